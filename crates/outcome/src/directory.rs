@@ -1,0 +1,165 @@
+//! One directory a trial: `result.json`, `latency.hlog`, `series.jsonl`, `env.json`.
+//!
+//! Files are replaced as a whole (write beside, then rename), so a run that dies leaves either the old file or the new
+//! one; `result.json` is written last and marks the directory as complete.
+
+use crate::{env::Env, result::RunResult, series::Second};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// The directory of one trial.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Creates the directory if need be and proves that it can be written, so that a full disk or a wrong path is an
+    /// error before the load starts and not after.
+    pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
+        let path = path.into();
+        let with_path = |e: io::Error| io::Error::new(e.kind(), format!("cannot write to {}: {e}", path.display()));
+        fs::create_dir_all(&path).map_err(with_path)?;
+        let probe = path.join(".probe");
+        fs::write(&probe, [0u8; 4096]).map_err(with_path)?;
+        fs::remove_file(&probe).map_err(with_path)?;
+        Ok(Self { path })
+    }
+
+    /// Names an existing directory for reading.
+    pub fn open(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a complete result is there.
+    pub fn is_complete(&self) -> bool {
+        self.path.join("result.json").exists()
+    }
+
+    /// Writes `env.json`.
+    pub fn write_env(&self, env: &Env) -> io::Result<()> {
+        self.write_json("env.json", env)
+    }
+
+    /// Writes `result.json`; do this last.
+    pub fn write_result(&self, result: &RunResult) -> io::Result<()> {
+        self.write_json("result.json", result)
+    }
+
+    /// Writes `latency.hlog` from its finished text.
+    pub fn write_hlog(&self, hlog: &[u8]) -> io::Result<()> {
+        self.replace("latency.hlog", hlog)
+    }
+
+    /// Opens `series.jsonl` anew; lines are appended as they come.
+    pub fn series(&self) -> io::Result<SeriesWriter> {
+        let file = fs::File::create(self.path.join("series.jsonl")).map_err(|e| self.named("series.jsonl", e))?;
+        Ok(SeriesWriter { file })
+    }
+
+    /// Reads `result.json`.
+    pub fn read_result(&self) -> io::Result<RunResult> {
+        self.read_json("result.json")
+    }
+
+    /// Reads `env.json`.
+    pub fn read_env(&self) -> io::Result<Env> {
+        self.read_json("env.json")
+    }
+
+    /// Writes any other JSON file of the trial.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
+        let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
+        text.push(b'\n');
+        self.replace(name, &text)
+    }
+
+    /// Reads any JSON file of the trial.
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> io::Result<T> {
+        let text = fs::read(self.path.join(name)).map_err(|e| self.named(name, e))?;
+        serde_json::from_slice(&text).map_err(|e| self.named(name, io::Error::new(io::ErrorKind::InvalidData, e)))
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let beside = self.path.join(format!(".{name}.new"));
+        let write = || {
+            let mut file = fs::File::create(&beside)?;
+            file.write_all(bytes)?;
+            file.sync_data()?;
+            fs::rename(&beside, self.path.join(name))
+        };
+        write().map_err(|e| self.named(name, e))
+    }
+
+    fn named(&self, name: &str, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.join(name).display()))
+    }
+}
+
+/// Appends lines to `series.jsonl`.
+#[derive(Debug)]
+pub struct SeriesWriter {
+    file: fs::File,
+}
+
+impl SeriesWriter {
+    /// Appends one second, in one write so that a reader never sees half a line.
+    pub fn push(&mut self, second: &Second) -> io::Result<()> {
+        let mut line = serde_json::to_vec(second).map_err(io::Error::other)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_cannot_be_a_directory_is_named_at_once() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("file");
+        fs::write(&file, "x").unwrap();
+        let error = Directory::create(file.join("trial")).unwrap_err();
+        assert!(error.to_string().contains("file/trial"), "{error}");
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = Directory::create(home.path().join("a/b")).unwrap();
+        let env = Env {
+            brunt: "x".into(),
+            steal_percent: Some(0.5),
+            open_files: Some((1, 2)),
+            ..Default::default()
+        };
+        directory.write_env(&env).unwrap();
+        assert_eq!(directory.read_env().unwrap(), env);
+        assert!(!directory.is_complete());
+        let mut series = directory.series().unwrap();
+        series
+            .push(&Second {
+                at_s: 1.0,
+                ..Default::default()
+            })
+            .unwrap();
+        series
+            .push(&Second {
+                at_s: 2.0,
+                ..Default::default()
+            })
+            .unwrap();
+        let text = fs::read_to_string(directory.path().join("series.jsonl")).unwrap();
+        assert_eq!(text.lines().count(), 2);
+    }
+}

@@ -1,0 +1,202 @@
+//! From a result to its doubts: a pure function, so that any stored result can be judged again.
+
+use crate::{
+    result::RunResult,
+    verdict::{ClientLimit, Doubt, Verdict},
+};
+
+/// Lag above this share of the response time, at the 99th percentile, makes the generator the suspect ...
+pub const LAG_SHARE: f64 = 0.05;
+/// ... and so does lag above this many microseconds, whichever is larger: clocks and timers have a floor.
+pub const LAG_FLOOR_US: f64 = 100.0;
+/// A thread above this is full: the rest is lost to interrupts and to the rounding of CPU accounting.
+pub const FULL_PERCENT: f64 = 95.0;
+/// The offered rate counts as reached within this share.
+pub const RATE_TOLERANCE: f64 = 0.02;
+/// A quantile q is shown as good when at least this many values lie beyond it: n (1 - q) >= 10.
+pub const BEYOND_QUANTILE: f64 = 10.0;
+/// Stolen CPU time above this share, in percent, disturbs a run.
+pub const STEAL_PERCENT: f64 = 2.0;
+
+/// Judges a result on what it holds; `steal_percent` comes from the host where it is known.
+pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
+    let mut doubts = Vec::new();
+    doubts.extend(errors(result));
+    doubts.extend(lag(result));
+    doubts.extend(generator_cpu(result));
+    doubts.extend(rate(result));
+    doubts.extend(samples(result));
+    doubts.extend(
+        steal_percent
+            .filter(|p| *p > STEAL_PERCENT)
+            .map(|steal_percent| Doubt::Disturbed { steal_percent }),
+    );
+    Verdict::of(doubts)
+}
+
+fn errors(result: &RunResult) -> Option<Doubt> {
+    let e = &result.errors;
+    let failed = e.total().max(result.requests.failed);
+    let kinds = [
+        ("connect", e.connect),
+        ("timeout", e.timeout),
+        ("reset", e.reset),
+        ("protocol", e.protocol),
+        ("status", e.status),
+    ]
+    .iter()
+    .filter(|(_, n)| *n > 0)
+    .map(|(name, n)| format!("{n} {name}"))
+    .collect::<Vec<_>>()
+    .join(", ");
+    (failed > 0).then(|| Doubt::Errors {
+        failed,
+        completed: result.requests.completed,
+        kinds,
+    })
+}
+
+fn lag(result: &RunResult) -> Option<Doubt> {
+    let lag_p99_us = result.latency.lag.p99_us?;
+    let response_p99_us = result.latency.response.p99_us?;
+    (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us)).then_some(Doubt::ClientLimited(ClientLimit::Lag {
+        lag_p99_us,
+        response_p99_us,
+    }))
+}
+
+fn generator_cpu(result: &RunResult) -> Option<Doubt> {
+    let generator = &result.generator;
+    let spin_each = generator.spin_percent.unwrap_or(0.0) / generator.thread_cpu_percent.len().max(1) as f64;
+    let generator_percent = generator.thread_cpu_percent.iter().copied().fold(0.0, f64::max) - spin_each;
+    let server_percent = result.server.busiest_thread_percent;
+    // Both full: the closed loop is balanced, and the server was driven as hard as it goes.
+    let server_full = server_percent.is_some_and(|p| p >= FULL_PERCENT);
+    (generator_percent >= FULL_PERCENT && !server_full).then_some(Doubt::ClientLimited(ClientLimit::Cpu {
+        generator_percent,
+        server_percent,
+    }))
+}
+
+fn rate(result: &RunResult) -> Option<Doubt> {
+    let offered = result.requests.offered_rate?;
+    let achieved = result.requests.rate;
+    // What counting noise alone can hide: three standard deviations of a Poisson count.
+    let noise = 3.0 * (offered * result.load.measured_s).sqrt() / result.load.measured_s.max(1e-9);
+    let waited = result.requests.waited.unwrap_or(0) as f64 / (result.requests.completed.max(1)) as f64;
+    (achieved < offered * (1.0 - RATE_TOLERANCE) - noise).then_some(Doubt::RateMissed {
+        offered,
+        achieved,
+        waited: waited.min(1.0),
+    })
+}
+
+fn samples(result: &RunResult) -> Option<Doubt> {
+    let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
+    let count = result.latency.response.count;
+    (count < needed).then_some(Doubt::TooFewSamples {
+        count,
+        needed,
+        quantile: "p99",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        latency::LatencySummary,
+        result::*,
+        verdict::{Kind, Verdict},
+    };
+
+    fn good() -> RunResult {
+        let latency = |us: f64| LatencySummary {
+            count: 100_000,
+            p99_us: Some(us),
+            ..Default::default()
+        };
+        RunResult {
+            schema: SCHEMA.into(),
+            measurement_revision: MEASUREMENT_REVISION,
+            tester: "brunt".into(),
+            verdict: Verdict::of(vec![]),
+            interrupted: false,
+            load: Load {
+                measured_s: 10.0,
+                ..Default::default()
+            },
+            requests: Requests {
+                completed: 100_000,
+                rate: 10_000.0,
+                offered_rate: Some(10_000.0),
+                ..Default::default()
+            },
+            latency: Latency {
+                response: latency(900.0),
+                service: latency(850.0),
+                lag: latency(20.0),
+                error: Default::default(),
+            },
+            errors: Errors::default(),
+            connections: Connections::default(),
+            bytes: Bytes::default(),
+            generator: Generator {
+                thread_cpu_percent: vec![60.0],
+                ..Default::default()
+            },
+            server: Server {
+                busiest_thread_percent: Some(70.0),
+                ..Default::default()
+            },
+        }
+    }
+
+    #[track_caller]
+    fn assert_verdict(kind: Kind, change: impl FnOnce(&mut RunResult)) {
+        let mut result = good();
+        change(&mut result);
+        let verdict = judge(&result, Some(0.0));
+        assert_eq!(verdict.kind, kind, "{:?}", verdict.why);
+        assert_eq!(verdict.why.len(), verdict.remedy.len());
+    }
+
+    #[test]
+    fn each_doubt_is_raised_by_its_evidence_and_not_short_of_it() {
+        assert_verdict(Kind::Ok, |_| ());
+        assert_verdict(Kind::Errors, |r| r.errors.reset = 1);
+        assert_verdict(Kind::ClientLimited, |r| r.latency.lag.p99_us = Some(150.0));
+        // 150 us of lag is nothing beside a response of 10 ms.
+        assert_verdict(Kind::Ok, |r| {
+            r.latency.lag.p99_us = Some(150.0);
+            r.latency.response.p99_us = Some(10_000.0);
+        });
+        assert_verdict(Kind::ClientLimited, |r| {
+            r.generator.thread_cpu_percent = vec![20.0, 99.0]
+        });
+        assert_verdict(Kind::Ok, |r| {
+            r.generator.thread_cpu_percent = vec![99.0];
+            r.server.busiest_thread_percent = Some(99.0);
+        });
+        assert_verdict(Kind::Ok, |r| {
+            r.generator.thread_cpu_percent = vec![99.0];
+            r.generator.spin_percent = Some(50.0);
+        });
+        assert_verdict(Kind::RateMissed, |r| r.requests.rate = 9_500.0);
+        assert_verdict(Kind::Ok, |r| r.requests.rate = 9_850.0);
+        assert_verdict(Kind::TooFewSamples, |r| r.latency.response.count = 999);
+        assert_verdict(Kind::Ok, |r| r.latency.response.count = 1000);
+        assert_eq!(judge(&good(), Some(3.0)).kind, Kind::Disturbed);
+    }
+
+    #[test]
+    fn the_worst_doubt_names_the_verdict_and_all_are_kept() {
+        let mut result = good();
+        result.errors.timeout = 5;
+        result.requests.rate = 100.0;
+        let verdict = judge(&result, Some(50.0));
+        assert_eq!(verdict.kind, Kind::Errors);
+        assert_eq!(verdict.why.len(), 3);
+        assert!(verdict.why[0].contains("5 timeout"), "{:?}", verdict.why);
+    }
+}

@@ -1,0 +1,192 @@
+//! `result.json`: what one trial measured. The keys are a contract; scripts rely on them.
+//!
+//! A figure that could not be had is `None` here and `null` there, and its reason is in `env.json`: never zero, never
+//! an estimate.
+
+use crate::{latency::LatencySummary, verdict::Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The name and version of this format.
+pub const SCHEMA: &str = "brunt.result/1";
+
+/// Raised whenever a change of brunt makes its figures no longer comparable with those of an older one.
+pub const MEASUREMENT_REVISION: u32 = 1;
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResult {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// See [`MEASUREMENT_REVISION`].
+    pub measurement_revision: u32,
+    /// What made the load: `brunt`, or the name of a foreign tester.
+    pub tester: String,
+    /// May these numbers be called a property of the server?
+    pub verdict: Verdict,
+    /// The run ended early on request; what is here was measured until then.
+    pub interrupted: bool,
+    /// The load that was asked for.
+    pub load: Load,
+    /// Requests of the measured window.
+    pub requests: Requests,
+    /// Four distributions, in microseconds.
+    pub latency: Latency,
+    /// What went wrong, by kind.
+    pub errors: Errors,
+    /// Connections of the whole run.
+    pub connections: Connections,
+    /// Payload bytes of the measured window.
+    pub bytes: Bytes,
+    /// What the generator itself consumed.
+    pub generator: Generator,
+    /// What the server consumed, where it could be seen.
+    pub server: Server,
+}
+
+/// What was asked of the tester.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Load {
+    /// The target as typed.
+    pub url: String,
+    /// `closed` (the next request waits for the reply) or `open` (requests have a schedule).
+    pub mode: String,
+    /// Name of the arrival process of an open loop: `constant`, `poisson`.
+    pub arrival: Option<String>,
+    /// Payload bytes of one request, where the protocol has a fixed one.
+    pub request_bytes: Option<u64>,
+    /// Connections asked for.
+    pub connections: u64,
+    /// Length of the measured window, in seconds, as it really was.
+    pub measured_s: f64,
+    /// Load before the window that was not measured, in seconds.
+    pub warmup_s: f64,
+    /// The seed of everything random in the run.
+    pub seed: u64,
+}
+
+/// Requests of the measured window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Requests {
+    /// Answered rightly inside the window.
+    pub completed: u64,
+    /// Ended in an error inside the window, timeouts included.
+    pub failed: u64,
+    /// Without an answer when the window closed.
+    pub unanswered: u64,
+    /// `completed` per second of the window.
+    pub rate: f64,
+    /// The rate the schedule asked for; absent in a closed loop.
+    pub offered_rate: Option<f64>,
+    /// Requests that had to wait for a free connection because every one was awaiting a reply (open loop only).
+    pub waited: Option<u64>,
+}
+
+/// The distributions of one trial, all in microseconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// done - intended, of completed, unanswered and timed-out requests.
+    pub response: LatencySummary,
+    /// done - sent, of completed requests.
+    pub service: LatencySummary,
+    /// sent - intended as far as it is the generator's own fault: waiting for a free connection is not in it.
+    pub lag: LatencySummary,
+    /// done - intended, of failed requests.
+    pub error: LatencySummary,
+}
+
+/// What went wrong, by kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Errors {
+    /// A connection could not be opened.
+    pub connect: u64,
+    /// No complete reply within the timeout.
+    pub timeout: u64,
+    /// The peer closed or reset the connection.
+    pub reset: u64,
+    /// The reply was not what was expected: wrong bytes, too many bytes, bad framing.
+    pub protocol: u64,
+    /// The reply was well formed and reported a failure (an HTTP status, ...).
+    pub status: u64,
+}
+
+impl Errors {
+    /// All kinds together.
+    pub fn total(&self) -> u64 {
+        self.connect + self.timeout + self.reset + self.protocol + self.status
+    }
+}
+
+/// Connections of the whole run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Connections {
+    /// Opened successfully, reconnections included.
+    pub opened: u64,
+    /// Most open at one time.
+    pub peak: u64,
+}
+
+/// Payload bytes of the measured window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bytes {
+    /// Handed to the kernel.
+    pub sent: u64,
+    /// Taken from the kernel.
+    pub received: u64,
+}
+
+/// What the generator itself consumed inside the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Generator {
+    /// CPU of all its threads; 100 is one core full. Absent for a foreign tester that could not be metered.
+    pub cpu_percent: Option<f64>,
+    /// The part of `cpu_percent` burnt on waiting: spinning for a reply or for the next send time.
+    pub spin_percent: Option<f64>,
+    /// The cores it was pinned to; empty if it was not.
+    pub cores: Vec<usize>,
+    /// CPU of each load thread, in the order of `cores`.
+    pub thread_cpu_percent: Vec<f64>,
+    /// User-mode instructions of the generator for each completed request.
+    pub instructions_user_per_request: Option<f64>,
+}
+
+/// What the server (its whole process tree) consumed inside the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Server {
+    /// The process that listens; absent when the target is not on this machine or could not be found.
+    pub pid: Option<u32>,
+    /// CPU in user mode; 100 is one core full.
+    pub cpu_user_percent: Option<f64>,
+    /// CPU in the kernel on the server's account.
+    pub cpu_system_percent: Option<f64>,
+    /// CPU, user and system, of its busiest thread: at 100 the server cannot go faster on its threads.
+    pub busiest_thread_percent: Option<f64>,
+    /// Resident memory at the end of the window, in bytes.
+    pub rss_bytes: Option<u64>,
+    /// Largest resident memory since the process began, in bytes.
+    pub rss_peak_bytes: Option<u64>,
+    /// Threads at the end of the window.
+    pub threads: Option<u64>,
+    /// CPU time, user and system, for each completed request, in microseconds.
+    pub cpu_us_per_request: Option<f64>,
+    /// User-mode instructions for each completed request.
+    pub instructions_user_per_request: Option<f64>,
+    /// Kernel-mode instructions for each completed request.
+    pub instructions_kernel_per_request: Option<f64>,
+    /// Cycles, user and kernel, for each completed request.
+    pub cycles_per_request: Option<f64>,
+    /// The cores the server may run on, where known.
+    pub cores: Option<Vec<usize>>,
+}
+
+impl Server {
+    /// User and system together; 100 is one core full.
+    pub fn cpu_percent(&self) -> Option<f64> {
+        Some(self.cpu_user_percent? + self.cpu_system_percent?)
+    }
+}
+
+/// The JSON Schema of `result.json`, as published under `docs/schema/`.
+pub fn json_schema() -> serde_json::Value {
+    schemars::schema_for!(RunResult).to_value()
+}

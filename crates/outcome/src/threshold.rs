@@ -1,0 +1,106 @@
+//! `--fail-if 'p99>5ms'`: a bound on a figure that a script can rely on.
+
+use crate::{
+    result::RunResult,
+    units::{Count, Rate, Span},
+};
+use std::{fmt, str::FromStr};
+
+/// A figure of the result, an order and a bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    text: String,
+    figure: String,
+    above: bool,
+    bound: f64,
+}
+
+const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, failed";
+
+impl FromStr for Threshold {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            |reason: &str| format!("'{text}' {reason}; write FIGURE>BOUND or FIGURE<BOUND with one of {FIGURES}");
+        let at = text.find(['<', '>']).ok_or_else(|| wrong("has no < or >"))?;
+        let (figure, rest) = (text[..at].trim(), text[at + 1..].trim());
+        let bound = match figure {
+            "mean" | "p50" | "p90" | "p99" | "p99.9" | "p999" | "max" => {
+                rest.parse::<Span>()
+                    .map_err(|e| wrong(&format!("has a bad bound ({e})")))?
+                    .0
+                    .as_nanos() as f64
+                    / 1e3
+            }
+            "rate" => {
+                rest.parse::<Rate>()
+                    .map_err(|e| wrong(&format!("has a bad bound ({e})")))?
+                    .0
+            }
+            "failed" => {
+                rest.parse::<Count>()
+                    .map_err(|e| wrong(&format!("has a bad bound ({e})")))?
+                    .0 as f64
+            }
+            _ => return Err(wrong("names no known figure")),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            figure: figure.to_owned(),
+            above: text.as_bytes()[at] == b'>',
+            bound,
+        })
+    }
+}
+
+impl Threshold {
+    /// The sentence to print when the result crosses this bound. A figure that was not had crosses it too: a check
+    /// that cannot be made must not pass.
+    pub fn crossed(&self, result: &RunResult) -> Option<String> {
+        let (value, unit) = match self.figure.as_str() {
+            "rate" => (Some(result.requests.rate), "requests/s"),
+            "failed" => (Some(result.requests.failed as f64), "requests"),
+            figure => (result.latency.response.figure(figure).flatten(), "us"),
+        };
+        match value {
+            None => Some(format!("{self}: no value was recorded")),
+            Some(value) => {
+                let crossed = if self.above {
+                    value > self.bound
+                } else {
+                    value < self.bound
+                };
+                crossed.then(|| format!("{self}: it was {value:.1} {unit}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_thresholds_say_what_would_do() {
+        for text in ["p99", "p98>5ms", "p99>5", "rate<x", ">", ""] {
+            let error = text.parse::<Threshold>().unwrap_err();
+            assert!(
+                error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn good_thresholds_parse() {
+        for text in ["p99>5ms", "rate < 10k", "failed>0", "p99.9>1s"] {
+            text.parse::<Threshold>().unwrap();
+        }
+    }
+}
