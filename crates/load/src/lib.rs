@@ -1,2 +1,11 @@
+//! The load generator: *when* (a pure arrival schedule), *what* (a protocol of `wire`), *where* (connections on
+//! `runtime`), and what became of it (histograms, errors, a verdict).
+//!
+//! Every request has three times, intended, sent and done; see `docs/statistics.md` for what is made of them.
 #![forbid(unsafe_code)]
-//! Placeholder.
+
+pub mod observer;
+pub mod options;
+
+pub use observer::{Observer, Silent};
+pub use options::{Arrival, Options, Target};

@@ -49,7 +49,7 @@ fn errors(result: &RunResult) -> Option<Doubt> {
     .map(|(name, n)| format!("{n} {name}"))
     .collect::<Vec<_>>()
     .join(", ");
-    (failed > 0).then(|| Doubt::Errors {
+    (failed > 0).then_some(Doubt::Errors {
         failed,
         completed: result.requests.completed,
         kinds,

@@ -175,7 +175,7 @@ impl fmt::Display for Span {
             ("ms", 1_000_000),
             ("us", 1_000),
         ] {
-            if nanos >= size && nanos % size == 0 {
+            if nanos >= size && nanos.is_multiple_of(size) {
                 return write!(f, "{}{unit}", nanos / size);
             }
         }

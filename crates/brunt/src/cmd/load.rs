@@ -1,0 +1,14 @@
+//! `brunt load`.
+
+use outcome::ExitCode;
+
+/// Flags of `brunt load`.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        ExitCode::Good
+    }
+}

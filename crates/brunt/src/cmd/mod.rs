@@ -1,0 +1,29 @@
+//! The commands, one file each.
+
+mod load;
+mod run;
+mod serve;
+
+use outcome::ExitCode;
+
+/// What brunt can do.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Run a reference server.
+    Serve(serve::Args),
+    /// Put load on a server and measure it.
+    Load(load::Args),
+    /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
+    Run(run::Args),
+}
+
+impl Command {
+    /// Runs the command to its end.
+    pub fn run(self) -> ExitCode {
+        match self {
+            Self::Serve(args) => args.run(),
+            Self::Load(args) => args.run(),
+            Self::Run(args) => args.run(),
+        }
+    }
+}

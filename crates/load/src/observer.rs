@@ -1,0 +1,29 @@
+//! Who watches a run: opens meters with the window, adds what it measured to each second, shows progress, asks to stop.
+
+use outcome::series::Second;
+
+/// Called on the thread that called [`crate::run`], never on a load thread, so it may be slow without being measured.
+pub trait Observer {
+    /// Every load thread runs and is about to start its warm-up; `threads` are their kernel thread ids.
+    fn started(&mut self, threads: &[u32]) {
+        let _ = threads;
+    }
+    /// The measured window opens now.
+    fn window_opened(&mut self) {}
+    /// A second has passed (warm-up included): may fill in the fields it knows better.
+    fn second(&mut self, second: &mut Second) {
+        let _ = second;
+    }
+    /// The measured window closed now; connections are still open and the target is still running.
+    fn window_closed(&mut self) {}
+    /// Polled a few times a second; true ends the run early, keeping what was measured.
+    fn wants_stop(&self) -> bool {
+        false
+    }
+}
+
+/// Watches nothing.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}

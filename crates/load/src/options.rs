@@ -1,0 +1,55 @@
+//! What is asked of the generator: the flags of `brunt load`, resolved and checked.
+
+use std::{net::SocketAddr, time::Duration};
+
+/// Where the load goes, and in which protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Ping-pong over TCP: messages of one size, each comes back as it was sent.
+    Ping {
+        /// Resolved address.
+        address: SocketAddr,
+        /// Payload bytes of one message, at least 1.
+        size: usize,
+    },
+}
+
+/// The arrival process of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Equal gaps.
+    Constant,
+    /// Exponential gaps: independent users.
+    Poisson,
+}
+
+/// One load, complete: two equal `Options` make the same schedule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The target as typed, for the result.
+    pub url: String,
+    /// The target, resolved.
+    pub target: Target,
+    /// Connections over all threads, at least 1.
+    pub connections: usize,
+    /// One load thread for each entry, pinned to that core; `None` leaves the thread where the scheduler puts it.
+    pub threads: Vec<Option<usize>>,
+    /// Length of the measured window.
+    pub duration: Duration,
+    /// Load before the window that is not measured.
+    pub warmup: Duration,
+    /// Ends the window after this many completed requests, if that comes before `duration`.
+    pub requests: Option<u64>,
+    /// Requests per second over all connections; `None` is the closed loop.
+    pub rate: Option<f64>,
+    /// Arrival process of the open loop.
+    pub arrival: Arrival,
+    /// A request without a complete reply after this long has failed.
+    pub timeout: Duration,
+    /// Connections opened per second over all threads; `None` opens them as fast as the target accepts.
+    pub connect_rate: Option<f64>,
+    /// Whether replies are compared byte by byte with what was sent.
+    pub verify: bool,
+    /// Seed of everything random.
+    pub seed: u64,
+}
