@@ -1,1 +1,112 @@
-//! Placeholder.
+//! A thread-per-core async runtime for network services, on io_uring where it can and on epoll where it must.
+//!
+//! One thread has one [`Runtime`]; its tasks, streams and timers never leave it, so nothing on the hot path is shared,
+//! counted or locked. Several threads with a [`Runtime`] each, listening on the same address, make a server for many
+//! cores (see [`group`]).
+//!
+//! - A dropped read loses nothing: data waits in the connection's inbox, whichever way it is read next.
+//! - A panic stays in its task, and a task can be aborted.
+//! - Where io_uring is forbidden the same program runs on epoll; [`Runtime::fallback_reason`] says why.
+//!
+//! ```
+//! use runtime::{Runtime, net::{TcpListener, TcpStream}};
+//!
+//! let runtime = Runtime::new()?;
+//! runtime.block_on(async {
+//!     let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap())?;
+//!     let address = listener.local_addr()?;
+//!     runtime::spawn(async move {
+//!         let mut stream = listener.accept().await?;
+//!         loop {
+//!             let lease = stream.recv().await?;
+//!             if lease.is_empty() {
+//!                 return std::io::Result::Ok(());
+//!             }
+//!             stream.send(lease).await?;
+//!         }
+//!     });
+//!     let mut stream = TcpStream::connect(address).await?;
+//!     stream.write_all(b"ping").await?;
+//!     let mut reply = [0; 4];
+//!     stream.read_exact(&mut reply).await?;
+//!     assert_eq!(&reply, b"ping");
+//!     std::io::Result::Ok(())
+//! })?;
+//! # std::io::Result::Ok(())
+//! ```
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
+
+mod blocks;
+mod buffers;
+mod builder;
+mod conn;
+mod driver;
+mod epoll;
+mod event;
+pub mod group;
+mod io;
+mod lease;
+mod mailbox;
+mod metrics;
+pub mod net;
+mod slab;
+mod spin;
+mod stop;
+mod task;
+pub mod time;
+mod uring;
+mod waiter;
+mod worker;
+
+pub use builder::{Builder, Runtime};
+pub use driver::BackendKind;
+pub use metrics::Metrics;
+pub use stop::Stop;
+pub use task::{JoinError, JoinHandle};
+
+use std::{
+    future::{Future, poll_fn},
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+/// Starts a task on this thread's runtime. Must be called inside `block_on`.
+pub fn spawn<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
+    worker::current(|worker| worker.spawn(future))
+}
+
+/// The counters of this thread's runtime. Must be called inside `block_on`.
+pub fn metrics() -> Metrics {
+    worker::current(|worker| worker.metrics())
+}
+
+/// Lets every other ready task and every pending event go first.
+pub async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|cx| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
+/// Waits until every spawned task of this runtime has ended, but not longer than `limit`; returns how many are left. To
+/// be awaited by the future of `block_on`, not by a task, which would wait for itself.
+pub async fn drain(limit: Duration) -> usize {
+    let deadline = Instant::now() + limit;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        let left = worker::current(|worker| worker.task_count());
+        if left == 0 || Instant::now() >= deadline {
+            return left;
+        }
+        time::sleep(pause.min(deadline - Instant::now())).await;
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}

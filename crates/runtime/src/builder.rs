@@ -1,0 +1,97 @@
+//! `Runtime` and how one is built.
+
+use crate::{driver::BackendKind, worker::Worker};
+use std::{future::Future, io, rc::Rc, time::Duration};
+
+/// How long a worker may look for work before it sleeps, unless told otherwise.
+const DEFAULT_SPIN: Duration = Duration::from_micros(20);
+
+/// A thread's runtime. It stays on the thread that built it, and everything spawned on it does too.
+///
+/// Dropping it drops all tasks, waits until the kernel has given back every buffer, and closes every connection.
+#[derive(Debug)]
+pub struct Runtime {
+    worker: Rc<Worker>,
+    fallback: Option<String>,
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker").field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+impl Runtime {
+    /// Choices, all with good defaults.
+    pub fn builder() -> Builder {
+        Builder {
+            backend: None,
+            spin: DEFAULT_SPIN,
+        }
+    }
+
+    /// A runtime with the best backend of this machine.
+    pub fn new() -> io::Result<Self> {
+        Self::builder().build()
+    }
+
+    /// Runs `future`, and every spawned task beside it, until `future` is done. Tasks left over wait for the next call.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.worker.block_on(future)
+    }
+
+    /// Which backend it stands on.
+    pub fn backend(&self) -> BackendKind {
+        self.worker.io().backend()
+    }
+
+    /// Why it does not stand on io_uring; `None` if it does.
+    pub fn fallback_reason(&self) -> Option<&str> {
+        self.fallback.as_deref()
+    }
+}
+
+/// Choices for a [`Runtime`].
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until build()"]
+pub struct Builder {
+    backend: Option<BackendKind>,
+    spin: Duration,
+}
+
+impl Builder {
+    /// Forces a backend. Without it the environment variable `BRUNT_BACKEND` (`uring` or `epoll`) decides, and without
+    /// that io_uring is tried and epoll is the fallback.
+    pub fn backend(mut self, backend: Option<BackendKind>) -> Self {
+        self.backend = backend;
+        self
+    }
+
+    /// Longest spin before a sleep; zero never spins. Default 20 us, given up when it does not pay.
+    pub fn spin(mut self, most: Duration) -> Self {
+        self.spin = most;
+        self
+    }
+
+    /// Builds the runtime on this thread.
+    pub fn build(self) -> io::Result<Runtime> {
+        let wanted = match self.backend {
+            Some(backend) => Some(backend),
+            None => from_environment(std::env::var("BRUNT_BACKEND").ok().as_deref())?,
+        };
+        let (worker, fallback) = Worker::new(wanted, self.spin)?;
+        Ok(Runtime { worker, fallback })
+    }
+}
+
+fn from_environment(value: Option<&str>) -> io::Result<Option<BackendKind>> {
+    match value {
+        None | Some("") => Ok(None),
+        Some("uring") => Ok(Some(BackendKind::Uring)),
+        Some("epoll") => Ok(Some(BackendKind::Epoll)),
+        Some(other) => {
+            let message = format!("BRUNT_BACKEND is '{other}'; set it to uring or epoll, or unset it");
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+        }
+    }
+}

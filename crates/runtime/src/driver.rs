@@ -1,0 +1,91 @@
+//! The one place that knows that there are two backends.
+
+use crate::{buffers::Buffers, epoll::Epoll, event::Event, metrics::Metrics, uring::Uring};
+use std::{fmt, io, time::Duration};
+
+/// Which mechanism of the kernel a runtime stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackendKind {
+    /// io_uring with deferred task work, multishot requests and provided buffers (Linux 6.1 and later).
+    Uring,
+    /// Level-triggered epoll (any Linux).
+    Epoll,
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Uring => "io_uring",
+            Self::Epoll => "epoll",
+        })
+    }
+}
+
+pub(crate) enum Driver {
+    Uring(Uring),
+    Epoll(Epoll),
+}
+
+impl Driver {
+    /// Sets up the wanted backend, or the best one there is; the second value says why it is not io_uring.
+    pub fn new(wanted: Option<BackendKind>) -> io::Result<(Self, Option<String>)> {
+        match wanted {
+            Some(BackendKind::Uring) => Uring::new().map(|uring| (Self::Uring(uring), None)).map_err(|error| {
+                io::Error::new(
+                    error.kind(),
+                    format!("io_uring was asked for and is not available: {}", explain(&error)),
+                )
+            }),
+            Some(BackendKind::Epoll) => Ok((Self::Epoll(Epoll::new()?), Some("epoll was asked for".to_owned()))),
+            None => match Uring::new() {
+                Ok(uring) => Ok((Self::Uring(uring), None)),
+                Err(error) => Ok((Self::Epoll(Epoll::new()?), Some(explain(&error)))),
+            },
+        }
+    }
+
+    pub fn kind(&self) -> BackendKind {
+        match self {
+            Self::Uring(_) => BackendKind::Uring,
+            Self::Epoll(_) => BackendKind::Epoll,
+        }
+    }
+
+    /// Makes a receive buffer available again.
+    #[inline]
+    pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
+        match self {
+            Self::Uring(uring) => uring.give(buffers, buffer),
+            Self::Epoll(epoll) => epoll.free_buffers.push(buffer),
+        }
+    }
+
+    /// Submits what is queued and waits for events.
+    #[inline]
+    pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
+        match self {
+            Self::Uring(uring) => uring.wait(timeout, metrics),
+            Self::Epoll(epoll) => epoll.wait(timeout, metrics),
+        }
+    }
+
+    #[inline]
+    pub fn next_event(&mut self) -> Option<Event> {
+        match self {
+            Self::Uring(uring) => uring.next_event(),
+            Self::Epoll(epoll) => epoll.next_event(),
+        }
+    }
+}
+
+/// An errno of `io_uring_setup` in words an operator can act on.
+fn explain(error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::EPERM) => "forbidden here (a container's seccomp profile, or sysctl kernel.io_uring_disabled)",
+        Some(libc::ENOSYS) => "not in this kernel",
+        Some(libc::EINVAL) => "older than what Linux 6.1 brought",
+        Some(libc::ENOMEM) => "out of locked memory (ulimit -l)",
+        _ => return error.to_string(),
+    };
+    format!("{why}: {error}")
+}

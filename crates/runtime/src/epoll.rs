@@ -1,0 +1,130 @@
+//! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
+
+use crate::{
+    event::{Event, Kind},
+    metrics::Metrics,
+    slab::Key,
+};
+use rustix::event::{Timespec, epoll};
+use std::{
+    io,
+    os::fd::{BorrowedFd, OwnedFd},
+    time::Duration,
+};
+
+const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
+const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::ERR);
+const FIRST_EVENTS: usize = 256;
+const MOST_EVENTS: usize = 8192;
+
+pub(crate) struct Epoll {
+    fd: OwnedFd,
+    events: Vec<epoll::Event>,
+    next: usize,
+    /// The second half of an event that was both readable and writable.
+    writable: Option<Key>,
+    /// Receive buffers that are free.
+    pub free_buffers: Vec<u16>,
+}
+
+/// What a descriptor is watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Interest {
+    pub input: bool,
+    pub output: bool,
+}
+
+impl Epoll {
+    pub fn new() -> io::Result<Self> {
+        let fd = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Self {
+            fd,
+            events: Vec::with_capacity(FIRST_EVENTS),
+            next: 0,
+            writable: None,
+            free_buffers: Vec::new(),
+        })
+    }
+
+    /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.
+    /// A descriptor nobody is interested in leaves the set, for end-of-file cannot be masked there.
+    pub fn watch(
+        &self,
+        kind: Kind,
+        key: Key,
+        fd: BorrowedFd<'_>,
+        registered: bool,
+        interest: Interest,
+    ) -> io::Result<bool> {
+        let mut flags = epoll::EventFlags::empty();
+        flags.set(INPUT, interest.input);
+        flags.set(epoll::EventFlags::OUT, interest.output);
+        let data = epoll::EventData::new_u64(kind.tag(key));
+        match (registered, !flags.is_empty()) {
+            (false, true) => epoll::add(&self.fd, fd, data, flags)?,
+            (true, true) => epoll::modify(&self.fd, fd, data, flags)?,
+            (true, false) => epoll::delete(&self.fd, fd)?,
+            (false, false) => (),
+        }
+        Ok(!flags.is_empty())
+    }
+
+    /// Waits for events: not at all for `Some(0)`, for ever for `None`.
+    pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
+        // As many events as came last time at most filled the list: busy loops see everybody each turn.
+        let room = if self.events.len() == self.events.capacity() {
+            self.events.len() * 2
+        } else {
+            self.events.capacity()
+        };
+        self.events.clear();
+        self.events.reserve(room.clamp(FIRST_EVENTS, MOST_EVENTS));
+        self.next = 0;
+        metrics.enters += 1;
+        let spec = timeout.map(|t| Timespec {
+            tv_sec: t.as_secs() as i64,
+            tv_nsec: i64::from(t.subsec_nanos()),
+        });
+        match epoll::wait(
+            &self.fd,
+            rustix::buffer::spare_capacity(&mut self.events),
+            spec.as_ref(),
+        ) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => (),
+            Err(error) => panic!("epoll_wait failed: {error}"),
+        }
+    }
+
+    #[inline]
+    pub fn next_event(&mut self) -> Option<Event> {
+        if let Some(key) = self.writable.take() {
+            return Some(Event::Writable { key });
+        }
+        loop {
+            let event = *self.events.get(self.next)?;
+            self.next += 1;
+            let (kind, key) = Kind::untag(event.data.u64());
+            let flags = event.flags;
+            match kind {
+                Some(Kind::Accept) => return Some(Event::Acceptable { key }),
+                Some(Kind::Bell) => return Some(Event::Rung { more: true }),
+                Some(Kind::Conn) => {
+                    let (input, output) = (
+                        flags.intersects(INPUT | ENDED),
+                        flags.intersects(epoll::EventFlags::OUT | ENDED),
+                    );
+                    match (input, output) {
+                        (true, true) => {
+                            self.writable = Some(key);
+                            return Some(Event::Readable { key });
+                        }
+                        (true, false) => return Some(Event::Readable { key }),
+                        (false, true) => return Some(Event::Writable { key }),
+                        (false, false) => continue,
+                    }
+                }
+                _ => continue,
+            }
+        }
+    }
+}

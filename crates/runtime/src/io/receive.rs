@@ -1,0 +1,281 @@
+//! The receiving side: events fill a connection's inbox, readers empty it, and a slow reader stops its peer.
+
+use super::{Io, closed, from_errno};
+use crate::{
+    buffers::{BUFFER_SIZE, NO_BUFFER},
+    conn::flag,
+    driver::Driver,
+    event::Kind,
+    slab::Key,
+};
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    ptr::NonNull,
+    task::{Context, Poll},
+};
+
+/// Segments a connection may hold before its receive is stopped: a slow reader costs its peer, not our memory.
+const INBOX_LIMIT: u16 = 16;
+/// Reads from one ready descriptor in one turn (epoll): enough for bursts, few enough that nobody starves.
+const READS_A_TURN: usize = 4;
+
+/// A filled part of a receive buffer, now the reader's.
+pub(crate) struct Received {
+    pub buffer: u16,
+    pub start: NonNull<u8>,
+    pub len: u32,
+}
+
+impl Io {
+    /// Publishes buffers never used before; false at the cap.
+    pub(super) fn hand_out_more_buffers(&mut self) -> bool {
+        let more = self.buffers.more();
+        let any = !more.is_empty();
+        for buffer in more {
+            self.driver.give(&self.buffers, buffer);
+        }
+        any
+    }
+
+    /// Gives a buffer back; a connection that waited for one goes on.
+    #[inline]
+    pub fn recycle(&mut self, buffer: u16) {
+        self.driver.give(&self.buffers, buffer);
+        if !self.starved.is_empty() {
+            self.feed_starved();
+        }
+    }
+
+    /// As `recycle`, for a buffer that was leased to the user.
+    #[inline]
+    pub fn end_lease(&mut self, buffer: u16) {
+        self.buffers.leased -= 1;
+        self.recycle(buffer);
+    }
+
+    #[cold]
+    fn feed_starved(&mut self) {
+        while let Some(key) = self.starved.pop_front() {
+            if let Some(conn) = self.conns.get(key)
+                && conn.has(flag::STARVED)
+            {
+                conn.clear(flag::STARVED);
+                return self.start_receive(key);
+            }
+        }
+    }
+
+    fn starve(&mut self, key: Key) {
+        self.metrics.buffers_exhausted += 1;
+        if self.hand_out_more_buffers() {
+            return self.start_receive(key);
+        }
+        if let Some(conn) = self.conns.get(key) {
+            conn.set(flag::STARVED);
+            self.starved.push_back(key);
+        }
+    }
+
+    /// Arms the receive of a connection that can still deliver.
+    #[inline]
+    fn start_receive(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        if conn.has(flag::RECEIVING | flag::STARVED | flag::EOF | flag::DROPPED | flag::CONNECTING)
+            || conn.read_errno != 0
+        {
+            return;
+        }
+        conn.set(flag::RECEIVING);
+        match &mut self.driver {
+            Driver::Uring(uring) => uring.receive(key, conn.fd),
+            Driver::Epoll(_) => self.update_interest(key),
+        }
+    }
+
+    /// Asks for the end of an armed receive; data on the way is still delivered.
+    pub(super) fn stop_receive(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        match &mut self.driver {
+            Driver::Uring(uring) if conn.flags & (flag::RECEIVING | flag::STOPPING) == flag::RECEIVING => {
+                conn.set(flag::STOPPING);
+                uring.cancel(Kind::Receive, key);
+            }
+            Driver::Uring(_) => (),
+            Driver::Epoll(_) => {
+                conn.clear(flag::RECEIVING);
+                self.update_interest(key);
+            }
+        }
+    }
+
+    /// A completion of a receive, or what epoll's reads amount to.
+    #[inline]
+    pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
+        let Some(conn) = self.conns.get(key) else {
+            // The slot is gone but the buffer is not: it comes back whatever became of its connection.
+            return buffer.into_iter().for_each(|buffer| self.recycle(buffer));
+        };
+        if !more {
+            conn.clear(flag::RECEIVING | flag::STOPPING);
+        }
+        if result > 0
+            && let Some(buffer) = buffer
+            && !conn.has(flag::DROPPED)
+        {
+            conn.push_segment(&mut self.buffers, buffer, result as u16);
+            self.wakers.wake(&mut conn.reader);
+            if more && conn.inbox_len >= INBOX_LIMIT {
+                self.metrics.backpressure += 1;
+                self.stop_receive(key);
+            }
+            return;
+        }
+        if let Some(buffer) = buffer {
+            self.recycle(buffer);
+        }
+        self.receive_ended(key, result);
+    }
+
+    /// Whatever is not data: the end of the stream, an error, a receive that stopped.
+    #[cold]
+    fn receive_ended(&mut self, key: Key, result: i32) {
+        let Some(conn) = self.conns.get(key) else { return };
+        if conn.has(flag::DROPPED) {
+            return self.close_if_quiet(key);
+        }
+        match -result {
+            0 => conn.set(flag::EOF),
+            libc::ENOBUFS => return self.starve(key),
+            // Stopped on request, or interrupted: the reader arms it again when it has emptied the inbox.
+            libc::ECANCELED | libc::EINTR | libc::EAGAIN => {
+                if conn.front().is_none() && !conn.reader.is_none() {
+                    self.start_receive(key);
+                }
+                return;
+            }
+            errno if errno > 0 => conn.read_errno = errno as u16,
+            _ => return,
+        }
+        self.wakers.wake(&mut conn.reader);
+        if matches!(self.driver, Driver::Epoll(_)) {
+            // Level-triggered epoll reports an ended descriptor for ever.
+            conn.clear(flag::RECEIVING);
+            self.update_interest(key);
+        }
+    }
+
+    /// Epoll says that there is something to read: read it into the inbox.
+    pub(super) fn readable(&mut self, key: Key) {
+        for _ in 0..READS_A_TURN {
+            let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else {
+                return;
+            };
+            if !conn.has(flag::RECEIVING) {
+                return;
+            }
+            let Some(buffer) = epoll.free_buffers.pop() else {
+                self.stop_receive(key);
+                return self.starve(key);
+            };
+            // SAFETY: the buffer is free, so no segment, lease or request refers to it; it holds BUFFER_SIZE bytes.
+            let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).as_ptr(), BUFFER_SIZE) };
+            // SAFETY: a live slot owns its open descriptor.
+            let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
+            match rustix::net::recv(fd, into, rustix::net::RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return self.received(key, 0, Some(buffer), true),
+                Ok((len, _)) => {
+                    self.received(key, len as i32, Some(buffer), true);
+                    if len < BUFFER_SIZE {
+                        return;
+                    }
+                }
+                Err(rustix::io::Errno::AGAIN) => return epoll.free_buffers.push(buffer),
+                Err(errno) => return self.received(key, -errno.raw_os_error(), Some(buffer), true),
+            }
+        }
+    }
+
+    /// Waits until the inbox has something: a segment, the end of the stream, or an error.
+    #[inline]
+    fn poll_inbox(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<u16>>> {
+        let Some(conn) = self.conns.get(key) else {
+            return Poll::Ready(Err(closed()));
+        };
+        if let Some(buffer) = conn.front() {
+            return Poll::Ready(Ok(Some(buffer)));
+        }
+        if conn.has(flag::EOF) {
+            return Poll::Ready(Ok(None));
+        }
+        if conn.read_errno != 0 {
+            return Poll::Ready(Err(from_errno(conn.read_errno)));
+        }
+        self.wakers.park(&mut conn.reader, cx);
+        if !conn.has(flag::RECEIVING) {
+            self.start_receive(key);
+        }
+        Poll::Pending
+    }
+
+    /// Takes the oldest segment; `None` is the end of the stream.
+    #[inline]
+    pub fn poll_receive(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
+        match self.poll_inbox(key, cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Ok(None)) => Poll::Ready(Ok(None)),
+            Poll::Ready(Ok(Some(_))) => {
+                let conn = self.conns.get(key).expect("the inbox was just looked at");
+                let buffer = conn.pop_segment(&mut self.buffers).unwrap_or(NO_BUFFER);
+                let segment = *self.buffers.segment(buffer);
+                self.buffers.leased += 1;
+                // SAFETY: a segment lies inside its buffer.
+                let start = unsafe { self.buffers.address(buffer).add(usize::from(segment.offset)) };
+                Poll::Ready(Ok(Some(Received {
+                    buffer,
+                    start,
+                    len: u32::from(segment.len),
+                })))
+            }
+        }
+    }
+
+    /// Copies out of the inbox as much as there is and fits; 0 is the end of the stream.
+    #[inline]
+    pub fn poll_read(&mut self, key: Key, cx: &Context<'_>, mut into: &mut [u8]) -> Poll<io::Result<usize>> {
+        if into.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        match self.poll_inbox(key, cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            Poll::Ready(Ok(None)) => return Poll::Ready(Ok(0)),
+            Poll::Ready(Ok(Some(_))) => (),
+        }
+        let mut copied = 0;
+        while !into.is_empty() {
+            let conn = self.conns.get(key).expect("the inbox was just looked at");
+            let Some(buffer) = conn.front() else { break };
+            let segment = *self.buffers.segment(buffer);
+            let len = usize::from(segment.len).min(into.len());
+            // SAFETY: the segment lies inside its buffer, which is filled and no longer the kernel's; `into` is the
+            // caller's and cannot overlap it.
+            unsafe {
+                let from = self.buffers.address(buffer).add(usize::from(segment.offset));
+                from.copy_to_nonoverlapping(NonNull::from(&mut *into).cast(), len);
+            }
+            copied += len;
+            into = &mut into[len..];
+            if len == usize::from(segment.len) {
+                conn.pop_segment(&mut self.buffers);
+                self.recycle(buffer);
+            } else {
+                let segment = self.buffers.segment(buffer);
+                segment.offset += len as u16;
+                segment.len -= len as u16;
+            }
+        }
+        Poll::Ready(Ok(copied))
+    }
+}

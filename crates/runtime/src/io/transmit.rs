@@ -1,0 +1,206 @@
+//! The sending side: one send in flight a connection; what comes meanwhile waits, which is backpressure.
+
+use super::{Io, closed, from_errno};
+use crate::{
+    conn::{Source, flag},
+    driver::Driver,
+    slab::Key,
+};
+use rustix::{io::Errno, net::SendFlags};
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    ptr::NonNull,
+    task::{Context, Poll},
+};
+
+impl Io {
+    /// Waits until nothing is in flight; an error of an earlier send is reported here.
+    #[inline]
+    pub fn poll_flush(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        let Some(conn) = self.conns.get(key) else {
+            return Poll::Ready(Err(closed()));
+        };
+        if conn.write_errno != 0 {
+            return Poll::Ready(Err(from_errno(conn.write_errno)));
+        }
+        if conn.has(flag::SENDING) {
+            self.wakers.park(&mut conn.writer, cx);
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Sends a leased buffer and gives it back when the kernel has taken it all. The connection must be flushed.
+    #[inline]
+    pub fn send_buffer(&mut self, key: Key, buffer: u16, start: NonNull<u8>, len: u32) {
+        self.buffers.leased -= 1;
+        let offset = start.as_ptr() as usize - self.buffers.address(buffer).as_ptr() as usize;
+        self.start_send(key, Source::buffer(buffer), offset as u32, len);
+    }
+
+    /// Sends as much of `bytes` as goes without waiting, at least one byte.
+    #[inline]
+    pub fn poll_write(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.poll_flush(key, cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            Poll::Ready(Ok(())) => (),
+        }
+        if bytes.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        if matches!(self.driver, Driver::Epoll(_)) {
+            return self.poll_write_direct(key, cx, bytes);
+        }
+        let block = match self.blocks.take() {
+            Ok(block) => block,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        let len = self.blocks.fill(block, bytes);
+        self.start_send(key, Source::block(block), 0, len as u32);
+        Poll::Ready(Ok(len))
+    }
+
+    /// Epoll: from the caller's memory straight into the socket.
+    fn poll_write_direct(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let Some(conn) = self.conns.get(key) else {
+            return Poll::Ready(Err(closed()));
+        };
+        loop {
+            // SAFETY: a live slot owns its open descriptor.
+            let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
+            match rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(len) => return Poll::Ready(Ok(len)),
+                Err(Errno::INTR) => (),
+                Err(Errno::AGAIN) => {
+                    self.wakers.park(&mut conn.writer, cx);
+                    conn.set(flag::WANTS_OUTPUT);
+                    self.update_interest(key);
+                    return Poll::Pending;
+                }
+                Err(errno) => {
+                    conn.write_errno = errno.raw_os_error() as u16;
+                    return Poll::Ready(Err(from_errno(conn.write_errno)));
+                }
+            }
+        }
+    }
+
+    fn source_address(&self, source: Source, offset: u32) -> NonNull<u8> {
+        let start = match source.as_buffer() {
+            Some(buffer) => self.buffers.address(buffer),
+            None => self.blocks.address(source.as_block()),
+        };
+        // SAFETY: the offset of a send lies inside its buffer or block.
+        unsafe { start.add(offset as usize) }
+    }
+
+    #[inline]
+    fn start_send(&mut self, key: Key, source: Source, offset: u32, len: u32) {
+        let Some(conn) = self.conns.get(key) else {
+            return self.release(source);
+        };
+        conn.set(flag::SENDING);
+        (conn.source, conn.send_offset, conn.send_len) = (source, offset, len);
+        self.continue_send(key);
+    }
+
+    /// Hands what is left of a send to the kernel.
+    #[inline]
+    fn continue_send(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        let (fd, len, source, offset) = (conn.fd, conn.send_len, conn.source, conn.send_offset);
+        let start = self.source_address(source, offset);
+        if let Driver::Uring(uring) = &mut self.driver {
+            return uring.send(key, fd, start, len);
+        }
+        // SAFETY: the bytes were received or filled earlier and stay untouched until the send has ended.
+        let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), len as usize) };
+        // SAFETY: a live slot owns its open descriptor.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+        let result = match rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(sent) => sent as i32,
+            Err(errno) => -errno.raw_os_error(),
+        };
+        self.sent(key, result);
+    }
+
+    /// A send took some or all of its bytes, or failed.
+    #[inline]
+    pub(super) fn sent(&mut self, key: Key, result: i32) {
+        let Some(conn) = self.conns.get(key) else { return };
+        if result == conn.send_len as i32 {
+            let source = conn.source;
+            conn.clear(flag::SENDING);
+            if conn.flags & flag::REGISTERED != 0 && conn.flags & flag::WANTS_OUTPUT != 0 {
+                conn.clear(flag::WANTS_OUTPUT);
+                self.update_interest(key);
+            }
+            self.release(source);
+            return self.writer_ready(key);
+        }
+        self.sent_short(key, result);
+    }
+
+    #[cold]
+    fn sent_short(&mut self, key: Key, result: i32) {
+        let Some(conn) = self.conns.get(key) else { return };
+        match -result {
+            libc::EINTR => self.continue_send(key),
+            libc::EAGAIN => match &self.driver {
+                Driver::Uring(_) => self.continue_send(key),
+                Driver::Epoll(_) => {
+                    conn.set(flag::WANTS_OUTPUT);
+                    self.update_interest(key);
+                }
+            },
+            errno if errno > 0 => {
+                conn.write_errno = errno as u16;
+                conn.clear(flag::SENDING | flag::WANTS_OUTPUT);
+                let source = conn.source;
+                self.release(source);
+                self.update_interest(key);
+                self.writer_ready(key);
+            }
+            _ => {
+                conn.send_offset += result as u32;
+                conn.send_len -= result as u32;
+                self.continue_send(key);
+            }
+        }
+    }
+
+    /// Epoll says that there is room, or that the descriptor has ended.
+    pub(super) fn writable(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        if conn.has(flag::CONNECTING) {
+            return self.connect_writable(key);
+        }
+        if conn.has(flag::SENDING) {
+            return self.continue_send(key);
+        }
+        if conn.has(flag::WANTS_OUTPUT) {
+            conn.clear(flag::WANTS_OUTPUT);
+            self.wakers.wake(&mut conn.writer);
+            self.update_interest(key);
+        }
+    }
+
+    #[inline]
+    fn writer_ready(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        self.wakers.wake(&mut conn.writer);
+        if conn.has(flag::DROPPED) {
+            self.close_if_quiet(key);
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, source: Source) {
+        match source.as_buffer() {
+            Some(buffer) => self.recycle(buffer),
+            None => self.blocks.give_back(source.as_block()),
+        }
+    }
+}

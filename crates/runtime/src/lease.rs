@@ -1,0 +1,70 @@
+//! A received piece of data, still in the runtime's buffer.
+
+use crate::{buffers::NO_BUFFER, io::Received, worker};
+use std::{fmt, ops::Deref, ptr::NonNull};
+
+/// Bytes received from a stream, lent by the runtime: no copy was made. Dropping it gives the buffer back; a worker has
+/// some thousand of them, so keep a lease for the length of a request and copy what must live longer.
+///
+/// An empty lease is the end of the stream.
+pub struct Lease {
+    start: NonNull<u8>,
+    len: u32,
+    buffer: u16,
+    worker: u16,
+}
+
+impl Lease {
+    pub(crate) fn new(worker: u16, received: Received) -> Self {
+        Self {
+            start: received.start,
+            len: received.len,
+            buffer: received.buffer,
+            worker,
+        }
+    }
+
+    pub(crate) fn end_of_stream() -> Self {
+        Self {
+            start: NonNull::dangling(),
+            len: 0,
+            buffer: NO_BUFFER,
+            worker: 0,
+        }
+    }
+
+    /// The buffer, its data and the worker it belongs to; the lease itself is over. `None` for the end of the stream.
+    pub(crate) fn into_parts(self) -> Option<(u16, u16, NonNull<u8>, u32)> {
+        let lease = std::mem::ManuallyDrop::new(self);
+        (lease.buffer != NO_BUFFER).then_some((lease.worker, lease.buffer, lease.start, lease.len))
+    }
+
+    pub(crate) fn worker(&self) -> Option<u16> {
+        (self.buffer != NO_BUFFER).then_some(self.worker)
+    }
+}
+
+impl Deref for Lease {
+    type Target = [u8];
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the buffer is filled from `start` for `len` bytes and is this lease's alone; its mapping outlives every
+        // lease (see `Buffers::drop`). An empty lease points nowhere and has no length.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len as usize) }
+    }
+}
+
+impl Drop for Lease {
+    #[inline]
+    fn drop(&mut self) {
+        if self.buffer != NO_BUFFER {
+            worker::with(self.worker, |worker| worker.io().end_lease(self.buffer));
+        }
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").field("len", &self.len).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,28 @@
+//! A `Waker` that is a packed token: no allocation, no reference count, safe from any thread.
+
+use super::Token;
+use crate::worker;
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(
+    |data| RawWaker::new(data, &VTABLE),
+    |data| worker::wake(Token(data.addr() as u64)),
+    |data| worker::wake(Token(data.addr() as u64)),
+    |_| (),
+);
+
+const _: () = assert!(size_of::<usize>() == 8, "tokens are packed in a 64-bit pointer");
+
+/// The waker of a task.
+#[inline]
+pub(crate) fn new(token: Token) -> Waker {
+    // SAFETY: the vtable never dereferences its data, which is the token itself as an address; all four functions are
+    // thread-safe because `worker::wake` is, and clone and drop own nothing.
+    unsafe { Waker::new(std::ptr::without_provenance(token.0 as usize), &VTABLE) }
+}
+
+/// The token inside a waker of ours.
+#[inline]
+pub(crate) fn token(waker: &Waker) -> Option<Token> {
+    std::ptr::eq(waker.vtable(), &VTABLE).then(|| Token(waker.data().addr() as u64))
+}

@@ -1,0 +1,117 @@
+//! Time: `sleep`, `timeout`, `interval`. Timers are exact to the kernel's wake-up, not rounded to a tick.
+
+pub(crate) mod heap;
+
+use crate::{slab::Key, worker};
+use std::{
+    fmt,
+    future::Future,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+/// Waits for `duration`.
+pub fn sleep(duration: Duration) -> Sleep {
+    // A sum past the end of time waits for a century, which nobody will tell from for ever.
+    let century = Duration::from_secs(100 * 365 * 24 * 3600);
+    let now = Instant::now();
+    sleep_until(now.checked_add(duration).unwrap_or(now + century))
+}
+
+/// Waits until `deadline`.
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep { deadline, timer: None }
+}
+
+/// The future of [`sleep`]. Dropping it forgets the timer.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct Sleep {
+    deadline: Instant,
+    timer: Option<(u16, Key)>,
+}
+
+impl Sleep {
+    /// When it ends.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        worker::current(|worker| {
+            let deadline = self.deadline;
+            let (_, key) = *self
+                .timer
+                .get_or_insert_with(|| (worker.id(), worker.timers().insert(deadline)));
+            if worker.timers().poll(key, &mut worker.io().wakers, cx) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some((id, key)) = self.timer {
+            worker::with(id, |worker| worker.timers().remove(key, &mut worker.io().wakers));
+        }
+    }
+}
+
+/// A future did not end in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed;
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time ran out")
+    }
+}
+
+impl std::error::Error for Elapsed {}
+
+/// Waits for `future`, but not longer than `duration`; the future is dropped when the time runs out.
+pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let mut future = pin!(future);
+    let mut sleep = pin!(sleep(duration));
+    std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Ok(output)),
+        Poll::Pending => sleep.as_mut().poll(cx).map(|()| Err(Elapsed)),
+    })
+    .await
+}
+
+/// Ticks at `start + n * period`, the first one `period` from now.
+pub fn interval(period: Duration) -> Interval {
+    assert!(!period.is_zero(), "an interval needs a period above zero");
+    Interval {
+        next: Instant::now() + period,
+        period,
+    }
+}
+
+/// The ticks of [`interval`].
+#[derive(Debug)]
+pub struct Interval {
+    next: Instant,
+    period: Duration,
+}
+
+impl Interval {
+    /// Waits for the next tick and returns when it was due. A late caller gets one tick for all it missed; the phase
+    /// never shifts.
+    pub async fn tick(&mut self) -> Instant {
+        let due = self.next;
+        sleep_until(due).await;
+        let missed = Instant::now().saturating_duration_since(due).as_nanos() / self.period.as_nanos();
+        let missed = u32::try_from(missed).unwrap_or(u32::MAX - 1);
+        self.next = due + self.period * (missed + 1);
+        due
+    }
+}

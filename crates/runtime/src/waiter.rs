@@ -1,0 +1,104 @@
+//! Who waits for an event: a task of this worker as a packed word, or a foreign waker by reference.
+//!
+//! The common case, a future polled directly by one of our tasks, costs no clone and no reference count.
+
+use crate::{
+    slab::{Key, Slab},
+    task::{Token, waker},
+};
+use std::task::{Context, Waker};
+
+/// Nobody, one of our tasks, or an index into [`Wakers::foreign`]. Four-byte alignment keeps connection slots small.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Waiter([u32; 2]);
+
+impl Waiter {
+    fn word(self) -> u64 {
+        u64::from(self.0[0]) | u64::from(self.0[1]) << 32
+    }
+
+    fn from_word(word: u64) -> Self {
+        Self([word as u32, (word >> 32) as u32])
+    }
+
+    #[inline]
+    pub fn is_none(self) -> bool {
+        self.0 == [0, 0]
+    }
+}
+
+/// Wakers that are not ours (a combinator with wakers of its own, another executor), and those due to be woken.
+///
+/// A foreign waker runs foreign code, so it is never woken while the worker's state is borrowed: it is put on `due`.
+pub(crate) struct Wakers {
+    foreign: Slab<Option<Waker>>,
+    due: Vec<Waker>,
+    /// Tasks of this worker made ready by events; the worker moves them to its run queue.
+    pub ready: Vec<Token>,
+}
+
+impl Wakers {
+    pub fn new() -> Self {
+        Self {
+            foreign: Slab::new(),
+            due: Vec::new(),
+            ready: Vec::new(),
+        }
+    }
+
+    /// Notes that the task behind `cx` waits; replaces whoever waited before.
+    #[inline]
+    pub fn park(&mut self, waiter: &mut Waiter, cx: &Context<'_>) {
+        match waker::token(cx.waker()) {
+            Some(token) if !token.is_foreign() => {
+                if !waiter.is_none() && Token(waiter.word()).is_foreign() {
+                    self.forget(waiter);
+                }
+                *waiter = Waiter::from_word(token.0);
+            }
+            _ => self.park_foreign(waiter, cx.waker()),
+        }
+    }
+
+    #[cold]
+    fn park_foreign(&mut self, waiter: &mut Waiter, waker: &Waker) {
+        self.forget(waiter);
+        let key = self.foreign.insert(Some(waker.clone()));
+        *waiter = Waiter::from_word(Token::foreign(key).0);
+    }
+
+    /// Wakes whoever waits, if anybody.
+    #[inline]
+    pub fn wake(&mut self, waiter: &mut Waiter) {
+        if waiter.is_none() {
+            return;
+        }
+        let token = Token(waiter.word());
+        *waiter = Waiter::default();
+        if token.is_foreign() {
+            self.due.extend(self.foreign.remove(token.key()).flatten());
+        } else {
+            self.ready.push(token);
+        }
+    }
+
+    /// Forgets whoever waits.
+    pub fn forget(&mut self, waiter: &mut Waiter) {
+        let token = Token(waiter.word());
+        if !waiter.is_none() && token.is_foreign() {
+            let key: Key = token.key();
+            self.due.extend(self.foreign.remove(key).flatten());
+        }
+        *waiter = Waiter::default();
+    }
+
+    /// Foreign wakers to wake now that nothing is borrowed. A forgotten one among them is woken in vain, which is allowed.
+    pub fn take_due(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.due)
+    }
+
+    #[inline]
+    pub fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+}

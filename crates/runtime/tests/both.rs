@@ -1,0 +1,392 @@
+//! The same suite on both backends.
+
+use runtime::{
+    BackendKind, Runtime, Stop,
+    net::{Lease, TcpListener, TcpStream},
+    spawn,
+    time::{interval, sleep, timeout},
+};
+use std::{
+    cell::Cell,
+    future::Future,
+    io,
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr},
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+fn on<T>(backend: BackendKind, body: impl Future<Output = T>) -> T {
+    let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+    assert_eq!(runtime.backend(), backend);
+    let guarded = runtime.block_on(timeout(Duration::from_secs(20), body));
+    guarded.expect("the test hangs")
+}
+
+fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+async fn pair() -> (TcpStream, TcpStream) {
+    let (listener, address) = listen();
+    let client = TcpStream::connect(address).await.unwrap();
+    (client, listener.accept().await.unwrap())
+}
+
+async fn echo(mut stream: TcpStream) -> io::Result<()> {
+    loop {
+        let lease = stream.recv().await?;
+        if lease.is_empty() {
+            return Ok(());
+        }
+        stream.send(lease).await?;
+    }
+}
+
+async fn echo_server(listener: TcpListener) {
+    while let Ok(stream) = listener.accept().await {
+        spawn(echo(stream));
+    }
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+macro_rules! on_both_backends {
+    ($($name:ident $body:block)*) => {
+        mod uring {
+            $(#[test] fn $name() { super::on(super::BackendKind::Uring, super::$name()) })*
+        }
+        mod epoll {
+            $(#[test] fn $name() { super::on(super::BackendKind::Epoll, super::$name()) })*
+        }
+        $(async fn $name() $body)*
+    };
+}
+
+on_both_backends! {
+    echoes_every_byte_in_order {
+        let (listener, address) = listen();
+        spawn(echo_server(listener));
+        for len in [1, 100, 4096, 4097, 100_000, 3_000_000] {
+            let stream = std::net::TcpStream::connect(address).unwrap();
+            let sent = pattern(len);
+            let expected = sent.clone();
+            let mut writer = stream.try_clone().unwrap();
+            let writer = std::thread::spawn(move || { writer.write_all(&sent).unwrap(); writer.shutdown(Shutdown::Write).unwrap(); });
+            let reader = std::thread::spawn(move || { let mut all = Vec::new(); (&stream).read_to_end(&mut all).unwrap(); all });
+            while !reader.is_finished() { sleep(Duration::from_millis(1)).await; }
+            assert!(reader.join().unwrap() == expected, "{len} bytes");
+            writer.join().unwrap();
+        }
+    }
+
+    a_dropped_read_loses_nothing {
+        let (mut client, mut server) = pair().await;
+        let all = pattern(200_000);
+        let sent = all.clone();
+        let writer = spawn(async move { client.write_all(&sent).await.unwrap(); client.shutdown(Shutdown::Write).await.unwrap(); client });
+        let mut got = Vec::new();
+        let mut round = 0u64;
+        loop {
+            round += 1;
+            let mut buffer = [0; 777];
+            // Give up at once most of the time, alternating the two ways to read.
+            let patience = Duration::from_micros(if round % 3 == 0 { 20_000 } else { 0 });
+            let read = timeout(patience, async {
+                if round % 2 == 0 { server.read(&mut buffer).await.map(|len| buffer[..len].to_vec()) }
+                else { server.recv().await.map(|lease| lease.to_vec()) }
+            }).await;
+            match read {
+                Ok(Ok(bytes)) if bytes.is_empty() => break,
+                Ok(bytes) => got.extend(bytes.unwrap()),
+                Err(_) => runtime::yield_now().await,
+            }
+        }
+        assert!(got == all, "{} of {} bytes", got.len(), all.len());
+        writer.await.unwrap();
+    }
+
+    a_slow_reader_stops_its_peer_and_not_its_neighbour {
+        let (mut flooder, mut slow) = pair().await;
+        let flood = spawn(async move { let block = [7; 65_536]; let mut sent = 0u64; while flooder.write_all(&block).await.is_ok() { sent += 65_536; if sent >= 64 << 20 { break } } sent });
+        let (mut client, server) = pair().await;
+        spawn(echo(server));
+        sleep(Duration::from_millis(200)).await;
+        assert!(!flood.is_finished(), "64 MiB went somewhere though nobody read");
+        for _ in 0..100 {
+            client.write_all(b"still here").await.unwrap();
+            let mut reply = [0; 10];
+            client.read_exact(&mut reply).await.unwrap();
+            assert_eq!(&reply, b"still here");
+        }
+        let mut got = 0;
+        while got < 64 << 20 { let len = slow.recv().await.unwrap().len(); assert!(len > 0); got += len; }
+        assert_eq!(flood.await.unwrap(), 64 << 20);
+    }
+
+    many_connections_at_once {
+        let (listener, address) = listen();
+        spawn(echo_server(listener));
+        let mut clients = Vec::new();
+        for n in 0..600u32 {
+            clients.push(spawn(async move {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                for round in 0..20u32 {
+                    let message: Vec<u8> = (n ^ round << 16).to_le_bytes().repeat(50);
+                    stream.write_all(&message).await.unwrap();
+                    let mut reply = vec![0; message.len()];
+                    stream.read_exact(&mut reply).await.unwrap();
+                    assert_eq!(message, reply);
+                }
+            }));
+        }
+        for client in clients { client.await.unwrap(); }
+        sleep(Duration::from_millis(50)).await;
+        assert_eq!(runtime::metrics().connections, 0, "every connection is given back");
+    }
+
+    a_refused_connect_is_an_error {
+        let (listener, address) = listen();
+        drop(listener);
+        sleep(Duration::from_millis(10)).await;
+        let error = TcpStream::connect(address).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    a_reset_is_an_error_and_an_end_is_not {
+        let (client, mut server) = pair().await;
+        client.set_linger_zero().unwrap();
+        drop(client);
+        assert_eq!(server.recv().await.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        assert!(server.recv().await.is_err(), "an error stays");
+        let (client, mut server) = pair().await;
+        drop(client);
+        assert!(server.recv().await.unwrap().is_empty());
+        assert_eq!(server.read(&mut [0; 8]).await.unwrap(), 0, "the end stays");
+    }
+
+    writing_to_a_closed_peer_ends_in_an_error {
+        let (client, mut server) = pair().await;
+        client.set_linger_zero().unwrap();
+        drop(client);
+        sleep(Duration::from_millis(5)).await;
+        let mut failed = false;
+        for _ in 0..10 { failed |= server.write_all(b"anybody?").await.is_err(); sleep(Duration::from_millis(1)).await; }
+        assert!(failed);
+    }
+
+    half_close_still_receives {
+        let (mut client, mut server) = pair().await;
+        client.write_all(b"question").await.unwrap();
+        client.shutdown(Shutdown::Write).await.unwrap();
+        let mut question = [0; 8];
+        server.read_exact(&mut question).await.unwrap();
+        assert!(server.recv().await.unwrap().is_empty());
+        server.write_all(b"answer").await.unwrap();
+        drop(server);
+        let mut answer = [0; 6];
+        client.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"answer");
+        assert!(client.recv().await.unwrap().is_empty());
+    }
+
+    what_was_written_goes_out_though_the_stream_is_dropped {
+        let (client, mut server) = pair().await;
+        let mut client = client;
+        let sent = pattern(10_000);
+        client.write_all(&sent).await.unwrap();
+        drop(client);
+        let mut got = Vec::new();
+        loop { let lease = server.recv().await.unwrap(); if lease.is_empty() { break } got.extend_from_slice(&lease); }
+        assert!(got == sent);
+    }
+
+    a_panic_stays_in_its_task {
+        let handle = spawn(async { if true { panic!("on purpose"); } 5 });
+        let error = handle.await.unwrap_err();
+        assert!(error.is_panic() && error.to_string().contains("on purpose"), "{error}");
+        assert_eq!(spawn(async { 6 }).await.unwrap(), 6);
+    }
+
+    a_panic_in_a_destructor_stays_in_its_task {
+        struct Bomb;
+        impl Drop for Bomb { fn drop(&mut self) { panic!("in drop"); } }
+        let handle = spawn(async { let _bomb = Bomb; sleep(Duration::from_secs(100)).await; });
+        runtime::yield_now().await;
+        handle.abort();
+        assert!(handle.await.unwrap_err().is_panic());
+    }
+
+    abort_ends_a_task_at_its_await_and_closes_what_it_held {
+        let (mut client, server) = pair().await;
+        let handle = spawn(echo(server));
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(client.recv().await.unwrap().len(), 1);
+        handle.abort();
+        assert!(client.recv().await.unwrap().is_empty(), "the aborted task's stream was closed");
+        assert!(handle.await.unwrap_err().is_aborted());
+        let myself: Rc<Cell<Option<runtime::JoinHandle<()>>>> = Rc::new(Cell::new(None));
+        let inner = myself.clone();
+        let reached = Rc::new(Cell::new(false));
+        let witness = reached.clone();
+        let handle = spawn(async move {
+            runtime::yield_now().await;
+            inner.take().unwrap().abort();
+            runtime::yield_now().await;
+            witness.set(true);
+        });
+        myself.set(Some(handle));
+        sleep(Duration::from_millis(5)).await;
+        assert!(!reached.get(), "a task that aborts itself stops at its next await");
+    }
+
+    timers_fire_in_order_and_on_time {
+        let order = Rc::new(Cell::new(0));
+        let tasks: Vec<_> = [30u64, 10, 20, 0].into_iter().map(|ms| {
+            let order = order.clone();
+            spawn(async move { let start = Instant::now(); sleep(Duration::from_millis(ms)).await; order.set(order.get() * 100 + ms); start.elapsed() })
+        }).collect();
+        for (task, ms) in tasks.into_iter().zip([30u64, 10, 20, 0]) {
+            let took = task.await.unwrap();
+            assert!(took >= Duration::from_millis(ms), "{ms} ms took {took:?}");
+        }
+        assert_eq!(order.get(), 10_20_30);
+        assert!(timeout(Duration::from_millis(5), std::future::pending::<()>()).await.is_err());
+        assert_eq!(timeout(Duration::from_secs(5), async { 1 }).await, Ok(1));
+        let mut ticks = interval(Duration::from_millis(2));
+        let first = ticks.tick().await;
+        std::thread::sleep(Duration::from_millis(7));
+        ticks.tick().await;
+        let third = ticks.tick().await;
+        assert_eq!((third - first).as_micros() % 2000, 0, "the phase never shifts");
+    }
+
+    another_thread_wakes_a_sleeping_worker {
+        for _ in 0..50 {
+            let stop = Stop::new();
+            let raiser = stop.clone();
+            let thread = std::thread::spawn(move || raiser.raise());
+            stop.raised().await;
+            thread.join().unwrap();
+        }
+        let stop = Stop::new();
+        let raiser = stop.clone();
+        let thread = std::thread::spawn(move || { std::thread::sleep(Duration::from_millis(30)); raiser.raise(); });
+        let waiting = spawn({ let stop = stop.clone(); async move { stop.raised().await } });
+        waiting.await.unwrap();
+        thread.join().unwrap();
+    }
+
+    a_lease_outlives_its_stream_and_moves_to_another {
+        let (mut a, mut b) = pair().await;
+        let (mut c, mut d) = pair().await;
+        a.write_all(b"passed on").await.unwrap();
+        let lease = b.recv().await.unwrap();
+        drop((a, b));
+        c.send(lease).await.unwrap();
+        let lease: Lease = d.recv().await.unwrap();
+        assert_eq!(&lease[..], b"passed on");
+    }
+
+    leases_that_are_kept_only_delay {
+        // More data than all buffers hold, with every lease kept for a while: nothing is lost and nothing hangs.
+        let (mut client, mut server) = pair().await;
+        let writer = spawn(async move { client.write_all(&vec![1; 12 << 20]).await.unwrap(); client });
+        let (mut kept, mut got) = (std::collections::VecDeque::new(), 0);
+        while got < 12 << 20 {
+            let lease = server.recv().await.unwrap();
+            got += lease.len();
+            kept.push_back(lease);
+            if kept.len() > 1500 { kept.pop_front(); }
+        }
+        writer.await.unwrap();
+    }
+
+    drain_waits_for_tasks_and_reports_who_is_left {
+        spawn(sleep(Duration::from_millis(20)));
+        assert_eq!(runtime::drain(Duration::from_secs(5)).await, 0);
+        let stuck = spawn(std::future::pending::<()>());
+        assert_eq!(runtime::drain(Duration::from_millis(20)).await, 1);
+        stuck.abort();
+        assert_eq!(runtime::drain(Duration::from_secs(5)).await, 0);
+    }
+}
+
+#[test]
+fn a_stream_that_outlives_its_runtime_fails_politely() {
+    for backend in [BackendKind::Uring, BackendKind::Epoll] {
+        let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+        let (mut stream, lease) = runtime.block_on(async {
+            let (mut client, mut server) = pair().await;
+            client.write_all(b"kept").await.unwrap();
+            (client, server.recv().await.unwrap())
+        });
+        drop(runtime);
+        assert_eq!(&lease[..], b"kept", "leased bytes stay");
+        let other = Runtime::new().unwrap();
+        let error = other.block_on(stream.write_all(b"x")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotConnected);
+    }
+}
+
+#[test]
+fn dropping_a_runtime_in_full_flight_returns_every_descriptor() {
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    // Tests of this binary run beside each other: measure in a process of our own.
+    if std::env::var_os("ALONE").is_none() {
+        let me = std::env::current_exe().unwrap();
+        let name = "dropping_a_runtime_in_full_flight_returns_every_descriptor";
+        let status = std::process::Command::new(me).args(["--exact", name]).env("ALONE", "1").status().unwrap();
+        assert!(status.success());
+        return;
+    }
+    for backend in [BackendKind::Uring, BackendKind::Epoll] {
+        let before = open();
+        for _ in 0..20 {
+            let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+            runtime.block_on(async {
+                let (listener, address) = listen();
+                spawn(echo_server(listener));
+                for _ in 0..30 {
+                    spawn(async move {
+                        let mut stream = TcpStream::connect(address).await.unwrap();
+                        loop {
+                            stream.write_all(&[1; 3000]).await.unwrap();
+                            stream.recv().await.unwrap();
+                        }
+                    });
+                }
+                sleep(Duration::from_millis(10)).await;
+            });
+        }
+        assert_eq!(open(), before, "{backend}");
+    }
+}
+
+#[test]
+fn a_bad_backend_name_is_an_error_that_says_what_would_do() {
+    let me = std::env::current_exe().unwrap();
+    if std::env::var("BRUNT_BACKEND").is_ok_and(|value| value == "kqueue") {
+        let error = Runtime::new().unwrap_err().to_string();
+        assert!(error.contains("'kqueue'") && error.contains("uring or epoll"), "{error}");
+        return;
+    }
+    let args = ["--exact", "a_bad_backend_name_is_an_error_that_says_what_would_do"];
+    assert!(std::process::Command::new(me).args(args).env("BRUNT_BACKEND", "kqueue").status().unwrap().success());
+}
+
+#[test]
+fn a_group_runs_one_runtime_a_core() {
+    let results = runtime::group::run(&Runtime::builder(), &[Some(0), None], |index| async move {
+        sleep(Duration::from_millis(1)).await;
+        index * 10
+    });
+    let results: Vec<usize> = results.into_iter().map(Result::unwrap).collect();
+    assert_eq!(results, [0, 10]);
+    let refused = runtime::group::run(&Runtime::builder(), &[Some(1000)], |_| async {});
+    assert!(refused[0].as_ref().unwrap_err().to_string().contains("core 1000"));
+}
