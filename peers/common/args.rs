@@ -64,17 +64,16 @@ impl Peer {
             match (flag, own) {
                 ("--listen", _) => {
                     let address = value.parse();
-                    listen = Some(address.map_err(|_| {
-                        format!("--listen '{value}' is not ADDRESS:PORT such as 127.0.0.1:7101")
-                    })?);
+                    listen = Some(
+                        address
+                            .map_err(|_| format!("--listen '{value}' is not ADDRESS:PORT such as 127.0.0.1:7101"))?,
+                    );
                 }
                 ("--cores", _) => cores = Some(core_list(&value)?),
                 ("--buffer", _) => buffer = bytes(&value)?,
                 (_, Some((own, values))) => {
                     let found = values.iter().find(|known| **known == value);
-                    choice = found.ok_or_else(|| {
-                        format!("{own} '{value}' is not one of {}", values.join(", "))
-                    })?;
+                    choice = found.ok_or_else(|| format!("{own} '{value}' is not one of {}", values.join(", ")))?;
                 }
                 _ => unreachable!("flags were checked above"),
             }
@@ -122,7 +121,7 @@ fn core_list(list: &str) -> Result<Vec<usize>, String> {
     Ok(cores)
 }
 
-/// `2048`, `2048B` or `2KiB`, from 1 B to 16 MiB.
+/// `2048`, `2048B` or `2KiB`, from 1 B to 1 MiB.
 fn bytes(size: &str) -> Result<usize, String> {
     let (digits, unit) = match size.strip_suffix("KiB") {
         Some(digits) => (digits, 1024),
@@ -131,6 +130,6 @@ fn bytes(size: &str) -> Result<usize, String> {
     let count: Option<usize> = digits.parse().ok();
     let count = count.and_then(|count| count.checked_mul(unit));
     count
-        .filter(|count| (1..=16 << 20).contains(count))
-        .ok_or_else(|| format!("--buffer '{size}' is not a size from 1B to 16384KiB"))
+        .filter(|count| (1..=1 << 20).contains(count))
+        .ok_or_else(|| format!("--buffer '{size}' is not a size from 1B to 1024KiB"))
 }

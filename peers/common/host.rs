@@ -6,7 +6,8 @@ use std::{
     fs::File,
     io,
     net::{SocketAddr, TcpListener},
-    time::Duration,
+    os::fd::OwnedFd,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -22,7 +23,7 @@ const BACKLOG: i32 = 65_535;
 pub fn fail(status: i32, what: impl Display) -> ! {
     let program = std::env::args().next().unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or_default();
-    eprintln!("{name}: {what}");
+    eprintln!("{}: {what}", name.strip_prefix("peer-").unwrap_or(name));
     std::process::exit(status)
 }
 
@@ -30,10 +31,10 @@ pub fn fail(status: i32, what: impl Display) -> ! {
 pub fn pin(cores: &[usize]) {
     for &core in cores {
         // One by one first: for a set the kernel silently drops the cores that do not exist.
-        set_affinity(&[core]).unwrap_or_else(|error| {
-            let text = "cannot run on it";
-            fail(2, format!("--cores {core}: {text}: {error}; cores here: /sys/devices/system/cpu/online"))
-        });
+        if let Err(error) = set_affinity(&[core]) {
+            let remedy = "for the cores of this host see /sys/devices/system/cpu/online";
+            fail(2, format!("--cores {core}: cannot run there: {error}; {remedy}"));
+        }
     }
     set_affinity(cores).unwrap_or_else(|error| fail(2, format!("--cores {cores:?}: {error}")));
 }
@@ -50,36 +51,77 @@ fn set_affinity(cores: &[usize]) -> rustix::io::Result<()> {
 /// system call a connection on it and none can forget it.
 pub fn listen(address: SocketAddr, count: usize) -> Vec<TcpListener> {
     raise_file_limit();
-    open(address, count).unwrap_or_else(|error| {
-        fail(1, format!("cannot listen on {address}: {error}; is another server running there?"))
+    // The kernel takes an io_uring apart after its process has ended, and the listener it held with it: for some
+    // milliseconds the port of a server just stopped is in use by nobody.
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let opened = loop {
+        match open(address, count) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => break other,
+        }
+    };
+    opened.unwrap_or_else(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::AddrInUse => "; is another server running there?",
+            io::ErrorKind::AddrNotAvailable => "; see 'ip address' for the addresses of this host",
+            io::ErrorKind::PermissionDenied => "; take a port above 1023",
+            _ => "",
+        };
+        fail(1, format!("cannot listen on {address}: {error}{remedy}"))
     })
 }
 
 fn open(address: SocketAddr, count: usize) -> io::Result<Vec<TcpListener>> {
-    if count == 1 {
-        return Ok(vec![bind(address, false)?]);
-    }
-    // SO_REUSEPORT would silently share the port with a forgotten server; a plain bind first finds it out.
-    let address = bind(address, false)?.local_addr()?;
-    (0..count).map(|_| bind(address, true)).collect()
+    // SO_REUSEPORT would silently share the port with a forgotten server; a plain bind finds it out. It does not
+    // listen: a client would be reset when it goes.
+    let plain = bind(address, false)?;
+    let sockets = if count == 1 {
+        vec![plain]
+    } else {
+        let address = TcpListener::from(plain).local_addr()?;
+        (0..count).map(|_| bind(address, true)).collect::<io::Result<_>>()?
+    };
+    let listen = |socket| {
+        sock::listen(&socket, BACKLOG)?;
+        Ok(TcpListener::from(socket))
+    };
+    sockets.into_iter().map(listen).collect()
 }
 
-fn bind(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+fn bind(address: SocketAddr, shared: bool) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
     let socket = sock::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     sockopt::set_socket_reuseport(&socket, shared)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     sock::bind(&socket, &address)?;
-    sock::listen(&socket, BACKLOG)?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 /// Descriptors up to the hard limit: a connection costs one.
 fn raise_file_limit() {
     let Rlimit { maximum, .. } = process::getrlimit(Resource::Nofile);
     // A refusal leaves the limit as it was, and `Spare` copes with reaching it.
-    let _ = process::setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let _ = process::setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    );
+}
+
+/// The message for a host that gives no io_uring.
+#[allow(dead_code, reason = "not every peer uses io_uring")]
+pub fn no_ring(error: impl Display) -> String {
+    let remedy = "see sysctl kernel.io_uring_disabled, the container's seccomp profile, and ulimit -l";
+    format!("io_uring failed: {error}; {remedy}").replace('\n', " ")
 }
 
 /// Says on stderr that the peer serves; port 0 becomes the real port.
@@ -92,12 +134,7 @@ pub fn announce(what: &str, listener: &TcpListener, cores: &[usize]) {
 
 /// Runs `serve` on one pinned thread a core, each with its own listener on the address; returns when all have ended.
 #[allow(dead_code, reason = "not every peer is one thread a core")]
-pub fn thread_per_core(
-    what: &str,
-    address: SocketAddr,
-    cores: &[usize],
-    serve: impl Fn(TcpListener, usize) + Sync,
-) {
+pub fn thread_per_core(what: &str, address: SocketAddr, cores: &[usize], serve: impl Fn(TcpListener, usize) + Sync) {
     pin(cores);
     let listeners = listen(address, cores.len());
     announce(what, &listeners[0], cores);

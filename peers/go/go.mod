@@ -1,3 +1,3 @@
 module peer-go
 
-go 1.24
+go 1.21

@@ -137,28 +137,13 @@ mod tests {
     fn what_is_written_is_read() {
         let home = tempfile::tempdir().unwrap();
         let directory = Directory::create(home.path().join("a/b")).unwrap();
-        let env = Env {
-            brunt: "x".into(),
-            steal_percent: Some(0.5),
-            open_files: Some((1, 2)),
-            ..Default::default()
-        };
+        let env = Env { brunt: "x".into(), steal_percent: Some(0.5), open_files: Some((1, 2)), ..Default::default() };
         directory.write_env(&env).unwrap();
         assert_eq!(directory.read_env().unwrap(), env);
         assert!(!directory.is_complete());
         let mut series = directory.series().unwrap();
-        series
-            .push(&Second {
-                at_s: 1.0,
-                ..Default::default()
-            })
-            .unwrap();
-        series
-            .push(&Second {
-                at_s: 2.0,
-                ..Default::default()
-            })
-            .unwrap();
+        series.push(&Second { at_s: 1.0, ..Default::default() }).unwrap();
+        series.push(&Second { at_s: 2.0, ..Default::default() }).unwrap();
         let text = fs::read_to_string(directory.path().join("series.jsonl")).unwrap();
         assert_eq!(text.lines().count(), 2);
     }

@@ -26,11 +26,7 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
     doubts.extend(generator_cpu(result));
     doubts.extend(rate(result));
     doubts.extend(samples(result));
-    doubts.extend(
-        steal_percent
-            .filter(|p| *p > STEAL_PERCENT)
-            .map(|steal_percent| Doubt::Disturbed { steal_percent }),
-    );
+    doubts.extend(steal_percent.filter(|p| *p > STEAL_PERCENT).map(|steal_percent| Doubt::Disturbed { steal_percent }));
     Verdict::of(doubts)
 }
 
@@ -49,20 +45,14 @@ fn errors(result: &RunResult) -> Option<Doubt> {
     .map(|(name, n)| format!("{n} {name}"))
     .collect::<Vec<_>>()
     .join(", ");
-    (failed > 0).then_some(Doubt::Errors {
-        failed,
-        completed: result.requests.completed,
-        kinds,
-    })
+    (failed > 0).then_some(Doubt::Errors { failed, completed: result.requests.completed, kinds })
 }
 
 fn lag(result: &RunResult) -> Option<Doubt> {
     let lag_p99_us = result.latency.lag.p99_us?;
     let response_p99_us = result.latency.response.p99_us?;
-    (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us)).then_some(Doubt::ClientLimited(ClientLimit::Lag {
-        lag_p99_us,
-        response_p99_us,
-    }))
+    (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us))
+        .then_some(Doubt::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }))
 }
 
 fn generator_cpu(result: &RunResult) -> Option<Doubt> {
@@ -72,10 +62,8 @@ fn generator_cpu(result: &RunResult) -> Option<Doubt> {
     let server_percent = result.server.busiest_thread_percent;
     // Both full: the closed loop is balanced, and the server was driven as hard as it goes.
     let server_full = server_percent.is_some_and(|p| p >= FULL_PERCENT);
-    (generator_percent >= FULL_PERCENT && !server_full).then_some(Doubt::ClientLimited(ClientLimit::Cpu {
-        generator_percent,
-        server_percent,
-    }))
+    (generator_percent >= FULL_PERCENT && !server_full)
+        .then_some(Doubt::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
 }
 
 fn rate(result: &RunResult) -> Option<Doubt> {
@@ -94,11 +82,7 @@ fn rate(result: &RunResult) -> Option<Doubt> {
 fn samples(result: &RunResult) -> Option<Doubt> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
     let count = result.latency.response.count;
-    (count < needed).then_some(Doubt::TooFewSamples {
-        count,
-        needed,
-        quantile: "p99",
-    })
+    (count < needed).then_some(Doubt::TooFewSamples { count, needed, quantile: "p99" })
 }
 
 #[cfg(test)]
@@ -111,21 +95,14 @@ mod tests {
     };
 
     fn good() -> RunResult {
-        let latency = |us: f64| LatencySummary {
-            count: 100_000,
-            p99_us: Some(us),
-            ..Default::default()
-        };
+        let latency = |us: f64| LatencySummary { count: 100_000, p99_us: Some(us), ..Default::default() };
         RunResult {
             schema: SCHEMA.into(),
             measurement_revision: MEASUREMENT_REVISION,
             tester: "brunt".into(),
             verdict: Verdict::of(vec![]),
             interrupted: false,
-            load: Load {
-                measured_s: 10.0,
-                ..Default::default()
-            },
+            load: Load { measured_s: 10.0, ..Default::default() },
             requests: Requests {
                 completed: 100_000,
                 rate: 10_000.0,
@@ -141,14 +118,8 @@ mod tests {
             errors: Errors::default(),
             connections: Connections::default(),
             bytes: Bytes::default(),
-            generator: Generator {
-                thread_cpu_percent: vec![60.0],
-                ..Default::default()
-            },
-            server: Server {
-                busiest_thread_percent: Some(70.0),
-                ..Default::default()
-            },
+            generator: Generator { thread_cpu_percent: vec![60.0], ..Default::default() },
+            server: Server { busiest_thread_percent: Some(70.0), ..Default::default() },
         }
     }
 
@@ -171,9 +142,7 @@ mod tests {
             r.latency.lag.p99_us = Some(150.0);
             r.latency.response.p99_us = Some(10_000.0);
         });
-        assert_verdict(Kind::ClientLimited, |r| {
-            r.generator.thread_cpu_percent = vec![20.0, 99.0]
-        });
+        assert_verdict(Kind::ClientLimited, |r| r.generator.thread_cpu_percent = vec![20.0, 99.0]);
         assert_verdict(Kind::Ok, |r| {
             r.generator.thread_cpu_percent = vec![99.0];
             r.server.busiest_thread_percent = Some(99.0);

@@ -73,10 +73,7 @@ mod tests {
     fn an_empty_distribution_has_no_figures() {
         let summary = LatencySummary::of(&new_histogram());
         assert_eq!(summary, LatencySummary::default());
-        assert_eq!(
-            serde_json::to_value(&summary).unwrap()["p99_us"],
-            serde_json::Value::Null
-        );
+        assert_eq!(serde_json::to_value(&summary).unwrap()["p99_us"], serde_json::Value::Null);
     }
 
     #[test]
@@ -86,16 +83,10 @@ mod tests {
             histogram.record(nanos * 10).unwrap();
         }
         let summary = LatencySummary::of(&histogram);
-        for (figure, exact) in [
-            (summary.p50_us, 500.0),
-            (summary.p99_us, 990.0),
-            (summary.p999_us, 999.0),
-            (summary.max_us, 1000.0),
-        ] {
-            assert!(
-                (figure.unwrap() / exact - 1.0).abs() < 0.001,
-                "{figure:?} should be {exact}"
-            );
+        for (figure, exact) in
+            [(summary.p50_us, 500.0), (summary.p99_us, 990.0), (summary.p999_us, 999.0), (summary.max_us, 1000.0)]
+        {
+            assert!((figure.unwrap() / exact - 1.0).abs() < 0.001, "{figure:?} should be {exact}");
         }
     }
 }

@@ -26,30 +26,13 @@ impl FromStr for Threshold {
         let (figure, rest) = (text[..at].trim(), text[at + 1..].trim());
         let bound = match figure {
             "mean" | "p50" | "p90" | "p99" | "p99.9" | "p999" | "max" => {
-                rest.parse::<Span>()
-                    .map_err(|e| wrong(&format!("has a bad bound ({e})")))?
-                    .0
-                    .as_nanos() as f64
-                    / 1e3
+                rest.parse::<Span>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0.as_nanos() as f64 / 1e3
             }
-            "rate" => {
-                rest.parse::<Rate>()
-                    .map_err(|e| wrong(&format!("has a bad bound ({e})")))?
-                    .0
-            }
-            "failed" => {
-                rest.parse::<Count>()
-                    .map_err(|e| wrong(&format!("has a bad bound ({e})")))?
-                    .0 as f64
-            }
+            "rate" => rest.parse::<Rate>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0,
+            "failed" => rest.parse::<Count>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0 as f64,
             _ => return Err(wrong("names no known figure")),
         };
-        Ok(Self {
-            text: text.to_owned(),
-            figure: figure.to_owned(),
-            above: text.as_bytes()[at] == b'>',
-            bound,
-        })
+        Ok(Self { text: text.to_owned(), figure: figure.to_owned(), above: text.as_bytes()[at] == b'>', bound })
     }
 }
 
@@ -65,11 +48,7 @@ impl Threshold {
         match value {
             None => Some(format!("{self}: no value was recorded")),
             Some(value) => {
-                let crossed = if self.above {
-                    value > self.bound
-                } else {
-                    value < self.bound
-                };
+                let crossed = if self.above { value > self.bound } else { value < self.bound };
                 crossed.then(|| format!("{self}: it was {value:.1} {unit}"))
             }
         }
@@ -90,10 +69,7 @@ mod tests {
     fn bad_thresholds_say_what_would_do() {
         for text in ["p99", "p98>5ms", "p99>5", "rate<x", ">", ""] {
             let error = text.parse::<Threshold>().unwrap_err();
-            assert!(
-                error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"),
-                "{error}"
-            );
+            assert!(error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"), "{error}");
         }
     }
 

@@ -14,10 +14,7 @@ pub struct UnitError {
 
 impl UnitError {
     fn new(value: &str, expected: &'static str) -> Self {
-        Self {
-            value: value.to_owned(),
-            expected,
-        }
+        Self { value: value.to_owned(), expected }
     }
 }
 
@@ -32,9 +29,7 @@ impl std::error::Error for UnitError {}
 /// Splits `12.5KiB` into 12.5 and `KiB`; refuses signs, infinities and empty numbers.
 fn number_and_suffix(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);
     let value: f64 = number.replace('_', "").parse().ok()?;
     Some((value, suffix.trim()))
@@ -67,11 +62,7 @@ impl FromStr for Count {
         let error = || UnitError::new(text, "a count such as 100, 20k or 1M");
         let (number, suffix) = number_and_suffix(text).ok_or_else(error)?;
         let value = number * decimal_factor(suffix).ok_or_else(error)?;
-        if value.fract() == 0.0 && value < 9e15 {
-            Ok(Self(value as u64))
-        } else {
-            Err(error())
-        }
+        if value.fract() == 0.0 && value < 9e15 { Ok(Self(value as u64)) } else { Err(error()) }
     }
 }
 
@@ -115,11 +106,7 @@ impl FromStr for Size {
             _ => return Err(error()),
         };
         let value = number * factor;
-        if value.fract() == 0.0 && value < 9e15 {
-            Ok(Self(value as u64))
-        } else {
-            Err(error())
-        }
+        if value.fract() == 0.0 && value < 9e15 { Ok(Self(value as u64)) } else { Err(error()) }
     }
 }
 
@@ -157,24 +144,16 @@ impl FromStr for Span {
             _ => return Err(error()),
         };
         let nanos = (number * nanos).round();
-        if nanos < 9e18 {
-            Ok(Self(Duration::from_nanos(nanos as u64)))
-        } else {
-            Err(error())
-        }
+        if nanos < 9e18 { Ok(Self(Duration::from_nanos(nanos as u64))) } else { Err(error()) }
     }
 }
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.as_nanos();
-        for (unit, size) in [
-            ("h", 3_600_000_000_000),
-            ("m", 60_000_000_000),
-            ("s", 1_000_000_000),
-            ("ms", 1_000_000),
-            ("us", 1_000),
-        ] {
+        for (unit, size) in
+            [("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)]
+        {
             if nanos >= size && nanos.is_multiple_of(size) {
                 return write!(f, "{}{unit}", nanos / size);
             }
@@ -199,11 +178,7 @@ impl FromStr for Rate {
         let (number, suffix) = number_and_suffix(text).ok_or_else(error)?;
         let suffix = suffix.strip_suffix("/s").unwrap_or(suffix);
         let value = number * decimal_factor(suffix).ok_or_else(error)?;
-        if value > 0.0 && value <= 1e9 {
-            Ok(Self(value))
-        } else {
-            Err(error())
-        }
+        if value > 0.0 && value <= 1e9 { Ok(Self(value)) } else { Err(error()) }
     }
 }
 
@@ -256,11 +231,7 @@ impl fmt::Display for Cores {
         let mut rest = self.0.as_slice();
         let mut separator = "";
         while let Some(&first) = rest.first() {
-            let run = rest
-                .iter()
-                .enumerate()
-                .take_while(|(i, core)| **core == first + i)
-                .count();
+            let run = rest.iter().enumerate().take_while(|(i, core)| **core == first + i).count();
             match run {
                 1 => write!(f, "{separator}{first}")?,
                 _ => write!(f, "{separator}{first}-{}", first + run - 1)?,
@@ -301,10 +272,7 @@ mod tests {
             ("3-1".parse::<Cores>().unwrap_err(), "'3-1'"),
             ("1.5".parse::<Count>().unwrap_err(), "'1.5'"),
         ] {
-            assert!(
-                error.to_string().starts_with(value) && error.to_string().contains("such as"),
-                "{error}"
-            );
+            assert!(error.to_string().starts_with(value) && error.to_string().contains("such as"), "{error}");
         }
     }
 

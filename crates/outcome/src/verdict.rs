@@ -84,50 +84,29 @@ impl Doubt {
     /// The evidence in one sentence.
     pub fn why(&self) -> String {
         match self {
-            Self::Errors {
-                failed,
-                completed,
-                kinds,
-            } => {
+            Self::Errors { failed, completed, kinds } => {
                 let total = failed + completed;
                 format!("{failed} of {total} requests failed ({kinds})")
             }
-            Self::ClientLimited(ClientLimit::Lag {
-                lag_p99_us,
-                response_p99_us,
-            }) => {
+            Self::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }) => {
                 format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us")
             }
-            Self::ClientLimited(ClientLimit::Cpu {
-                generator_percent,
-                server_percent: Some(server),
-            }) => {
+            Self::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent: Some(server) }) => {
                 format!(
                     "a generator thread used {generator_percent:.0} % of its core while the server's busiest thread used {server:.0} %"
                 )
             }
-            Self::ClientLimited(ClientLimit::Cpu {
-                generator_percent,
-                server_percent: None,
-            }) => {
+            Self::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent: None }) => {
                 format!(
                     "a generator thread used {generator_percent:.0} % of its core and the server could not be metered"
                 )
             }
-            Self::RateMissed {
-                offered,
-                achieved,
-                waited,
-            } => format!(
+            Self::RateMissed { offered, achieved, waited } => format!(
                 "{achieved:.0} requests/s were answered of {offered:.0} offered; {:.1} % found every connection busy",
                 waited * 100.0
             ),
             Self::NotStationary { evidence } => evidence.clone(),
-            Self::TooFewSamples {
-                count,
-                needed,
-                quantile,
-            } => {
+            Self::TooFewSamples { count, needed, quantile } => {
                 format!("{quantile} needs {needed} requests, {count} were recorded")
             }
             Self::Disturbed { steal_percent } => format!("the hypervisor took {steal_percent:.1} % of the CPU time"),

@@ -16,10 +16,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     pub fn new() -> Self {
-        Self {
-            groups: Vec::new(),
-            free: Vec::new(),
-        }
+        Self { groups: Vec::new(), free: Vec::new() }
     }
 
     /// A free block. Fails only when the address space or memory is exhausted.
@@ -44,8 +41,7 @@ impl Blocks {
                 flags,
             )?
         };
-        self.groups
-            .push(NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?);
+        self.groups.push(NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?);
         let first = (self.groups.len() as u32 - 1) * GROUP;
         self.free.extend((first + 1..first + GROUP).rev());
         Ok(first)
@@ -69,10 +65,7 @@ impl Blocks {
         let len = bytes.len().min(BLOCK_SIZE);
         // SAFETY: the block was taken and not yet given to the kernel, so it is ours alone; it holds BLOCK_SIZE bytes,
         // and a borrowed slice cannot overlap a mapping that no slice was ever made of.
-        unsafe {
-            self.address(block)
-                .copy_from_nonoverlapping(NonNull::from(bytes).cast(), len)
-        };
+        unsafe { self.address(block).copy_from_nonoverlapping(NonNull::from(bytes).cast(), len) };
         len
     }
 }

@@ -47,26 +47,14 @@ impl Buffers {
             )?
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self {
-            base,
-            segments: Vec::new(),
-            given_out: 0,
-            leased: 0,
-        })
+        Ok(Self { base, segments: Vec::new(), given_out: 0, leased: 0 })
     }
 
     /// The next buffers never given out before, for the driver to publish; empty at the cap.
     pub fn more(&mut self) -> std::ops::Range<u16> {
         let first = self.given_out;
         self.given_out = (first.max(FIRST / 2) * 2).min(BUFFERS);
-        self.segments.resize(
-            usize::from(self.given_out),
-            Segment {
-                next: NO_BUFFER,
-                offset: 0,
-                len: 0,
-            },
-        );
+        self.segments.resize(usize::from(self.given_out), Segment { next: NO_BUFFER, offset: 0, len: 0 });
         first..self.given_out
     }
 

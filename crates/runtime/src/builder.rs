@@ -24,10 +24,7 @@ impl std::fmt::Debug for Worker {
 impl Runtime {
     /// Choices, all with good defaults.
     pub fn builder() -> Builder {
-        Builder {
-            backend: None,
-            spin: DEFAULT_SPIN,
-        }
+        Builder { backend: None, spin: DEFAULT_SPIN }
     }
 
     /// A runtime with the best backend of this machine.

@@ -1,6 +1,6 @@
 //! The one place that knows that there are two backends.
 
-use crate::{buffers::Buffers, epoll::Epoll, event::Event, metrics::Metrics, uring::Uring};
+use crate::{buffers::Buffers, epoll::Epoll, metrics::Metrics, uring::Uring};
 use std::{fmt, io, time::Duration};
 
 /// Which mechanism of the kernel a runtime stands on.
@@ -21,6 +21,7 @@ impl fmt::Display for BackendKind {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "a worker has one driver, and a box would cost a step an event")]
 pub(crate) enum Driver {
     Uring(Uring),
     Epoll(Epoll),
@@ -66,14 +67,6 @@ impl Driver {
         match self {
             Self::Uring(uring) => uring.wait(timeout, metrics),
             Self::Epoll(epoll) => epoll.wait(timeout, metrics),
-        }
-    }
-
-    #[inline]
-    pub fn next_event(&mut self) -> Option<Event> {
-        match self {
-            Self::Uring(uring) => uring.next_event(),
-            Self::Epoll(epoll) => epoll.next_event(),
         }
     }
 }

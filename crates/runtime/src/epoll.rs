@@ -1,10 +1,6 @@
 //! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
 
-use crate::{
-    event::{Event, Kind},
-    metrics::Metrics,
-    slab::Key,
-};
+use crate::{event::Kind, metrics::Metrics, slab::Key};
 use rustix::event::{Timespec, epoll};
 use std::{
     io,
@@ -27,6 +23,19 @@ pub(crate) struct Epoll {
     pub free_buffers: Vec<u16>,
 }
 
+/// What epoll reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The descriptor can be read, or is at its end.
+    Readable(Key),
+    /// The descriptor can be written, or is at its end.
+    Writable(Key),
+    /// A listener has connections to accept.
+    Acceptable(Key),
+    /// Another thread rang.
+    Rung,
+}
+
 /// What a descriptor is watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interest {
@@ -37,13 +46,7 @@ pub(crate) struct Interest {
 impl Epoll {
     pub fn new() -> io::Result<Self> {
         let fd = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self {
-            fd,
-            events: Vec::with_capacity(FIRST_EVENTS),
-            next: 0,
-            writable: None,
-            free_buffers: Vec::new(),
-        })
+        Ok(Self { fd, events: Vec::with_capacity(FIRST_EVENTS), next: 0, writable: None, free_buffers: Vec::new() })
     }
 
     /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.
@@ -72,24 +75,14 @@ impl Epoll {
     /// Waits for events: not at all for `Some(0)`, for ever for `None`.
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
         // As many events as came last time at most filled the list: busy loops see everybody each turn.
-        let room = if self.events.len() == self.events.capacity() {
-            self.events.len() * 2
-        } else {
-            self.events.capacity()
-        };
+        let room =
+            if self.events.len() == self.events.capacity() { self.events.len() * 2 } else { self.events.capacity() };
         self.events.clear();
         self.events.reserve(room.clamp(FIRST_EVENTS, MOST_EVENTS));
         self.next = 0;
         metrics.enters += 1;
-        let spec = timeout.map(|t| Timespec {
-            tv_sec: t.as_secs() as i64,
-            tv_nsec: i64::from(t.subsec_nanos()),
-        });
-        match epoll::wait(
-            &self.fd,
-            rustix::buffer::spare_capacity(&mut self.events),
-            spec.as_ref(),
-        ) {
+        let spec = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: i64::from(t.subsec_nanos()) });
+        match epoll::wait(&self.fd, rustix::buffer::spare_capacity(&mut self.events), spec.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => (),
             Err(error) => panic!("epoll_wait failed: {error}"),
         }
@@ -98,7 +91,7 @@ impl Epoll {
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         if let Some(key) = self.writable.take() {
-            return Some(Event::Writable { key });
+            return Some(Event::Writable(key));
         }
         loop {
             let event = *self.events.get(self.next)?;
@@ -106,20 +99,18 @@ impl Epoll {
             let (kind, key) = Kind::untag(event.data.u64());
             let flags = event.flags;
             match kind {
-                Some(Kind::Accept) => return Some(Event::Acceptable { key }),
-                Some(Kind::Bell) => return Some(Event::Rung { more: true }),
+                Some(Kind::Accept) => return Some(Event::Acceptable(key)),
+                Some(Kind::Bell) => return Some(Event::Rung),
                 Some(Kind::Conn) => {
-                    let (input, output) = (
-                        flags.intersects(INPUT | ENDED),
-                        flags.intersects(epoll::EventFlags::OUT | ENDED),
-                    );
+                    let (input, output) =
+                        (flags.intersects(INPUT | ENDED), flags.intersects(epoll::EventFlags::OUT | ENDED));
                     match (input, output) {
                         (true, true) => {
                             self.writable = Some(key);
-                            return Some(Event::Readable { key });
+                            return Some(Event::Readable(key));
                         }
-                        (true, false) => return Some(Event::Readable { key }),
-                        (false, true) => return Some(Event::Writable { key }),
+                        (true, false) => return Some(Event::Readable(key)),
+                        (false, true) => return Some(Event::Writable(key)),
                         (false, false) => continue,
                     }
                 }

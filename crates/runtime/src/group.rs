@@ -38,9 +38,7 @@ where
         let threads: Vec<_> = (cores.iter().enumerate())
             .map(|(index, core)| {
                 let name = core.map_or_else(|| format!("worker-{index}"), |core| format!("worker-{index}@{core}"));
-                thread::Builder::new()
-                    .name(name)
-                    .spawn_scoped(scope, move || one(index, *core))
+                thread::Builder::new().name(name).spawn_scoped(scope, move || one(index, *core))
             })
             .collect();
         let join = |thread: thread::ScopedJoinHandle<'_, io::Result<T>>| match thread.join() {

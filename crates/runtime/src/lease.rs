@@ -16,29 +16,21 @@ pub struct Lease {
 
 impl Lease {
     pub(crate) fn new(worker: u16, received: Received) -> Self {
-        Self {
-            start: received.start,
-            len: received.len,
-            buffer: received.buffer,
-            worker,
-        }
+        Self { start: received.start, len: received.len, buffer: received.buffer, worker }
     }
 
     pub(crate) fn end_of_stream() -> Self {
-        Self {
-            start: NonNull::dangling(),
-            len: 0,
-            buffer: NO_BUFFER,
-            worker: 0,
-        }
+        Self { start: NonNull::dangling(), len: 0, buffer: NO_BUFFER, worker: 0 }
     }
 
-    /// The buffer, its data and the worker it belongs to; the lease itself is over. `None` for the end of the stream.
-    pub(crate) fn into_parts(self) -> Option<(u16, u16, NonNull<u8>, u32)> {
-        let lease = std::mem::ManuallyDrop::new(self);
-        (lease.buffer != NO_BUFFER).then_some((lease.worker, lease.buffer, lease.start, lease.len))
+    /// The buffer, where its data begins, and how much there is.
+    #[inline]
+    pub(crate) fn part(&self) -> (u16, NonNull<u8>, u32) {
+        (self.buffer, self.start, self.len)
     }
 
+    /// The worker it belongs to; `None` for the end of the stream.
+    #[inline]
     pub(crate) fn worker(&self) -> Option<u16> {
         (self.buffer != NO_BUFFER).then_some(self.worker)
     }

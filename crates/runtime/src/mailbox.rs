@@ -24,20 +24,13 @@ pub(crate) struct Mailbox {
 
 impl Mailbox {
     pub fn new() -> Self {
-        Self {
-            tokens: Mutex::new(Vec::new()),
-            pending: AtomicBool::new(false),
-            sleeping: AtomicBool::new(false),
-        }
+        Self { tokens: Mutex::new(Vec::new()), pending: AtomicBool::new(false), sleeping: AtomicBool::new(false) }
     }
 
     /// Leaves a token; true when the caller must ring the worker's bell, for it sleeps.
     #[must_use]
     pub fn post(&self, token: Token) -> bool {
-        self.tokens
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-            .push(token);
+        self.tokens.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(token);
         self.pending.store(true, SeqCst);
         self.sleeping.load(SeqCst)
     }

@@ -22,18 +22,14 @@ pub(crate) struct Key {
 
 /// The slots. `T::default()` is what a free slot holds.
 pub(crate) struct Slab<T> {
-    chunks: Vec<Box<[Slot<T>]>>,
+    chunks: Vec<Box<[Slot<T>; CHUNK]>>,
     free: Vec<u32>,
     live: usize,
 }
 
 impl<T: Default> Slab<T> {
     pub fn new() -> Self {
-        Self {
-            chunks: Vec::new(),
-            free: Vec::new(),
-            live: 0,
-        }
+        Self { chunks: Vec::new(), free: Vec::new(), live: 0 }
     }
 
     pub fn len(&self) -> usize {
@@ -50,33 +46,23 @@ impl<T: Default> Slab<T> {
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
         slot.value = value;
         self.live += 1;
-        Key {
-            index,
-            generation: slot.generation,
-        }
+        Key { index, generation: slot.generation }
     }
 
     fn grow(&mut self) -> u32 {
         let base = (self.chunks.len() as u32) << CHUNK_BITS;
-        self.chunks.push(
-            (0..CHUNK)
-                .map(|_| Slot {
-                    generation: 0,
-                    value: T::default(),
-                })
-                .collect(),
-        );
+        let chunk: Box<[_]> = (0..CHUNK).map(|_| Slot { generation: 0, value: T::default() }).collect();
+        self.chunks.push(chunk.try_into().unwrap_or_else(|_| unreachable!("a chunk has CHUNK slots")));
         self.free.extend((base + 1..base + CHUNK as u32).rev());
         base
     }
 
+    /// Keys are made of odd generations only, so a free slot, whose generation is even, matches none.
     #[inline]
     fn slot(&mut self, key: Key) -> Option<&mut Slot<T>> {
-        let slot = self
-            .chunks
-            .get_mut((key.index >> CHUNK_BITS) as usize)?
-            .get_mut(key.index as usize & (CHUNK - 1))?;
-        (slot.generation == key.generation && key.generation & 1 == 1).then_some(slot)
+        let chunk = self.chunks.get_mut((key.index >> CHUNK_BITS) as usize)?;
+        let slot = &mut chunk[key.index as usize & (CHUNK - 1)];
+        (slot.generation == key.generation).then_some(slot)
     }
 
     #[inline]
@@ -99,10 +85,7 @@ impl<T: Default> Slab<T> {
         slots
             .enumerate()
             .filter(|(_, slot)| slot.generation & 1 == 1)
-            .map(|(index, slot)| Key {
-                index: index as u32,
-                generation: slot.generation,
-            })
+            .map(|(index, slot)| Key { index: index as u32, generation: slot.generation })
             .collect()
     }
 }

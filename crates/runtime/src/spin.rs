@@ -29,13 +29,7 @@ pub(crate) struct Spin {
 
 impl Spin {
     pub fn new(most: Duration) -> Self {
-        Self {
-            most,
-            credit: TRY_AT,
-            hits: 0,
-            misses: 0,
-            spent: Duration::ZERO,
-        }
+        Self { most, credit: TRY_AT, hits: 0, misses: 0, spent: Duration::ZERO }
     }
 
     /// Spins until `has_work` or the bound; true when there is work. `sleep` is how long a sleep would be at most.

@@ -30,13 +30,7 @@ impl Stop {
     /// Raises the flag and wakes everybody who waits for it.
     pub fn raise(&self) {
         self.shared.raised.store(true, Ordering::SeqCst);
-        let wakers = std::mem::take(
-            &mut *self
-                .shared
-                .wakers
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        );
+        let wakers = std::mem::take(&mut *self.shared.wakers.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -48,11 +42,7 @@ impl Stop {
     /// Waits until it is raised.
     pub async fn raised(&self) {
         poll_fn(|cx| {
-            let mut wakers = self
-                .shared
-                .wakers
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut wakers = self.shared.wakers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             // Looked at under the lock: `raise` sets the flag before it takes the list.
             if self.is_raised() {
                 return Poll::Ready(());

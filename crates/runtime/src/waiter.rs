@@ -4,7 +4,7 @@
 
 use crate::{
     slab::{Key, Slab},
-    task::{Token, waker},
+    task::{Token, queue::Tasks, waker},
 };
 use std::task::{Context, Waker};
 
@@ -27,23 +27,20 @@ impl Waiter {
     }
 }
 
-/// Wakers that are not ours (a combinator with wakers of its own, another executor), and those due to be woken.
+/// All that can be woken: our tasks, and wakers that are not ours (a combinator with wakers of its own, another
+/// executor) with those of them due to be woken.
 ///
 /// A foreign waker runs foreign code, so it is never woken while the worker's state is borrowed: it is put on `due`.
 pub(crate) struct Wakers {
     foreign: Slab<Option<Waker>>,
     due: Vec<Waker>,
-    /// Tasks of this worker made ready by events; the worker moves them to its run queue.
-    pub ready: Vec<Token>,
+    /// The tasks of this worker.
+    pub tasks: Tasks,
 }
 
 impl Wakers {
     pub fn new() -> Self {
-        Self {
-            foreign: Slab::new(),
-            due: Vec::new(),
-            ready: Vec::new(),
-        }
+        Self { foreign: Slab::new(), due: Vec::new(), tasks: Tasks::new() }
     }
 
     /// Notes that the task behind `cx` waits; replaces whoever waited before.
@@ -78,7 +75,7 @@ impl Wakers {
         if token.is_foreign() {
             self.due.extend(self.foreign.remove(token.key()).flatten());
         } else {
-            self.ready.push(token);
+            self.tasks.wake(token);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     mailbox::Mailbox,
     metrics::Metrics,
     spin::Spin,
-    task::{Token, cell::TaskCell, join::JoinHandle, queue::Tasks, waker},
+    task::{Token, cell::TaskCell, join::JoinHandle, waker},
     time::heap::Timers,
 };
 use rustix::event::{EventfdFlags, eventfd};
@@ -14,6 +14,7 @@ use std::{
     cell::{Cell, RefCell, RefMut},
     future::Future,
     io,
+    mem::ManuallyDrop,
     os::fd::OwnedFd,
     pin::pin,
     ptr,
@@ -24,11 +25,10 @@ use std::{
 };
 
 /// Polls between two trips to the kernel: tasks that always find work must not keep others from their events.
-const POLLS_A_TURN: usize = 1024;
+const POLLS_A_TURN: u64 = 1024;
 
 pub(crate) struct Worker {
     id: u16,
-    tasks: RefCell<Tasks>,
     timers: RefCell<Timers>,
     io: RefCell<Io>,
     spin: RefCell<Spin>,
@@ -74,10 +74,7 @@ pub(crate) fn with<R>(id: u16, f: impl FnOnce(&Worker) -> R) -> Option<R> {
     }
     let live = LIVE.try_with(|live| {
         // SAFETY: a worker leaves the list before it is dropped, on this same thread.
-        live.borrow()
-            .iter()
-            .copied()
-            .find(|worker| unsafe { (**worker).id } == id)
+        live.borrow().iter().copied().find(|worker| unsafe { (**worker).id } == id)
     });
     // SAFETY: as above; `f` runs while the worker's owner is further up this thread's stack or idle.
     live.ok().flatten().map(|worker| f(unsafe { &*worker }))
@@ -91,7 +88,7 @@ pub(crate) fn wake(token: Token) {
     if let Some(worker) = unsafe { worker.as_ref() }
         && worker.id == token.worker()
     {
-        return worker.tasks.borrow_mut().wake(token);
+        return worker.io().wakers.tasks.wake(token);
     }
     wake_remote(token);
 }
@@ -113,14 +110,10 @@ impl Worker {
     pub fn new(backend: Option<BackendKind>, spin: Duration) -> io::Result<(Rc<Self>, Option<String>)> {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let (io, fallback) = Io::new(backend, bell.clone())?;
-        let remote = Arc::new(Remote {
-            mailbox: Mailbox::new(),
-            bell,
-        });
+        let remote = Arc::new(Remote { mailbox: Mailbox::new(), bell });
         let id = enlist(remote.clone())?;
         let worker = Rc::new(Self {
             id,
-            tasks: RefCell::new(Tasks::new()),
             timers: RefCell::new(Timers::new()),
             io: RefCell::new(io),
             spin: RefCell::new(Spin::new(spin)),
@@ -148,7 +141,7 @@ impl Worker {
 
     /// Tasks alive, the future of `block_on` aside.
     pub fn task_count(&self) -> usize {
-        self.tasks.borrow().len()
+        self.io().wakers.tasks.len()
     }
 
     pub fn metrics(&self) -> Metrics {
@@ -161,7 +154,7 @@ impl Worker {
 
     pub fn spawn<F: Future + 'static>(&self, future: F) -> JoinHandle<F::Output> {
         let cell = Rc::new(TaskCell::new(future));
-        let key = self.tasks.borrow_mut().insert(cell.clone());
+        let key = self.io().wakers.tasks.insert(cell.clone());
         JoinHandle::new(cell, Token::new(self.id, key))
     }
 
@@ -172,9 +165,9 @@ impl Worker {
         let mut future = pin!(future);
         let waker = waker::new(Token::main(self.id));
         let mut cx = Context::from_waker(&waker);
-        self.tasks.borrow_mut().main_ready = true;
+        self.io().wakers.tasks.main_ready = true;
         loop {
-            if std::mem::take(&mut self.tasks.borrow_mut().main_ready)
+            if std::mem::take(&mut self.io().wakers.tasks.main_ready)
                 && let Poll::Ready(output) = future.as_mut().poll(&mut cx)
             {
                 return output;
@@ -184,18 +177,19 @@ impl Worker {
         }
     }
 
-    /// Polls tasks that were ready when this began; those they wake have their turn after the next look at the kernel.
+    /// Polls the tasks that are ready, up to a bound.
     fn run_ready(&self) {
-        let ready = self.tasks.borrow().ready_len().min(POLLS_A_TURN);
+        self.io().wakers.tasks.begin_batch();
         let mut polls = 0;
-        for _ in 0..ready {
-            let Some((key, task)) = self.tasks.borrow_mut().pop() else {
-                break;
-            };
+        while polls < POLLS_A_TURN {
+            let Some((key, task)) = self.io().wakers.tasks.pop() else { break };
             polls += 1;
-            let waker = waker::new(Token::new(self.id, key));
-            if task.run(&mut Context::from_waker(&waker)) {
-                let ended = self.tasks.borrow_mut().remove(key);
+            // A token owns nothing, so its waker need not be dropped.
+            let waker = ManuallyDrop::new(waker::new(Token::new(self.id, key)));
+            // SAFETY: a task is removed only below and in `shut_down`, which does not run inside `block_on`; nothing is
+            // borrowed while it runs.
+            if unsafe { &*task }.run(&mut Context::from_waker(&waker)) {
+                let ended = self.io().wakers.tasks.remove(key);
                 drop(ended);
             }
         }
@@ -206,12 +200,14 @@ impl Worker {
     fn turn(&self) {
         let mut timeout = Some(Duration::ZERO);
         let mut asleep = false;
-        if self.tasks.borrow().is_idle() {
+        if self.io().wakers.tasks.is_idle() {
             timeout = self.time_to_sleep();
             if timeout != Some(Duration::ZERO) {
-                if self.spin.borrow_mut().wait(timeout, || {
-                    self.io.borrow_mut().has_work() || self.remote.mailbox.is_pending()
-                }) {
+                if self
+                    .spin
+                    .borrow_mut()
+                    .wait(timeout, || self.io.borrow_mut().has_work() || self.remote.mailbox.is_pending())
+                {
                     timeout = Some(Duration::ZERO);
                 } else {
                     asleep = self.remote.mailbox.fall_asleep();
@@ -240,23 +236,15 @@ impl Worker {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Makes ready what the events named. Foreign wakers run code of others, so nothing is borrowed by then.
+    /// Makes ready what other threads named. Foreign wakers run code of others, so nothing is borrowed by then.
     #[inline]
     fn wake_all(&self, mut io: RefMut<'_, Io>) {
-        let mut tasks = self.tasks.borrow_mut();
-        for token in io.wakers.ready.drain(..) {
-            tasks.wake(token);
-        }
         if self.remote.mailbox.is_pending() {
-            self.remote
-                .mailbox
-                .take()
-                .into_iter()
-                .for_each(|token| tasks.wake(token));
+            self.remote.mailbox.take().into_iter().for_each(|token| io.wakers.tasks.wake(token));
         }
         if io.wakers.has_due() {
             let due = io.wakers.take_due();
-            drop((io, tasks));
+            drop(io);
             due.into_iter().for_each(std::task::Waker::wake);
         }
     }
@@ -266,16 +254,16 @@ impl Worker {
         let _current = Entered(CURRENT.replace(self));
         // A destructor may spawn: go on until none is left, but not for ever.
         for _ in 0..16 {
-            let keys = self.tasks.borrow().keys();
+            let keys = self.io().wakers.tasks.keys();
             if keys.is_empty() {
                 break;
             }
             for key in keys {
-                let task = self.tasks.borrow_mut().task(key);
+                let task = self.io().wakers.tasks.task(key);
                 if let Some(task) = task {
                     task.cancel();
                 }
-                let ended = self.tasks.borrow_mut().remove(key);
+                let ended = self.io().wakers.tasks.remove(key);
                 drop(ended);
             }
         }

@@ -95,9 +95,9 @@ on_both_backends! {
             round += 1;
             let mut buffer = [0; 777];
             // Give up at once most of the time, alternating the two ways to read.
-            let patience = Duration::from_micros(if round % 3 == 0 { 20_000 } else { 0 });
+            let patience = Duration::from_micros(if round.is_multiple_of(3) { 20_000 } else { 0 });
             let read = timeout(patience, async {
-                if round % 2 == 0 { server.read(&mut buffer).await.map(|len| buffer[..len].to_vec()) }
+                if round.is_multiple_of(2) { server.read(&mut buffer).await.map(|len| buffer[..len].to_vec()) }
                 else { server.recv().await.map(|lease| lease.to_vec()) }
             }).await;
             match read {
@@ -145,8 +145,8 @@ on_both_backends! {
             }));
         }
         for client in clients { client.await.unwrap(); }
-        sleep(Duration::from_millis(50)).await;
-        assert_eq!(runtime::metrics().connections, 0, "every connection is given back");
+        // Every connection is given back; the guard around each test bounds the wait.
+        while runtime::metrics().connections > 0 { sleep(Duration::from_millis(1)).await; }
     }
 
     a_refused_connect_is_an_error {

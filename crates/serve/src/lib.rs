@@ -1,2 +1,81 @@
+//! Reference servers: a service (what is answered) on a server model (how the I/O is done).
+//!
+//! Models share everything but the difference: each is one small file, and this file is the only one that knows them all.
 #![forbid(unsafe_code)]
-//! Placeholder.
+
+pub mod listen;
+mod model;
+mod report;
+
+pub use model::Model;
+pub use report::Counts;
+
+use std::{fmt, io, net::SocketAddr, sync::mpsc, time::Duration};
+
+/// What is asked of a server.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Addresses to listen on, at least one.
+    pub listen: Vec<SocketAddr>,
+    /// How the I/O is done.
+    pub model: Model,
+    /// One worker for each entry, pinned to that core; `None` leaves the thread where the scheduler puts it.
+    pub workers: Vec<Option<usize>>,
+    /// How long connections may still be served after the stop, if their clients keep them open.
+    pub grace: Duration,
+}
+
+/// What a server tells while it runs, for the one who started it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// All workers listen on these addresses; the text names the backend and why it is not the best one, if so.
+    Listening {
+        /// Addresses as bound: port 0 has become a real port.
+        addresses: Vec<SocketAddr>,
+        /// How the I/O is done, in words.
+        backend: String,
+    },
+}
+
+/// Why a server could not run.
+#[derive(Debug)]
+pub enum ServeError {
+    /// An address could not be listened on.
+    Listen(SocketAddr, io::Error),
+    /// A worker could not be set up.
+    Worker(io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(address, error) => {
+                write!(f, "cannot listen on {address}: {error}")?;
+                match error.kind() {
+                    io::ErrorKind::AddrInUse => {
+                        write!(f, "; another process has it: stop that one or choose another port")
+                    }
+                    io::ErrorKind::PermissionDenied => write!(f, "; ports below 1024 need CAP_NET_BIND_SERVICE"),
+                    io::ErrorKind::AddrNotAvailable => write!(f, "; this machine has no such address"),
+                    _ => Ok(()),
+                }
+            }
+            Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+/// Serves echo (whatever arrives goes back) until `stop` is raised, then stops accepting, lets clients finish for the
+/// grace time, closes and returns what was served.
+pub fn echo(options: &Options, stop: &runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+    // Bound here once, so that a port in use is one error before any worker starts, and port 0 is one port for all.
+    let bound = listen::reserve(&options.listen)?;
+    let addresses = bound.iter().map(|bound| bound.address).collect::<Vec<_>>();
+    match options.model {
+        Model::Uring => model::ours::echo(options, runtime::BackendKind::Uring, &addresses, stop, notices),
+        Model::Epoll => model::ours::echo(options, runtime::BackendKind::Epoll, &addresses, stop, notices),
+        Model::Tokio => model::tokio::echo(options, &addresses, stop, notices),
+    }
+}

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rustix::{
-    event::epoll::{self, CreateFlags, Event, EventData, EventFlags},
+    event::epoll::{self, CreateFlags, EventData, EventFlags},
     fd::OwnedFd,
     net::{SocketFlags, accept_with},
 };
@@ -39,7 +39,12 @@ struct Server {
 }
 
 fn main() {
-    let args = args::Peer { name: "epoll-loop", buffer: (64 << 10, "a thread"), flag: None }.args();
+    let args = args::Peer {
+        name: "epoll-loop",
+        buffer: (64 << 10, "a thread"),
+        flag: None,
+    }
+    .args();
     host::thread_per_core("epoll-loop", args.listen, &args.cores, |listener, _| {
         let failed = Server::new(listener, args.buffer).and_then(|mut server| server.run());
         if let Err(error) = failed {
@@ -54,7 +59,13 @@ impl Server {
         listener.set_nonblocking(true)?;
         epoll::add(&epoll, &listener, token(&listener), EventFlags::IN)?;
         let (connections, buffer) = (Vec::new(), vec![0; buffer].into());
-        Ok(Self { epoll, listener, connections, buffer, spare: host::Spare::new() })
+        Ok(Self {
+            epoll,
+            listener,
+            connections,
+            buffer,
+            spare: host::Spare::new(),
+        })
     }
 
     fn run(&mut self) -> io::Result<()> {
@@ -88,11 +99,14 @@ impl Server {
                     if self.connections.len() <= fd_number {
                         self.connections.resize_with(fd_number + 1, || None);
                     }
-                    self.connections[fd_number] = Some(Connection { stream: fd.into(), unsent: Vec::new() });
+                    self.connections[fd_number] = Some(Connection {
+                        stream: fd.into(),
+                        unsent: Vec::new(),
+                    });
                 }
                 Ok(_) => {}
                 Err(rustix::io::Errno::AGAIN) => return,
-                Err(_) => self.spare.accept_failed(),
+                Err(_) => return self.spare.accept_failed(), // Still readable if somebody waits.
             }
         }
     }

@@ -8,6 +8,7 @@ mod host;
 
 use std::{
     os::fd::{FromRawFd, IntoRawFd},
+    panic,
     time::Duration,
 };
 
@@ -30,16 +31,20 @@ fn main() {
         flag: Some(("--idle", &["sleep", "spin"])),
     }
     .args();
+    // Without io_uring glommio returns no error, it panics; one line is enough to say so.
+    panic::set_hook(Box::new(|what| host::fail(1, host::no_ring(what))));
     let what = format!("glommio, idle: {}", args.choice);
     host::thread_per_core(&what, args.listen, &args.cores, |listener, core| {
         // No storage: the smallest area of registered memory, so that a low RLIMIT_MEMLOCK is enough.
-        let mut builder = LocalExecutorBuilder::new(Placement::Fixed(core)).ring_depth(RING_DEPTH).io_memory(0);
+        let mut builder = LocalExecutorBuilder::new(Placement::Fixed(core))
+            .ring_depth(RING_DEPTH)
+            .io_memory(0);
         if args.choice == "spin" {
             builder = builder.spin_before_park(SPIN);
         }
         match builder.make() {
             Ok(executor) => executor.run(accept(listener, args.buffer)),
-            Err(error) => host::fail(1, format!("cannot start glommio: {error}; it needs io_uring and 'ulimit -l' of 512 KiB an executor")),
+            Err(error) => host::fail(1, host::no_ring(error)),
         }
     });
 }

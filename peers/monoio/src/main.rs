@@ -28,10 +28,12 @@ fn main() {
         if args.choice == "deferred" {
             ring.setup_single_issuer().setup_defer_taskrun();
         }
-        let builder = RuntimeBuilder::<IoUringDriver>::new().with_entries(ENTRIES).uring_builder(ring);
+        let builder = RuntimeBuilder::<IoUringDriver>::new()
+            .with_entries(ENTRIES)
+            .uring_builder(ring);
         match builder.build() {
             Ok(mut runtime) => runtime.block_on(accept(listener, args.buffer)),
-            Err(error) => host::fail(1, format!("cannot set up io_uring: {error}; is it allowed here (sysctl kernel.io_uring_disabled, seccomp)?")),
+            Err(error) => host::fail(1, host::no_ring(error)),
         }
     });
 }

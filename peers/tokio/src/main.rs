@@ -30,7 +30,11 @@ fn main() {
             let mut builder = Builder::new_multi_thread();
             builder.worker_threads(args.cores.len());
             // Spawned, because a future given to `block_on` runs on this thread, which is not a worker.
-            run(builder, async move { tokio::spawn(accept(listener, buffer)).await.expect("accepting does not panic") });
+            run(builder, async move {
+                tokio::spawn(accept(listener, buffer))
+                    .await
+                    .expect("accepting does not panic")
+            });
         }
         _ => host::thread_per_core("tokio current-thread", args.listen, &args.cores, |listener, _| {
             run(Builder::new_current_thread(), accept(listener, buffer));
@@ -46,7 +50,9 @@ fn run(mut builder: Builder, server: impl Future<Output = ()>) {
 }
 
 async fn accept(listener: std::net::TcpListener, buffer: usize) {
-    let listener = listener.set_nonblocking(true).and_then(|()| TcpListener::from_std(listener));
+    let listener = listener
+        .set_nonblocking(true)
+        .and_then(|()| TcpListener::from_std(listener));
     let listener = listener.unwrap_or_else(|error| host::fail(1, format!("cannot register the listener: {error}")));
     let mut spare = host::Spare::new();
     loop {

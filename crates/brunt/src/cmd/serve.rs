@@ -1,14 +1,130 @@
 //! `brunt serve`.
 
-use outcome::ExitCode;
+use outcome::{Cores, ExitCode, Span};
+use serve::{Model, Notice, Options};
+use std::{net::SocketAddr, sync::mpsc, thread};
 
 /// Flags of `brunt serve`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(subcommand)]
+    service: Service,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Service {
+    /// Ping-pong over TCP: whatever arrives goes back.
+    Echo(Echo),
+}
+
+#[derive(Debug, clap::Args)]
+struct Echo {
+    /// Address to listen on; may be given several times. Port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100")]
+    listen: Vec<SocketAddr>,
+    /// How the I/O is done: uring (our runtime on io_uring), epoll (our runtime on epoll), tokio. Without it our runtime
+    /// takes the best backend of this machine.
+    #[arg(long)]
+    model: Option<Model>,
+    /// Cores to run on, one pinned worker each, as 1 or 0,2-3. Without it one worker runs unpinned.
+    #[arg(long)]
+    cores: Option<Cores>,
+    /// After SIGINT or SIGTERM: how long clients may still use their connections before these are closed.
+    #[arg(long, value_name = "TIME", default_value = "500ms")]
+    grace: Span,
+    /// Says nothing on stderr.
+    #[arg(long, short)]
+    quiet: bool,
+}
 
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        ExitCode::Good
+        match self.service {
+            Service::Echo(echo) => echo.run(),
+        }
     }
+}
+
+impl Echo {
+    fn run(self) -> ExitCode {
+        let (model, fallback) = match self.model {
+            Some(model) => (model, None),
+            None => best_model(),
+        };
+        let options = Options {
+            listen: self.listen,
+            model,
+            workers: self.cores.map_or_else(|| vec![None], |cores| cores.0.into_iter().map(Some).collect()),
+            grace: self.grace.0,
+        };
+        let stop = runtime::Stop::new();
+        if let Err(error) = stop_on_signal(stop.clone()) {
+            eprintln!("brunt serve: cannot watch for signals: {error}");
+            return ExitCode::Failed;
+        }
+        let (notices, heard) = mpsc::channel();
+        let quiet = self.quiet;
+        let teller = thread::spawn(move || {
+            for notice in heard {
+                if !quiet {
+                    tell(&notice, fallback.as_deref());
+                }
+            }
+        });
+        let result = serve::echo(&options, &stop, &notices);
+        drop(notices);
+        let _ = teller.join();
+        match result {
+            Ok(counts) => {
+                if !quiet {
+                    let (accepted, failed, cut) = (counts.accepted, counts.failed, counts.cut);
+                    eprintln!("brunt serve: stopped; {accepted} connections served, {failed} failed, {cut} still open and closed");
+                }
+                ExitCode::Good
+            }
+            Err(error) => {
+                eprintln!("brunt serve: {error}");
+                ExitCode::Failed
+            }
+        }
+    }
+}
+
+/// Our runtime on its best backend, and why that is not io_uring.
+fn best_model() -> (Model, Option<String>) {
+    match runtime::Runtime::new() {
+        Ok(probe) if probe.backend() == runtime::BackendKind::Uring => (Model::Uring, None),
+        Ok(probe) => (Model::Epoll, probe.fallback_reason().map(str::to_owned)),
+        // The server will meet the same error and say it.
+        Err(_) => (Model::Epoll, None),
+    }
+}
+
+fn tell(notice: &Notice, fallback: Option<&str>) {
+    let Notice::Listening { addresses, backend } = notice;
+    let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    eprintln!("brunt serve: echo on {} ({backend})", addresses.join(", "));
+    if let Some(reason) = fallback {
+        eprintln!("brunt serve: not on io_uring: {reason}");
+    }
+}
+
+/// The first SIGINT or SIGTERM raises the stop, the second one kills as usual.
+fn stop_on_signal(stop: runtime::Stop) -> std::io::Result<()> {
+    use signal_hook::{
+        consts::{SIGINT, SIGTERM},
+        iterator::Signals,
+        low_level::emulate_default_handler,
+    };
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            if stop.is_raised() {
+                let _ = emulate_default_handler(signal);
+            }
+            stop.raise();
+        }
+    })?;
+    Ok(())
 }

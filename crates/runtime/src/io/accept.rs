@@ -25,19 +25,12 @@ pub(super) struct Listener {
 
 impl Io {
     pub fn add_listener(&mut self, fd: OwnedFd) -> Key {
-        self.listeners.insert(Listener {
-            fd: Some(fd),
-            ..Listener::default()
-        })
+        self.listeners.insert(Listener { fd: Some(fd), ..Listener::default() })
     }
 
     /// The descriptor of a live listener.
     pub fn listener_fd(&mut self, key: Key) -> io::Result<BorrowedFd<'_>> {
-        self.listeners
-            .get(key)
-            .and_then(|listener| listener.fd.as_ref())
-            .map(AsFd::as_fd)
-            .ok_or_else(closed)
+        self.listeners.get(key).and_then(|listener| listener.fd.as_ref()).map(AsFd::as_fd).ok_or_else(closed)
     }
 
     /// The next accepted socket. An error ends nothing: the next call tries again.
@@ -68,10 +61,7 @@ impl Io {
         match &mut self.driver {
             Driver::Uring(uring) => uring.accept(key, fd.as_raw_fd()),
             Driver::Epoll(epoll) => {
-                let interest = Interest {
-                    input: true,
-                    output: false,
-                };
+                let interest = Interest { input: true, output: false };
                 listener.registered = epoll.watch(Kind::Accept, key, fd.as_fd(), listener.registered, interest)?;
             }
         }
@@ -123,10 +113,7 @@ impl Io {
                     // the acceptor asks again.
                     let listener = self.listeners.get(key).expect("it was just used");
                     if let (Driver::Epoll(epoll), Some(fd)) = (&self.driver, &listener.fd) {
-                        let none = Interest {
-                            input: false,
-                            output: false,
-                        };
+                        let none = Interest { input: false, output: false };
                         let _ = epoll.watch(Kind::Accept, key, fd.as_fd(), listener.registered, none);
                         listener.registered = false;
                     }
@@ -154,9 +141,6 @@ impl Io {
 
     /// Whether this is the process or the system running out of descriptors or memory: worth waiting for.
     pub fn is_exhaustion(error: &io::Error) -> bool {
-        matches!(
-            error.raw_os_error(),
-            Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
-        )
+        matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
     }
 }

@@ -39,10 +39,7 @@ impl Io {
             self.stop_receive(key);
         }
         if sending {
-            self.lingering.push_back(Lingering {
-                key,
-                until: Instant::now() + LINGER,
-            });
+            self.lingering.push_back(Lingering { key, until: Instant::now() + LINGER });
         }
         if connecting {
             match &mut self.driver {
@@ -72,10 +69,12 @@ impl Io {
     #[cold]
     pub(super) fn end_lingering(&mut self) {
         let now = Instant::now();
-        while let Some(Lingering { key, .. }) = self.lingering.pop_front_if(|lingering| {
-            let gone = self.conns.get(lingering.key).is_none();
-            gone || lingering.until <= now
-        }) {
+        while let Some(Lingering { key, until }) = self.lingering.front() {
+            let key = *key;
+            if *until > now && self.conns.get(key).is_some() {
+                break;
+            }
+            self.lingering.pop_front();
             self.cancel_send(key);
         }
     }

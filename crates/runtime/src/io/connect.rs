@@ -31,12 +31,7 @@ impl Io {
         let fd = unsafe { BorrowedFd::borrow_raw(raw) };
         match socket2::SockRef::from(&fd).connect(&address) {
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => self.update_interest(key),
-            result => self.connected(
-                key,
-                result
-                    .err()
-                    .map_or(0, |error| -error.raw_os_error().unwrap_or(libc::EIO)),
-            ),
+            result => self.connected(key, result.err().map_or(0, |error| -error.raw_os_error().unwrap_or(libc::EIO))),
         }
         key
     }

@@ -13,22 +13,27 @@ use crate::{
     buffers::Buffers,
     conn::{Conn, flag},
     driver::{BackendKind, Driver},
-    epoll::Interest,
-    event::{Event, Kind},
+    epoll::{Event, Interest},
+    event::Kind,
     metrics::Metrics,
     slab::{Key, Slab},
     waiter::Wakers,
 };
 use accept::Listener;
+use io_uring::cqueue;
 use std::{
     collections::VecDeque,
     io,
+    mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     sync::Arc,
     time::Duration,
 };
 
 pub(crate) use receive::Received;
+
+/// Completions taken off the ring at a time.
+const BATCH: usize = 64;
 
 // The driver is dropped first: the ring is closed before the memory it points to is freed.
 pub(crate) struct Io {
@@ -97,9 +102,9 @@ impl Io {
     pub fn turn(&mut self, timeout: Option<Duration>) {
         self.metrics.turns += 1;
         self.driver.wait(timeout, &mut self.metrics);
-        while let Some(event) = self.driver.next_event() {
-            self.metrics.events += 1;
-            self.dispatch(event);
+        match &self.driver {
+            Driver::Uring(_) => self.reap(),
+            Driver::Epoll(_) => self.ready(),
         }
         if !self.lingering.is_empty() {
             self.end_lingering();
@@ -107,22 +112,69 @@ impl Io {
         self.metrics.connections = self.conns.len() as u64;
     }
 
+    /// Handles all completions of the ring.
+    fn reap(&mut self) {
+        loop {
+            let mut batch = [const { MaybeUninit::uninit() }; BATCH];
+            let Driver::Uring(uring) = &mut self.driver else { return };
+            let completions = uring.take(&mut batch);
+            self.metrics.events += completions.len() as u64;
+            for completion in completions {
+                self.completed(completion.user_data(), completion.result(), completion.flags());
+            }
+            if completions.len() < BATCH {
+                return;
+            }
+        }
+    }
+
+    /// One completion: what was asked, how it ended, and whether the request goes on.
     #[inline]
-    fn dispatch(&mut self, event: Event) {
-        match event {
-            Event::Received {
-                key,
-                result,
-                buffer,
-                more,
-            } => self.received(key, result, buffer, more),
-            Event::Sent { key, result } => self.sent(key, result),
-            Event::Accepted { key, result, more } => self.accepted(key, result, more),
-            Event::Connected { key, result } => self.connected(key, result),
-            Event::Readable { key } => self.readable(key),
-            Event::Writable { key } => self.writable(key),
-            Event::Acceptable { key } => self.acceptable(key),
-            Event::Rung { more } => self.rung(more),
+    fn completed(&mut self, data: u64, result: i32, flags: u32) {
+        let (kind, key) = Kind::untag(data);
+        let more = cqueue::more(flags);
+        match kind {
+            Some(Kind::Receive) => {
+                self.request_goes_on(more);
+                self.received(key, result, cqueue::buffer_select(flags), more);
+            }
+            Some(Kind::Send) => {
+                self.request_goes_on(false);
+                self.sent(key, result);
+            }
+            Some(Kind::Accept) => {
+                self.request_goes_on(more);
+                self.accepted(key, result, more);
+            }
+            Some(Kind::Connect) => {
+                self.request_goes_on(false);
+                self.connected(key, result);
+            }
+            Some(Kind::Bell) => self.rung(more),
+            // A cancel that found nothing to cancel: the request had already ended.
+            Some(Kind::Cancel | Kind::Conn) | None => (),
+        }
+    }
+
+    #[inline]
+    fn request_goes_on(&mut self, more: bool) {
+        if !more && let Driver::Uring(uring) = &mut self.driver {
+            uring.ended();
+        }
+    }
+
+    /// Handles all that epoll reported.
+    fn ready(&mut self) {
+        while let Driver::Epoll(epoll) = &mut self.driver
+            && let Some(event) = epoll.next_event()
+        {
+            self.metrics.events += 1;
+            match event {
+                Event::Readable(key) => self.readable(key),
+                Event::Writable(key) => self.writable(key),
+                Event::Acceptable(key) => self.acceptable(key),
+                Event::Rung => self.rung(true),
+            }
         }
     }
 
@@ -130,20 +182,8 @@ impl Io {
         match &mut self.driver {
             Driver::Uring(uring) => uring.watch_bell(self.bell.as_raw_fd()),
             Driver::Epoll(epoll) => {
-                let key = Key {
-                    index: 0,
-                    generation: 0,
-                };
-                epoll.watch(
-                    Kind::Bell,
-                    key,
-                    self.bell.as_fd(),
-                    false,
-                    Interest {
-                        input: true,
-                        output: false,
-                    },
-                )?;
+                let key = Key { index: 0, generation: 0 };
+                epoll.watch(Kind::Bell, key, self.bell.as_fd(), false, Interest { input: true, output: false })?;
             }
         }
         Ok(())

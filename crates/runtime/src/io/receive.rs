@@ -1,13 +1,7 @@
 //! The receiving side: events fill a connection's inbox, readers empty it, and a slow reader stops its peer.
 
 use super::{Io, closed, from_errno};
-use crate::{
-    buffers::{BUFFER_SIZE, NO_BUFFER},
-    conn::flag,
-    driver::Driver,
-    event::Kind,
-    slab::Key,
-};
+use crate::{buffers::BUFFER_SIZE, conn::flag, driver::Driver, event::Kind, slab::Key};
 use std::{
     io,
     os::fd::BorrowedFd,
@@ -196,17 +190,12 @@ impl Io {
         }
     }
 
-    /// Waits until the inbox has something: a segment, the end of the stream, or an error.
+    /// Nothing is in the inbox: the end of the stream, an error, or a wait.
     #[inline]
-    fn poll_inbox(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<u16>>> {
-        let Some(conn) = self.conns.get(key) else {
-            return Poll::Ready(Err(closed()));
-        };
-        if let Some(buffer) = conn.front() {
-            return Poll::Ready(Ok(Some(buffer)));
-        }
+    fn poll_empty<T>(&mut self, key: Key, cx: &Context<'_>, end: T) -> Poll<io::Result<T>> {
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::EOF) {
-            return Poll::Ready(Ok(None));
+            return Poll::Ready(Ok(end));
         }
         if conn.read_errno != 0 {
             return Poll::Ready(Err(from_errno(conn.read_errno)));
@@ -221,24 +210,14 @@ impl Io {
     /// Takes the oldest segment; `None` is the end of the stream.
     #[inline]
     pub fn poll_receive(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
-        match self.poll_inbox(key, cx) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Ready(Ok(None)) => Poll::Ready(Ok(None)),
-            Poll::Ready(Ok(Some(_))) => {
-                let conn = self.conns.get(key).expect("the inbox was just looked at");
-                let buffer = conn.pop_segment(&mut self.buffers).unwrap_or(NO_BUFFER);
-                let segment = *self.buffers.segment(buffer);
-                self.buffers.leased += 1;
-                // SAFETY: a segment lies inside its buffer.
-                let start = unsafe { self.buffers.address(buffer).add(usize::from(segment.offset)) };
-                Poll::Ready(Ok(Some(Received {
-                    buffer,
-                    start,
-                    len: u32::from(segment.len),
-                })))
-            }
-        }
+        let Some(buffer) = self.conns.get(key).and_then(|conn| conn.pop_segment(&mut self.buffers)) else {
+            return self.poll_empty(key, cx, None);
+        };
+        let segment = *self.buffers.segment(buffer);
+        self.buffers.leased += 1;
+        // SAFETY: a segment lies inside its buffer.
+        let start = unsafe { self.buffers.address(buffer).add(usize::from(segment.offset)) };
+        Poll::Ready(Ok(Some(Received { buffer, start, len: u32::from(segment.len) })))
     }
 
     /// Copies out of the inbox as much as there is and fits; 0 is the end of the stream.
@@ -247,15 +226,9 @@ impl Io {
         if into.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        match self.poll_inbox(key, cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-            Poll::Ready(Ok(None)) => return Poll::Ready(Ok(0)),
-            Poll::Ready(Ok(Some(_))) => (),
-        }
         let mut copied = 0;
         while !into.is_empty() {
-            let conn = self.conns.get(key).expect("the inbox was just looked at");
+            let Some(conn) = self.conns.get(key) else { break };
             let Some(buffer) = conn.front() else { break };
             let segment = *self.buffers.segment(buffer);
             let len = usize::from(segment.len).min(into.len());
@@ -276,6 +249,6 @@ impl Io {
                 segment.len -= len as u16;
             }
         }
-        Poll::Ready(Ok(copied))
+        if copied > 0 { Poll::Ready(Ok(copied)) } else { self.poll_empty(key, cx, 0) }
     }
 }

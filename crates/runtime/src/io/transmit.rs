@@ -14,6 +14,9 @@ use std::{
     task::{Context, Poll},
 };
 
+/// A leased buffer, where its data begins, and how much there is.
+pub(crate) type Part = (u16, NonNull<u8>, u32);
+
 impl Io {
     /// Waits until nothing is in flight; an error of an earlier send is reported here.
     #[inline]
@@ -31,34 +34,43 @@ impl Io {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends a leased buffer and gives it back when the kernel has taken it all. The connection must be flushed.
+    /// Sends a leased buffer and gives it back when the kernel has taken it all. Only a good result has taken the lease.
     #[inline]
-    pub fn send_buffer(&mut self, key: Key, buffer: u16, start: NonNull<u8>, len: u32) {
+    pub fn poll_send(&mut self, key: Key, cx: &Context<'_>, (buffer, start, len): Part) -> Poll<io::Result<()>> {
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
+        if conn.has(flag::SENDING) || conn.write_errno != 0 {
+            return self.poll_flush(key, cx);
+        }
         self.buffers.leased -= 1;
         let offset = start.as_ptr() as usize - self.buffers.address(buffer).as_ptr() as usize;
-        self.start_send(key, Source::buffer(buffer), offset as u32, len);
+        conn.set(flag::SENDING);
+        (conn.source, conn.send_offset, conn.send_len) = (Source::buffer(buffer), offset as u32, len);
+        match &mut self.driver {
+            Driver::Uring(uring) => uring.send(key, conn.fd, start, len),
+            Driver::Epoll(_) => self.continue_send(key),
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Sends as much of `bytes` as goes without waiting, at least one byte.
     #[inline]
     pub fn poll_write(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.poll_flush(key, cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-            Poll::Ready(Ok(())) => (),
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
+        if conn.has(flag::SENDING) || conn.write_errno != 0 {
+            return self.poll_flush(key, cx).map_ok(|()| 0);
         }
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        if matches!(self.driver, Driver::Epoll(_)) {
-            return self.poll_write_direct(key, cx, bytes);
-        }
+        let Driver::Uring(uring) = &mut self.driver else { return self.poll_write_direct(key, cx, bytes) };
         let block = match self.blocks.take() {
             Ok(block) => block,
             Err(error) => return Poll::Ready(Err(error)),
         };
         let len = self.blocks.fill(block, bytes);
-        self.start_send(key, Source::block(block), 0, len as u32);
+        conn.set(flag::SENDING);
+        (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u32);
+        uring.send(key, conn.fd, self.blocks.address(block), len as u32);
         Poll::Ready(Ok(len))
     }
 
@@ -96,16 +108,6 @@ impl Io {
         unsafe { start.add(offset as usize) }
     }
 
-    #[inline]
-    fn start_send(&mut self, key: Key, source: Source, offset: u32, len: u32) {
-        let Some(conn) = self.conns.get(key) else {
-            return self.release(source);
-        };
-        conn.set(flag::SENDING);
-        (conn.source, conn.send_offset, conn.send_len) = (source, offset, len);
-        self.continue_send(key);
-    }
-
     /// Hands what is left of a send to the kernel.
     #[inline]
     fn continue_send(&mut self, key: Key) {
@@ -130,17 +132,27 @@ impl Io {
     #[inline]
     pub(super) fn sent(&mut self, key: Key, result: i32) {
         let Some(conn) = self.conns.get(key) else { return };
-        if result == conn.send_len as i32 {
-            let source = conn.source;
-            conn.clear(flag::SENDING);
-            if conn.flags & flag::REGISTERED != 0 && conn.flags & flag::WANTS_OUTPUT != 0 {
-                conn.clear(flag::WANTS_OUTPUT);
-                self.update_interest(key);
-            }
-            self.release(source);
-            return self.writer_ready(key);
+        if result != conn.send_len as i32 {
+            return self.sent_short(key, result);
         }
-        self.sent_short(key, result);
+        conn.clear(flag::SENDING);
+        self.wakers.wake(&mut conn.writer);
+        let (source, special) = (conn.source, conn.has(flag::WANTS_OUTPUT | flag::DROPPED));
+        self.release(source);
+        if special {
+            self.sent_all(key);
+        }
+    }
+
+    /// After the last byte, what most connections do not need: look away from output, close.
+    #[cold]
+    fn sent_all(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        if conn.has(flag::WANTS_OUTPUT) {
+            conn.clear(flag::WANTS_OUTPUT);
+            self.update_interest(key);
+        }
+        self.close_if_quiet(key);
     }
 
     #[cold]
@@ -159,9 +171,10 @@ impl Io {
                 conn.write_errno = errno as u16;
                 conn.clear(flag::SENDING | flag::WANTS_OUTPUT);
                 let source = conn.source;
+                self.wakers.wake(&mut conn.writer);
                 self.release(source);
                 self.update_interest(key);
-                self.writer_ready(key);
+                self.close_if_quiet(key);
             }
             _ => {
                 conn.send_offset += result as u32;
@@ -184,15 +197,6 @@ impl Io {
             conn.clear(flag::WANTS_OUTPUT);
             self.wakers.wake(&mut conn.writer);
             self.update_interest(key);
-        }
-    }
-
-    #[inline]
-    fn writer_ready(&mut self, key: Key) {
-        let Some(conn) = self.conns.get(key) else { return };
-        self.wakers.wake(&mut conn.writer);
-        if conn.has(flag::DROPPED) {
-            self.close_if_quiet(key);
         }
     }
 

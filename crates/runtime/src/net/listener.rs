@@ -22,11 +22,8 @@ impl TcpListener {
     /// Listens on `address`, with SO_REUSEADDR and SO_REUSEPORT (every worker binds its own listener to the same address
     /// and the kernel spreads connections over them) and TCP_NODELAY for all accepted streams.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let socket = Socket::new(
-            Domain::for_address(address),
-            Type::STREAM.nonblocking().cloexec(),
-            Some(Protocol::TCP),
-        )?;
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
         socket.set_reuse_port(true)?;
         // Accepted sockets inherit it: no system call a connection.
@@ -43,11 +40,7 @@ impl TcpListener {
     }
 
     fn adopt(fd: OwnedFd) -> Self {
-        worker::current(|worker| Self {
-            key: worker.io().add_listener(fd),
-            worker: worker.id(),
-            local: PhantomData,
-        })
+        worker::current(|worker| Self { key: worker.io().add_listener(fd), worker: worker.id(), local: PhantomData })
     }
 
     /// The next connection. When descriptors or memory have run out, accepting pauses and goes on by itself; the other
@@ -70,9 +63,7 @@ impl TcpListener {
     /// The address it listens on.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let address = worker::current(|worker| SockRef::from(&worker.io().listener_fd(self.key)?).local_addr())?;
-        address
-            .as_socket()
-            .ok_or_else(|| io::Error::other("not an internet address"))
+        address.as_socket().ok_or_else(|| io::Error::other("not an internet address"))
     }
 }
 

@@ -24,11 +24,7 @@ pub struct TcpStream {
 
 impl TcpStream {
     pub(super) fn adopt(fd: OwnedFd) -> Self {
-        worker::current(|worker| Self {
-            key: worker.io().adopt(fd),
-            worker: worker.id(),
-            local: PhantomData,
-        })
+        worker::current(|worker| Self { key: worker.io().adopt(fd), worker: worker.id(), local: PhantomData })
     }
 
     /// Connects to `address`, with TCP_NODELAY. Dropping the future gives the attempt up.
@@ -39,11 +35,8 @@ impl TcpStream {
     /// Connects from a source address; its port is chosen by the kernel if it is 0, and only when the destination is
     /// known, so that one source address can hold as many connections to each destination as there are ports.
     pub async fn connect_from(address: SocketAddr, source: Option<SocketAddr>) -> io::Result<Self> {
-        let socket = Socket::new(
-            Domain::for_address(address),
-            Type::STREAM.nonblocking().cloexec(),
-            Some(Protocol::TCP),
-        )?;
+        let socket =
+            Socket::new(Domain::for_address(address), Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
         socket.set_tcp_nodelay(true)?;
         if let Some(source) = source {
             if source.port() == 0 {
@@ -109,10 +102,7 @@ impl TcpStream {
     /// the next call, and [`flush`](Self::flush) waits for the end.
     #[inline]
     pub fn send(&mut self, lease: Lease) -> Send<'_> {
-        Send {
-            stream: self,
-            lease: Some(lease),
-        }
+        Send { stream: self, lease: Some(lease) }
     }
 
     /// Writes some of `bytes`, at least one byte. Returns when they are copied or taken, not when they have been sent.
@@ -191,25 +181,13 @@ fn port_when_connecting(socket: &Socket) -> io::Result<()> {
     // SAFETY: the option takes one int, which lives through the call, and the descriptor is open.
     let result = unsafe {
         let (level, option) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            option,
-            (&raw const on).cast(),
-            size_of_val(&on) as libc::socklen_t,
-        )
+        libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const on).cast(), size_of_val(&on) as libc::socklen_t)
     };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn internet(address: socket2::SockAddr) -> io::Result<SocketAddr> {
-    address
-        .as_socket()
-        .ok_or_else(|| io::Error::other("not an internet address"))
+    address.as_socket().ok_or_else(|| io::Error::other("not an internet address"))
 }
 
 impl Drop for TcpStream {
@@ -245,18 +223,16 @@ impl Future for Send<'_> {
     type Output = io::Result<()>;
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(self.stream.poll_flush(cx))?;
-        let lease = self.lease.take().expect("a future was polled after it was ready");
-        if lease.worker().is_some_and(|worker| worker != self.stream.worker) {
-            return Poll::Ready(Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "the lease belongs to another runtime",
-            )));
+        let lease = self.lease.as_ref().expect("a future was polled after it was ready");
+        let Some(worker) = lease.worker() else { return self.stream.poll_flush(cx) };
+        if worker != self.stream.worker {
+            let message = "the lease belongs to another runtime";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, message)));
         }
-        if let Some((worker, buffer, start, len)) = lease.into_parts() {
-            let key = self.stream.key;
-            worker::with(worker, |worker| worker.io().send_buffer(key, buffer, start, len));
-        }
+        let part = lease.part();
+        ready!(self.stream.here(|worker, key| worker.io().poll_send(key, cx, part)))?;
+        // The runtime has the buffer now.
+        std::mem::forget(self.lease.take());
         Poll::Ready(Ok(()))
     }
 }

@@ -38,9 +38,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle")
-            .field("finished", &self.is_finished())
-            .finish()
+        f.debug_struct("JoinHandle").field("finished", &self.is_finished()).finish()
     }
 }
 
@@ -75,10 +73,7 @@ impl JoinError {
 
     fn message(&self) -> Option<&str> {
         let payload = self.panic.as_ref()?;
-        payload
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str))
     }
 }
 

@@ -52,9 +52,6 @@ impl Token {
 
     #[inline]
     pub fn key(self) -> Key {
-        Key {
-            index: self.0 as u32 & 0x00ff_ffff,
-            generation: (self.0 >> 24) as u32 & 0x00ff_ffff,
-        }
+        Key { index: self.0 as u32 & 0x00ff_ffff, generation: (self.0 >> 24) as u32 & 0x00ff_ffff }
     }
 }

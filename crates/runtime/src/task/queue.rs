@@ -2,7 +2,7 @@
 
 use super::{Token, cell::Runnable};
 use crate::slab::{Key, Slab};
-use std::{collections::VecDeque, rc::Rc};
+use std::rc::Rc;
 
 #[derive(Default)]
 struct Entry {
@@ -12,27 +12,24 @@ struct Entry {
 
 pub(crate) struct Tasks {
     entries: Slab<Entry>,
-    ready: VecDeque<Key>,
+    /// Woken since the running batch was taken.
+    woken: Vec<Key>,
+    /// The running batch, and how far it has run: plain vectors cost less a task than a ring buffer.
+    batch: Vec<Key>,
+    next: usize,
     /// The future of `block_on` is ready.
     pub main_ready: bool,
 }
 
 impl Tasks {
     pub fn new() -> Self {
-        Self {
-            entries: Slab::new(),
-            ready: VecDeque::new(),
-            main_ready: true,
-        }
+        Self { entries: Slab::new(), woken: Vec::new(), batch: Vec::new(), next: 0, main_ready: true }
     }
 
     /// Takes a task in and makes it ready.
     pub fn insert(&mut self, task: Rc<dyn Runnable>) -> Key {
-        let key = self.entries.insert(Entry {
-            task: Some(task),
-            queued: true,
-        });
-        self.ready.push_back(key);
+        let key = self.entries.insert(Entry { task: Some(task), queued: true });
+        self.woken.push(key);
         key
     }
 
@@ -45,22 +42,33 @@ impl Tasks {
             && !entry.queued
         {
             entry.queued = true;
-            self.ready.push_back(token.key());
+            self.woken.push(token.key());
         }
     }
 
-    /// The next ready task. It may be woken again from here on, also by itself.
+    /// Begins a batch when the last one is through: tasks woken meanwhile have their turn after the next look at the
+    /// kernel.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Key, Rc<dyn Runnable>)> {
-        while let Some(key) = self.ready.pop_front() {
-            if let Some(entry) = self.entries.get(key) {
-                entry.queued = false;
-                if let Some(task) = &entry.task {
-                    return Some((key, task.clone()));
-                }
+    pub fn begin_batch(&mut self) {
+        if self.next == self.batch.len() {
+            self.batch.clear();
+            self.next = 0;
+            std::mem::swap(&mut self.batch, &mut self.woken);
+        }
+    }
+
+    /// The next task of the batch. It may be woken again from here on, also by itself. The pointer is good until the
+    /// task is removed.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Key, *const dyn Runnable)> {
+        loop {
+            let key = *self.batch.get(self.next)?;
+            self.next += 1;
+            if let Some(Entry { task: Some(task), queued }) = self.entries.get(key) {
+                *queued = false;
+                return Some((key, Rc::as_ptr(task)));
             }
         }
-        None
     }
 
     /// Lets go of an ended task. The caller drops it, outside any borrow.
@@ -69,13 +77,8 @@ impl Tasks {
     }
 
     #[inline]
-    pub fn ready_len(&self) -> usize {
-        self.ready.len()
-    }
-
-    #[inline]
     pub fn is_idle(&self) -> bool {
-        self.ready.is_empty() && !self.main_ready
+        self.woken.is_empty() && self.next == self.batch.len() && !self.main_ready
     }
 
     pub fn len(&self) -> usize {

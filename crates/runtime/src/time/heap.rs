@@ -20,10 +20,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub fn new() -> Self {
-        Self {
-            timers: Slab::new(),
-            heap: Vec::new(),
-        }
+        Self { timers: Slab::new(), heap: Vec::new() }
     }
 
     #[inline]
@@ -33,10 +30,7 @@ impl Timers {
 
     pub fn insert(&mut self, deadline: Instant) -> Key {
         let position = self.heap.len();
-        let key = self.timers.insert(Timer {
-            position: position as u32,
-            ..Timer::default()
-        });
+        let key = self.timers.insert(Timer { position: position as u32, ..Timer::default() });
         self.heap.push((deadline, key));
         self.rise(position);
         key

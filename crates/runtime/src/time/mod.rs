@@ -44,14 +44,8 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         worker::current(|worker| {
             let deadline = self.deadline;
-            let (_, key) = *self
-                .timer
-                .get_or_insert_with(|| (worker.id(), worker.timers().insert(deadline)));
-            if worker.timers().poll(key, &mut worker.io().wakers, cx) {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
+            let (_, key) = *self.timer.get_or_insert_with(|| (worker.id(), worker.timers().insert(deadline)));
+            if worker.timers().poll(key, &mut worker.io().wakers, cx) { Poll::Ready(()) } else { Poll::Pending }
         })
     }
 }
@@ -90,10 +84,7 @@ pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Outp
 /// Ticks at `start + n * period`, the first one `period` from now.
 pub fn interval(period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval needs a period above zero");
-    Interval {
-        next: Instant::now() + period,
-        period,
-    }
+    Interval { next: Instant::now() + period, period }
 }
 
 /// The ticks of [`interval`].

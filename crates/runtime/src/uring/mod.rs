@@ -8,7 +8,7 @@ mod setup;
 
 use crate::{
     buffers::{BUFFER_SIZE, BUFFERS, Buffers},
-    event::{Event, Kind},
+    event::Kind,
     metrics::Metrics,
     slab::Key,
 };
@@ -18,6 +18,7 @@ use io_uring::{
 };
 use std::{
     io,
+    mem::MaybeUninit,
     os::fd::RawFd,
     ptr::NonNull,
     sync::atomic::{AtomicU16, Ordering},
@@ -44,13 +45,7 @@ impl Uring {
         let ring = setup::ring()?;
         let buffer_ring = setup::buffer_ring(&ring)?;
         let enter_flags = ENTER_GETEVENTS | ENTER_EXT_ARG;
-        Ok(Self {
-            ring,
-            buffer_ring,
-            buffer_tail: 0,
-            in_flight: 0,
-            enter_flags,
-        })
+        Ok(Self { ring, buffer_ring, buffer_tail: 0, in_flight: 0, enter_flags })
     }
 
     pub fn in_flight(&self) -> u32 {
@@ -92,11 +87,7 @@ impl Uring {
     #[inline]
     pub fn receive(&mut self, key: Key, fd: RawFd) {
         self.in_flight += 1;
-        self.push(
-            &opcode::RecvMulti::new(Fd(fd), GROUP)
-                .build()
-                .user_data(Kind::Receive.tag(key)),
-        );
+        self.push(&opcode::RecvMulti::new(Fd(fd), GROUP).build().user_data(Kind::Receive.tag(key)));
     }
 
     #[inline]
@@ -121,19 +112,14 @@ impl Uring {
 
     /// Asks for the end of a request; its last completion says how it ended.
     pub fn cancel(&mut self, kind: Kind, key: Key) {
-        let cancel = opcode::AsyncCancel::new(kind.tag(key))
-            .build()
-            .user_data(Kind::Cancel.tag(key));
+        let cancel = opcode::AsyncCancel::new(kind.tag(key)).build().user_data(Kind::Cancel.tag(key));
         self.push(&cancel.flags(squeue::Flags::SKIP_SUCCESS));
     }
 
-    /// Reports [`Event::Rung`] whenever the eventfd is written to.
+    /// Completes whenever the eventfd is written to.
     pub fn watch_bell(&mut self, fd: RawFd) {
         let poll = opcode::PollAdd::new(Fd(fd), libc::POLLIN as u32).multi(true);
-        self.push(&poll.build().user_data(Kind::Bell.tag(Key {
-            index: 0,
-            generation: 0,
-        })));
+        self.push(&poll.build().user_data(Kind::Bell.tag(Key { index: 0, generation: 0 })));
     }
 
     /// True when a completion is waiting, or the kernel has deferred work that would make one.
@@ -160,11 +146,7 @@ impl Uring {
             args = args.timespec(spec);
         }
         // SAFETY: `args` has the layout that EXT_ARG announces and lives through the call.
-        let entered = unsafe {
-            self.ring
-                .submitter()
-                .enter(queued, u32::from(sleeps), self.enter_flags, Some(&args))
-        };
+        let entered = unsafe { self.ring.submitter().enter(queued, u32::from(sleeps), self.enter_flags, Some(&args)) };
         match entered.as_ref().map_err(io::Error::raw_os_error) {
             // EINTR: a signal; ETIME: the timeout; EBUSY: completions must be read first; EAGAIN: the kernel is short of
             // memory. Whatever was not submitted stays queued for the next turn.
@@ -173,32 +155,16 @@ impl Uring {
         }
     }
 
-    /// The next completion, as an event.
+    /// Takes completions off the ring, as many as there are and fit.
     #[inline]
-    pub fn next_event(&mut self) -> Option<Event> {
-        loop {
-            let entry = self.ring.completion().next()?;
-            let (kind, key) = Kind::untag(entry.user_data());
-            let (result, flags) = (entry.result(), entry.flags());
-            let more = cqueue::more(flags);
-            if !more && !matches!(kind, Some(Kind::Bell | Kind::Cancel) | None) {
-                self.in_flight -= 1;
-            }
-            return Some(match kind {
-                Some(Kind::Receive) => Event::Received {
-                    key,
-                    result,
-                    buffer: cqueue::buffer_select(flags),
-                    more,
-                },
-                Some(Kind::Send) => Event::Sent { key, result },
-                Some(Kind::Accept) => Event::Accepted { key, result, more },
-                Some(Kind::Connect) => Event::Connected { key, result },
-                Some(Kind::Bell) => Event::Rung { more },
-                // A cancel that found nothing to cancel: the request had already ended.
-                Some(Kind::Cancel | Kind::Conn) | None => continue,
-            });
-        }
+    pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
+        self.ring.completion().fill(into)
+    }
+
+    /// A request has posted its last completion.
+    #[inline]
+    pub fn ended(&mut self) {
+        self.in_flight -= 1;
     }
 }
 

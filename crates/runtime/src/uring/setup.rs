@@ -18,18 +18,13 @@ pub(super) fn ring() -> io::Result<IoUring> {
         _ => Err(error),
     })?;
     if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
-        return Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "the kernel's io_uring is too old",
-        ));
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "the kernel's io_uring is too old"));
     }
     // A sandbox may allow io_uring_setup and forbid io_uring_enter: find out now.
     // SAFETY: a no-op points to nothing.
     unsafe { ring.submission().push(&opcode::Nop::new().build()) }.map_err(io::Error::other)?;
     ring.submit_and_wait(1)?;
-    ring.completion()
-        .next()
-        .ok_or_else(|| io::Error::other("io_uring lost a request"))?;
+    ring.completion().next().ok_or_else(|| io::Error::other("io_uring lost a request"))?;
     // One descriptor lookup less in every enter; a kernel that lacks it changes nothing.
     let _ = ring.submitter().register_ring_fd();
     Ok(ring)
@@ -37,11 +32,7 @@ pub(super) fn ring() -> io::Result<IoUring> {
 
 fn build(no_sqarray: bool) -> io::Result<IoUring> {
     let mut builder = IoUring::builder();
-    builder
-        .setup_single_issuer()
-        .setup_defer_taskrun()
-        .setup_taskrun_flag()
-        .setup_submit_all();
+    builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
     builder.setup_cqsize(COMPLETIONS).setup_clamp();
     if no_sqarray {
         builder.setup_no_sqarray();
@@ -54,20 +45,12 @@ pub(super) fn buffer_ring(ring: &IoUring) -> io::Result<NonNull<BufRingEntry>> {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
     // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
     let base = unsafe {
-        mmap_anonymous(
-            std::ptr::null_mut(),
-            BUFFER_RING_BYTES,
-            ProtFlags::READ | ProtFlags::WRITE,
-            MapFlags::PRIVATE,
-        )?
+        mmap_anonymous(std::ptr::null_mut(), BUFFER_RING_BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
     };
     let base: NonNull<BufRingEntry> = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
     // SAFETY: the mapping is page-aligned, has room for BUFFERS entries and stays until `free_buffer_ring`, which the
     // owner calls only after unregistering it.
-    let registered = unsafe {
-        ring.submitter()
-            .register_buf_ring_with_flags(base.as_ptr() as u64, BUFFERS, GROUP, 0)
-    };
+    let registered = unsafe { ring.submitter().register_buf_ring_with_flags(base.as_ptr() as u64, BUFFERS, GROUP, 0) };
     registered.inspect_err(|_| free_buffer_ring(base))?;
     Ok(base)
 }

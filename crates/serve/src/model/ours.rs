@@ -1,0 +1,106 @@
+//! Our own runtime: a thread, a ring (or an epoll set) and a listener a core, a task a connection.
+
+use crate::{Counts, Notice, Options, ServeError, listen};
+use runtime::{
+    BackendKind, Runtime, Stop,
+    net::{TcpListener, TcpStream},
+    spawn,
+};
+use std::{
+    cell::Cell,
+    future::Future,
+    io,
+    net::SocketAddr,
+    rc::Rc,
+    sync::{Barrier, mpsc},
+};
+
+pub(crate) fn echo(
+    options: &Options,
+    backend: BackendKind,
+    addresses: &[SocketAddr],
+    stop: &Stop,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<Counts, ServeError> {
+    let builder = Runtime::builder().backend(Some(backend));
+    let ready = Barrier::new(options.workers.len());
+    let failed = Stop::new();
+    let results = runtime::group::run(&builder, &options.workers, |_| {
+        let (ready, failed) = (&ready, &failed);
+        async move {
+            let listeners: Result<Vec<_>, _> = addresses.iter().map(|address| listen::listener(*address)).collect();
+            if listeners.is_err() {
+                failed.raise();
+            }
+            // Everybody listens before anybody says so.
+            let leader = ready.wait().is_leader();
+            if leader && !failed.is_raised() {
+                let _ = notices.send(Notice::Listening { addresses: addresses.to_vec(), backend: backend.to_string() });
+            }
+            match listeners {
+                Ok(listeners) if !failed.is_raised() => {
+                    serve(listeners, options, stop).await.map_err(ServeError::Worker)
+                }
+                Ok(_) => Ok(Counts::default()),
+                Err(error) => Err(error),
+            }
+        }
+    });
+    let mut counts = Counts::default();
+    for result in results {
+        counts += result.map_err(ServeError::Worker)??;
+    }
+    Ok(counts)
+}
+
+/// One worker's life: accept until the stop, let the connections finish, cut the rest.
+async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &Stop) -> io::Result<Counts> {
+    let counts = Rc::new(Cell::new(Counts::default()));
+    let mut acceptors = Vec::new();
+    for listener in listeners {
+        acceptors.push(spawn(accept(TcpListener::from_std(listener)?, counts.clone(), connection)));
+    }
+    stop.raised().await;
+    acceptors.iter().for_each(runtime::JoinHandle::abort);
+    let left = runtime::drain(options.grace).await;
+    let mut counts = counts.get();
+    counts.cut = left as u64;
+    Ok(counts)
+}
+
+async fn accept<F>(listener: TcpListener, counts: Rc<Cell<Counts>>, serve: impl Fn(TcpStream) -> F + Copy + 'static)
+where
+    F: Future<Output = io::Result<()>> + 'static,
+{
+    loop {
+        // An error of one accept is that connection's; exhaustion is waited out inside.
+        let Ok(stream) = listener.accept().await else { continue };
+        count(&counts, |counts| counts.accepted += 1);
+        let counts = counts.clone();
+        spawn(async move {
+            match serve(stream).await {
+                Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
+                    count(&counts, |counts| counts.failed += 1)
+                }
+                _ => (),
+            }
+        });
+    }
+}
+
+fn count(counts: &Cell<Counts>, change: impl FnOnce(&mut Counts)) {
+    let mut value = counts.get();
+    change(&mut value);
+    counts.set(value);
+}
+
+/// Whatever arrives goes back, out of the very buffer it arrived in.
+async fn connection(mut stream: TcpStream) -> io::Result<()> {
+    loop {
+        let lease = stream.recv().await?;
+        if lease.is_empty() {
+            return Ok(());
+        }
+        stream.send(lease).await?;
+    }
+}

@@ -1,0 +1,87 @@
+// The command line, the same as that of the peers in Rust (common/args.rs).
+// It must never start work: it returns checked options or ends the process.
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// options is what the peer was asked to do.
+type options struct {
+	listen string
+	cores  []int // ascending, no duplicates, at least one
+	buffer int   // bytes of a connection's read buffer
+}
+
+func parse(words []string) options {
+	flags := flag.NewFlagSet("go", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // One line on an error, not the whole usage.
+	listen := flags.String("listen", "", "`ADDRESS:PORT` where to accept connections")
+	cores := flags.String("cores", "", "`LIST` of cores to run on, such as 1 or 0,2-3")
+	buffer := flags.String("buffer", "16384", "`SIZE` of a connection's read buffer, in B or KiB")
+	err := flags.Parse(words)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Println("go: a TCP server that sends back whatever arrives")
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		os.Exit(0)
+	case err != nil:
+		fail(2, "%v; see go --help", err)
+	case flags.NArg() > 0:
+		fail(2, "unknown argument '%s'; see go --help", flags.Arg(0))
+	case *listen == "" || *cores == "":
+		fail(2, "--listen ADDRESS:PORT and --cores LIST are both needed; see go --help")
+	}
+	if _, err := netip.ParseAddrPort(*listen); err != nil {
+		fail(2, "--listen '%s' is not ADDRESS:PORT such as 127.0.0.1:7101", *listen)
+	}
+	return options{*listen, coreList(*cores), bytes(*buffer)}
+}
+
+// coreList reads "1" or "0,2-3".
+func coreList(list string) []int {
+	var cores []int
+	for _, part := range strings.Split(list, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		first, firstErr := strconv.ParseUint(from, 10, 16)
+		last, lastErr := strconv.ParseUint(to, 10, 16)
+		if firstErr != nil || lastErr != nil || first > last || last >= 64*uint64(len(cpuMask{})) {
+			fail(2, "--cores '%s' is not a list such as 1 or 0,2-3 (cores 0 to 1023)", list)
+		}
+		for core := first; core <= last; core++ {
+			cores = append(cores, int(core))
+		}
+	}
+	slices.Sort(cores)
+	return slices.Compact(cores)
+}
+
+// bytes reads "2048", "2048B" or "2KiB", from 1 B to 1 MiB.
+func bytes(size string) int {
+	unit := 1
+	digits, isKiB := strings.CutSuffix(size, "KiB")
+	if isKiB {
+		unit = 1024
+	} else {
+		digits = strings.TrimSuffix(size, "B")
+	}
+	count, err := strconv.ParseUint(digits, 10, 21)
+	if total := int(count) * unit; err == nil && total >= 1 && total <= 1<<20 {
+		return total
+	}
+	fail(2, "--buffer '%s' is not a size from 1B to 1024KiB", size)
+	return 0
+}
