@@ -65,7 +65,7 @@ impl Wakers {
     }
 
     /// Wakes whoever waits, if anybody.
-    #[inline]
+    #[inline(always)]
     pub fn wake(&mut self, waiter: &mut Waiter) {
         if waiter.is_none() {
             return;
@@ -73,10 +73,15 @@ impl Wakers {
         let token = Token(waiter.word());
         *waiter = Waiter::default();
         if token.is_foreign() {
-            self.due.extend(self.foreign.remove(token.key()).flatten());
+            self.wake_foreign(token);
         } else {
             self.tasks.wake(token);
         }
+    }
+
+    #[cold]
+    fn wake_foreign(&mut self, token: Token) {
+        self.due.extend(self.foreign.remove(token.key()).flatten());
     }
 
     /// Forgets whoever waits.

@@ -129,7 +129,7 @@ impl Io {
     }
 
     /// One completion: what was asked, how it ended, and whether the request goes on.
-    #[inline]
+    #[inline(always)]
     fn completed(&mut self, data: u64, result: i32, flags: u32) {
         let (kind, key) = Kind::untag(data);
         let more = cqueue::more(flags);

@@ -104,11 +104,10 @@ impl Io {
     }
 
     /// A completion of a receive, or what epoll's reads amount to.
-    #[inline]
+    #[inline(always)]
     pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
         let Some(conn) = self.conns.get(key) else {
-            // The slot is gone but the buffer is not: it comes back whatever became of its connection.
-            return buffer.into_iter().for_each(|buffer| self.recycle(buffer));
+            return self.received_by_nobody(buffer);
         };
         if !more {
             conn.clear(flag::RECEIVING | flag::STOPPING);
@@ -120,15 +119,26 @@ impl Io {
             conn.push_segment(&mut self.buffers, buffer, result as u16);
             self.wakers.wake(&mut conn.reader);
             if more && conn.inbox_len >= INBOX_LIMIT {
-                self.metrics.backpressure += 1;
-                self.stop_receive(key);
+                self.push_back(key);
             }
             return;
         }
+        self.received_by_nobody(buffer);
+        self.receive_ended(key, result);
+    }
+
+    /// A buffer comes back whatever became of its connection.
+    #[cold]
+    fn received_by_nobody(&mut self, buffer: Option<u16>) {
         if let Some(buffer) = buffer {
             self.recycle(buffer);
         }
-        self.receive_ended(key, result);
+    }
+
+    #[cold]
+    fn push_back(&mut self, key: Key) {
+        self.metrics.backpressure += 1;
+        self.stop_receive(key);
     }
 
     /// Whatever is not data: the end of the stream, an error, a receive that stopped.

@@ -35,7 +35,7 @@ impl Io {
     }
 
     /// Sends a leased buffer and gives it back when the kernel has taken it all. Only a good result has taken the lease.
-    #[inline]
+    #[inline(always)]
     pub fn poll_send(&mut self, key: Key, cx: &Context<'_>, (buffer, start, len): Part) -> Poll<io::Result<()>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::SENDING) || conn.write_errno != 0 {
@@ -129,7 +129,7 @@ impl Io {
     }
 
     /// A send took some or all of its bytes, or failed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sent(&mut self, key: Key, result: i32) {
         let Some(conn) = self.conns.get(key) else { return };
         if result != conn.send_len as i32 {

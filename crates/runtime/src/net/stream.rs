@@ -169,7 +169,7 @@ impl TcpStream {
             .unwrap_or_else(|| Err(closed()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn here<T>(&self, f: impl FnOnce(&worker::Worker, Key) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         worker::with(self.worker, |worker| f(worker, self.key)).unwrap_or_else(|| Poll::Ready(Err(closed())))
     }

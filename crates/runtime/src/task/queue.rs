@@ -34,7 +34,7 @@ impl Tasks {
     }
 
     /// Makes a task ready; a stale token does nothing.
-    #[inline]
+    #[inline(always)]
     pub fn wake(&mut self, token: Token) {
         if token.is_main() {
             self.main_ready = true;
@@ -59,7 +59,7 @@ impl Tasks {
 
     /// The next task of the batch. It may be woken again from here on, also by itself. The pointer is good until the
     /// task is removed.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(Key, *const dyn Runnable)> {
         loop {
             let key = *self.batch.get(self.next)?;

@@ -68,7 +68,7 @@ impl Uring {
         tail.store(self.buffer_tail, Ordering::Release);
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: every entry is built in this file; what it points to stays valid as the module's head says.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
@@ -90,7 +90,7 @@ impl Uring {
         self.push(&opcode::RecvMulti::new(Fd(fd), GROUP).build().user_data(Kind::Receive.tag(key)));
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
         self.in_flight += 1;
         let send = opcode::Send::new(Fd(fd), from.as_ptr(), len).flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL);

@@ -8,7 +8,6 @@ use runtime::{
 };
 use std::{
     cell::Cell,
-    future::Future,
     io,
     net::SocketAddr,
     rc::Rc,
@@ -55,52 +54,54 @@ pub(crate) fn echo(
 
 /// One worker's life: accept until the stop, let the connections finish, cut the rest.
 async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &Stop) -> io::Result<Counts> {
-    let counts = Rc::new(Cell::new(Counts::default()));
+    let tally = Tally::default();
     let mut acceptors = Vec::new();
     for listener in listeners {
-        acceptors.push(spawn(accept(TcpListener::from_std(listener)?, counts.clone(), connection)));
+        acceptors.push(spawn(accept(TcpListener::from_std(listener)?, tally.clone())));
     }
     stop.raised().await;
     acceptors.iter().for_each(runtime::JoinHandle::abort);
     let left = runtime::drain(options.grace).await;
-    let mut counts = counts.get();
+    let mut counts = tally.0.get();
     counts.cut = left as u64;
     Ok(counts)
 }
 
-async fn accept<F>(listener: TcpListener, counts: Rc<Cell<Counts>>, serve: impl Fn(TcpStream) -> F + Copy + 'static)
-where
-    F: Future<Output = io::Result<()>> + 'static,
-{
+async fn accept(listener: TcpListener, tally: Tally) {
     loop {
         // An error of one accept is that connection's; exhaustion is waited out inside.
         let Ok(stream) = listener.accept().await else { continue };
-        count(&counts, |counts| counts.accepted += 1);
-        let counts = counts.clone();
-        spawn(async move {
-            match serve(stream).await {
-                Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
-                    count(&counts, |counts| counts.failed += 1)
-                }
-                _ => (),
-            }
-        });
+        tally.change(|counts| counts.accepted += 1);
+        spawn(connection(stream, tally.clone()));
     }
 }
 
-fn count(counts: &Cell<Counts>, change: impl FnOnce(&mut Counts)) {
-    let mut value = counts.get();
-    change(&mut value);
-    counts.set(value);
+/// Whatever arrives goes back, out of the very buffer it arrived in. One flat future: a connection's memory is its size.
+async fn connection(mut stream: TcpStream, tally: Tally) {
+    let error = loop {
+        match stream.recv().await {
+            Ok(lease) if lease.is_empty() => return,
+            Ok(lease) => {
+                if let Err(error) = stream.send(lease).await {
+                    break error;
+                }
+            }
+            Err(error) => break error,
+        }
+    };
+    if error.kind() != io::ErrorKind::ConnectionReset {
+        tally.change(|counts| counts.failed += 1);
+    }
 }
 
-/// Whatever arrives goes back, out of the very buffer it arrived in.
-async fn connection(mut stream: TcpStream) -> io::Result<()> {
-    loop {
-        let lease = stream.recv().await?;
-        if lease.is_empty() {
-            return Ok(());
-        }
-        stream.send(lease).await?;
+/// One worker's counts, shared by its tasks.
+#[derive(Clone, Default)]
+struct Tally(Rc<Cell<Counts>>);
+
+impl Tally {
+    fn change(&self, change: impl FnOnce(&mut Counts)) {
+        let mut counts = self.0.get();
+        change(&mut counts);
+        self.0.set(counts);
     }
 }
