@@ -1,14 +1,245 @@
-//! `brunt load`.
+//! `brunt load`: asks the generator for one load, watches it, and says what came of it.
+//!
+//! Results go to stdout and to files, everything else to stderr; what cannot be written is an error before the load
+//! starts, not after. This file holds the flags and the order of things; nothing here computes a figure.
 
-use outcome::ExitCode;
+mod address;
+mod ask;
+mod figures;
+mod progress;
+mod spectrum;
+mod store;
+mod text;
+mod watch;
+
+use clap::ValueEnum;
+use outcome::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, judge};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// Flags of `brunt load`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(
+    after_help = "Without -R or --rate-per-core each connection sends its next request when the last was answered (a \
+                  closed loop): its latency at saturation says how many connections there were, and nothing more. \
+                  Ctrl-C ends the run early and still prints what was measured.\n\n\
+                  Exit status: 0 good, 1 the run failed, 2 wrong usage, 3 the result is not trustworthy (see the \
+                  verdict), 99 a --fail-if bound was crossed."
+)]
+pub struct Args {
+    /// The target: tcp://HOST:PORT, a server that sends back what it receives
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// Connections over all threads [default: 10, or one for each thread if those are more]
+    #[arg(short, long, value_name = "N", help_heading = "Load")]
+    connections: Option<Count>,
+    /// Connections of each load thread, instead of -c
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    connections_per_core: Option<Count>,
+    /// Load threads, left to the scheduler [default: 1, or one for each of --cores]
+    #[arg(short, long, value_name = "N", help_heading = "Load")]
+    threads: Option<Count>,
+    /// Cores for the load threads, one thread pinned to each: 0,2-3
+    #[arg(long, value_name = "LIST", help_heading = "Load")]
+    cores: Option<Cores>,
+    /// Length of the measured window [default: 10s; no limit if -n is given alone]
+    #[arg(short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = "Load")]
+    duration: Option<Span>,
+    /// End after this many answered requests
+    #[arg(short = 'n', long, value_name = "N", help_heading = "Load")]
+    requests: Option<Count>,
+    /// Open loop: requests per second over all connections
+    #[arg(
+        short = 'R',
+        long,
+        visible_short_alias = 'q',
+        visible_alias = "qps",
+        value_name = "RATE",
+        help_heading = "Load"
+    )]
+    rate: Option<Rate>,
+    /// Open loop: requests per second of each load thread
+    #[arg(long, value_name = "RATE", help_heading = "Load")]
+    rate_per_core: Option<Rate>,
+    /// Arrivals of an open loop: equal gaps, or the random ones of independent users [default: constant]
+    #[arg(long, value_enum, value_name = "PROCESS", help_heading = "Load")]
+    arrival: Option<Arrival>,
+    /// Bytes of one message
+    #[arg(long, value_name = "SIZE", default_value = "100B", help_heading = "Load")]
+    size: Size,
+    /// A request without its whole reply after this long has failed
+    #[arg(short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = "Load")]
+    timeout: Span,
+    /// Load before the measured window [default: 1s, at most a fifth of the duration]
+    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    warmup: Option<Span>,
+    /// Connections opened per second [default: as fast as the target accepts]
+    #[arg(long, value_name = "RATE", help_heading = "Load")]
+    connect_rate: Option<Rate>,
+    /// Seed of everything random [default: from the clock; the result records it]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    seed: Option<u64>,
+    /// Count the bytes of replies without comparing them
+    #[arg(long, help_heading = "Load")]
+    no_verify: bool,
+
+    /// Print the percentiles of the response time in detail
+    #[arg(long, help_heading = "Result")]
+    latency: bool,
+    /// Write the result as JSON to a file, or with - to stdout instead of the text
+    #[arg(long, value_name = "FILE|-", help_heading = "Result")]
+    json: Option<PathBuf>,
+    /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing older ones
+    #[arg(long, value_name = "DIR", help_heading = "Result")]
+    out: Option<PathBuf>,
+    /// Exit with 99 when this bound is crossed, as 'p99>5ms' or 'rate<10k'; may be repeated
+    #[arg(long, value_name = "BOUND", help_heading = "Result")]
+    fail_if: Vec<Threshold>,
+    /// Exit with 0 even if the result is not trustworthy
+    #[arg(long, help_heading = "Result")]
+    allow_untrusted: bool,
+    /// No progress on stderr
+    #[arg(long, help_heading = "Result")]
+    quiet: bool,
+
+    /// Meter this process and its children [default: the one that listens on the address, if it is on this machine]
+    #[arg(long, value_name = "PID", help_heading = "Server")]
+    server_pid: Option<u32>,
+    /// Do not meter the server
+    #[arg(long, help_heading = "Server")]
+    no_meter: bool,
+}
+
+/// Names of arrival processes on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Arrival {
+    Constant,
+    Poisson,
+}
+
+/// Why a run did not happen, or its result could not be kept.
+#[derive(Debug)]
+enum Trouble {
+    /// The command line asks for something that makes no sense.
+    Usage(String),
+    /// It could not be done.
+    Failed(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
 
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        ExitCode::Good
+        let (message, code) = match self.load() {
+            Ok(code) => return code,
+            Err(Trouble::Usage(message)) => (message, ExitCode::Usage),
+            Err(Trouble::Failed(message)) => (message, ExitCode::Failed),
+        };
+        let _ = writeln!(io::stderr(), "error: {message}");
+        code
+    }
+
+    fn load(&self) -> Result<ExitCode, Trouble> {
+        let mut env = meter::environment::collect();
+        let options = ask::options(self, env.cpus_allowed.as_deref())?;
+        let mut store = store::Store::create(self.out.as_deref(), self.json.as_deref())?;
+        let stop = stop_on_signals()?;
+        let (server, no_server) = self.find_server(&options.target)?;
+        if let Some(why) = &no_server {
+            env.absent.extend(meter::server::all_absent(why));
+        }
+        store.write_env(&env)?;
+
+        let mut watch = watch::Watch::new(server, store.series()?, stop, progress::Progress::new(&options, self.quiet));
+        let report = load::run(&options, &mut watch).map_err(|error| Trouble::Failed(error.to_string()))?;
+        let mut result = report.result;
+        let seen = watch.end(&report.seconds, result.requests.completed);
+        env.backend = Some(match report.fallback {
+            Some(why) => format!("{} ({why})", report.backend),
+            None => report.backend.to_string(),
+        });
+
+        result.interrupted |= seen.interrupted;
+        result.server = seen.server.unwrap_or_default();
+        result.generator.instructions_user_per_request = seen.instructions_per_request;
+        env.absent.extend(seen.absent);
+        env.steal_percent = seen.steal_percent;
+        result.verdict = judge::judge(&result, env.steal_percent);
+
+        store.write(&env, &report.hlog, &result)?;
+        if !store.has_taken_stdout() {
+            let facts = text::Facts { result: &result, env: &env, no_server: no_server.as_deref() };
+            let mut page = text::page(&facts);
+            if self.latency {
+                let response = spectrum::distribution(&report.hlog, "response").map_err(Trouble::Failed)?;
+                page += &spectrum::page(&response);
+            }
+            print(&page)?;
+        }
+        if let Some(error) = seen.series_error {
+            return Err(error.into());
+        }
+        Ok(self.ending(&result))
+    }
+
+    /// The meter of the server; or why there is none. A process that was named must be there.
+    fn find_server(&self, target: &load::Target) -> Result<(Option<meter::ServerMeter>, Option<String>), Trouble> {
+        let load::Target::Ping { address, .. } = target;
+        let meter = match self.server_pid {
+            Some(pid) => {
+                let meter = meter::ServerMeter::attach(pid);
+                Ok(meter.map_err(|why| Trouble::Failed(format!("--server-pid {pid}: {why}")))?)
+            }
+            None if self.no_meter => Err("--no-meter was given".to_owned()),
+            None => meter::listener::find(*address).and_then(|found| meter::ServerMeter::attach_all(&found.roots)),
+        };
+        Ok(match meter {
+            Ok(meter) => (Some(meter), None),
+            Err(why) => (None, Some(why)),
+        })
+    }
+
+    /// Says which bounds were crossed, and what the shell gets.
+    fn ending(&self, result: &RunResult) -> ExitCode {
+        let crossed: Vec<String> = self.fail_if.iter().filter_map(|bound| bound.crossed(result)).collect();
+        for sentence in &crossed {
+            let _ = writeln!(io::stderr(), "threshold crossed: {sentence}");
+        }
+        match () {
+            () if !crossed.is_empty() => ExitCode::Threshold,
+            () if !result.verdict.is_ok() && !self.allow_untrusted => ExitCode::Untrusted,
+            () => ExitCode::Good,
+        }
+    }
+}
+
+/// The first SIGINT or SIGTERM ends the run early, the second ends the process.
+fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Handlers run in the order of registration: this one finds the flag set only by an earlier signal.
+        signal_hook::flag::register_conditional_default(signal, stop.clone())?;
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    Ok(stop)
+}
+
+/// A reader that went away (`brunt load ... | head -1`) is no failure of ours.
+fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
     }
 }

@@ -1,14 +1,216 @@
-//! `brunt run`.
+//! `brunt run`: finds the plan, hands it to the laboratory, shows what happens and what came of it. The table goes to
+//! stdout, everything else to stderr; nothing here measures or decides.
 
-use outcome::ExitCode;
+mod choose;
+mod preview;
+mod progress;
+
+use lab::{
+    Error,
+    experiment::{self, Finish, Request},
+    machine::Machine,
+    plan::Plan,
+    prepare, report,
+    schedule::Schedule,
+    store::{Store, default_directory},
+    terminal,
+    tester::Tester,
+};
+use outcome::{ExitCode, Span};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// Flags of `brunt run`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+#[command(after_help = "\
+Built-in plans: quick (under 90 s, needs nothing but this binary), ping-pong-peak, ping-pong-fixed-rate, \
+ping-pong-scaling (these compare with other runtimes when run inside a clone of brunt).
+
+Each trial starts its target anew. Trials are shuffled with the plan's seed and interleaved, repeat by repeat. A run \
+that was ended or killed is taken up again by the same command; failed trials are tried again.
+
+Examples:
+  brunt run quick
+  brunt run ping-pong-peak --dry-run
+  brunt run ping-pong-peak --only target=brunt-uring,target=monoio --repeat 1 --duration 1s
+  brunt run mine.toml --set size=4KiB --out runs/4k
+
+Exit status: 0 every trial has a result, 1 a trial failed or the run was ended early, 2 wrong usage or plan, 3 with \
+--strict, if most results of some cell are not trustworthy (see the verdicts).")]
+pub struct Args {
+    /// A plan: a TOML file, or the name of a built-in one
+    #[arg(value_name = "PLAN")]
+    plan: String,
+
+    /// Directory of the run [default: runs/NAME, or runs/NAME-2 and so on if that is finished]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Throw away what an unfinished run left in the directory, and start over
+    #[arg(long)]
+    fresh: bool,
+    /// Show cells, skipped cells with the reason, and the time it will take; run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Exit with 3 if most results of some cell are not trustworthy
+    #[arg(long)]
+    strict: bool,
+    /// No progress on stderr
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Run these cells alone: NAME=VALUE,...; the same name again adds a value, another name narrows
+    #[arg(long, value_name = "CELLS", help_heading = "In the place of the plan's own")]
+    only: Vec<String>,
+    /// Trials of each cell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+          help_heading = "In the place of the plan's own")]
+    repeat: Option<u32>,
+    /// Length of the measured window of every trial
+    #[arg(long, short, value_name = "TIME", help_heading = "In the place of the plan's own")]
+    duration: Option<Span>,
+    /// Any other value, for every cell, such as connections=500
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "In the place of the plan's own")]
+    set: Vec<String>,
+    /// Seed of the order of the trials and of their loads
+    #[arg(long, value_name = "N", help_heading = "In the place of the plan's own")]
+    seed: Option<u64>,
+
+    /// Program that takes the arguments of `brunt` for its `load`
+    #[arg(long, value_name = "PROGRAM", hide = true)]
+    tester: Option<PathBuf>,
+}
 
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        ExitCode::Good
+        match self.experiment() {
+            Ok(code) => code,
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "error: {error}");
+                match error {
+                    Error::Usage(_) => ExitCode::Usage,
+                    Error::Failed(_) => ExitCode::Failed,
+                }
+            }
+        }
+    }
+
+    fn experiment(&self) -> Result<ExitCode, Error> {
+        let chosen = choose::plan(&self.plan)?;
+        let plan = self.overridden(chosen.plan)?;
+        let machine = Machine::here()?;
+        let unavailable = prepare::unavailable(&plan, &chosen.base, no_uring().as_deref());
+        let schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
+        let out = match &self.out {
+            Some(out) => out.clone(),
+            None => default_directory(Path::new("runs"), &plan.name)?,
+        };
+        if self.dry_run {
+            print(&preview::text(&plan, &schedule, &machine, &Store::at(&out), self.fresh))?;
+            return Ok(ExitCode::Good);
+        }
+        let brunt = std::env::current_exe()
+            .map_err(|e| Error::Failed(format!("cannot find the brunt binary, which is server and generator: {e}")))?;
+        let mut tester = Tester::brunt(&brunt);
+        if let Some(program) = &self.tester {
+            tester.program = program.clone();
+        }
+        let request = Request {
+            plan,
+            plan_text: chosen.text,
+            base: chosen.base,
+            out,
+            fresh: self.fresh,
+            tester,
+            brunt,
+            command: command(),
+        };
+        let stop = stop_on_signals()?;
+        let mut progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
+        let finish = experiment::run(&request, &schedule, &mut progress, &stop)?;
+        drop(progress);
+        self.conclude(&request, &finish)
+    }
+
+    fn overridden(&self, mut plan: Plan) -> Result<Plan, Error> {
+        for pair in &self.set {
+            let Some((name, value)) = pair.split_once('=') else {
+                return Err(Error::Usage(format!("--set '{pair}' is not NAME=VALUE, such as connections=500")));
+            };
+            plan.set(name.trim(), value).map_err(|e| Error::Usage(format!("--set {e}")))?;
+        }
+        if let Some(duration) = &self.duration {
+            plan.set("duration", &duration.to_string()).map_err(|e| Error::Usage(format!("--{e}")))?;
+        }
+        plan.seed = self.seed.unwrap_or(plan.seed);
+        plan.repeats = self.repeat.unwrap_or(plan.repeats);
+        Ok(plan)
+    }
+
+    /// Writes and prints the report; the exit status follows from it.
+    fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
+        let report = report::read(&request.out)?;
+        let place = Store::at(&request.out).write_report(&report::markdown(&report))?;
+        print(&report::text(&report, terminal::width()))?;
+        let mut stderr = io::stderr();
+        if !self.quiet {
+            let _ = writeln!(stderr, "report: {}", place.display());
+            if finish.run == 0 && !finish.interrupted {
+                let _ = writeln!(stderr, "nothing was run: every trial has its result already; --fresh measures anew");
+            }
+        }
+        if finish.interrupted {
+            let command = request.command.join(" ");
+            let _ = writeln!(stderr, "interrupted; what is done is kept, and the same command goes on: {command}");
+        }
+        Ok(match () {
+            () if finish.interrupted || report.failed() > 0 || report.not_run > 0 => ExitCode::Failed,
+            () if self.strict && report.untrusted() > 0 => ExitCode::Untrusted,
+            () => ExitCode::Good,
+        })
+    }
+}
+
+/// Why io_uring is not to be had here; `None` if it is.
+fn no_uring() -> Option<String> {
+    match runtime::Runtime::new() {
+        Ok(probe) if probe.backend() == runtime::BackendKind::Uring => None,
+        Ok(probe) => Some(probe.fallback_reason().unwrap_or("no reason was given").to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// The command line as it can be typed again.
+fn command() -> Vec<String> {
+    let mut words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(program) = words.first_mut() {
+        let name = Path::new(program).file_name().map(|name| name.to_string_lossy().into_owned());
+        *program = name.unwrap_or("brunt".to_owned());
+    }
+    words
+}
+
+/// Any of these ends the run once the trial in flight is stopped. A second one changes nothing: to die at once would
+/// leave the target behind.
+fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
+    Ok(stop)
+}
+
+/// A reader that went away (`brunt run quick | head -1`) is no failure of ours.
+fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
     }
 }

@@ -1,0 +1,217 @@
+//! From flags to what is asked of the generator, with everything that flags can get wrong together.
+//!
+//! Each refusal is one line that names the flags, their values and what to write instead. Nothing is adjusted in
+//! silence: a default may depend on other flags, a value that was typed never changes.
+
+use super::{Args, Arrival, Trouble, address};
+use load::{Options, Target};
+use outcome::{Cores, Count, Rate, Span};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Connections when nobody says otherwise, as wrk has it.
+const CONNECTIONS: u64 = 10;
+/// The window when nobody says otherwise, as wrk has it.
+const DURATION: Duration = Duration::from_secs(10);
+/// A run that ends by its number of requests stops here at the latest.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const MOST_THREADS: u64 = 1024;
+const MOST_CONNECTIONS: u64 = 100_000_000;
+const LARGEST_MESSAGE: outcome::Size = outcome::Size(1 << 30);
+
+/// The options of the run; `allowed` are the cores this process may use, as the kernel prints them.
+pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Trouble> {
+    let (host, port) = address::parse(&args.url)?;
+    let threads = threads(args, allowed)?;
+    let connections = connections(args, threads.len() as u64)?;
+    let rate = rate(args, threads.len() as f64)?;
+    let (duration, warmup) = times(args)?;
+    let size = match args.size {
+        outcome::Size(0) => return usage("--size 0B: a message has at least 1B"),
+        size if size > LARGEST_MESSAGE => {
+            return usage(&format!("--size {size}: the largest message is {LARGEST_MESSAGE}"));
+        }
+        outcome::Size(size) => size as usize,
+    };
+    if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
+        return usage(&format!("--server-pid {pid} and --no-meter: give one of them"));
+    }
+    if args.requests == Some(Count(0)) {
+        return usage("-n 0: at least 1 request must be asked for");
+    }
+    let address = address::resolve(&host, port, args.timeout.0)?;
+    Ok(Options {
+        url: args.url.clone(),
+        target: Target::Ping { address, size },
+        connections: connections as usize,
+        threads,
+        duration,
+        warmup,
+        requests: args.requests.map(|count| count.0),
+        rate,
+        arrival: match args.arrival {
+            Some(Arrival::Poisson) => load::Arrival::Poisson,
+            Some(Arrival::Constant) | None => load::Arrival::Constant,
+        },
+        timeout: args.timeout.0,
+        connect_rate: args.connect_rate.map(|rate| rate.0),
+        verify: !args.no_verify,
+        seed: args.seed.unwrap_or_else(seed_from_clock),
+    })
+}
+
+fn usage<T>(message: &str) -> Result<T, Trouble> {
+    Err(Trouble::Usage(message.to_owned()))
+}
+
+fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Trouble> {
+    match (args.threads, &args.cores) {
+        (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
+        (Some(count), _) if count.0 > MOST_THREADS => usage(&format!("-t {count}: at most {MOST_THREADS} threads")),
+        (Some(count), Some(cores)) if count.0 != cores.count() as u64 => usage(&format!(
+            "-t {count} and --cores {cores}, which names {}: one thread is pinned to each core; leave -t out",
+            cores.count()
+        )),
+        (_, Some(cores)) => {
+            let allowed: Option<Cores> = allowed.and_then(|list| list.parse().ok());
+            match allowed.filter(|allowed| cores.0.iter().any(|core| !allowed.0.contains(core))) {
+                Some(allowed) => usage(&format!("--cores {cores}: this process may run on {allowed} only")),
+                None => Ok(cores.0.iter().copied().map(Some).collect()),
+            }
+        }
+        (Some(count), None) => Ok(vec![None; count.0 as usize]),
+        (None, None) => Ok(vec![None]),
+    }
+}
+
+fn connections(args: &Args, threads: u64) -> Result<u64, Trouble> {
+    let (connections, flag) = match (args.connections, args.connections_per_core) {
+        (Some(all), Some(each)) => {
+            return usage(&format!("-c {all} and --connections-per-core {each}: give one of them"));
+        }
+        (Some(all), None) => (all.0, format!("-c {all}")),
+        (None, Some(each)) => (each.0.saturating_mul(threads), format!("--connections-per-core {each}")),
+        (None, None) => (CONNECTIONS.max(threads), String::new()),
+    };
+    match connections {
+        0 => usage(&format!("{flag}: at least 1 connection is needed")),
+        n if n > MOST_CONNECTIONS => usage(&format!("{flag}: at most {} connections", Count(MOST_CONNECTIONS))),
+        n if n < threads => usage(&format!(
+            "{flag} is less than the {threads} threads: each thread needs a connection; raise -c or lower -t"
+        )),
+        n => Ok(n),
+    }
+}
+
+fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Trouble> {
+    match (args.rate, args.rate_per_core) {
+        (Some(all), Some(each)) => usage(&format!("--rate {all} and --rate-per-core {each}: give one of them")),
+        (None, None) if args.arrival.is_some() => {
+            usage("--arrival needs a rate: add -R or --rate-per-core, for a closed loop has no schedule")
+        }
+        (Some(Rate(all)), None) => Ok(Some(all)),
+        (None, Some(Rate(each))) => Ok(Some(each * threads)),
+        (None, None) => Ok(None),
+    }
+}
+
+/// Duration and warm-up.
+fn times(args: &Args) -> Result<(Duration, Duration), Trouble> {
+    let duration = match (args.duration, args.requests) {
+        (Some(duration), _) => duration.0,
+        (None, Some(_)) => LONGEST,
+        (None, None) => DURATION,
+    };
+    let at_least = |flag: &str, time: Duration, least: Duration| {
+        let (time, least) = (Span(time), Span(least));
+        if time < least { usage(&format!("{flag} {time}: it must be at least {least}")) } else { Ok(()) }
+    };
+    let at_most = |flag: &str, time: Duration| {
+        let (time, most) = (Span(time), Span(LONGEST));
+        if time > most { usage(&format!("{flag} {time}: it can be at most {most}")) } else { Ok(()) }
+    };
+    at_least("-d", duration, Duration::from_millis(10))?;
+    at_least("-T", args.timeout.0, Duration::from_millis(1))?;
+    let warmup = args.warmup.map_or_else(|| (duration / 5).min(Duration::from_secs(1)), |warmup| warmup.0);
+    at_most("-d", duration)?;
+    at_most("--warmup", warmup)?;
+    at_most("-T", args.timeout.0)?;
+    Ok((duration, warmup))
+}
+
+/// Repeats must not all draw the same arrivals, so the default differs from run to run; the result records it.
+fn seed_from_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn asked(flags: &str) -> Result<Options, Trouble> {
+        let words = ["load", "tcp://127.0.0.1:7100"].into_iter().chain(flags.split_whitespace());
+        options(&Line::try_parse_from(words).unwrap().args, Some("0-3"))
+    }
+
+    #[test]
+    fn defaults_are_wrks_and_the_warm_up_is_at_most_a_fifth() {
+        let plain = asked("").unwrap();
+        assert_eq!((plain.connections, plain.threads, plain.rate), (10, vec![None], None));
+        assert_eq!((plain.duration, plain.timeout), (DURATION, Duration::from_secs(2)));
+        assert_eq!(plain.warmup, Duration::from_secs(1));
+        assert!(plain.verify && plain.requests.is_none());
+        assert_eq!(asked("-d 2s").unwrap().warmup, Duration::from_millis(400));
+        assert_eq!(asked("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
+        assert_eq!(asked("-n 5").unwrap().duration, LONGEST);
+        assert_eq!(asked("-n 5 -d 1s").unwrap().duration, Duration::from_secs(1));
+    }
+
+    #[test]
+    fn threads_and_what_hangs_on_them() {
+        assert_eq!(asked("-t 3").unwrap().threads, [None; 3]);
+        let pinned = asked("--cores 1,3 --rate-per-core 2k --connections-per-core 50").unwrap();
+        assert_eq!(pinned.threads, [Some(1), Some(3)]);
+        assert_eq!((pinned.rate, pinned.connections), (Some(4000.0), 100));
+        assert_eq!(asked("-t 16").unwrap().connections, 16);
+        for letter in ["-R", "-q", "--qps", "--rate"] {
+            assert_eq!(asked(&format!("{letter} 20k")).unwrap().rate, Some(20_000.0), "{letter}");
+        }
+        assert_eq!(asked("-R 1k --arrival poisson").unwrap().arrival, load::Arrival::Poisson);
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_with_names_and_values() {
+        for (flags, needles) in [
+            ("-R 1k --rate-per-core 2k", vec!["--rate 1k", "--rate-per-core 2k"]),
+            ("-c 5 --connections-per-core 2", vec!["-c 5", "--connections-per-core 2"]),
+            ("-t 3 --cores 0-1", vec!["-t 3", "--cores 0-1", "names 2"]),
+            ("-t 4 -c 3", vec!["-c 3", "4 threads"]),
+            ("--arrival poisson", vec!["--arrival", "-R"]),
+            ("--no-meter --server-pid 7", vec!["--no-meter", "--server-pid 7"]),
+            ("--cores 0-9", vec!["--cores 0-9", "0-3"]),
+            ("-t 0", vec!["-t 0"]),
+            ("-c 0", vec!["-c 0"]),
+            ("-n 0", vec!["-n 0"]),
+            ("-d 0s", vec!["-d 0s", "10ms"]),
+            ("-d 25h", vec!["-d 25h", "24h"]),
+            ("-T 0s", vec!["-T 0s"]),
+            ("--size 0", vec!["--size 0B"]),
+            ("--size 2GiB", vec!["--size 2GiB", "1GiB"]),
+            ("-t 5k", vec!["-t 5k", "1024"]),
+            ("-c 1G", vec!["-c 1000M", "100M"]),
+        ] {
+            match asked(flags) {
+                Err(Trouble::Usage(why)) => {
+                    assert!(needles.iter().all(|n| why.contains(n)) && !why.contains('\n'), "{flags}: {why}")
+                }
+                other => panic!("{flags}: {other:?}"),
+            }
+        }
+    }
+}

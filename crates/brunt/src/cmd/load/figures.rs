@@ -1,0 +1,92 @@
+//! Numbers for people: a fitting unit, three significant digits, `-` for what could not be had.
+
+/// A time given in microseconds.
+pub(super) fn time(us: f64) -> String {
+    let (value, unit) = match us {
+        us if us < 0.9995 => (us * 1e3, "ns"),
+        us if us < 999.5 => (us, "us"),
+        us if us < 999.5e3 => (us / 1e3, "ms"),
+        us => (us / 1e6, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// Three significant digits, without an exponent.
+pub(super) fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 || v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Requests per second: whole numbers from a hundred up.
+pub(super) fn rate(per_second: f64) -> String {
+    format!("{} requests/s", three_digits(per_second))
+}
+
+/// A number of bytes.
+pub(super) fn bytes(bytes: f64) -> String {
+    let mut value = bytes;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 999.5 {
+            return format!("{} {unit}", if unit == "B" { format!("{value:.0}") } else { three_digits(value) });
+        }
+        value /= 1024.0;
+    }
+    format!("{} TiB", three_digits(value))
+}
+
+/// Percent of one core.
+pub(super) fn percent(percent: f64) -> String {
+    format!("{percent:.1} %")
+}
+
+/// A large count: 950, 12.3k, 4.56M.
+pub(super) fn amount(value: f64) -> String {
+    match value {
+        v if v < 999.5 => three_digits(v),
+        v if v < 999.5e3 => format!("{}k", three_digits(v / 1e3)),
+        v if v < 999.5e6 => format!("{}M", three_digits(v / 1e6)),
+        v => format!("{}G", three_digits(v / 1e9)),
+    }
+}
+
+/// The figure, or `-`.
+pub(super) fn or_dash(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+/// `1 thread`, `2 threads`.
+pub(super) fn plural(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_change_where_the_digits_run_out() {
+        for (us, shown) in [
+            (0.0, "0 ns"),
+            (0.25, "250 ns"),
+            (1.0, "1.00 us"),
+            (98.12, "98.1 us"),
+            (999.4, "999 us"),
+            (999.6, "1.00 ms"),
+            (12_345.0, "12.3 ms"),
+            (1_500_000.0, "1.50 s"),
+            (120e6, "120 s"),
+        ] {
+            assert_eq!(time(us), shown);
+        }
+        assert_eq!((bytes(100.0), bytes(1024.0 * 1536.0)), ("100 B".into(), "1.50 MiB".into()));
+        assert_eq!((amount(950.0), amount(12_345.0), amount(4.56e6)), ("950".into(), "12.3k".into(), "4.56M".into()));
+        assert_eq!((rate(45_678.9), rate(0.5)), ("45679 requests/s".into(), "0.50 requests/s".into()));
+        assert_eq!(
+            (or_dash(None, time), plural(1, "thread"), plural(0, "error")),
+            ("-".into(), "1 thread".into(), "0 errors".into())
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! What stderr shows while the load runs: a live line on a terminal, a line every five seconds elsewhere, or nothing.
+//!
+//! Never fails a run: a stderr that cannot be written is simply not written.
+
+use super::figures;
+use indicatif::{ProgressBar, ProgressStyle};
+use load::{Options, Target};
+use outcome::{Span, series::Second};
+use std::io::{self, IsTerminal, Write};
+
+/// Seconds between two plain lines.
+const PLAIN_EVERY: f64 = 5.0;
+
+#[derive(Debug)]
+enum Manner {
+    Live(ProgressBar),
+    Plain { next_s: f64 },
+    Quiet,
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(super) struct Progress {
+    manner: Manner,
+    total_s: Option<f64>,
+    warmup_s: f64,
+    last_s: f64,
+    errors: u64,
+}
+
+impl Progress {
+    /// Says what is about to happen.
+    pub(super) fn new(options: &Options, quiet: bool) -> Self {
+        let manner = match () {
+            () if quiet => Manner::Quiet,
+            () if io::stderr().is_terminal() => Manner::Live(live_line()),
+            () => Manner::Plain { next_s: PLAIN_EVERY },
+        };
+        if !quiet {
+            let _ = writeln!(io::stderr(), "{}", announcement(options));
+        }
+        let warmup_s = options.warmup.as_secs_f64();
+        Self {
+            manner,
+            total_s: ends_by_time(options).then_some(warmup_s + options.duration.as_secs_f64()),
+            warmup_s,
+            last_s: 0.0,
+            errors: 0,
+        }
+    }
+
+    /// Shows one second.
+    pub(super) fn second(&mut self, second: &Second) {
+        self.errors += second.failed;
+        let line = self.line(second);
+        self.last_s = second.at_s;
+        match &mut self.manner {
+            Manner::Live(bar) => bar.set_message(line),
+            Manner::Plain { next_s } if second.at_s + 0.5 >= *next_s => {
+                let _ = writeln!(io::stderr(), "{line}");
+                *next_s += PLAIN_EVERY;
+            }
+            Manner::Plain { .. } | Manner::Quiet => (),
+        }
+    }
+
+    /// Removes the live line, so that the result starts on a clean one.
+    pub(super) fn end(&mut self) {
+        if let Manner::Live(bar) = &self.manner {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, second: &Second) -> String {
+        let tenths = |s: f64| (s * 10.0).round() / 10.0;
+        let total = self.total_s.map_or(String::new(), |total| format!("/{}", tenths(total)));
+        let mut line = format!("{:>4}{total} s", tenths(second.at_s));
+        if second.warmup && second.at_s <= self.warmup_s + 0.5 {
+            line += "  warm-up";
+        }
+        // The last second of a part of the run may be a short one.
+        let length = (second.at_s - self.last_s).max(1e-3);
+        line += &format!("  {}", figures::rate(second.completed as f64 / length));
+        line += &format!("  p50 {}", figures::or_dash(second.p50_us, figures::time));
+        line += &format!("  p99 {}", figures::or_dash(second.p99_us, figures::time));
+        line += &format!("  {}", figures::plural(second.connections, "connection"));
+        if self.errors > 0 {
+            line += &format!("  {}", figures::plural(self.errors, "failure"));
+        }
+        let server = second.server_cpu_user_percent.zip(second.server_cpu_system_percent);
+        if let Some((user, system)) = server {
+            line += &format!("  server CPU {}", figures::percent(user + system));
+        }
+        line
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// One line, cut to the width of the terminal.
+fn live_line() -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
+    ProgressBar::new_spinner().with_style(style)
+}
+
+fn ends_by_time(options: &Options) -> bool {
+    options.requests.is_none()
+}
+
+fn announcement(options: &Options) -> String {
+    let Target::Ping { address, size } = options.target;
+    let end = match options.requests {
+        Some(requests) => figures::plural(requests, "request"),
+        None => Span(options.duration).to_string(),
+    };
+    let rate = match options.rate {
+        Some(rate) => format!("open loop at {}", figures::rate(rate)),
+        None => "closed loop".to_owned(),
+    };
+    format!(
+        "{address}: {} of {size} B on {}, {rate}; {} of warm-up, then {end}",
+        figures::plural(options.connections as u64, "connection"),
+        figures::plural(options.threads.len() as u64, "thread"),
+        Span(options.warmup),
+    )
+}

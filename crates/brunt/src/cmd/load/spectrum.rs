@@ -1,0 +1,75 @@
+//! The percentiles of the response time in detail, for `--latency`.
+//!
+//! Each step halves or thirds what lies beyond; the list ends where fewer than ten values do, for further out a
+//! percentile is only the luck of single requests.
+
+use super::figures::time;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        Deserializer,
+        interval_log::{IntervalLogIterator, LogEntry},
+    },
+};
+use outcome::{judge::BEYOND_QUANTILE, latency::new_histogram};
+use std::fmt::Write;
+
+const STEPS: [f64; 17] =
+    [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999];
+
+/// The distribution of one tag, added up from all lines of an interval log.
+///
+/// # Errors
+/// What is wrong with the log.
+pub(super) fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
+    let wrong = |what: &dyn std::fmt::Debug| format!("the interval log of '{tag}' cannot be read: {what:?}");
+    let mut sum = new_histogram();
+    for entry in IntervalLogIterator::new(hlog) {
+        let LogEntry::Interval(line) = entry.map_err(|error| wrong(&error))? else {
+            continue;
+        };
+        if line.tag().is_none_or(|of| of.as_str() != tag) {
+            continue;
+        }
+        let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
+        let histogram = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice());
+        sum.add(histogram.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
+    }
+    Ok(sum)
+}
+
+/// The list, ending in a newline; `histogram` is in nanoseconds.
+pub(super) fn page(histogram: &Histogram<u64>) -> String {
+    let mut page = String::from("\n  percentiles of the response time\n");
+    let count = histogram.len() as f64;
+    for step in STEPS {
+        let beyond = count * (100.0 - step) / 100.0;
+        if beyond + 1e-6 < BEYOND_QUANTILE {
+            break;
+        }
+        let us = histogram.value_at_quantile(step / 100.0) as f64 / 1e3;
+        let _ = writeln!(page, "  {step:>9}% {:>9}   {beyond:.0} requests took longer", time(us));
+    }
+    if !histogram.is_empty() {
+        let us = histogram.max() as f64 / 1e3;
+        let _ = writeln!(page, "  {:>10} {:>9}   of {count:.0} requests", "max", time(us));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_ends_where_ten_values_are_left() {
+        let mut histogram = new_histogram();
+        (1..=1000u64).for_each(|ms| histogram.record(ms * 1_000_000).unwrap());
+        let page = page(&histogram);
+        let last: Vec<&str> = page.lines().rev().take(2).collect();
+        assert!(last[0].contains("max") && last[0].contains("1.00 s") && last[0].contains("of 1000"), "{page}");
+        assert!(last[1].contains("99%") && last[1].contains("990 ms") && last[1].contains("10 requests"), "{page}");
+        assert!(super::page(&new_histogram()).lines().count() == 2);
+    }
+}

@@ -1,0 +1,146 @@
+//! Where results are kept: the directory of `--out` and the file of `--json`.
+//!
+//! Both are proven writable before the load starts. A file is written beside its name and then renamed, so a run that
+//! fails leaves an older result as it was.
+
+use outcome::{
+    RunResult,
+    directory::{Directory, SeriesWriter},
+    env::Env,
+};
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(super) struct Store {
+    directory: Option<Directory>,
+    json: Option<Json>,
+}
+
+#[derive(Debug)]
+enum Json {
+    Stdout,
+    /// Something that exists and is no ordinary file: a pipe, /dev/null.
+    Special(File, PathBuf),
+    Beside(Beside),
+}
+
+/// A file that takes its name only when it is complete.
+#[derive(Debug)]
+struct Beside {
+    file: File,
+    now: PathBuf,
+    then: PathBuf,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // After the renaming there is nothing of this name.
+        let _ = fs::remove_file(&self.now);
+    }
+}
+
+impl Store {
+    /// Opens what will be written.
+    pub(super) fn create(out: Option<&Path>, json: Option<&Path>) -> io::Result<Self> {
+        let directory = out.map(Directory::create).transpose()?;
+        Ok(Self { directory, json: json.map(Json::create).transpose()? })
+    }
+
+    /// Whether the JSON goes to stdout, so that no text may.
+    pub(super) fn has_taken_stdout(&self) -> bool {
+        matches!(self.json, Some(Json::Stdout))
+    }
+
+    /// Writes the circumstances, before the load. An older result goes first: it must not stand beside them.
+    pub(super) fn write_env(&self, env: &Env) -> io::Result<()> {
+        let Some(directory) = &self.directory else {
+            return Ok(());
+        };
+        let older = directory.path().join("result.json");
+        match fs::remove_file(&older) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(named(&older, error)),
+            _ => directory.write_env(env),
+        }
+    }
+
+    /// The series, to be written while the load runs.
+    pub(super) fn series(&self) -> io::Result<Option<SeriesWriter>> {
+        self.directory.as_ref().map(Directory::series).transpose()
+    }
+
+    /// Writes everything that is known after the load.
+    pub(super) fn write(&mut self, env: &Env, hlog: &[u8], result: &RunResult) -> io::Result<()> {
+        if let Some(directory) = &self.directory {
+            directory.write_env(env)?;
+            directory.write_hlog(hlog)?;
+            directory.write_result(result)?;
+        }
+        let mut text = serde_json::to_vec_pretty(result).map_err(io::Error::other)?;
+        text.push(b'\n');
+        match &mut self.json {
+            None => Ok(()),
+            Some(Json::Stdout) => super::print(&String::from_utf8_lossy(&text)),
+            Some(Json::Special(file, path)) => file.write_all(&text).map_err(|error| named(path, error)),
+            Some(Json::Beside(beside)) => {
+                let written = beside.file.write_all(&text).and_then(|()| fs::rename(&beside.now, &beside.then));
+                written.map_err(|error| named(&beside.then, error))
+            }
+        }
+    }
+}
+
+impl Json {
+    fn create(path: &Path) -> io::Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self::Stdout);
+        }
+        let named = |error| named(path, error);
+        match fs::metadata(path) {
+            Ok(is) if is.is_dir() => Err(named(io::Error::from(io::ErrorKind::IsADirectory))),
+            Ok(is) if !is.is_file() => {
+                Ok(Self::Special(File::options().write(true).open(path).map_err(named)?, path.to_owned()))
+            }
+            _ => {
+                let name = path.file_name().ok_or_else(|| named(io::Error::from(io::ErrorKind::IsADirectory)))?;
+                let now = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+                let file = File::create(&now).map_err(named)?;
+                Ok(Self::Beside(Beside { file, now, then: path.to_owned() }))
+            }
+        }
+    }
+}
+
+fn named(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot write to {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_named_before_the_load() {
+        let home = tempfile::tempdir().unwrap();
+        let missing = home.path().join("no/such/out.json");
+        for path in [missing.as_path(), home.path(), Path::new("..")] {
+            let error = Store::create(None, Some(path)).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("cannot write to {}", path.display())), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_fails_leaves_an_older_file_and_no_other() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("out.json");
+        fs::write(&path, "older").unwrap();
+        drop(Store::create(None, Some(&path)).unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "older");
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+        assert!(Store::create(None, Some(Path::new("/dev/null"))).is_ok());
+    }
+}

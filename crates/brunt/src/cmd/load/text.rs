@@ -1,0 +1,333 @@
+//! The result as a block of aligned rows for people. A pure function of the result: the same JSON makes the same page.
+//!
+//! Never prints a figure the run cannot support: a quantile with fewer than ten values beyond it is a dash, and so is
+//! whatever could not be had.
+
+use super::figures::{amount, bytes, or_dash, percent, plural, rate, time};
+use outcome::{LatencySummary, RunResult, env::Env, judge::BEYOND_QUANTILE, result::Server};
+use std::fmt::Write;
+
+/// What a page is made of.
+#[derive(Debug)]
+pub(super) struct Facts<'a> {
+    /// The figures.
+    pub result: &'a RunResult,
+    /// The circumstances, for the reasons why a figure is missing.
+    pub env: &'a Env,
+    /// Why no server was metered, if none was.
+    pub no_server: Option<&'a str>,
+}
+
+/// The whole page, ending in a newline.
+pub(super) fn page(facts: &Facts) -> String {
+    let result = facts.result;
+    let mut rows = Rows::default();
+    rows.text(&headline(result));
+    rows.text(&mode(result));
+    rows.text("");
+    latency(&mut rows, result);
+    rows.text("");
+    requests(&mut rows, result);
+    generator(&mut rows, result);
+    server(&mut rows, facts);
+    rows.row("verdict", result.verdict.kind.word());
+    for (why, remedy) in result.verdict.why.iter().zip(&result.verdict.remedy) {
+        rows.row("", &format!("{why}; {remedy}"));
+    }
+    rows.0
+}
+
+/// Lines whose text begins in the same column.
+#[derive(Debug, Default)]
+struct Rows(String);
+
+impl Rows {
+    fn text(&mut self, line: &str) {
+        self.0 += line;
+        self.0.push('\n');
+    }
+    fn row(&mut self, name: &str, text: &str) {
+        let _ = writeln!(self.0, "  {name:<11} {text}");
+    }
+}
+
+fn headline(result: &RunResult) -> String {
+    let load = &result.load;
+    let size = load.request_bytes.map_or(String::new(), |size| format!(", messages of {size} B"));
+    let interrupted = if result.interrupted { ", INTERRUPTED" } else { "" };
+    format!(
+        "{}{size}, {}, measured {:.2} s after {:.2} s of warm-up{interrupted}",
+        load.url,
+        plural(load.connections, "connection"),
+        load.measured_s,
+        load.warmup_s
+    )
+}
+
+fn mode(result: &RunResult) -> String {
+    let achieved = rate(result.requests.rate);
+    match result.requests.offered_rate {
+        Some(offered) => {
+            let arrival = result.load.arrival.as_deref().unwrap_or("scheduled");
+            let share = result.requests.rate / offered * 100.0;
+            format!("open loop, {arrival} arrivals: {} offered, {achieved} answered ({share:.1} %)", rate(offered))
+        }
+        None => {
+            let mut line = format!("closed loop: {achieved} answered");
+            let mean = result.latency.response.mean_us.filter(|_| result.requests.rate > 0.0);
+            if let Some(mean) = mean {
+                let law = result.load.connections as f64 / result.requests.rate * 1e6;
+                let _ = write!(
+                    line,
+                    "\n  latency at saturation is Little's law and nothing more: connections / rate = {}, mean = {}",
+                    time(law),
+                    time(mean)
+                );
+            }
+            line
+        }
+    }
+}
+
+const COLUMNS: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+
+fn latency(rows: &mut Rows, result: &RunResult) {
+    let cells = |cells: [String; 6]| cells.map(|cell| format!("{cell:>9}")).join(" ");
+    rows.row("", &cells(COLUMNS.map(str::to_owned)));
+    let all = &result.latency;
+    for (name, summary) in
+        [("response", &all.response), ("service", &all.service), ("lag", &all.lag), ("error", &all.error)]
+    {
+        // Errors have a row when there are any.
+        if name != "error" || summary.count > 0 {
+            rows.row(name, &cells(COLUMNS.map(|column| or_dash(supported(summary, column), time))));
+        }
+    }
+}
+
+/// The figure, if enough values lie beyond it.
+fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
+    let beyond = match column {
+        "p50" => 0.5,
+        "p90" => 0.1,
+        "p99" => 0.01,
+        "p99.9" => 0.001,
+        _ => return summary.figure(column).flatten(),
+    };
+    // The last part absorbs that 1000 * 0.01 is a little less than 10 in floating point.
+    let enough = summary.count as f64 * beyond + 1e-6 >= BEYOND_QUANTILE;
+    summary.figure(column).flatten().filter(|_| enough)
+}
+
+fn requests(rows: &mut Rows, result: &RunResult) {
+    let requests = &result.requests;
+    let mut text = format!(
+        "{} completed, {} failed, {} unanswered at the end",
+        requests.completed, requests.failed, requests.unanswered
+    );
+    if let Some(waited) = requests.waited.filter(|waited| *waited > 0) {
+        let _ = write!(text, ", {waited} waited for a free connection");
+    }
+    rows.row("requests", &text);
+    let errors = &result.errors;
+    let kinds = [
+        ("connect", errors.connect),
+        ("timeout", errors.timeout),
+        ("reset", errors.reset),
+        ("protocol", errors.protocol),
+        ("status", errors.status),
+    ];
+    let kinds: Vec<String> = kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
+    rows.row("errors", if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") }.as_str());
+    let connections = &result.connections;
+    rows.row("connections", &format!("{} opened, {} at most at a time", connections.opened, connections.peak));
+    let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
+    let (sent, received) = (per_second(result.bytes.sent), per_second(result.bytes.received));
+    rows.row("payload", &format!("{sent}/s sent, {received}/s received"));
+}
+
+fn generator(rows: &mut Rows, result: &RunResult) {
+    let generator = &result.generator;
+    let mut text = format!("CPU {}", or_dash(generator.cpu_percent, percent));
+    if let Some(spin) = generator.spin_percent {
+        let _ = write!(text, ", of it {} spent waiting", percent(spin));
+    }
+    let threads: Vec<String> = generator.thread_cpu_percent.iter().map(|p| format!("{p:.1}")).collect();
+    if !threads.is_empty() {
+        let _ = write!(text, "; by thread {}", threads.join(" "));
+    }
+    if !generator.cores.is_empty() {
+        let _ = write!(text, "; on cores {}", outcome::Cores(generator.cores.clone()));
+    }
+    if let Some(instructions) = generator.instructions_user_per_request {
+        let _ = write!(text, "; {} user instructions/request", amount(instructions));
+    }
+    rows.row("generator", &text);
+}
+
+fn server(rows: &mut Rows, facts: &Facts) {
+    let server = &facts.result.server;
+    let Some(pid) = server.pid else {
+        let why = facts.no_server.unwrap_or("the reason is in env.json");
+        return rows.row("server", &format!("not metered: {why}"));
+    };
+    let reason = |figure: &str| facts.env.absent.get(&format!("server.{figure}"));
+    let Some(all) = server.cpu_percent() else {
+        let why = reason("cpu_user_percent").map_or("no reason is known", String::as_str);
+        return rows.row("server", &format!("pid {pid}: not metered: {why}"));
+    };
+    let mut text = format!(
+        "pid {pid}: CPU {} (user {}, system {})",
+        percent(all),
+        or_dash(server.cpu_user_percent, percent),
+        or_dash(server.cpu_system_percent, percent)
+    );
+    if let Some(busiest) = server.busiest_thread_percent {
+        let _ = write!(text, ", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest));
+    }
+    let as_bytes = |n: Option<u64>| or_dash(n.map(|n| n as f64), bytes);
+    let _ = write!(text, ", RSS {}", as_bytes(server.rss_bytes));
+    rows.row("server", &text);
+    rows.row("cost", &cost(server));
+    // One reason for all counters is the rule; it is told once.
+    let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
+    let mut told: Vec<&String> = Vec::new();
+    for why in counters.iter().filter_map(|figure| reason(figure)) {
+        if !told.contains(&why) {
+            told.push(why);
+            rows.row("", &format!("no counters: {why}"));
+        }
+    }
+}
+
+/// What one request cost the server.
+fn cost(server: &Server) -> String {
+    let all = server.cpu_percent().filter(|all| *all > 0.0);
+    let mut text = format!("{} CPU/request", or_dash(server.cpu_us_per_request, time));
+    if let (Some(us), Some(all), Some(user)) = (server.cpu_us_per_request, all, server.cpu_user_percent) {
+        let user_us = us * user / all;
+        let _ = write!(text, " (user {}, system {})", time(user_us), time(us - user_us));
+    }
+    let counts = [
+        ("user", server.instructions_user_per_request, "instructions"),
+        ("kernel", server.instructions_kernel_per_request, "instructions"),
+        ("", server.cycles_per_request, "cycles"),
+    ];
+    for (mode, count, what) in counts {
+        if let Some(count) = count {
+            let space = if mode.is_empty() { "" } else { " " };
+            let _ = write!(text, ", {} {mode}{space}{what}", amount(count));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outcome::{result::*, verdict::Verdict};
+
+    fn summary(count: u64, us: f64) -> LatencySummary {
+        let figure = |factor: f64| Some(us * factor);
+        LatencySummary {
+            count,
+            mean_us: figure(1.1),
+            p50_us: figure(1.0),
+            p90_us: figure(1.5),
+            p99_us: figure(4.0),
+            p999_us: figure(20.0),
+            max_us: figure(300.0),
+        }
+    }
+
+    fn result() -> RunResult {
+        RunResult {
+            schema: SCHEMA.into(),
+            measurement_revision: MEASUREMENT_REVISION,
+            tester: "brunt".into(),
+            verdict: Verdict::of(vec![]),
+            interrupted: false,
+            load: Load {
+                url: "tcp://127.0.0.1:7100".into(),
+                request_bytes: Some(100),
+                connections: 10,
+                measured_s: 2.0,
+                warmup_s: 0.4,
+                arrival: Some("constant".into()),
+                ..Load::default()
+            },
+            requests: Requests {
+                completed: 4000,
+                rate: 2000.0,
+                offered_rate: Some(2000.0),
+                waited: Some(3),
+                ..Requests::default()
+            },
+            latency: Latency {
+                response: summary(4000, 60.0),
+                service: summary(4000, 59.0),
+                lag: summary(4000, 0.8),
+                error: LatencySummary::default(),
+            },
+            errors: Errors { timeout: 2, ..Errors::default() },
+            connections: Connections { opened: 10, peak: 10 },
+            bytes: Bytes { sent: 400_000, received: 400_000 },
+            generator: Generator {
+                cpu_percent: Some(20.0),
+                spin_percent: Some(8.0),
+                cores: vec![1],
+                thread_cpu_percent: vec![20.0],
+                instructions_user_per_request: Some(2500.0),
+            },
+            server: Server {
+                pid: Some(77),
+                cpu_user_percent: Some(2.0),
+                cpu_system_percent: Some(6.0),
+                busiest_thread_percent: Some(8.0),
+                rss_bytes: Some(15 << 20),
+                threads: Some(1),
+                cpu_us_per_request: Some(40.0),
+                instructions_user_per_request: Some(1200.0),
+                instructions_kernel_per_request: Some(12_000.0),
+                cycles_per_request: Some(34_000.0),
+                ..Server::default()
+            },
+        }
+    }
+
+    #[test]
+    fn a_page_in_full() {
+        let (result, env) = (result(), Env::default());
+        let expected = "\
+tcp://127.0.0.1:7100, messages of 100 B, 10 connections, measured 2.00 s after 0.40 s of warm-up
+open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered (100.0 %)
+
+                   mean       p50       p90       p99     p99.9       max
+  response      66.0 us   60.0 us   90.0 us    240 us         -   18.0 ms
+  service       64.9 us   59.0 us   88.5 us    236 us         -   17.7 ms
+  lag            880 ns    800 ns   1.20 us   3.20 us         -    240 us
+
+  requests    4000 completed, 0 failed, 0 unanswered at the end, 3 waited for a free connection
+  errors      2 timeout
+  connections 10 opened, 10 at most at a time
+  payload     195 KiB/s sent, 195 KiB/s received
+  generator   CPU 20.0 %, of it 8.0 % spent waiting; by thread 20.0; on cores 1; 2.50k user instructions/request
+  server      pid 77: CPU 8.0 % (user 2.0 %, system 6.0 %), busiest of 1 thread 8.0 %, RSS 15.0 MiB
+  cost        40.0 us CPU/request (user 10.0 us, system 30.0 us), 1.20k user instructions, 12.0k kernel instructions, 34.0k cycles
+  verdict     ok
+";
+        assert_eq!(page(&Facts { result: &result, env: &env, no_server: None }), expected);
+    }
+
+    #[test]
+    fn nothing_measured_makes_dashes_and_no_division_by_zero() {
+        let mut result = result();
+        result.requests = Requests::default();
+        (result.latency, result.server) = (Latency::default(), Server::default());
+        result.load.measured_s = 0.0;
+        let env = Env::default();
+        let page = page(&Facts { result: &result, env: &env, no_server: Some("it is far away") });
+        assert!(page.contains("not metered: it is far away"), "{page}");
+        assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Which plan is meant: a built-in one by its bare name, else a file.
+
+use lab::{
+    Error,
+    plan::{Plan, builtin, read},
+};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// A plan and where it comes from.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) plan: Plan,
+    pub(super) text: String,
+    /// The folder that its paths start from.
+    pub(super) base: PathBuf,
+}
+
+/// Finds and reads the plan of that name.
+pub(super) fn plan(name: &str) -> Result<Chosen, Error> {
+    if let Some(text) = builtin::text(name) {
+        // In a clone the built-in plans are files in this folder, so their paths mean the same either way.
+        return chosen(&format!("{name}.toml"), text.to_owned(), Path::new("experiments"));
+    }
+    let text = fs::read_to_string(name).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::Usage(format!(
+            "there is no plan '{name}': no file of that name, and the built-in plans are {}{}",
+            builtin::names().join(", "),
+            lab::nearest::nearest(name, builtin::names())
+                .map_or(String::new(), |near| format!("; did you mean '{near}'?")),
+        )),
+        io::ErrorKind::InvalidData => Error::Usage(format!("{name} is not a plan: it is not text in UTF-8")),
+        io::ErrorKind::IsADirectory => {
+            Error::Usage(format!("{name} is a directory; name the plan in it, such as {name}/plan.toml"))
+        }
+        _ => Error::Failed(format!("cannot read {name}: {error}")),
+    })?;
+    chosen(name, text, Path::new(name).parent().unwrap_or(Path::new("")))
+}
+
+fn chosen(name: &str, text: String, base: &Path) -> Result<Chosen, Error> {
+    let plan = read(name, &text).map_err(|fault| Error::Usage(fault.to_string()))?;
+    Ok(Chosen { plan, text, base: base.to_owned() })
+}

@@ -1,0 +1,62 @@
+//! What `--dry-run` prints: every cell with its cores, what is skipped and why, and how long it will take.
+
+use lab::{
+    machine::Machine,
+    order::Slot,
+    plan::Plan,
+    schedule::{Schedule, skipped_lines, spoken},
+    store::Store,
+};
+use std::fmt::Write;
+
+/// The preview of a run.
+pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &Store, fresh: bool) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}: {}", plan.name, plan.description);
+    for line in headlines(schedule, machine, store, fresh) {
+        let _ = writeln!(out, "{line}");
+    }
+    let wanted = schedule.wanted();
+    let widest = wanted.iter().map(|cell| cell.id.len()).max().unwrap_or(0);
+    if widest > 0 {
+        out.push('\n');
+    }
+    for cell in wanted {
+        let (server, client) = (&cell.placement.server, &cell.placement.client);
+        let rate = cell.rate().map_or("closed loop".to_owned(), |rate| format!("{} req/s", outcome::Rate(rate)));
+        let _ = writeln!(
+            out,
+            "{:widest$}  server on {server}, generator on {client}, {} connections, {}, {rate}",
+            cell.id,
+            cell.connections(),
+            cell.settings.size,
+        );
+    }
+    let skipped = skipped_lines(&schedule.skipped);
+    if !skipped.is_empty() {
+        let _ = writeln!(out, "\n{}", skipped.join("\n"));
+    }
+    out
+}
+
+/// How many trials, how long, where to; and what a reader should know beforehand. With `fresh`, what an earlier run
+/// left does not count.
+pub(super) fn headlines(schedule: &Schedule, machine: &Machine, store: &Store, fresh: bool) -> Vec<String> {
+    let is_todo = |slot: &Slot| fresh || !store.is_done(&schedule.cell(*slot).id, slot.repeat);
+    let todo: Vec<Slot> = schedule.order.iter().copied().filter(is_todo).collect();
+    let (cells, total) = (schedule.wanted().len(), schedule.order.len());
+    let done = match total - todo.len() {
+        0 => String::new(),
+        done => format!(", {done} of them done already"),
+    };
+    let mut lines = vec![format!(
+        "{cells} cells x {} repeats = {total} trials{done}; about {}; results in {}",
+        schedule.repeats,
+        spoken(schedule.time(&todo, None)),
+        store.path().display()
+    )];
+    if machine.cores.len() == 1 {
+        lines.push("server and generator share the one core there is: figures will show both".to_owned());
+    }
+    lines
+}

@@ -1,0 +1,128 @@
+//! What stderr shows while an experiment runs: a live line on a terminal, a line a trial elsewhere, or nothing.
+//!
+//! Never fails a run: a stderr that cannot be written is simply not written.
+
+use super::preview::headlines;
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::{
+    experiment::Request,
+    machine::Machine,
+    report::time,
+    schedule::{Schedule, skipped_lines, spoken},
+    store::Store,
+    trial::End,
+    watch::{Event, Place, Watch},
+};
+use std::io::{self, IsTerminal, Write};
+
+#[derive(Debug)]
+enum Manner {
+    Live(ProgressBar),
+    Plain,
+    Quiet,
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(super) struct Progress {
+    manner: Manner,
+}
+
+impl Progress {
+    /// Says what is about to happen.
+    pub(super) fn new(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> Self {
+        let manner = match () {
+            () if quiet => Manner::Quiet,
+            () if io::stderr().is_terminal() => Manner::Live(live_line()),
+            () => Manner::Plain,
+        };
+        let progress = Self { manner };
+        let mut lines = headlines(schedule, machine, &Store::at(&request.out), request.fresh);
+        lines.extend(skipped_lines(&schedule.skipped));
+        for line in lines {
+            progress.say(&line);
+        }
+        progress
+    }
+
+    /// Removes the live line, so that the result starts on a clean one.
+    pub(super) fn end(&mut self) {
+        if let Manner::Live(bar) = &self.manner {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// A line that stays.
+    fn say(&self, line: &str) {
+        match &self.manner {
+            Manner::Live(bar) => bar.suspend(|| drop(writeln!(io::stderr(), "{line}"))),
+            Manner::Plain => drop(writeln!(io::stderr(), "{line}")),
+            Manner::Quiet => {}
+        }
+    }
+
+    /// What goes on now.
+    fn show(&self, line: String) {
+        if let Manner::Live(bar) = &self.manner {
+            bar.set_message(line);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Watch for Progress {
+    fn saw(&mut self, event: Event<'_>) {
+        match event {
+            Event::Cleaned(groups) => {
+                self.say(&format!("ended what a killed run had left running: {groups} process groups"));
+            }
+            Event::Building { target, command } => {
+                if let Manner::Plain = self.manner {
+                    self.say(&format!("building {target}: {command}"));
+                }
+                self.show(format!("building {target}: {command}"));
+            }
+            Event::BuildFailed { target, why } => self.say(&format!("{target}: {why}")),
+            Event::Begins(place) => self.show(line(&place, "begins")),
+            Event::Runs { place, what } => self.show(line(&place, what)),
+            Event::Ends { place, end, took } => {
+                let what = match end {
+                    End::Interrupted => return,
+                    End::Failed(failure) => format!("FAILED: {}", failure.line()),
+                    End::Done(result) => {
+                        let p99 = result.latency.response.p99_us;
+                        let p99 = p99.map_or(String::new(), |us| format!(", p99 {}", time(Some(us))));
+                        format!("{:.1}k req/s{p99}, {}", result.requests.rate / 1e3, result.verdict.kind.word())
+                    }
+                };
+                let failed = matches!(end, End::Failed(_));
+                if failed || matches!(self.manner, Manner::Plain) {
+                    self.say(&line(&place, &format!("{what} ({:.1} s)", took.as_secs_f64())));
+                }
+            }
+        }
+    }
+}
+
+fn line(place: &Place, what: &str) -> String {
+    let width = place.total.to_string().len();
+    format!(
+        "[{:width$}/{}] {} repeat {}: {what}; {} left",
+        place.number,
+        place.total,
+        place.cell.id,
+        place.repeat,
+        spoken(place.left)
+    )
+}
+
+/// One line, cut to the width of the terminal.
+fn live_line() -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
+    ProgressBar::new_spinner().with_style(style)
+}

@@ -1,0 +1,112 @@
+//! How a run ends, as a script sees it: exit codes, signals, targets that go away.
+
+use super::target::{Running, Target, alone, assert_code, json, listen, load, number, pass, signal, told};
+use std::{os::unix::process::ExitStatusExt, time::Duration};
+
+#[test]
+fn a_refused_target_is_one_line_and_exit_1() {
+    let port = listen().local_addr().unwrap().port();
+    let output = load(&format!("tcp://127.0.0.1:{port}"), "-d 5s --quiet").output().unwrap();
+    assert_code(&output, &[1]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("error: ") && stderr.contains(&port.to_string()), "{stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_crossed_bound_is_exit_99_and_named() {
+    let _alone = alone();
+    let target = Target::start();
+    let flags = "-d 300ms --warmup 0s -c 2 --allow-untrusted --quiet";
+    let crossed = load(&target.url(), flags).args(["--fail-if", "p50>1us", "--fail-if", "failed>1M"]).output().unwrap();
+    assert_code(&crossed, &[99]);
+    let stderr = String::from_utf8_lossy(&crossed.stderr);
+    assert!(stderr.contains("p50>1us") && !stderr.contains("failed>1M"), "{stderr}");
+    let kept = load(&target.url(), flags).args(["--fail-if", "p50>10s"]).output().unwrap();
+    assert_code(&kept, &[0]);
+}
+
+#[test]
+fn an_untrusted_result_is_exit_3_unless_allowed() {
+    let _alone = alone();
+    let target = Target::start();
+    // Twenty requests carry no 99th percentile.
+    let flags = "-n 20 --warmup 0s -c 1 --quiet";
+    let output = load(&target.url(), flags).output().unwrap();
+    assert_code(&output, &[3]);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("too-few-samples"), "{stdout}");
+    let allowed = load(&target.url(), &format!("{flags} --allow-untrusted")).output().unwrap();
+    assert_code(&allowed, &[0]);
+}
+
+#[test]
+fn ctrl_c_ends_early_and_keeps_what_was_measured() {
+    let _alone = alone();
+    let target = Target::start();
+    for name in ["INT", "TERM"] {
+        let run = Running::start(load(&target.url(), "-d 60s --warmup 200ms -c 4 --json - --quiet"));
+        pass(Duration::from_millis(1500), "the window is open");
+        signal(run.pid(), name);
+        let began = run.began;
+        let output = run.end();
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert_code(&output, &[0, 3]);
+        let result = json(&output);
+        assert_eq!(result["interrupted"], true);
+        assert!(number(&result, "requests.completed") > 100.0, "{}", told(&output));
+        let measured = number(&result, "load.measured_s");
+        assert!((0.5..4.0).contains(&measured), "{measured}");
+    }
+}
+
+#[test]
+fn ctrl_c_in_the_warm_up_ends_at_once() {
+    let _alone = alone();
+    let target = Target::start();
+    let run = Running::start(load(&target.url(), "-d 60s --warmup 60s -c 4 --quiet"));
+    pass(Duration::from_millis(700), "the load has begun");
+    signal(run.pid(), "INT");
+    let began = run.began;
+    let output = run.end();
+    assert!(began.elapsed() < Duration::from_secs(4), "{}", told(&output));
+    assert_code(&output, &[1, 3]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{}", told(&output));
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_a_target_that_stands_still() {
+    let _alone = alone();
+    let target = Target::start();
+    let run = Running::start(load(&target.url(), "-d 60s --warmup 100ms -c 4 -T 30s --quiet"));
+    pass(Duration::from_millis(700), "the window is open");
+    signal(target.pid(), "STOP");
+    signal(run.pid(), "INT");
+    pass(Duration::from_millis(500), "the first signal has been seen");
+    signal(run.pid(), "INT");
+    let began = run.began;
+    let output = run.end();
+    assert!(began.elapsed() < Duration::from_secs(4), "{}", told(&output));
+    assert_eq!(output.status.signal(), Some(2), "{}", told(&output));
+}
+
+#[test]
+fn a_target_killed_in_the_middle_is_errors_and_the_run_ends_on_time() {
+    let _alone = alone();
+    let target = Target::start();
+    let run = Running::start(load(&target.url(), "-R 500 -d 2s --warmup 0s -c 8 --json - --quiet"));
+    pass(Duration::from_millis(1200), "some half of the window");
+    signal(target.pid(), "KILL");
+    let began = run.began;
+    let output = run.end();
+    assert!(began.elapsed() < Duration::from_millis(4800), "{:?}", began.elapsed());
+    assert_code(&output, &[3]);
+    let result = json(&output);
+    assert_eq!(result["verdict"]["kind"], "errors", "{}", told(&output));
+    let lost = number(&result, "errors.reset") + number(&result, "errors.connect");
+    assert!(lost >= 8.0, "each connection was lost: {}", told(&output));
+    assert!(number(&result, "requests.completed") > 50.0, "{}", told(&output));
+    // A server that ended has no cost.
+    assert_eq!(result["server"]["cpu_us_per_request"], serde_json::Value::Null);
+}

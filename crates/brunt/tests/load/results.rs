@@ -1,0 +1,193 @@
+//! What a run writes: the keys of the JSON, the directory, the page, the progress.
+
+use super::target::{Target, alone, assert_code, json, load, number, told};
+use serde_json::Value;
+use std::fs;
+
+/// Every key of the contract in `docs/`, as paths.
+const KEYS: [&str; 47] = [
+    "schema",
+    "measurement_revision",
+    "tester",
+    "interrupted",
+    "verdict.kind",
+    "verdict.why",
+    "verdict.remedy",
+    "load.url",
+    "load.mode",
+    "load.seed",
+    "requests.completed",
+    "requests.failed",
+    "requests.unanswered",
+    "requests.rate",
+    "requests.offered_rate",
+    "latency.response.count",
+    "latency.response.mean_us",
+    "latency.response.p50_us",
+    "latency.response.p90_us",
+    "latency.response.p99_us",
+    "latency.response.p999_us",
+    "latency.response.max_us",
+    "latency.service.p99_us",
+    "latency.lag.p99_us",
+    "latency.error.p99_us",
+    "errors.connect",
+    "errors.timeout",
+    "errors.reset",
+    "errors.protocol",
+    "errors.status",
+    "connections.opened",
+    "connections.peak",
+    "bytes.sent",
+    "bytes.received",
+    "generator.cpu_percent",
+    "generator.cores",
+    "generator.thread_cpu_percent",
+    "generator.instructions_user_per_request",
+    "server.pid",
+    "server.cpu_user_percent",
+    "server.cpu_system_percent",
+    "server.rss_bytes",
+    "server.cpu_us_per_request",
+    "server.instructions_user_per_request",
+    "server.instructions_kernel_per_request",
+    "server.cycles_per_request",
+    "server.busiest_thread_percent",
+];
+
+#[test]
+fn the_json_has_the_keys_of_the_contract_and_figures_that_agree() {
+    let _alone = alone();
+    let target = Target::start();
+    let flags = "-n 500 -c 5 --size 1KiB --warmup 100ms --seed 7 --json - --quiet --allow-untrusted";
+    let output = load(&target.url(), flags).output().unwrap();
+    assert_code(&output, &[0]);
+    assert!(output.stderr.is_empty(), "{}", told(&output));
+    let result = json(&output);
+    for key in KEYS {
+        let pointer = format!("/{}", key.replace('.', "/"));
+        assert!(result.pointer(&pointer).is_some(), "{key} is missing in {result:#}");
+    }
+    assert_eq!(result["schema"], "brunt.result/1");
+    assert_eq!(result["load"]["mode"], "closed");
+    assert_eq!(result["requests"]["offered_rate"], Value::Null);
+    assert_eq!(number(&result, "load.seed"), 7.0);
+    assert_eq!(number(&result, "load.request_bytes"), 1024.0);
+    // -n is exact.
+    assert_eq!(number(&result, "requests.completed"), 500.0);
+    assert_eq!(number(&result, "requests.failed"), 0.0);
+    assert_eq!(number(&result, "connections.opened"), 5.0);
+    assert!(number(&result, "bytes.received") >= 500.0 * 1024.0);
+    let rate = number(&result, "requests.completed") / number(&result, "load.measured_s");
+    assert!((number(&result, "requests.rate") / rate - 1.0).abs() < 0.01, "{result:#}");
+}
+
+#[test]
+fn the_server_is_found_by_its_socket_and_metered() {
+    let _alone = alone();
+    let target = Target::start();
+    let flags = "-d 1s --warmup 100ms -c 4 --json - --quiet --allow-untrusted";
+    let result = json(&load(&target.url(), flags).output().unwrap());
+    assert_eq!(number(&result, "server.pid"), f64::from(target.pid()));
+    let cpu = number(&result, "server.cpu_user_percent") + number(&result, "server.cpu_system_percent");
+    assert!(cpu > 5.0, "{result:#}");
+    let cost = number(&result, "server.cpu_us_per_request");
+    // CPU time per second over requests per second; the two windows differ by a few milliseconds.
+    assert!((cost / (cpu * 1e4 / number(&result, "requests.rate")) - 1.0).abs() < 0.03, "{result:#}");
+    assert!(number(&result, "server.rss_bytes") > 500e3);
+    let unmetered = json(&load(&target.url(), &format!("{flags} --no-meter -n 100")).output().unwrap());
+    assert_eq!(unmetered["server"]["pid"], Value::Null);
+}
+
+#[test]
+fn the_directory_holds_the_whole_trial() {
+    let _alone = alone();
+    let target = Target::start();
+    let home = tempfile::tempdir().unwrap();
+    let (out, file) = (home.path().join("a/trial"), home.path().join("r.json"));
+    let mut command = load(&target.url(), "-R 400 -d 2200ms --warmup 1s -c 4 --allow-untrusted --quiet");
+    let output = command.arg("--out").arg(&out).arg("--json").arg(&file).output().unwrap();
+    assert_code(&output, &[0]);
+    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let result: Value = serde_json::from_str(&read("result.json")).unwrap();
+    assert_eq!(result, serde_json::from_str::<Value>(&fs::read_to_string(&file).unwrap()).unwrap());
+    assert_eq!(number(&result, "requests.offered_rate"), 400.0);
+    let env: Value = serde_json::from_str(&read("env.json")).unwrap();
+    assert!(env["command"].as_array().unwrap().iter().any(|word| word == "400"), "{env:#}");
+    assert!(env["binary_hash"].is_string() && env["kernel"].is_string(), "{env:#}");
+    // Whatever is null has a reason.
+    for (figure, value) in result["server"].as_object().unwrap() {
+        let reason = env["absent"].get(format!("server.{figure}"));
+        assert_eq!(value.is_null(), reason.is_some(), "server.{figure}: {value}, {reason:?}");
+    }
+    let series: Vec<Value> = read("series.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!((3..=4).contains(&series.len()), "{series:#?}");
+    assert_eq!(series[0]["warmup"], true);
+    let in_window = series.iter().filter(|second| second["warmup"] == false);
+    let completed: f64 = in_window.map(|second| second["completed"].as_f64().unwrap()).sum();
+    assert_eq!(completed, number(&result, "requests.completed"));
+    assert!(series[1]["server_rss_bytes"].is_number() && series[1]["p99_us"].is_number(), "{:#}", series[1]);
+    assert!(read("latency.hlog").contains("Tag=response"));
+    let names = fs::read_dir(&out).unwrap().count();
+    assert_eq!(names, 4, "nothing else is left in the directory");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "nothing is left beside the file");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_an_error_before_the_load() {
+    for (flag, place) in [("--out", "/proc/brunt/trial"), ("--json", "/proc/brunt.json")] {
+        // Nothing listens there: had the load begun, the message would be another.
+        let output = load("tcp://127.0.0.1:9", "-d 5s --quiet").args([flag, place]).output().unwrap();
+        assert_code(&output, &[1]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.starts_with(&format!("error: cannot write to {place}")), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+}
+
+#[test]
+fn the_page_says_what_kind_of_loop_it_was_and_dashes_what_it_cannot_know() {
+    let _alone = alone();
+    let target = Target::start();
+    let page = |flags: &str| {
+        let output = load(&target.url(), &format!("--warmup 0s --allow-untrusted {flags}")).output().unwrap();
+        assert_code(&output, &[0]);
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let row = |page: &str, name: &str| {
+        let line = page.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("no row {name} in\n{page}")).to_owned()
+    };
+    let (closed, progress) = page("-n 200 -c 2 --latency");
+    assert!(closed.contains("closed loop") && closed.contains("Little's law"), "{closed}");
+    // 200 values: 20 beyond p90, 2 beyond p99.
+    let cells: Vec<String> = row(&closed, "response").split("  ").map(|c| c.trim().to_owned()).collect();
+    let cells: Vec<&String> = cells.iter().filter(|cell| !cell.is_empty()).collect();
+    assert_eq!(cells.len(), 7, "{closed}");
+    assert!(cells[3] != "-" && cells[4] == "-" && cells[5] == "-" && cells[6] != "-", "{closed}");
+    assert!(row(&closed, "requests").contains("200 completed, 0 failed"));
+    assert!(row(&closed, "server").contains(&format!("pid {}", target.pid())));
+    assert!(row(&closed, "cost").contains("CPU/request"));
+    assert!(closed.contains("percentiles of the response time"));
+    assert!(progress.contains("closed loop") && progress.contains(&target.port().to_string()), "{progress}");
+    let (open, _) = page("-R 500 -d 500ms -c 2 --arrival poisson");
+    assert!(open.contains("open loop, poisson arrivals") && !open.contains("Little"), "{open}");
+}
+
+#[test]
+fn a_name_with_several_addresses_finds_the_one_that_listens() {
+    let _alone = alone();
+    let target = Target::start();
+    let url = format!("tcp://localhost:{}", target.port());
+    let output = load(&url, "-n 10 --warmup 0s -c 1 --quiet --allow-untrusted --no-meter").output().unwrap();
+    assert_code(&output, &[0]);
+}
+
+#[test]
+fn a_process_that_is_not_there_cannot_be_metered() {
+    let target = Target::start();
+    let output = load(&target.url(), "-n 10 --quiet --server-pid 1073741824").output().unwrap();
+    assert_code(&output, &[1]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("--server-pid 1073741824"), "{stderr}");
+}

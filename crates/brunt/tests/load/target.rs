@@ -1,0 +1,155 @@
+//! The other side: an echo server in a process of its own, which can be stopped and killed, and the command under test.
+
+use serde_json::Value;
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    process::{Child, Command, Output, Stdio},
+    sync::{Mutex, MutexGuard},
+    thread,
+    time::{Duration, Instant},
+};
+
+const ROLE: &str = "BRUNT_LOAD_TEST_ROLE";
+
+/// Held by a test while it measures.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// An echo server: the test program, run again. Killed at the end of the test.
+pub struct Target {
+    child: Child,
+    port: u16,
+}
+
+impl Target {
+    pub fn start() -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "role", "--nocapture", "--test-threads=1"])
+            .env(ROLE, "echo")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        let port = loop {
+            line.clear();
+            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the echo server did not start");
+            // The test harness prints on the same line first.
+            if let Some((_, port)) = line.split_once("LISTENS ") {
+                break port.trim().parse().unwrap();
+            }
+        };
+        Self { child, port }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+    pub fn url(&self) -> String {
+        format!("tcp://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the test of the name `role` calls: serves for ever in a child, returns at once in the test run itself.
+pub fn play_role() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
+    let listener = listen();
+    println!("LISTENS {}", listener.local_addr().unwrap().port());
+    for stream in listener.incoming().flatten() {
+        thread::spawn(move || echo(stream));
+    }
+}
+
+fn echo(mut stream: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        if stream.write_all(&buffer[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+/// A port below those that the kernel gives to clients.
+pub fn listen() -> TcpListener {
+    let first = 22_000 + (std::process::id() % 5_000) as u16;
+    (first..first + 500).find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok()).expect("a free port")
+}
+
+/// `brunt load URL FLAGS`, the flags separated by blanks.
+pub fn load(url: &str, flags: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.arg("load").arg(url).args(flags.split_whitespace()).stdin(Stdio::null());
+    command
+}
+
+/// Sends a signal by name, as `STOP`.
+pub fn signal(pid: u32, name: &str) {
+    // The shell has `kill` built in; a machine without procps has no program of that name.
+    assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
+}
+
+/// A run in the background.
+pub struct Running {
+    child: Child,
+    pub began: Instant,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self { child, began: Instant::now() }
+    }
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+    pub fn end(self) -> Output {
+        self.child.wait_with_output().unwrap()
+    }
+}
+
+/// The JSON on stdout of a run with `--json -`.
+#[track_caller]
+pub fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
+}
+
+/// A number in the result, by its path: `latency.response.p99_us`.
+#[track_caller]
+pub fn number(result: &Value, path: &str) -> f64 {
+    let pointer = format!("/{}", path.replace('.', "/"));
+    result.pointer(&pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} is no number in {result:#}"))
+}
+
+/// Everything a run said, for a failed assertion.
+pub fn told(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}\n--- stdout\n{}\n--- stderr\n{}", output.status, text(&output.stdout), text(&output.stderr))
+}
+
+#[track_caller]
+pub fn assert_code(output: &Output, codes: &[i32]) {
+    assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{}", told(output));
+}
+
+/// Waits for some time that a test needs to pass, naming why.
+pub fn pass(time: Duration, _why: &str) {
+    thread::sleep(time);
+}

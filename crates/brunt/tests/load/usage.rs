@@ -1,0 +1,6 @@
+//! Golden sessions: help and usage errors, byte for byte. `TRYCMD=overwrite` writes them anew.
+
+#[test]
+fn golden_sessions() {
+    trycmd::TestCases::new().case("tests/cmd/load-*.trycmd");
+}

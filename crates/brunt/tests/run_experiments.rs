@@ -1,0 +1,283 @@
+//! `brunt run` as a user and a script see it: tables, exit codes, signals, and that nothing is left running.
+
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt,
+    path::PathBuf,
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A folder to run in, with a plan `plan.toml` and, if it is to replace `brunt load`, a script named `load`: the tester
+/// `sh` then reads it.
+struct Scene {
+    home: tempfile::TempDir,
+}
+
+const HEAD: &str =
+    "name = 'scene'\nrepeats = 2\n[load]\nconnections = 2\nduration = '100ms'\nwarmup = '0s'\ntimeout = '1s'\n";
+const ECHO: &str = "[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
+const FIND_OUT: &str = "while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done\n";
+
+impl Scene {
+    fn new(targets: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("plan.toml"), format!("{HEAD}{targets}")).unwrap();
+        Self { home }
+    }
+
+    /// The tester writes a result with this verdict, after so many seconds.
+    fn tester(self, verdict: &str, seconds: &str) -> Self {
+        let result = format!(
+            r#"{{"schema":"brunt.result/1","measurement_revision":1,"tester":"fake","verdict":{{"kind":"{verdict}","why":["because"],"remedy":["do"]}},"interrupted":false,"load":{{"url":"","mode":"closed","arrival":null,"request_bytes":null,"connections":2,"measured_s":1,"warmup_s":0,"seed":1}},"requests":{{"completed":5000,"failed":0,"unanswered":0,"rate":5000.0,"offered_rate":null,"waited":null}},"latency":{{"response":{E},"service":{E},"lag":{E},"error":{E}}},"errors":{{"connect":0,"timeout":0,"reset":0,"protocol":0,"status":0}},"connections":{{"opened":2,"peak":2}},"bytes":{{"sent":0,"received":0}},"generator":{{"cpu_percent":null,"spin_percent":null,"cores":[],"thread_cpu_percent":[],"instructions_user_per_request":null}},"server":{{}}}}"#,
+            E = r#"{"count":5000,"mean_us":5.0,"p50_us":5.0,"p90_us":5.0,"p99_us":5.0,"p999_us":5.0,"max_us":5.0}"#
+        );
+        fs::write(self.home.path().join("template.json"), result).unwrap();
+        let script = format!("{FIND_OUT}sleep {seconds}\ncp template.json $out/result.json\n");
+        fs::write(self.home.path().join("load"), script).unwrap();
+        self
+    }
+
+    fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+        command.current_dir(self.home.path()).arg("run").args(args.split_whitespace());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// With the script as the tester.
+    fn fake(&self, args: &str) -> Command {
+        self.command(&format!("{args} --tester sh"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// The process groups that a run under way has noted, once there are so many.
+    fn groups(&self, count: usize) -> Vec<String> {
+        let since = Instant::now();
+        loop {
+            let page = fs::read(self.path("runs/scene/running.json")).unwrap_or_default();
+            let page: serde_json::Value = serde_json::from_slice(&page).unwrap_or_default();
+            let groups: Vec<String> =
+                page["groups"].as_array().into_iter().flatten().map(|g| g["group"].to_string()).collect();
+            if groups.len() >= count {
+                return groups;
+            }
+            assert!(since.elapsed() < Duration::from_secs(10), "the run started only {groups:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn told(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[track_caller]
+fn assert_code(output: &Output, code: i32) {
+    let (stdout, stderr) = told(output);
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+#[test]
+fn quick_measures_three_models_and_prints_a_table() {
+    let scene = Scene::new("");
+    let output = scene.command("quick --duration 200ms --set warmup=50ms --repeat 1").output().unwrap();
+    assert_code(&output, 0);
+    let (stdout, stderr) = told(&output);
+    // Where io_uring is forbidden its target is skipped, and said to be.
+    let trials = if stdout.contains("needs io_uring") { 4 } else { 6 };
+    for word in ["uring", "epoll", "tokio", "k req/s", "p99.9", "verdict", "median"] {
+        assert!(stdout.contains(word), "{word} is not in\n{stdout}");
+    }
+    // One plain line a trial, for stderr is no terminal here.
+    let told = stderr.lines().filter(|line| line.contains(&format!("/{trials}] target="))).count();
+    assert_eq!(told, trials, "{stderr}");
+    let report = scene.read("runs/quick/report.md");
+    assert!(report.contains("| epoll |") && report.contains("Started 20"), "{report}");
+    let trial = "runs/quick/trials/target=epoll,rate=20k/1";
+    for file in ["result.json", "env.json", "latency.hlog", "series.jsonl", "trial.json", "target.log"] {
+        assert!(scene.path(trial).join(file).exists(), "{file} is missing");
+    }
+    let result: serde_json::Value = serde_json::from_str(&scene.read(&format!("{trial}/result.json"))).unwrap();
+    assert!(result["requests"]["completed"].as_u64().unwrap() > 0);
+    assert!(result["server"]["cpu_user_percent"].is_number(), "the server was not metered: {result}");
+}
+
+#[test]
+fn a_dry_run_tells_cells_and_time_and_starts_nothing() {
+    let scene = Scene::new("");
+    let output = scene.command("ping-pong-peak --dry-run").output().unwrap();
+    assert_code(&output, 0);
+    let (stdout, _) = told(&output);
+    assert!(stdout.contains(" trials; about "), "{stdout}");
+    assert!(stdout.contains("peers' is not here") && stdout.contains("clone"), "{stdout}");
+    assert!(!scene.path("runs").exists());
+}
+
+#[test]
+fn a_finished_run_is_kept_and_the_next_goes_beside_it() {
+    let scene = Scene::new(ECHO).tester("ok", "0");
+    assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
+    assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
+    assert!(scene.path("runs/scene-2/trials/target=echo/2/result.json").exists());
+    let again = scene.fake("plan.toml --out runs/scene").output().unwrap();
+    assert_code(&again, 0);
+    let (stdout, stderr) = told(&again);
+    assert!(stderr.contains("nothing was run") && stdout.contains("echo"), "{stderr}");
+    fs::write(scene.path("plan.toml"), format!("{HEAD}size = '1KiB'\n{ECHO}")).unwrap();
+    let other = scene.fake("plan.toml --out runs/scene").output().unwrap();
+    assert_code(&other, 2);
+    let (_, stderr) = told(&other);
+    assert!(stderr.contains("--fresh") && stderr.contains("--out"), "{stderr}");
+    assert_code(&scene.fake("plan.toml --out runs/scene --fresh --quiet").output().unwrap(), 0);
+}
+
+#[test]
+fn quiet_says_nothing_but_the_table() {
+    let scene = Scene::new(ECHO).tester("ok", "0");
+    let output = scene.fake("plan.toml --quiet").output().unwrap();
+    assert_code(&output, 0);
+    let (stdout, stderr) = told(&output);
+    assert_eq!(stderr, "");
+    assert!(stdout.starts_with("scene"), "{stdout}");
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
+    let scene = Scene::new(ECHO).tester("ok", "0.8");
+    let mut run = scene.fake("plan.toml").spawn().unwrap();
+    let since = Instant::now();
+    while !scene.path("runs/scene/trials").is_dir()
+        || fs::read_dir(scene.path("runs/scene/trials/target=echo")).map_or(0, |d| d.count()) < 2
+    {
+        assert!(since.elapsed() < Duration::from_secs(10) && run.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The second trial: its target, and perhaps its tester.
+    let groups = scene.groups(1);
+    signal(&run, "-INT");
+    let output = run.wait_with_output().unwrap();
+    assert_code(&output, 1);
+    let (stdout, stderr) = told(&output);
+    assert!(stdout.contains("not run: 1 of 2 trials"), "{stdout}");
+    assert!(stderr.contains("interrupted") && stderr.contains("brunt run plan.toml"), "{stderr}");
+    assert!(groups.iter().all(|pid| !is_alive(pid)), "{groups:?}");
+    // The same command runs the rest.
+    let output = scene.fake("plan.toml").output().unwrap();
+    assert_code(&output, 0);
+    assert!(told(&output).1.contains("1 of them done already"), "{}", told(&output).1);
+}
+
+#[test]
+fn a_killed_run_is_taken_up_and_what_it_left_running_is_ended() {
+    let scene = Scene::new(ECHO).tester("ok", "30");
+    let mut run = scene.fake("plan.toml").spawn().unwrap();
+    let groups = scene.groups(2);
+    signal(&run, "-KILL");
+    assert_eq!(run.wait().unwrap().signal(), Some(9));
+    assert!(groups.iter().all(|pid| is_alive(pid)), "a killed run cannot clean up; is this test still right?");
+
+    let scene = scene.tester("ok", "0");
+    let output = scene.fake("plan.toml").output().unwrap();
+    assert_code(&output, 0);
+    assert!(groups.iter().all(|pid| !is_alive(pid)), "{groups:?}");
+    let (stdout, stderr) = told(&output);
+    assert!(stderr.contains("ended what a killed run had left running: 2"), "{stderr}");
+    assert!(!stdout.contains("not run"), "{stdout}");
+}
+
+#[test]
+fn a_failed_trial_is_exit_1_and_in_the_table_with_its_reason() {
+    let dies = "[[target]]\nname = 'dies'\ncommand = ['sh', '-c', 'echo out of luck >&2; exit 4']\n";
+    let scene = Scene::new(&format!("{dies}{ECHO}")).tester("ok", "0");
+    let output = scene.fake("plan.toml").output().unwrap();
+    assert_code(&output, 1);
+    let (stdout, _) = told(&output);
+    assert!(stdout.contains("2 failed") && stdout.contains("status 4") && stdout.contains("out of luck"), "{stdout}");
+}
+
+#[test]
+fn results_not_to_be_trusted_are_exit_3_when_asked_for() {
+    let scene = Scene::new(ECHO).tester("client-limited", "0");
+    let output = scene.fake("plan.toml --quiet").output().unwrap();
+    assert_code(&output, 0);
+    assert!(told(&output).0.contains("client-limited: 2 of 2 trials"), "{}", told(&output).0);
+    assert_code(&scene.fake("plan.toml --quiet --out runs/scene --strict").output().unwrap(), 3);
+}
+
+#[test]
+fn a_missing_tool_skips_its_target_and_says_how_to_get_it() {
+    let needy = "[[target]]\nname = 'needy'\nneeds = ['no-such-compiler']\ncommand = ['sh']\n";
+    let scene = Scene::new(&format!("{needy}{ECHO}")).tester("ok", "0");
+    let output = scene.fake("plan.toml").output().unwrap();
+    assert_code(&output, 0);
+    let line = "skipped: 1 cell of needy: needs 'no-such-compiler', which is not on PATH";
+    assert!(told(&output).0.contains(line), "{}", told(&output).0);
+    let alone = Scene::new(needy).command("plan.toml").output().unwrap();
+    assert_code(&alone, 1);
+    assert!(told(&alone).1.contains("nothing can be run here"), "{}", told(&alone).1);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_one_line_and_exit_1() {
+    let scene = Scene::new(ECHO);
+    fs::write(scene.path("taken"), "").unwrap();
+    let output = scene.command("plan.toml --quiet --out taken/run").output().unwrap();
+    assert_code(&output, 1);
+    let (_, stderr) = told(&output);
+    assert!(stderr.starts_with("error: cannot write to taken/run") && stderr.lines().count() == 1, "{stderr}");
+}
+
+#[test]
+fn a_mistake_in_a_plan_is_exit_2_and_pointed_at() {
+    let scene = Scene::new("[[target]]\nname = 'x'\nserve = { service = 'echo', model = 'epol' }\n");
+    let output = scene.command("plan.toml").output().unwrap();
+    assert_code(&output, 2);
+    let (_, stderr) = told(&output);
+    assert!(stderr.starts_with("error: plan.toml:10:37: unknown model 'epol'; did you mean 'epoll'?"), "{stderr}");
+    assert!(stderr.contains("^^^^^^"), "{stderr}");
+    assert!(!scene.path("runs").exists());
+}
+
+#[test]
+fn two_runs_do_not_share_a_directory() {
+    let scene = Scene::new(ECHO).tester("ok", "1");
+    let mut first = scene.fake("plan.toml --out shared --repeat 1").spawn().unwrap();
+    let since = Instant::now();
+    while !scene.path("shared/experiment.json").exists() {
+        assert!(since.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(5));
+    }
+    let second = scene.fake("plan.toml --out shared --repeat 1").output().unwrap();
+    assert_code(&second, 1);
+    assert!(told(&second).1.contains("another run is writing to shared"), "{}", told(&second).1);
+    assert!(first.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let scene = Scene::new(ECHO).tester("ok", "0");
+    let mut run = scene.fake("plan.toml").spawn().unwrap();
+    drop(run.stdout.take());
+    drop(run.stderr.take());
+    assert!(run.wait().unwrap().success());
+}

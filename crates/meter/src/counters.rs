@@ -1,0 +1,255 @@
+//! Instructions and cycles of a set of threads and of all threads they create.
+//!
+//! One counter for each event and thread, outside any group (a group of three would not be scheduled at all where only
+//! two hardware counters are free), each scaled by the share of time it really counted. A sum that covers only some of
+//! the threads is never given: either every thread is counted or the figure is absent with a reason.
+//!
+//! Sources: perf_event_open(2); `inherit` covers threads and processes forked after the attachment, and the kernel adds
+//! their counts to the parent counter when they end.
+
+use crate::{proc, process::Tree};
+use perf_event::{Builder, Counter, events};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    time::Duration,
+};
+
+/// Above this many threads no counters are attached: each costs a descriptor and work at every context switch.
+pub const MOST_THREADS: usize = 1024;
+
+/// What can be counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Event {
+    /// Instructions in user mode.
+    InstructionsUser,
+    /// Instructions in the kernel on the thread's account.
+    InstructionsKernel,
+    /// Processor cycles, user and kernel.
+    Cycles,
+    /// Nanoseconds on a processor, as the perf subsystem counts them: needs no hardware, and checks the rest.
+    TaskClock,
+}
+
+impl Event {
+    /// The events a result wants.
+    pub const RESULT: [Self; 3] = [Self::InstructionsUser, Self::InstructionsKernel, Self::Cycles];
+
+    fn builder(self) -> Builder<'static> {
+        match self {
+            Self::InstructionsUser => Builder::new(events::Hardware::INSTRUCTIONS),
+            Self::InstructionsKernel => {
+                let mut builder = Builder::new(events::Hardware::INSTRUCTIONS);
+                builder.exclude_user(true).exclude_kernel(false);
+                builder
+            }
+            Self::Cycles => {
+                let mut builder = Builder::new(events::Hardware::CPU_CYCLES);
+                builder.exclude_kernel(false);
+                builder
+            }
+            Self::TaskClock => Builder::new(events::Software::TASK_CLOCK),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::InstructionsUser => "user instructions",
+            Self::InstructionsKernel => "kernel instructions",
+            Self::Cycles => "cycles",
+            Self::TaskClock => "the task clock",
+        }
+    }
+}
+
+/// Counters of one event over all threads, or the reason why there are none.
+type PerThread = Result<Vec<Counter>, String>;
+
+/// Counters attached to a set of threads; they count from the attachment until this value is dropped.
+#[derive(Debug)]
+pub struct Counters {
+    events: BTreeMap<Event, PerThread>,
+}
+
+/// The readings of all counters at one moment.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    events: BTreeMap<Event, Result<Vec<Raw>, String>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Raw {
+    count: u64,
+    enabled: Duration,
+    running: Duration,
+}
+
+impl Counters {
+    /// Attaches to every thread of the tree, and to all that they will create.
+    pub fn attach_tree(tree: &mut Tree, events: &[Event]) -> Self {
+        let mut threads = threads_of(tree);
+        // A thread created during the attachment is counted if its creator already was, and not otherwise; which of
+        // the two cannot be told, so start again until nothing was created meanwhile.
+        for _ in 0..5 {
+            let counters = Self::attach(&threads, events, true);
+            let now = threads_of(tree);
+            if now.is_subset(&threads) {
+                return counters;
+            }
+            threads = now;
+        }
+        Self::absent(events, "the server created threads all the time while its counters were attached".to_owned())
+    }
+
+    /// Attaches to these threads alone.
+    pub fn attach_threads(threads: &[u32], events: &[Event]) -> Self {
+        Self::attach(&threads.iter().copied().collect(), events, false)
+    }
+
+    fn attach(threads: &BTreeSet<u32>, events: &[Event], inherit: bool) -> Self {
+        if threads.len() > MOST_THREADS {
+            let count = threads.len();
+            return Self::absent(events, format!("{count} threads; counters are attached to {MOST_THREADS} at most"));
+        }
+        let attach = |event: Event| {
+            let mut builder = event.builder();
+            builder.enabled(true).inherit(inherit);
+            let mut counters = Vec::with_capacity(threads.len());
+            for tid in threads {
+                match builder.observe_pid(*tid as i32).build() {
+                    Ok(counter) => counters.push(counter),
+                    // It ended since it was listed: nothing is left to count.
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => (),
+                    Err(error) => return Err(why(event, &error)),
+                }
+            }
+            if counters.is_empty() { Err("no thread was left to count".to_owned()) } else { Ok(counters) }
+        };
+        Self { events: events.iter().map(|event| (*event, attach(*event))).collect() }
+    }
+
+    fn absent(events: &[Event], reason: String) -> Self {
+        Self { events: events.iter().map(|event| (*event, Err(reason.clone()))).collect() }
+    }
+
+    /// Reads every counter.
+    pub fn read(&mut self) -> Reading {
+        let read_all = |event: Event, counters: &mut Vec<Counter>| {
+            let read = |counter: &mut Counter| {
+                let data = counter.read_full().map_err(|error| why(event, &error))?;
+                let time = |time: Option<Duration>| time.ok_or_else(|| "the kernel gave no counting times".to_owned());
+                Ok(Raw {
+                    count: data.count(),
+                    enabled: time(data.time_enabled())?,
+                    running: time(data.time_running())?,
+                })
+            };
+            counters.iter_mut().map(read).collect()
+        };
+        let events = self.events.iter_mut().map(|(event, counters)| match counters {
+            Ok(counters) => (*event, read_all(*event, counters)),
+            Err(reason) => (*event, Err(reason.clone())),
+        });
+        Reading { events: events.collect() }
+    }
+}
+
+impl Reading {
+    /// The count of an event from `earlier` to this reading, scaled up for the time its counters had to share.
+    ///
+    /// # Errors
+    /// The reason why there is no such count.
+    pub fn since(&self, earlier: &Reading, event: Event) -> Result<f64, String> {
+        let missing = || Err(format!("{} were not counted", event.name()));
+        let now = self.events.get(&event).cloned().unwrap_or_else(missing)?;
+        let before = earlier.events.get(&event).cloned().unwrap_or_else(missing)?;
+        let mut sum = 0.0;
+        for (now, before) in now.iter().zip(&before) {
+            let count = now.count.saturating_sub(before.count) as f64;
+            let enabled = now.enabled.saturating_sub(before.enabled).as_secs_f64();
+            let running = now.running.saturating_sub(before.running).as_secs_f64();
+            if running > 0.0 {
+                sum += count * enabled / running;
+            } else if enabled > 0.0 {
+                return Err(format!("the processor had no free counter for {} of some thread", event.name()));
+            }
+        }
+        Ok(sum)
+    }
+}
+
+fn threads_of(tree: &mut Tree) -> BTreeSet<u32> {
+    tree.sample();
+    tree.pids().into_iter().flat_map(proc::threads_of).collect()
+}
+
+/// The cause of a refusal and what to do about it.
+fn why(event: Event, error: &io::Error) -> String {
+    let name = event.name();
+    let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+    match errno {
+        Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => {
+            // Without the name: all events share this reason, and it is told once.
+            "this machine has no such hardware counter (a virtual machine often has none)".to_owned()
+        }
+        Some(rustix::io::Errno::NOSYS) => "this kernel has no perf_event_open, or a sandbox forbids it".to_owned(),
+        Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+            let paranoid = paranoid.map_or("unknown".to_owned(), |text| text.trim().to_owned());
+            format!(
+                "hardware counters are forbidden: run as the server's user with kernel.perf_event_paranoid at 1 or \
+                 below (it is {paranoid}), or with CAP_PERFMON"
+            )
+        }
+        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+            "too few open files are allowed for a counter of every thread; raise `ulimit -n`".to_owned()
+        }
+        _ => format!("{name} cannot be counted: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(raw: &[(u64, u64, u64)]) -> Reading {
+        let raw = raw.iter().map(|(count, enabled, running)| Raw {
+            count: *count,
+            enabled: Duration::from_millis(*enabled),
+            running: Duration::from_millis(*running),
+        });
+        Reading { events: BTreeMap::from([(Event::Cycles, Ok(raw.collect()))]) }
+    }
+
+    #[test]
+    fn counts_are_scaled_by_the_time_counted() {
+        let first = reading(&[(100, 10, 10), (0, 0, 0)]);
+        let last = reading(&[(1100, 20, 15), (40, 10, 10)]);
+        // Half of the time on the counter for the first, all of it for the second.
+        assert_eq!(last.since(&first, Event::Cycles), Ok(2040.0));
+        assert_eq!(last.since(&last, Event::Cycles), Ok(0.0));
+    }
+
+    #[test]
+    fn a_counter_that_never_counted_is_a_reason_and_not_a_zero() {
+        let (first, last) = (reading(&[(0, 0, 0)]), reading(&[(0, 10, 0)]));
+        assert!(last.since(&first, Event::Cycles).unwrap_err().contains("no free counter"));
+        assert!(last.since(&first, Event::InstructionsUser).is_err());
+    }
+
+    #[test]
+    fn too_many_threads_are_refused_with_their_number() {
+        let threads: Vec<u32> = (1..=2000).collect();
+        let mut counters = Counters::attach_threads(&threads, &[Event::TaskClock]);
+        let reading = counters.read();
+        assert!(reading.since(&reading, Event::TaskClock).unwrap_err().starts_with("2000 threads"));
+    }
+
+    #[test]
+    fn refusals_name_the_remedy() {
+        let os = |errno: i32| why(Event::Cycles, &io::Error::from_raw_os_error(errno));
+        assert!(os(libc::EACCES).contains("perf_event_paranoid"));
+        assert!(os(libc::ENOENT).contains("virtual machine"));
+        assert!(os(libc::EMFILE).contains("ulimit -n"));
+    }
+}

@@ -1,0 +1,170 @@
+//! The circumstances of a trial: what `env.json` says about machine, kernel, limits and settings.
+//!
+//! Reads only; whatever cannot be read is listed in `absent` with its reason.
+
+use outcome::env::Env;
+use procfs::Current;
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// The kernel settings that change results.
+const SYSCTLS: [&str; 11] = [
+    "kernel.io_uring_disabled",
+    "kernel.perf_event_paranoid",
+    "net.core.netdev_max_backlog",
+    "net.core.somaxconn",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_mem",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.tcp_wmem",
+    "vm.max_map_count",
+];
+
+/// Collects the circumstances now. `steal_percent` and `backend` are left for those who know them.
+pub fn collect() -> Env {
+    let mut absent = BTreeMap::new();
+    let mut sysctls = BTreeMap::new();
+    for name in SYSCTLS {
+        if let Some(value) = read(&mut absent, name, &format!("/proc/sys/{}", name.replace('.', "/"))) {
+            sysctls.insert(name.to_owned(), value.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    Env {
+        brunt: env!("CARGO_PKG_VERSION").to_owned(),
+        binary_hash: keep(&mut absent, "binary_hash", binary_hash()),
+        command: std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        kernel: Some(kernel()),
+        cpu: keep(&mut absent, "cpu", cpu_model()),
+        cpus_allowed: keep(
+            &mut absent,
+            "cpus_allowed",
+            crate::proc::status_line("/proc/self/status", "Cpus_allowed_list").ok_or("not in /proc/self/status"),
+        ),
+        cpus_online: keep(&mut absent, "cpus_online", cpus_online()),
+        memory_bytes: keep(&mut absent, "memory_bytes", procfs::Meminfo::current().map(|info| info.mem_total)),
+        governor: read(&mut absent, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        smt: read(&mut absent, "smt", "/sys/devices/system/cpu/smt/control"),
+        clock_source: read(
+            &mut absent,
+            "clock_source",
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ),
+        // No limit is the largest number.
+        open_files: Some((limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))),
+        sysctls,
+        steal_percent: None,
+        backend: None,
+        absent,
+    }
+}
+
+fn keep<T, E: std::fmt::Display>(absent: &mut BTreeMap<String, String>, name: &str, value: Result<T, E>) -> Option<T> {
+    value.map_err(|why| absent.insert(name.to_owned(), why.to_string())).ok()
+}
+
+fn read(absent: &mut BTreeMap<String, String>, name: &str, path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => format!("{path} does not exist here"),
+        _ => format!("{path}: {error}"),
+    });
+    keep(absent, name, text).map(|text| text.trim().to_owned())
+}
+
+fn kernel() -> String {
+    let name = rustix::system::uname();
+    let words = [name.sysname(), name.release(), name.version(), name.machine()];
+    words.map(|word| word.to_string_lossy().into_owned()).join(" ")
+}
+
+fn cpu_model() -> Result<String, String> {
+    let text = fs::read_to_string("/proc/cpuinfo").map_err(|error| format!("/proc/cpuinfo: {error}"))?;
+    // x86 says `model name`, some Arm boards `Model` or `Hardware`, s390 `processor 0`.
+    let line = ["model name", "Model", "Hardware", "cpu"]
+        .iter()
+        .find_map(|key| text.lines().find(|line| line.split(':').next().is_some_and(|k| k.trim() == *key)));
+    let model = line.and_then(|line| line.split_once(':')).map(|(_, model)| model.trim().to_owned());
+    model.filter(|m| !m.is_empty()).ok_or_else(|| "/proc/cpuinfo names no model".to_owned())
+}
+
+fn cpus_online() -> Result<u64, String> {
+    let path = "/sys/devices/system/cpu/online";
+    let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let cores: outcome::Cores = text.trim().parse().map_err(|error| format!("{path}: {error}"))?;
+    Ok(cores.count() as u64)
+}
+
+/// FNV-1a, 64 bits, of the running program: tells builds apart, and is no protection against forgery.
+fn binary_hash() -> io::Result<String> {
+    let mut file = File::open("/proc/self/exe")?;
+    let mut hash = Fnv1a::default();
+    let mut block = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut block)? {
+            0 => return Ok(format!("{:016x}", hash.0)),
+            n => hash.write(&block[..n]),
+        }
+    }
+}
+
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_fnv_1a() {
+        // Test vectors of the FNV reference, http://www.isthe.com/chongo/tech/comp/fnv/
+        for (text, expected) in
+            [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
+        {
+            let mut hash = Fnv1a::default();
+            hash.write(text.as_bytes());
+            assert_eq!(hash.0, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_circumstance_is_there_or_has_a_reason() {
+        let env = collect();
+        let here = [
+            ("binary_hash", env.binary_hash.is_some()),
+            ("cpu", env.cpu.is_some()),
+            ("cpus_allowed", env.cpus_allowed.is_some()),
+            ("cpus_online", env.cpus_online.is_some()),
+            ("memory_bytes", env.memory_bytes.is_some()),
+            ("governor", env.governor.is_some()),
+            ("smt", env.smt.is_some()),
+            ("clock_source", env.clock_source.is_some()),
+        ];
+        let sysctls = SYSCTLS.map(|name| (name, env.sysctls.contains_key(name)));
+        for (name, there) in here.into_iter().chain(sysctls) {
+            assert_ne!(there, env.absent.contains_key(name), "{name}");
+        }
+        assert!(env.kernel.unwrap().contains("Linux"));
+        assert!(env.open_files.unwrap().0 > 0 && env.started_unix_s > 1_700_000_000);
+        assert!(!env.command.is_empty());
+    }
+}

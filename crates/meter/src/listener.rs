@@ -1,0 +1,207 @@
+//! Which process on this machine listens on an address?
+//!
+//! The kernel lists listening sockets with their inodes in `/proc/net/tcp` and `tcp6`; a process holds the socket when
+//! one of its descriptors links to that inode. Only this network namespace is seen: a server inside a container with a
+//! network of its own is not, even when its port is forwarded. Nothing is guessed: an address that is not local, or
+//! whose holder may not be seen, is a reason and no pid.
+
+use crate::proc::Stat;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+};
+
+/// Who listens on an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listeners {
+    /// Every process that holds a listening socket for it, in ascending order.
+    pub pids: Vec<u32>,
+    /// The processes from which all of them descend: what to meter. Usually one.
+    pub roots: Vec<u32>,
+}
+
+/// Finds the processes that listen on `address`.
+///
+/// # Errors
+/// The reason in one sentence, with what to do instead.
+pub fn find(address: SocketAddr) -> Result<Listeners, String> {
+    if !is_local(address.ip()) {
+        return Err(format!("{address} is not an address of this machine, so its server cannot be metered from here"));
+    }
+    let inodes = listening_inodes(address);
+    if inodes.is_empty() {
+        return Err(format!(
+            "no socket of this network namespace listens on {address}; if the server runs in a container, name its \
+             process with --server-pid"
+        ));
+    }
+    let (holders, hidden) = holders(&inodes);
+    if holders.is_empty() {
+        return Err(format!(
+            "the process that listens on {address} cannot be seen ({hidden} processes may not be looked into); run as \
+             its user or as root, or name it with --server-pid"
+        ));
+    }
+    Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
+}
+
+/// Whether the address belongs to this machine: only then can a socket be bound to it.
+pub fn is_local(ip: IpAddr) -> bool {
+    // A connection to the wildcard address goes to this machine.
+    ip.is_unspecified() || UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok()
+}
+
+/// How closely a listening address fits; the kernel gives a connection to the closest.
+fn fit(listening: IpAddr, wanted: IpAddr) -> Option<u8> {
+    let mapped = |ip: IpAddr| match ip {
+        IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(ip, IpAddr::V4),
+        IpAddr::V4(_) => ip,
+    };
+    // Connecting to the wildcard address means loopback.
+    let wanted = match mapped(wanted) {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    match (mapped(listening), wanted) {
+        (listening, wanted) if listening == wanted => Some(3),
+        (IpAddr::V4(any), IpAddr::V4(_)) if any.is_unspecified() => Some(2),
+        (IpAddr::V6(any), IpAddr::V6(_)) if any.is_unspecified() => Some(2),
+        // A dual-stack socket; whether it is one does not show in /proc.
+        (IpAddr::V6(any), IpAddr::V4(_)) if any.is_unspecified() => Some(1),
+        _ => None,
+    }
+}
+
+fn listening_inodes(address: SocketAddr) -> BTreeSet<u64> {
+    let mut best = (0, BTreeSet::new());
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let Ok(file) = File::open(table) else { continue };
+        // Listening sockets come first; the rest may be a million connections, which nobody needs to read.
+        let lines = BufReader::new(file).lines().map_while(Result::ok).skip(1);
+        for (listening, inode) in lines.map_while(|line| parse_listening(&line)) {
+            let Some(fit) = fit(listening.ip(), address.ip()).filter(|_| listening.port() == address.port()) else {
+                continue;
+            };
+            if fit > best.0 {
+                best = (fit, BTreeSet::new());
+            }
+            if fit == best.0 {
+                best.1.insert(inode);
+            }
+        }
+    }
+    best.1
+}
+
+/// Address and inode of a table line in state LISTEN (0A); `None` for any other line.
+fn parse_listening(line: &str) -> Option<(SocketAddr, u64)> {
+    let mut fields = line.split_whitespace();
+    let local = fields.nth(1)?;
+    if fields.nth(1)? != "0A" {
+        return None;
+    }
+    let inode = fields.nth(5)?.parse().ok()?;
+    let (ip, port) = local.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    // Each group of eight digits is a 32-bit word in the byte order of the machine.
+    let words: Option<Vec<[u8; 4]>> = (0..ip.len() / 8)
+        .map(|i| Some(u32::from_str_radix(ip.get(i * 8..i * 8 + 8)?, 16).ok()?.to_ne_bytes()))
+        .collect();
+    let ip = match words?.as_slice() {
+        [word] => IpAddr::from(*word),
+        [a, b, c, d] => {
+            let bytes: Vec<u8> = [a, b, c, d].into_iter().flatten().copied().collect();
+            IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?)
+        }
+        _ => return None,
+    };
+    Some((SocketAddr::new(ip, port), inode))
+}
+
+/// The processes that hold any of these sockets, and how many processes could not be looked into.
+fn holders(inodes: &BTreeSet<u64>) -> (BTreeSet<u32>, usize) {
+    let wanted: BTreeSet<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
+    let (mut holders, mut hidden) = (BTreeSet::new(), 0);
+    for stat in Stat::all() {
+        let Ok(descriptors) = fs::read_dir(format!("/proc/{}/fd", stat.pid)) else {
+            hidden += usize::from(!stat.ended);
+            continue;
+        };
+        // Ascending, and servers listen before they accept: the first match ends the search early.
+        let holds = descriptors
+            .flatten()
+            .filter_map(|d| fs::read_link(d.path()).ok())
+            .any(|link| link.to_str().is_some_and(|link| wanted.contains(link)));
+        if holds {
+            holders.insert(stat.pid);
+        }
+    }
+    (holders, hidden)
+}
+
+/// The topmost of them; and the parent that forked several of them, when it runs the same program and so is one of
+/// them that merely does not listen itself (a shell that started two servers is not).
+fn roots(holders: &BTreeSet<u32>) -> Vec<u32> {
+    let parents: BTreeMap<u32, u32> = Stat::all().iter().map(|stat| (stat.pid, stat.parent)).collect();
+    let has_holder_above = |pid: u32| {
+        let mut at = pid;
+        // The bound keeps a table that changed while it was read from leading in a circle.
+        (0..256).any(|_| match parents.get(&at) {
+            Some(parent) if *parent != at => {
+                at = *parent;
+                holders.contains(&at)
+            }
+            _ => false,
+        })
+    };
+    let top: Vec<u32> = holders.iter().copied().filter(|pid| !has_holder_above(*pid)).collect();
+    let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    if let [first, _, ..] = top.as_slice() {
+        let parent = parents.get(first).copied().filter(|p| top.iter().all(|pid| parents.get(pid) == Some(p)));
+        if let Some(parent) = parent.filter(|p| *p != 0 && *p != std::process::id()) {
+            let same = program(parent).is_some_and(|exe| top.iter().all(|pid| program(*pid).as_ref() == Some(&exe)));
+            if same {
+                return vec![parent];
+            }
+        }
+    }
+    top
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_lines_are_read_in_the_byte_order_of_the_machine() {
+        if cfg!(target_endian = "little") {
+            let v4 =
+                "   0: 0100007F:1BBC 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 5561 1 0";
+            assert_eq!(parse_listening(v4), Some(("127.0.0.1:7100".parse().unwrap(), 5561)));
+            let v6 = "   1: 00000000000000000000000001000000:1BBC 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 77 1 0";
+            assert_eq!(parse_listening(v6), Some(("[::1]:7100".parse().unwrap(), 77)));
+        }
+        let established =
+            "   2: 0100007F:1BBC 0100007F:9C40 01 00000000:00000000 00:00000000 00000000     0        0 5562 1 0";
+        assert_eq!(parse_listening(established), None);
+        for broken in ["", "x", "0: zz:zz 0:0 0A 0 0 0 0 0 1", "0: 01:1 0:0 0A 0 0 0 0 0 1"] {
+            assert_eq!(parse_listening(broken), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn the_closest_address_wins_as_in_the_kernel() {
+        let fit = |listening: &str, wanted: &str| fit(listening.parse().unwrap(), wanted.parse().unwrap());
+        assert_eq!(fit("127.0.0.1", "127.0.0.1"), Some(3));
+        assert_eq!(fit("::ffff:127.0.0.1", "127.0.0.1"), Some(3));
+        assert_eq!(fit("0.0.0.0", "127.0.0.1"), Some(2));
+        assert_eq!(fit("::", "127.0.0.1"), Some(1));
+        assert_eq!(fit("::", "::1"), Some(2));
+        assert_eq!(fit("127.0.0.1", "0.0.0.0"), Some(3));
+        assert_eq!(fit("0.0.0.0", "::1"), None);
+        assert_eq!(fit("127.0.0.2", "127.0.0.1"), None);
+    }
+}

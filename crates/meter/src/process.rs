@@ -1,0 +1,218 @@
+//! CPU, memory and threads of a whole process tree, now and over a window.
+//!
+//! Precision. The total comes from the CPU clock of each process (nanoseconds; a running thread is accounted up to its
+//! last scheduler tick), and so do the times of single threads (`schedstat`). How the total divides into user and
+//! system is known only in ticks of 10 ms, so the total is divided as `utime : stime` of `/proc/PID/stat` changed; on
+//! kernels with tick accounting that split is itself a sample of where the ticks fell. Children that ended are known in
+//! ticks. The kernel charges interrupts, and the network work done in them, to whichever thread they hit unless it was
+//! built with IRQ_TIME_ACCOUNTING.
+
+use crate::{
+    ledger::{Cpu, Ledger},
+    proc,
+    threads::{self, ThreadTimes},
+};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+/// A process tree under observation: one or more processes and everything they fork.
+#[derive(Debug)]
+pub struct Tree {
+    ledger: Ledger,
+}
+
+/// What a tree had used at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot {
+    /// When.
+    pub at: Instant,
+    cpu: Cpu,
+    /// Resident memory of all its processes, in bytes; pages they share count once for each.
+    pub rss_bytes: u64,
+    /// Threads of all its processes.
+    pub threads: u64,
+    /// Whether anything of it still ran.
+    pub alive: bool,
+}
+
+/// CPU time of an interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CpuTime {
+    /// Wall time of the interval.
+    pub wall: Duration,
+    /// In user mode.
+    pub user: Duration,
+    /// In the kernel.
+    pub system: Duration,
+}
+
+impl CpuTime {
+    /// User and system.
+    pub fn total(&self) -> Duration {
+        self.user + self.system
+    }
+    /// User mode, in percent of one core.
+    pub fn user_percent(&self) -> f64 {
+        percent(self.user, self.wall)
+    }
+    /// System mode, in percent of one core.
+    pub fn system_percent(&self) -> f64 {
+        percent(self.system, self.wall)
+    }
+}
+
+fn percent(cpu: Duration, wall: Duration) -> f64 {
+    cpu.as_secs_f64() / wall.as_secs_f64().max(1e-9) * 100.0
+}
+
+impl Snapshot {
+    /// CPU time from `earlier` to this snapshot of the same tree.
+    pub fn since(&self, earlier: &Snapshot) -> CpuTime {
+        let cpu = self.cpu.minus(earlier.cpu);
+        // Less than a tick in the interval: the best known proportion is that of the whole life.
+        let split = if cpu.user_ticks + cpu.system_ticks > 0 { cpu } else { self.cpu };
+        let ticks = split.user_ticks + split.system_ticks;
+        let user_share = if ticks > 0 { split.user_ticks as f64 / ticks as f64 } else { 1.0 };
+        let user = Duration::from_nanos((cpu.nanos as f64 * user_share).round() as u64);
+        CpuTime {
+            wall: self.at.saturating_duration_since(earlier.at),
+            user,
+            system: Duration::from_nanos(cpu.nanos).saturating_sub(user),
+        }
+    }
+}
+
+impl Tree {
+    /// Begins to observe these processes and their descendants (the calling process excepted, unless it is named).
+    ///
+    /// # Errors
+    /// The reason, when one of them does not exist or has already ended.
+    pub fn new(roots: &[u32]) -> Result<Self, String> {
+        for pid in roots {
+            match proc::Stat::of(*pid) {
+                None => return Err(format!("there is no process {pid} that can be seen from here")),
+                Some(stat) if stat.ended => return Err(format!("process {pid} has ended")),
+                Some(_) => (),
+            }
+        }
+        Ok(Self { ledger: Ledger::open(roots) })
+    }
+
+    /// Looks at the whole tree. Takes some 20 us for each process, and a few milliseconds more when anything on the
+    /// machine was forked since the last look.
+    pub fn sample(&mut self) -> Snapshot {
+        let cpu = self.ledger.refresh();
+        let (mut rss_bytes, mut threads) = (0, 0);
+        for member in self.ledger.members().filter(|m| !m.stat.ended) {
+            rss_bytes += member.stat.rss_bytes;
+            threads += member.stat.threads;
+        }
+        Snapshot { at: Instant::now(), cpu, rss_bytes, threads, alive: self.ledger.is_alive() }
+    }
+
+    /// Process ids of the living members, as of the last sample.
+    pub fn pids(&self) -> Vec<u32> {
+        self.ledger.members().filter(|m| !m.stat.ended).map(|m| m.stat.pid).collect()
+    }
+
+    fn thread_times(&self, threads: u64) -> Option<ThreadTimes> {
+        (threads <= threads::MOST_THREADS).then(|| threads::read(self.pids().into_iter()))
+    }
+}
+
+/// What a tree used between opening and closing.
+#[derive(Debug, Clone)]
+pub struct Usage {
+    /// CPU time of the whole tree.
+    pub cpu: CpuTime,
+    /// CPU of its busiest thread, in percent of one core; absent with more than 10 000 threads.
+    pub busiest_thread_percent: Option<f64>,
+    /// Resident memory at the end, in bytes.
+    pub rss_bytes: u64,
+    /// Largest resident memory since the processes began, in bytes (the sum of each one's own peak).
+    pub rss_peak_bytes: Option<u64>,
+    /// Threads at the end.
+    pub threads: u64,
+    /// The cores on which the threads that did the work may run.
+    pub cores: Option<Vec<usize>>,
+    /// Whether the tree was still running at the end.
+    pub alive: bool,
+}
+
+/// An open window over a tree.
+#[derive(Debug)]
+pub struct Window {
+    first: Snapshot,
+    threads_at: Instant,
+    threads_first: Option<ThreadTimes>,
+    threads_newest: ThreadTimes,
+}
+
+impl Window {
+    /// Opens the window now.
+    pub fn open(tree: &mut Tree) -> Self {
+        let first = tree.sample();
+        let threads_at = Instant::now();
+        let threads_first = tree.thread_times(first.threads);
+        let threads_newest = threads_first.clone().unwrap_or_default();
+        Self { first, threads_at, threads_first, threads_newest }
+    }
+
+    /// When it opened.
+    pub fn opened(&self) -> &Snapshot {
+        &self.first
+    }
+
+    /// Looks at the threads, so that one that ends before the window closes is remembered. Skipped when there are so
+    /// many that looking once a second would disturb the run.
+    pub fn remember_threads(&mut self, tree: &Tree, snapshot: &Snapshot) {
+        const CHEAP: u64 = 256;
+        if self.threads_first.is_some() && snapshot.threads <= CHEAP {
+            threads::fold(&mut self.threads_newest, tree.thread_times(snapshot.threads).unwrap_or_default());
+        }
+    }
+
+    /// Closes the window now.
+    pub fn close(mut self, tree: &mut Tree) -> Usage {
+        // Totals first, as in `open`: whatever else takes time shifts both ends alike.
+        let last = tree.sample();
+        let threads_wall = self.threads_at.elapsed();
+        let newest = tree.thread_times(last.threads);
+        let complete = self.threads_first.is_some() && newest.is_some();
+        threads::fold(&mut self.threads_newest, newest.unwrap_or_default());
+        let first = self.threads_first.unwrap_or_default();
+        let used: Vec<_> = threads::used(&first, &self.threads_newest).collect();
+        let busiest = used.iter().map(|(_, nanos)| *nanos).max();
+        let peaks: Option<Vec<u64>> = tree.pids().into_iter().map(proc::peak_rss_bytes).collect();
+        Usage {
+            cpu: last.since(&self.first),
+            busiest_thread_percent: busiest
+                .filter(|_| complete)
+                .map(|nanos| percent(Duration::from_nanos(nanos), threads_wall)),
+            rss_bytes: last.rss_bytes,
+            rss_peak_bytes: peaks.filter(|p| !p.is_empty()).map(|p| p.iter().sum::<u64>().max(last.rss_bytes)),
+            threads: last.threads,
+            cores: working_cores(tree, &used),
+            alive: last.alive,
+        }
+    }
+}
+
+/// The union of the cores allowed to each thread that did at least a hundredth of the work; with an idle tree, of the
+/// first thread of each process. Threads that only manage others are often left unpinned and would hide the pinning.
+fn working_cores(tree: &Tree, used: &[(u32, u64)]) -> Option<Vec<usize>> {
+    let all: u64 = used.iter().map(|(_, nanos)| nanos).sum();
+    let mut workers: Vec<u32> = used.iter().filter(|(_, nanos)| *nanos * 100 > all).map(|(tid, _)| *tid).collect();
+    if workers.is_empty() {
+        workers = tree.pids();
+    }
+    let mut cores = BTreeSet::new();
+    for tid in workers {
+        // A thread id may stand for a process in a path below /proc, though no listing shows it.
+        let allowed = proc::status_line(&format!("/proc/{tid}/status"), "Cpus_allowed_list");
+        cores.extend(allowed.and_then(|list| list.parse::<outcome::Cores>().ok()).into_iter().flat_map(|c| c.0));
+    }
+    (!cores.is_empty()).then(|| cores.into_iter().collect())
+}

@@ -1,0 +1,191 @@
+//! Children of known behaviour: the test program runs itself again in a role, and obeys lines on its stdin.
+//!
+//! Each line says what to do; the answer, one line, is the CPU time it took by the child's own clock, in nanoseconds.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const ROLE: &str = "BRUNT_METER_TEST_ROLE";
+
+/// A child in a role; killed and waited for at the end of the test.
+pub struct Actor {
+    pub child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Actor {
+    /// Starts a child that obeys.
+    pub fn start() -> Self {
+        let mut child = command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        // The test harness prints lines of its own first.
+        let mut line = String::new();
+        while !line.ends_with("READY\n") {
+            line.clear();
+            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the child did not start");
+        }
+        Self { child, stdin, stdout }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends one order without waiting.
+    pub fn order(&mut self, order: &str) {
+        writeln!(self.stdin, "{order}").unwrap();
+    }
+
+    /// The answer to an order: a number.
+    pub fn answer(&mut self) -> u64 {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line.trim().parse().unwrap_or_else(|_| panic!("the child answered {line:?}"))
+    }
+
+    /// Sends one order and waits for the answer.
+    pub fn obey(&mut self, order: &str) -> Duration {
+        self.order(order);
+        Duration::from_nanos(self.answer())
+    }
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command() -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, "1").stderr(Stdio::null());
+    command
+}
+
+fn clock(id: ClockId) -> Duration {
+    let time = clock_gettime(id);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Burns CPU of this thread in user mode.
+pub fn burn(time: Duration) {
+    let begin = clock(ClockId::ThreadCPUTime);
+    while clock(ClockId::ThreadCPUTime) - begin < time {
+        for i in 0..200_000u64 {
+            std::hint::black_box(i);
+        }
+    }
+}
+
+/// Burns CPU of this thread in the kernel: fills big buffers with zeroes.
+fn burn_system(time: Duration) {
+    let begin = clock(ClockId::ThreadCPUTime);
+    let zero = std::fs::File::open("/dev/zero").unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    while clock(ClockId::ThreadCPUTime) - begin < time {
+        std::io::Read::read_exact(&mut &zero, &mut buffer).unwrap();
+    }
+}
+
+/// What a test of the name `role` must call: returns at once in the test run itself, and never in a child.
+pub fn play_role() {
+    if std::env::var_os(ROLE).is_none() {
+        return;
+    }
+    println!("READY");
+    let mut kin: Vec<Actor> = Vec::new();
+    for order in std::io::stdin().lines().map_while(Result::ok) {
+        let mut words = order.split(' ');
+        let word = words.next().unwrap();
+        let number = words.next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        let time = Duration::from_millis(number);
+        let before = clock(ClockId::ProcessCPUTime);
+        let mut elsewhere = None;
+        match word {
+            "burn" => burn(time),
+            "burn-system" => burn_system(time),
+            // Four threads that end one after the other.
+            "threads" => (0..4).for_each(|_| thread::spawn(move || burn(time)).join().unwrap()),
+            // Two at the same time, one of which does half.
+            "uneven" => {
+                let half = thread::spawn(move || burn(time / 2));
+                burn(time);
+                half.join().unwrap();
+            }
+            // A child process that burns, ends and is waited for.
+            "child" => {
+                let mut child = Actor::start();
+                child.obey(&format!("burn {number}"));
+                child.order("quit");
+                child.child.wait().unwrap();
+                elsewhere = Some(time);
+            }
+            // Starts a child that stays, and answers with its pid.
+            "keep" => {
+                kin.push(Actor::start());
+                elsewhere = Some(Duration::from_nanos(u64::from(kin.last().unwrap().pid())));
+            }
+            // Hands the rest of the line to the child that stays, without waiting for the answer.
+            "tell" => {
+                kin.last_mut().unwrap().order(order.strip_prefix("tell ").unwrap());
+                elsewhere = Some(Duration::ZERO);
+            }
+            "hear" => elsewhere = Some(Duration::from_nanos(kin.last_mut().unwrap().answer())),
+            // Ends without killing the children that stay.
+            "quit" => std::process::exit(0),
+            "count" => {
+                for i in 0..number {
+                    std::hint::black_box(i);
+                }
+            }
+            "listen" => {
+                let listener = reuseport(number as u16);
+                std::mem::forget(listener);
+                elsewhere = Some(Duration::ZERO);
+            }
+            _ => panic!("no such order: {order}"),
+        }
+        let time = elsewhere.unwrap_or_else(|| clock(ClockId::ProcessCPUTime) - before);
+        // The reader may have gone away on purpose; a panic would cost CPU time that nobody asked for.
+        if writeln!(std::io::stdout(), "{}", time.as_nanos()).is_err() {
+            break;
+        }
+    }
+    std::process::exit(0);
+}
+
+/// A listening socket that shares its port.
+pub fn reuseport(port: u16) -> socket2::Socket {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.set_reuse_port(true).unwrap();
+    let address: std::net::SocketAddr = ([127, 0, 0, 1], port).into();
+    socket.bind(&address.into()).unwrap();
+    socket.listen(8).unwrap();
+    socket
+}
+
+/// Waits until `done`, for at most two seconds.
+#[allow(dead_code)]
+pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < Duration::from_secs(2), "{what} did not happen");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Panics unless both agree within the share and the floor.
+#[allow(dead_code)]
+#[track_caller]
+pub fn assert_close(what: &str, measured: Duration, truth: Duration, share: f64, floor: Duration) {
+    let bound = truth.mul_f64(share).max(floor);
+    assert!(measured.abs_diff(truth) <= bound, "{what}: measured {measured:?}, truth {truth:?}, bound {bound:?}");
+}

@@ -1,0 +1,82 @@
+//! Counters of another process: what they count agrees with its own clock, and with the length of its loops.
+
+mod common;
+
+use common::Actor;
+use meter::{
+    counters::{Counters, Event},
+    own::OwnMeter,
+    process::Tree,
+};
+use std::time::Duration;
+
+#[test]
+fn role() {
+    common::play_role();
+}
+
+fn count(actor: &mut Actor, event: Event, order: &str) -> (Result<f64, String>, Duration) {
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let mut counters = Counters::attach_tree(&mut tree, &[event]);
+    let first = counters.read();
+    let truth = actor.obey(order);
+    (counters.read().since(&first, event), truth)
+}
+
+/// Software counters need no hardware and go the same way: attachment, inheritance, the sum.
+#[test]
+fn threads_and_processes_created_after_the_attachment_are_counted() {
+    let mut actor = Actor::start();
+    for order in ["burn 200", "threads 50"] {
+        match count(&mut actor, Event::TaskClock, order) {
+            (Ok(nanos), truth) => {
+                // This clock goes on while the hypervisor or an interrupt has the processor, the child's does not: a
+                // thread that was missed takes a quarter away, a thread counted twice adds one.
+                let share = nanos / truth.as_nanos() as f64;
+                assert!((0.97..1.2).contains(&share), "{order}: {nanos} of {truth:?}");
+            }
+            (Err(why), _) => assert!(why.contains("forbid"), "{why}"),
+        }
+    }
+    if let (Ok(nanos), _) = count(&mut actor, Event::TaskClock, "child 100") {
+        assert!((97e6..250e6).contains(&nanos), "{nanos}");
+    }
+}
+
+#[test]
+fn instructions_follow_the_length_of_a_loop() {
+    let mut actor = Actor::start();
+    let (once, _) = count(&mut actor, Event::InstructionsUser, "count 20000000");
+    let (twice, _) = count(&mut actor, Event::InstructionsUser, "count 40000000");
+    match (once, twice) {
+        (Ok(once), Ok(twice)) => {
+            let ratio = twice / once;
+            assert!((1.95..2.05).contains(&ratio), "{once} and {twice}");
+            // A turn of the loop takes a few instructions, at least the three of count, compare and branch.
+            assert!((40e6..600e6).contains(&once), "{once}");
+        }
+        (once, twice) => {
+            let why = once.and(twice).unwrap_err();
+            let has_pmu = ["cpu", "cpu_core", "armv8_pmuv3_0"]
+                .iter()
+                .any(|pmu| std::path::Path::new("/sys/bus/event_source/devices").join(pmu).exists());
+            assert!(why.contains("forbidden") || why.contains("sandbox") || !has_pmu, "{why}");
+            assert!(why.len() > 20, "{why}");
+        }
+    }
+}
+
+#[test]
+fn own_threads_are_counted_or_the_reason_is_given() {
+    let tid = rustix::thread::gettid().as_raw_pid() as u32;
+    let mut own = OwnMeter::attach(&[tid]);
+    assert!(own.instructions_per_request(1).unwrap_err().contains("never opened"));
+    own.open();
+    common::burn(Duration::from_millis(20));
+    own.stop();
+    match own.instructions_per_request(1) {
+        Ok(count) => assert!(count > 1e6, "{count}"),
+        Err(why) => assert!(why.len() > 20, "{why}"),
+    }
+    assert!(own.instructions_per_request(0).is_err());
+}

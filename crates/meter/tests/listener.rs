@@ -1,0 +1,100 @@
+//! The process behind an address is found, whatever way it listens, and a stranger is never taken for it.
+
+mod common;
+
+use common::Actor;
+use meter::listener::{Listeners, find, is_local};
+use std::{
+    net::{SocketAddr, TcpListener},
+    sync::atomic::{AtomicU16, Ordering::Relaxed},
+};
+
+#[test]
+fn role() {
+    common::play_role();
+}
+
+/// Listens on some port below those that the kernel gives to clients; each call on another one.
+fn listen(ip: &str) -> Option<(TcpListener, u16)> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 21_000 + (std::process::id() % 5_000) as u16;
+    (0..100).find_map(|_| {
+        let port = first + NEXT.fetch_add(1, Relaxed);
+        Some((TcpListener::bind((ip, port)).ok()?, port))
+    })
+}
+
+fn address(ip: &str, port: u16) -> SocketAddr {
+    SocketAddr::new(ip.parse().unwrap(), port)
+}
+
+fn us() -> Listeners {
+    Listeners { pids: vec![std::process::id()], roots: vec![std::process::id()] }
+}
+
+#[test]
+fn listeners_of_both_families_and_the_wildcards_are_found() {
+    for (listens, asked) in [
+        ("127.0.0.1", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("0.0.0.0", "127.9.9.9"),
+        ("::1", "::1"),
+        ("::", "::1"),
+        ("::", "127.0.0.1"),
+    ] {
+        let Some((_listener, port)) = listen(listens) else {
+            assert!(listens.contains(':'), "{listens}: no free port");
+            eprintln!("this machine has no IPv6: {listens} is not tried");
+            continue;
+        };
+        assert_eq!(find(address(asked, port)), Ok(us()), "{listens} asked as {asked}");
+    }
+}
+
+#[test]
+fn an_address_nobody_listens_on_is_a_reason() {
+    let (listener, port) = listen("127.0.0.1").unwrap();
+    let other = find(address("127.0.0.3", port)).unwrap_err();
+    assert!(other.contains("127.0.0.3") && other.contains("--server-pid"), "{other}");
+    drop(listener);
+    assert!(find(address("127.0.0.1", 1)).is_err());
+    // TEST-NET-1 of RFC 5737 belongs to nobody.
+    let foreign = find(address("192.0.2.1", port)).unwrap_err();
+    assert!(foreign.contains("not an address of this machine"), "{foreign}");
+    assert!(is_local("127.0.0.1".parse().unwrap()) && !is_local("192.0.2.1".parse().unwrap()));
+}
+
+#[test]
+fn processes_that_share_a_port_are_all_found() {
+    let (probe, port) = listen("127.0.0.1").unwrap();
+    drop(probe);
+    let mut first = Actor::start();
+    let mut second = Actor::start();
+    first.obey(&format!("listen {port}"));
+    second.obey(&format!("listen {port}"));
+    let mut expected = vec![first.pid(), second.pid()];
+    expected.sort_unstable();
+    let found = find(address("127.0.0.1", port)).unwrap();
+    // Their parent is the one that asks, and no part of the server.
+    assert_eq!((found.pids, found.roots), (expected.clone(), expected));
+}
+
+#[test]
+fn workers_of_one_master_have_it_as_their_root() {
+    let (probe, port) = listen("127.0.0.1").unwrap();
+    drop(probe);
+    let mut master = Actor::start();
+    let mut workers = [0; 2].map(|_| {
+        let pid = master.obey("keep").as_nanos() as u32;
+        master.obey(&format!("tell listen {port}"));
+        master.obey("hear");
+        pid
+    });
+    workers.sort_unstable();
+    let found = find(address("127.0.0.1", port)).unwrap();
+    assert_eq!((found.pids, found.roots), (workers.to_vec(), vec![master.pid()]));
+    // A master that listens as well is a holder above the others.
+    master.obey(&format!("listen {port}"));
+    let found = find(address("127.0.0.1", port)).unwrap();
+    assert_eq!((found.pids.len(), found.roots), (3, vec![master.pid()]));
+}

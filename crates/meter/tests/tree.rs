@@ -1,0 +1,157 @@
+//! The CPU of a process tree agrees with what its processes say of themselves, whoever ended meanwhile.
+
+mod common;
+
+use common::{Actor, assert_close, wait_until};
+use meter::process::{Tree, Usage, Window};
+use std::time::Duration;
+
+#[test]
+fn role() {
+    common::play_role();
+}
+
+const MS: Duration = Duration::from_millis(1);
+/// A running thread is accounted up to its last tick (4 ms at 250 Hz), and the child prints between its two clocks.
+const FLOOR: Duration = Duration::from_millis(6);
+
+fn usage_of(order: &str) -> (Usage, Duration) {
+    let mut actor = Actor::start();
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let window = Window::open(&mut tree);
+    let truth = actor.obey(order);
+    (window.close(&mut tree), truth)
+}
+
+#[test]
+fn total_agrees_with_the_childs_own_clock_within_two_percent() {
+    let (usage, truth) = usage_of("burn 400");
+    assert!(truth >= 400 * MS);
+    assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
+    assert!(usage.cpu.user > usage.cpu.total().mul_f64(0.9), "{:?}", usage.cpu);
+    assert!(usage.rss_bytes > 500_000 && usage.rss_peak_bytes.unwrap() >= usage.rss_bytes);
+    assert!(usage.alive && usage.threads >= 1 && !usage.cores.unwrap().is_empty());
+}
+
+#[test]
+fn time_in_the_kernel_is_told_apart() {
+    let (usage, truth) = usage_of("burn-system 300");
+    assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
+    assert!(usage.cpu.system > usage.cpu.total().mul_f64(0.8), "{:?}", usage.cpu);
+}
+
+#[test]
+fn threads_that_end_inside_the_window_are_counted() {
+    let (usage, truth) = usage_of("threads 60");
+    assert!(truth >= 240 * MS);
+    assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
+}
+
+#[test]
+fn the_busiest_thread_is_found() {
+    let (usage, _) = usage_of("uneven 200");
+    let busiest = usage.cpu.wall.mul_f64(usage.busiest_thread_percent.unwrap() / 100.0);
+    assert_close("busiest thread", busiest, 200 * MS, 0.03, FLOOR);
+    assert_close("total", usage.cpu.total(), 300 * MS, 0.05, FLOOR);
+}
+
+#[test]
+fn children_that_ended_and_were_waited_for_are_counted() {
+    let mut actor = Actor::start();
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let window = Window::open(&mut tree);
+    actor.obey("child 150");
+    actor.obey("child 50");
+    let total = window.close(&mut tree).cpu.total();
+    // 200 ms burnt, plus what it takes to start two programs; known in ticks of 10 ms.
+    assert!(total > 180 * MS && total < 300 * MS, "{total:?}");
+}
+
+#[test]
+fn what_a_child_used_before_the_window_stays_outside_though_its_parent_inherits_it_inside() {
+    let mut actor = Actor::start();
+    actor.obey("keep");
+    actor.obey("tell burn 200");
+    actor.obey("hear");
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let window = Window::open(&mut tree);
+    assert_eq!(tree.pids().len(), 2);
+    actor.obey("tell quit");
+    // Its parent waits for it when it is dropped, here at its own end; until then it is a zombie.
+    wait_until("the end of the child", || {
+        tree.sample();
+        tree.pids().len() == 1
+    });
+    let total = window.close(&mut tree).cpu.total();
+    assert!(total < 30 * MS, "{total:?}");
+}
+
+#[test]
+fn an_orphan_stays_in_the_tree_and_keeps_its_time_when_a_stranger_buries_it() {
+    // actor -> middle -> burner; middle ends, burner goes on as a child of init, then ends.
+    let mut actor = Actor::start();
+    actor.obey("keep");
+    actor.obey("tell keep");
+    let burner = actor.obey("hear").as_nanos() as u32;
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    assert_eq!(tree.pids().len(), 3);
+    let window = Window::open(&mut tree);
+    let first = *window.opened();
+    actor.obey("tell tell burn 100");
+    actor.obey("hear");
+    actor.obey("tell quit");
+    let mut last = Duration::ZERO;
+    let mut sample = |tree: &mut Tree| {
+        let total = tree.sample().since(&first).total();
+        assert!(total >= last, "the sum fell from {last:?} to {total:?}");
+        last = total;
+        total
+    };
+    wait_until("the burn", || sample(&mut tree) >= 95 * MS);
+    // Its stdin closed with the end of the middle, so it ends when the burn is done.
+    wait_until("the end of the burner", || {
+        sample(&mut tree);
+        !tree.pids().contains(&burner)
+    });
+    let total = window.close(&mut tree).cpu.total();
+    assert!(total >= 95 * MS && total < 160 * MS, "{total:?}");
+}
+
+#[test]
+fn a_tree_whose_root_was_killed_says_so() {
+    let mut actor = Actor::start();
+    let mut meter = meter::ServerMeter::attach(actor.pid()).unwrap();
+    meter.open();
+    actor.child.kill().unwrap();
+    wait_until("the end", || {
+        let mut second = outcome::series::Second::default();
+        meter.sample(&mut second);
+        second.server_rss_bytes.is_none()
+    });
+    let (server, absent) = meter.close(10);
+    assert_eq!((server.cpu_user_percent, server.cpu_us_per_request), (None, None));
+    assert!(absent["server.cpu_us_per_request"].contains("ended"), "{absent:?}");
+    assert!(Tree::new(&[1 << 30]).is_err());
+}
+
+#[test]
+fn cost_for_each_request_is_the_cpu_time_divided() {
+    let mut actor = Actor::start();
+    let mut meter = meter::ServerMeter::attach(actor.pid()).unwrap();
+    meter.open();
+    let truth = actor.obey("burn 200");
+    meter.stop();
+    actor.obey("burn 50");
+    let (server, _) = meter.close(1000);
+    let cost = Duration::from_secs_f64(server.cpu_us_per_request.unwrap() / 1e6);
+    assert_close("cost", cost * 1000, truth, 0.02, FLOOR);
+}
+
+#[test]
+fn a_meter_started_by_its_target_is_no_part_of_it() {
+    let parent = std::os::unix::process::parent_id();
+    let tree = Tree::new(&[parent]).unwrap();
+    assert!(tree.pids().contains(&parent) && !tree.pids().contains(&std::process::id()));
+    // Named itself, it is metered.
+    assert_eq!(Tree::new(&[std::process::id()]).unwrap().pids()[0], std::process::id());
+}
