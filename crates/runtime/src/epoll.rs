@@ -4,7 +4,7 @@ use crate::{event::Kind, metrics::Metrics, slab::Key};
 use rustix::event::{Timespec, epoll};
 use std::{
     io,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd},
     time::Duration,
 };
 
@@ -19,6 +19,8 @@ pub(crate) struct Epoll {
     next: usize,
     /// The second half of an event that was both readable and writable.
     writable: Option<Key>,
+    /// The kernel is older than epoll_pwait2 (Linux 5.11): timeouts are whole milliseconds, rounded up.
+    coarse: bool,
     /// Receive buffers that are free.
     pub free_buffers: Vec<u16>,
 }
@@ -46,7 +48,14 @@ pub(crate) struct Interest {
 impl Epoll {
     pub fn new() -> io::Result<Self> {
         let fd = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self { fd, events: Vec::with_capacity(FIRST_EVENTS), next: 0, writable: None, free_buffers: Vec::new() })
+        Ok(Self {
+            fd,
+            events: Vec::with_capacity(FIRST_EVENTS),
+            next: 0,
+            writable: None,
+            coarse: false,
+            free_buffers: Vec::new(),
+        })
     }
 
     /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.
@@ -82,9 +91,32 @@ impl Epoll {
         self.next = 0;
         metrics.enters += 1;
         let spec = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: i64::from(t.subsec_nanos()) });
+        if self.coarse {
+            return self.wait_coarse(timeout);
+        }
         match epoll::wait(&self.fd, rustix::buffer::spare_capacity(&mut self.events), spec.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => (),
+            Err(rustix::io::Errno::NOSYS) => {
+                self.coarse = true;
+                self.wait_coarse(timeout);
+            }
             Err(error) => panic!("epoll_wait failed: {error}"),
+        }
+    }
+
+    #[cold]
+    fn wait_coarse(&mut self, timeout: Option<Duration>) {
+        let room = self.events.spare_capacity_mut();
+        let millis = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
+        // SAFETY: rustix's event has the layout of the kernel's, and there is room for as many as announced.
+        let count = unsafe {
+            libc::epoll_wait(self.fd.as_raw_fd(), room.as_mut_ptr().cast(), room.len().min(MOST_EVENTS) as i32, millis)
+        };
+        if count >= 0 {
+            // SAFETY: the kernel has filled that many.
+            unsafe { self.events.set_len(count as usize) };
+        } else if std::io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            panic!("epoll_wait failed: {}", std::io::Error::last_os_error());
         }
     }
 

@@ -47,7 +47,7 @@ impl Deref for Lease {
 }
 
 impl Drop for Lease {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if self.buffer != NO_BUFFER {
             worker::with(self.worker, |worker| worker.io().end_lease(self.buffer));

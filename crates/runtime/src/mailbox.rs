@@ -1,19 +1,20 @@
 //! How another thread wakes a task: it leaves the token here, and rings only if the worker sleeps.
 //!
 //! The handshake is Dekker's: the poster sets `pending` and then looks at `sleeping`, the worker sets `sleeping` and then
-//! looks at `pending`; with sequentially consistent accesses at least one sees the other, so no wake-up is lost.
+//! looks at `pending`; with a sequentially consistent fence between the two steps of each, at least one sees the other,
+//! so no wake-up is lost. The tokens themselves are handed over by the lock, so the flags need no ordering of their own.
 
 use crate::task::Token;
 
 #[cfg(loom)]
 use loom::sync::{
     Mutex,
-    atomic::{AtomicBool, Ordering::SeqCst},
+    atomic::{AtomicBool, Ordering, fence},
 };
 #[cfg(not(loom))]
 use std::sync::{
     Mutex,
-    atomic::{AtomicBool, Ordering::SeqCst},
+    atomic::{AtomicBool, Ordering, fence},
 };
 
 pub(crate) struct Mailbox {
@@ -31,27 +32,30 @@ impl Mailbox {
     #[must_use]
     pub fn post(&self, token: Token) -> bool {
         self.tokens.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(token);
-        self.pending.store(true, SeqCst);
-        self.sleeping.load(SeqCst)
+        self.pending.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        self.sleeping.load(Ordering::Relaxed)
     }
 
     /// Something may lie here.
     #[inline]
     pub fn is_pending(&self) -> bool {
-        self.pending.load(SeqCst)
+        self.pending.load(Ordering::Relaxed)
     }
 
     /// Takes everything; called by the worker only.
     pub fn take(&self) -> Vec<Token> {
-        // Cleared before the list is taken: a token posted in between is taken now and looked for once more in vain.
-        self.pending.store(false, SeqCst);
+        // Cleared before the list is taken: a token posted in between is taken now and looked for once more in vain. The
+        // lock keeps this store before that of any poster who comes after us.
+        self.pending.store(false, Ordering::Relaxed);
         std::mem::take(&mut *self.tokens.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
     /// Announces sleep; false when the worker must stay awake because something was posted.
     #[must_use]
     pub fn fall_asleep(&self) -> bool {
-        self.sleeping.store(true, SeqCst);
+        self.sleeping.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         if self.is_pending() {
             self.wake_up();
             return false;
@@ -61,14 +65,16 @@ impl Mailbox {
 
     /// Ends the sleep.
     pub fn wake_up(&self) {
-        self.sleeping.store(false, SeqCst);
+        self.sleeping.store(false, Ordering::Relaxed);
     }
 }
 
 #[cfg(all(test, loom))]
 mod tests {
+    //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib mailbox --release`
     use super::*;
     use loom::{
+        model::Builder,
         sync::{Arc, Condvar},
         thread,
     };
@@ -76,38 +82,51 @@ mod tests {
     /// The eventfd: a level that stays up until the worker has slept through it.
     struct Bell(Mutex<bool>, Condvar);
 
+    /// Threads post one token each, the worker sleeps whenever it may until it has them all: a lost wake-up is a worker
+    /// that sleeps for ever, which loom reports as a deadlock.
+    fn posts_and_sleeps(posters: u64) {
+        let shared = Arc::new((Mailbox::new(), Bell(Mutex::new(false), Condvar::new())));
+        let post = |n: u64| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                if shared.0.post(Token(n)) {
+                    *shared.1.0.lock().unwrap() = true;
+                    shared.1.1.notify_one();
+                }
+            })
+        };
+        let posters: Vec<_> = (0..posters).map(post).collect();
+        let mut got = Vec::new();
+        while got.len() < posters.len() {
+            if shared.0.is_pending() {
+                got.extend(shared.0.take().into_iter().map(|token| token.0));
+            } else if shared.0.fall_asleep() {
+                let mut rung = shared.1.0.lock().unwrap();
+                while !*rung {
+                    rung = shared.1.1.wait(rung).unwrap();
+                }
+                *rung = false;
+                drop(rung);
+                shared.0.wake_up();
+            }
+        }
+        posters.into_iter().for_each(|poster| poster.join().unwrap());
+        got.sort_unstable();
+        assert!(got.iter().copied().eq(0..got.len() as u64), "{got:?}");
+    }
+
+    /// Every interleaving of one poster and the worker.
     #[test]
     fn no_wake_up_is_lost() {
-        loom::model(|| {
-            let shared = Arc::new((Mailbox::new(), Bell(Mutex::new(false), Condvar::new())));
-            let posters: Vec<_> = (0..2)
-                .map(|n| {
-                    let shared = shared.clone();
-                    thread::spawn(move || {
-                        if shared.0.post(Token(n)) {
-                            *shared.1.0.lock().unwrap() = true;
-                            shared.1.1.notify_one();
-                        }
-                    })
-                })
-                .collect();
-            let mut got = 0;
-            while got < 2 {
-                if shared.0.is_pending() {
-                    got += shared.0.take().len();
-                } else if shared.0.fall_asleep() {
-                    let mut rung = shared.1.0.lock().unwrap();
-                    while !*rung {
-                        rung = shared.1.1.wait(rung).unwrap();
-                    }
-                    *rung = false;
-                    drop(rung);
-                    shared.0.wake_up();
-                }
-            }
-            for poster in posters {
-                poster.join().unwrap();
-            }
-        });
+        loom::model(|| posts_and_sleeps(1));
+    }
+
+    /// Two posters, with no more forced switches in a run than find all known kinds of errors: without that bound the
+    /// run would take hours.
+    #[test]
+    fn posters_do_not_hide_each_other() {
+        let mut model = Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| posts_and_sleeps(2));
     }
 }

@@ -63,21 +63,24 @@ pub(crate) fn current<R>(f: impl FnOnce(&Worker) -> R) -> R {
 }
 
 /// Calls `f` with that worker if it lives on this thread.
-#[inline]
+#[inline(always)]
 pub(crate) fn with<R>(id: u16, f: impl FnOnce(&Worker) -> R) -> Option<R> {
-    let worker = CURRENT.get();
+    let mut worker = CURRENT.get();
     // SAFETY: as in `current`.
-    if let Some(worker) = unsafe { worker.as_ref() }
-        && worker.id == id
-    {
-        return Some(f(worker));
+    if worker.is_null() || unsafe { (*worker).id } != id {
+        worker = find_live(id)?;
     }
+    // SAFETY: the worker is alive, and `f` runs while its owner is further up this thread's stack or idle.
+    Some(f(unsafe { &*worker }))
+}
+
+#[cold]
+fn find_live(id: u16) -> Option<*const Worker> {
     let live = LIVE.try_with(|live| {
         // SAFETY: a worker leaves the list before it is dropped, on this same thread.
         live.borrow().iter().copied().find(|worker| unsafe { (**worker).id } == id)
     });
-    // SAFETY: as above; `f` runs while the worker's owner is further up this thread's stack or idle.
-    live.ok().flatten().map(|worker| f(unsafe { &*worker }))
+    live.ok().flatten()
 }
 
 /// Wakes a task, from any thread.

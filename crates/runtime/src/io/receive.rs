@@ -33,7 +33,7 @@ impl Io {
     }
 
     /// Gives a buffer back; a connection that waited for one goes on.
-    #[inline]
+    #[inline(always)]
     pub fn recycle(&mut self, buffer: u16) {
         self.driver.give(&self.buffers, buffer);
         if !self.starved.is_empty() {
@@ -42,7 +42,7 @@ impl Io {
     }
 
     /// As `recycle`, for a buffer that was leased to the user.
-    #[inline]
+    #[inline(always)]
     pub fn end_lease(&mut self, buffer: u16) {
         self.buffers.leased -= 1;
         self.recycle(buffer);
@@ -218,7 +218,7 @@ impl Io {
     }
 
     /// Takes the oldest segment; `None` is the end of the stream.
-    #[inline]
+    #[inline(always)]
     pub fn poll_receive(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
         let Some(buffer) = self.conns.get(key).and_then(|conn| conn.pop_segment(&mut self.buffers)) else {
             return self.poll_empty(key, cx, None);

@@ -53,7 +53,7 @@ impl Io {
     }
 
     /// Sends as much of `bytes` as goes without waiting, at least one byte.
-    #[inline]
+    #[inline(always)]
     pub fn poll_write(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::SENDING) || conn.write_errno != 0 {

@@ -89,7 +89,7 @@ impl TcpStream {
     }
 
     /// As `recv`, for hand-written futures and adapters.
-    #[inline]
+    #[inline(always)]
     pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<io::Result<Lease>> {
         let received = ready!(self.here(|worker, key| worker.io().poll_receive(key, cx)));
         Poll::Ready(received.map(|received| match received {
@@ -111,7 +111,7 @@ impl TcpStream {
     }
 
     /// As `write`, for hand-written futures and adapters.
-    #[inline]
+    #[inline(always)]
     pub fn poll_write(&mut self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.here(|worker, key| worker.io().poll_write(key, cx, bytes))
     }
