@@ -105,7 +105,7 @@ fn quick_measures_three_models_and_prints_a_table() {
     let (stdout, stderr) = told(&output);
     // Where io_uring is forbidden its target is skipped, and said to be.
     let trials = if stdout.contains("needs io_uring") { 4 } else { 6 };
-    for word in ["uring", "epoll", "tokio", "k req/s", "p99.9", "verdict", "median"] {
+    for word in ["uring", "epoll", "tokio", "k req/s", "p50", "verdict", "Started 20"] {
         assert!(stdout.contains(word), "{word} is not in\n{stdout}");
     }
     // One plain line a trial, for stderr is no terminal here.

@@ -4,6 +4,7 @@ use lab::{
     machine::Machine,
     order::Slot,
     plan::Plan,
+    report::plural,
     schedule::{Schedule, skipped_lines, spoken},
     store::Store,
 };
@@ -50,8 +51,10 @@ pub(super) fn headlines(schedule: &Schedule, machine: &Machine, store: &Store, f
         done => format!(", {done} of them done already"),
     };
     let mut lines = vec![format!(
-        "{cells} cells x {} repeats = {total} trials{done}; about {}; results in {}",
-        schedule.repeats,
+        "{} x {} = {}{done}; about {}; results in {}",
+        plural(cells, "cell"),
+        plural(schedule.repeats as usize, "repeat"),
+        plural(total, "trial"),
         spoken(schedule.time(&todo, None)),
         store.path().display()
     )];

@@ -6,7 +6,7 @@ use super::preview::headlines;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::{
     experiment::Request,
-    machine::Machine,
+    machine::{Machine, busy},
     report::time,
     schedule::{Schedule, skipped_lines, spoken},
     store::Store,
@@ -39,6 +39,11 @@ impl Progress {
         let progress = Self { manner };
         let mut lines = headlines(schedule, machine, &Store::at(&request.out), request.fresh);
         lines.extend(skipped_lines(&schedule.skipped));
+        lines.extend(busy().map(|load| {
+            format!(
+                "note: this machine was busy until now (load average {load:.1}); what else runs shows in the figures"
+            )
+        }));
         for line in lines {
             progress.say(&line);
         }
@@ -63,7 +68,10 @@ impl Progress {
 
     /// What goes on now.
     fn show(&self, line: String) {
-        if let Manner::Live(bar) = &self.manner {
+        // Drawn only when it changes: the processor belongs to the trial.
+        if let Manner::Live(bar) = &self.manner
+            && bar.message() != line
+        {
             bar.set_message(line);
         }
     }

@@ -1,0 +1,183 @@
+//! From a plan and a machine to the cells: every combination of every sweep, on every target, and what cannot be run
+//! here with the reason. Pure.
+
+use crate::{
+    machine::{Machine, Placement, TooFewCores, place},
+    plan::{Plan, Sweep, Target},
+    settings::{Amount, Settings},
+};
+use outcome::{Count, Rate};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    time::Duration,
+};
+
+/// One combination of swept values on one target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// `target=uring,connections=80`: its name, its directory, and what selects it with `--only`.
+    pub id: String,
+    /// The target's name.
+    pub target: String,
+    /// The swept values alone, as in `id`; equal for all targets under the same load.
+    pub combination: String,
+    /// The load.
+    pub settings: Settings,
+    /// The cores.
+    pub placement: Placement,
+}
+
+impl Cell {
+    /// Connections over all cores of the generator.
+    pub fn connections(&self) -> u64 {
+        match self.settings.connections {
+            Some(Amount::Total(n)) => n,
+            Some(Amount::PerCore(n)) => n.saturating_mul(self.placement.client.count() as u64),
+            None => 0,
+        }
+    }
+
+    /// Offered requests per second over all cores of the generator; `None` in a closed loop.
+    pub fn rate(&self) -> Option<f64> {
+        match self.settings.rate? {
+            Amount::Total(rate) => Some(rate),
+            Amount::PerCore(rate) => Some(rate * self.placement.client.count() as f64),
+        }
+    }
+
+    /// How long the load of one trial lasts, warm-up included.
+    pub fn load_time(&self) -> Duration {
+        self.settings.warmup.0 + self.settings.duration.0
+    }
+
+    /// The value of that name: totals are resolved, the rest is as the plan says.
+    pub fn value(&self, name: &str) -> Option<String> {
+        match name {
+            "target" => Some(self.target.clone()),
+            "connections" => Some(Count(self.connections()).to_string()),
+            "rate" => Some(self.rate().map_or("max".to_owned(), |rate| Rate(rate).to_string())),
+            "client_cores" => Some(self.placement.client.count().to_string()),
+            _ => self.settings.get(name),
+        }
+    }
+
+    /// The placeholders that depend on the cell alone.
+    pub fn placeholders(&self) -> BTreeMap<String, String> {
+        let mut values = self.settings.named.clone();
+        values.insert("cores".into(), self.placement.server.to_string());
+        values.insert("core_count".into(), self.placement.server.count().to_string());
+        values.insert("server_cores".into(), self.placement.server.count().to_string());
+        values.insert("client_cores".into(), self.placement.client.count().to_string());
+        values.insert("connections".into(), self.connections().to_string());
+        values.insert("size".into(), self.settings.size.0.to_string());
+        values.insert("rate".into(), self.rate().map_or("max".to_owned(), |rate| rate.to_string()));
+        values.insert("duration".into(), self.settings.duration.to_string());
+        values.insert("warmup".into(), self.settings.warmup.to_string());
+        values
+    }
+}
+
+/// A cell that cannot be run here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// As [`Cell::id`].
+    pub id: String,
+    /// The target's name.
+    pub target: String,
+    /// Why.
+    pub why: Reason,
+}
+
+/// Why a cell cannot be run here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The machine is too small.
+    Cores(TooFewCores),
+    /// Anything else: what, and where possible what to do about it.
+    Other(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cores(cores) => cores.fmt(f),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+/// The cells of a plan on a machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cells {
+    /// To be measured, grouped by combination, targets in the order of the plan.
+    pub run: Vec<Cell>,
+    /// To be skipped.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Every cell of the plan. `unavailable` holds the targets that cannot be started here at all, and why.
+pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, String>) -> Cells {
+    let mut cells = Cells::default();
+    let mut known = BTreeSet::new();
+    for (settings, combination) in plan.sweeps.iter().flat_map(|sweep| combinations(&plan.load, sweep)) {
+        for target in &plan.targets {
+            let separator = if combination.is_empty() { "" } else { "," };
+            let id = format!("target={}{separator}{combination}", target.name);
+            match fits(target, &settings, machine, unavailable) {
+                Ok(placement) => {
+                    let cell = Cell {
+                        id,
+                        target: target.name.clone(),
+                        combination: combination.clone(),
+                        settings: settings.clone(),
+                        placement,
+                    };
+                    // Two sweeps may meet in the same load; it is measured once.
+                    if known.insert((cell.target.clone(), format!("{settings:?}"))) {
+                        cells.run.push(cell);
+                    }
+                }
+                Err(why) => cells.skipped.push(Skipped { id, target: target.name.clone(), why }),
+            }
+        }
+    }
+    cells
+}
+
+/// Where the target may run under this load, or why it may not.
+fn fits(
+    target: &Target,
+    settings: &Settings,
+    machine: &Machine,
+    unavailable: &BTreeMap<String, String>,
+) -> Result<Placement, Reason> {
+    if let Some(why) = target.skip.as_ref().or(unavailable.get(&target.name)) {
+        return Err(Reason::Other(why.clone()));
+    }
+    if let Some(most) = target.max_server_cores.filter(|most| settings.server_cores > *most) {
+        let cores = if most == 1 { "core" } else { "cores" };
+        return Err(Reason::Other(format!("the target runs on at most {most} server {cores}")));
+    }
+    place(machine, settings.server_cores, settings.client_cores).map_err(Reason::Cores)
+}
+
+/// All combinations of the sweep's values, the last axis varying fastest, each with its name.
+fn combinations(load: &Settings, sweep: &Sweep) -> Vec<(Settings, String)> {
+    let mut all = vec![(load.clone(), String::new())];
+    for axis in &sweep.axes {
+        let mut longer = Vec::with_capacity(all.len() * axis.values.len());
+        for (settings, name) in &all {
+            for value in &axis.values {
+                let mut settings = settings.clone();
+                let value = settings.set(&axis.name, value).expect("the plan holds values that `set` itself has spelt");
+                let separator = if name.is_empty() { "" } else { "," };
+                longer.push((settings, format!("{name}{separator}{}={value}", axis.name)));
+            }
+        }
+        all = longer;
+    }
+    all
+}

@@ -1,0 +1,76 @@
+//! A mistake in a plan, pointed at: file, line, column, the line itself with the place underlined, and a remedy.
+
+use std::{fmt, ops::Range};
+
+/// One mistake in a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    file: String,
+    line: usize,
+    column: usize,
+    text: String,
+    width: usize,
+    message: String,
+}
+
+impl Fault {
+    /// A mistake at these bytes of `source`; bytes beyond its end point at the end.
+    pub fn new(file: &str, source: &str, place: Range<usize>, message: impl Into<String>) -> Self {
+        let mut start = place.start.min(source.len());
+        while !source.is_char_boundary(start) {
+            start -= 1;
+        }
+        let before = &source[..start];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let text = source[line_start..].lines().next().unwrap_or("");
+        let column = source[line_start..start].chars().count();
+        let shown = text.chars().count();
+        let width = source
+            .get(start..place.end.min(source.len()))
+            .map_or(1, |s| s.lines().next().unwrap_or("").chars().count());
+        Self {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: column + 1,
+            text: text.to_owned(),
+            width: width.clamp(1, shown.saturating_sub(column).max(1)),
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, text, width, message } = self;
+        // A tab would put the underline in another place on every terminal.
+        let text = text.replace('\t', " ");
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        writeln!(f, "{file}:{line}:{column}: {message}")?;
+        writeln!(f, " {number} | {text}")?;
+        write!(f, " {margin} | {}{}", " ".repeat(column - 1), "^".repeat(*width))
+    }
+}
+
+impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_place_is_underlined() {
+        let source = "name = \"x\"\n[load]\nconections = 80\n";
+        let fault = Fault::new("p.toml", source, 18..28, "unknown key 'conections'");
+        let expected = "p.toml:3:1: unknown key 'conections'\n 3 | conections = 80\n   | ^^^^^^^^^^";
+        assert_eq!(fault.to_string(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn no_place_panics(source in "[a\u{e4}\t\n]{0,20}", start in 0usize..40, length in 0usize..40) {
+            let _ = Fault::new("p", &source, start..start + length, "m").to_string();
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The process groups that are alive, on disk: the one thing that can clean up after a run that was killed itself.
+//!
+//! The next run in the same directory reads it first and ends what is left. It never touches a process that is not
+//! certainly the one that was written down: process ids are used again, start times and boots are not.
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Page {
+    boot: String,
+    groups: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    group: u32,
+    /// Clock ticks since the boot, as in /proc/PID/stat.
+    started: u64,
+}
+
+/// The groups that are alive, in memory and in a file.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    page: Mutex<Page>,
+}
+
+impl Ledger {
+    /// Opens the ledger at `path`; ends every group that an earlier run has left there, and says how many there were.
+    pub fn open(path: &Path) -> io::Result<(Self, usize)> {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
+        let earlier: Page = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        let mut ended = 0;
+        if earlier.boot == boot {
+            ended = earlier.groups.iter().filter(|entry| end(entry)).count();
+        }
+        let ledger = Self { path: path.to_owned(), page: Mutex::new(Page { boot, groups: Vec::new() }) };
+        ledger.write()?;
+        Ok((ledger, ended))
+    }
+
+    /// Notes a group that has just been started.
+    pub fn add(&self, group: u32) -> io::Result<()> {
+        let started = start_time(group).unwrap_or(0);
+        self.page().groups.push(Entry { group, started });
+        self.write()
+    }
+
+    /// Forgets a group that is gone.
+    pub fn remove(&self, group: u32) {
+        self.page().groups.retain(|entry| entry.group != group);
+        // At worst the next run looks for a group that does not exist.
+        let _ = self.write();
+    }
+
+    fn page(&self) -> std::sync::MutexGuard<'_, Page> {
+        // A panic elsewhere must not keep the groups from being ended.
+        self.page.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let text = serde_json::to_vec(&*self.page()).map_err(io::Error::other)?;
+        let beside = self.path.with_extension("new");
+        fs::write(&beside, text)
+            .and_then(|()| fs::rename(&beside, &self.path))
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", self.path.display())))
+    }
+}
+
+/// Kills the group if it is still the one that was noted; true if there was something to kill.
+fn end(entry: &Entry) -> bool {
+    let Some(group) = i32::try_from(entry.group).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    let same = match start_time(entry.group) {
+        Some(started) => started == entry.started,
+        // Its first process is gone. A group's number is not given out again while the group has members.
+        None => test_kill_process_group(group).is_ok(),
+    };
+    // A program that changed its group itself, or init, is not for us to kill.
+    if !same || entry.started == 0 || entry.group < 2 || !crate::process::is_running(group) {
+        return false;
+    }
+    let _ = kill_process_group(group, Signal::KILL);
+    let since = Instant::now();
+    while crate::process::is_running(group) && since.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// When the process was started, in clock ticks since the boot; `None` if there is none of that number.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Field 22 of proc_pid_stat(5), counted from the bracket that closes the name: state is 3.
+    stat.rsplit(") ").next()?.split(' ').nth(22 - 3)?.parse().ok()
+}

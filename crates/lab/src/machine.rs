@@ -1,0 +1,132 @@
+//! What the machine offers, and which cores a trial gets of it: the server the highest, the generator the lowest, so
+//! that the two never share one where it can be helped. The rule is pure; `Machine::here` alone asks the kernel.
+
+use crate::settings::ClientCores;
+use outcome::Cores;
+use serde::{Deserialize, Serialize};
+use std::{fmt, io};
+
+/// The processors this process may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// Their numbers, ascending.
+    pub cores: Vec<usize>,
+}
+
+impl Machine {
+    /// Asks the kernel.
+    pub fn here() -> io::Result<Self> {
+        let set = rustix::thread::sched_getaffinity(None)?;
+        Ok(Self { cores: (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect() })
+    }
+}
+
+/// How many programs wanted to run over the last minute, if that is enough to show in figures: everything under half a
+/// processor is background. A measurement begins on a machine that has nothing else to do.
+pub fn busy() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    (load > 0.5).then_some(load)
+}
+
+/// Which cores the two sides of a trial run on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Cores of the target.
+    pub server: Cores,
+    /// Cores of the generator.
+    pub client: Cores,
+}
+
+impl Placement {
+    /// Whether the two sides share a core, so that each disturbs the other.
+    pub fn shared(&self) -> bool {
+        self.server.0.iter().any(|core| self.client.0.contains(core))
+    }
+}
+
+/// More cores than the machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TooFewCores {
+    /// Wanted for the server.
+    pub server: usize,
+    /// Wanted for the generator.
+    pub client: usize,
+    /// What there is for both.
+    pub have: usize,
+}
+
+impl fmt::Display for TooFewCores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server, client, have } = self;
+        write!(f, "needs {server} server + {client} generator cores, this machine has {have}")
+    }
+}
+
+/// Chooses the cores, or says what is missing.
+pub fn place(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, TooFewCores> {
+    let have = machine.cores.len();
+    let wanted = match client {
+        ClientCores::Fixed(n) => n,
+        ClientCores::PerServerCore(n) => n.saturating_mul(server),
+        ClientCores::Rest => have.saturating_sub(server).max(1),
+    };
+    // The one sharing there is: a machine of one core still gets its table, and is told what it is worth.
+    let alone = have == 1 && server == 1 && wanted == 1;
+    if server.saturating_add(wanted) > have && !alone {
+        return Err(TooFewCores { server, client: wanted, have });
+    }
+    Ok(Placement {
+        server: Cores(machine.cores[have - server..].to_vec()),
+        client: Cores(machine.cores[..wanted].to_vec()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn machine(cores: &[usize]) -> Machine {
+        Machine { cores: cores.to_vec() }
+    }
+
+    #[test]
+    fn the_server_takes_the_highest_cores_and_the_generator_the_lowest() {
+        let placed = place(&machine(&[0, 2, 3, 7]), 2, ClientCores::Fixed(1)).unwrap();
+        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("3,7".into(), "0".into()));
+        let placed = place(&machine(&[0, 1, 2, 3, 4]), 1, ClientCores::PerServerCore(4)).unwrap();
+        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("4".into(), "0-3".into()));
+        let placed = place(&machine(&[0, 1, 2]), 1, ClientCores::Rest).unwrap();
+        assert_eq!(placed.client.to_string(), "0-1");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let error = place(&machine(&[0, 1]), 4, ClientCores::Fixed(1)).unwrap_err().to_string();
+        assert_eq!(error, "needs 4 server + 1 generator cores, this machine has 2");
+        let error = place(&machine(&[0, 1]), 2, ClientCores::Rest).unwrap_err().to_string();
+        assert_eq!(error, "needs 2 server + 1 generator cores, this machine has 2");
+    }
+
+    #[test]
+    fn one_core_is_shared_and_known_to_be() {
+        let placed = place(&machine(&[5]), 1, ClientCores::Rest).unwrap();
+        assert!(placed.shared());
+        assert!(place(&machine(&[5]), 1, ClientCores::Fixed(2)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn two_sides_on_more_than_one_core_never_meet(have in 2usize..40, server in 1usize..50, client in 1usize..50) {
+            let machine = machine(&(0..have).collect::<Vec<_>>());
+            match place(&machine, server, ClientCores::Fixed(client)) {
+                Ok(placed) => {
+                    prop_assert!(!placed.shared());
+                    prop_assert_eq!((placed.server.count(), placed.client.count()), (server, client));
+                }
+                Err(_) => prop_assert!(server + client > have),
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The order of the trials: repeat by repeat, so that a machine that warms up or slows down does so under every cell;
+//! within a repeat shuffled by load, and the targets of one load shuffled but next to each other, so that what is
+//! compared is near in time. Pure: the same seed gives the same order.
+
+use crate::cells::Cell;
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{Rng, SeedableRng},
+};
+
+/// One trial to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot {
+    /// Index of the cell.
+    pub cell: usize,
+    /// Counted from 1.
+    pub repeat: u32,
+}
+
+/// Every repeat of every cell exactly once.
+pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    for (index, cell) in cells.iter().enumerate() {
+        match blocks.iter_mut().find(|block| cells[block[0]].combination == cell.combination) {
+            Some(block) => block.push(index),
+            None => blocks.push(vec![index]),
+        }
+    }
+    let mut slots = Vec::with_capacity(cells.len() * repeats as usize);
+    for repeat in 1..=repeats {
+        shuffle(&mut blocks, &mut random);
+        for block in &mut blocks {
+            shuffle(block, &mut random);
+            slots.extend(block.iter().map(|&cell| Slot { cell, repeat }));
+        }
+    }
+    slots
+}
+
+/// Fisher and Yates: every order is equally likely.
+fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(last as u64 + 1, random) as usize);
+    }
+}
+
+/// A number below `bound`, every one equally likely: draws from the uneven rest at the top are thrown away.
+fn below(bound: u64, random: &mut impl Rng) -> u64 {
+    let even = u64::MAX - u64::MAX % bound;
+    loop {
+        let draw = random.next_u64();
+        if draw < even {
+            return draw % bound;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Values from the command line in the place of a plan's own: a short version of an experiment, or one on other cores.
+
+use super::Plan;
+use crate::{
+    nearest::hint,
+    settings::{NAMES, Settings},
+};
+
+impl Plan {
+    /// Gives every cell this value: an axis of that name is no longer swept. The error says what would do.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let own = self.own_axes().any(|axis| axis.name == name);
+        if !own && !NAMES.contains(&name) {
+            return Err(format!("'{name}' is nothing that a plan sets{}", hint(name, NAMES)));
+        }
+        // Checked before anything is changed.
+        Settings::default().set(name, value).map_err(|e| format!("{name}: {e}"))?;
+        // A total replaces amounts per core, and the other way round.
+        let rival = match name.strip_suffix("_per_core") {
+            Some(total) => total.to_owned(),
+            None => format!("{name}_per_core"),
+        };
+        for sweep in &mut self.sweeps {
+            sweep.axes.retain(|axis| axis.name != name && axis.name != rival);
+        }
+        self.load.set(name, value).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::read;
+
+    const PLAN: &str = "name = 'p'\n[sweep]\nconnections_per_core = [1, 2]\nsize = [1, 2]\nbacklog = [1, 2]\n\
+                        [[target]]\nname = 't'\ncommand = ['s', '{backlog}']\n";
+
+    #[test]
+    fn a_value_takes_the_place_of_an_axis_and_of_its_rival() {
+        let mut plan = read("p", PLAN).unwrap();
+        plan.set("connections", "9").unwrap();
+        plan.set("backlog", "7").unwrap();
+        plan.set("duration", "1s").unwrap();
+        let axes: Vec<&str> = plan.sweeps[0].axes.iter().map(|axis| axis.name.as_str()).collect();
+        assert_eq!(axes, ["size"]);
+        assert_eq!(plan.load.get("connections").as_deref(), Some("9"));
+        assert_eq!(plan.load.get("backlog").as_deref(), Some("7"));
+        assert_eq!(plan.load.get("duration").as_deref(), Some("1s"));
+    }
+
+    #[test]
+    fn a_slip_changes_nothing_and_is_named() {
+        let mut plan = read("p", PLAN).unwrap();
+        let before = plan.clone();
+        assert!(plan.set("duraton", "1s").unwrap_err().contains("did you mean 'duration'?"));
+        assert!(plan.set("size", "huge").unwrap_err().contains("'huge'"));
+        assert_eq!(plan, before);
+    }
+}

@@ -1,0 +1,86 @@
+//! A port that nothing listens on, for the next target.
+//!
+//! Below the range from which the kernel takes ports for outgoing connections, or the generator's own connections could
+//! take it first, or even connect to themselves. Each trial gets another one, so the last one's closing connections
+//! never stand in the way of a server that does not set SO_REUSEADDR.
+
+use std::{
+    fs, io,
+    net::TcpListener,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Ports from here up are offered: above the services that a machine usually runs.
+const LOWEST: u16 = 10_000;
+/// The kernel's usual range for outgoing connections begins here.
+const CEILING: u16 = 32_768;
+
+/// Hands out free ports in turn.
+#[derive(Debug)]
+pub struct Ports {
+    next: u16,
+    ceiling: u16,
+}
+
+impl Ports {
+    /// Begins anywhere, so that two runs at a time seldom meet.
+    pub fn new() -> Self {
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+        Self::from(nanos / 1000 + std::process::id().wrapping_mul(7919))
+    }
+
+    fn from(start: u32) -> Self {
+        let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+        let outgoing = range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(CEILING);
+        // A machine prepared for many connections may give them nearly all ports; then there is no place below.
+        let ceiling = if outgoing > LOWEST + 100 { outgoing.min(CEILING) } else { CEILING };
+        Self { next: LOWEST + (start % u32::from(ceiling - LOWEST)) as u16, ceiling }
+    }
+
+    /// The next port that can be listened on at 127.0.0.1.
+    pub fn free(&mut self) -> io::Result<u16> {
+        for _ in LOWEST..self.ceiling {
+            let port = self.next;
+            self.next = if port + 1 < self.ceiling { port + 1 } else { LOWEST };
+            if is_free(port) {
+                return Ok(port);
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AddrInUse, format!("no port from {LOWEST} to {} is free", self.ceiling)))
+    }
+}
+
+impl Default for Ports {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether nothing listens on the port at 127.0.0.1.
+pub fn is_free(port: u16) -> bool {
+    TcpListener::bind(("127.0.0.1", port)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_are_low_differ_and_avoid_a_listener() {
+        let mut ports = Ports::new();
+        let first = ports.free().unwrap();
+        let taken = TcpListener::bind(("127.0.0.1", ports.next)).ok();
+        let second = ports.free().unwrap();
+        assert!(first < 32_768 && second < 32_768 && first != second);
+        if let Some(taken) = taken {
+            assert_ne!(taken.local_addr().unwrap().port(), second);
+        }
+    }
+
+    #[test]
+    fn the_last_port_is_followed_by_the_first() {
+        let mut ports = Ports { next: 20_000, ceiling: 20_001 };
+        let _ = ports.free().unwrap();
+        assert_eq!(ports.next, LOWEST);
+    }
+}

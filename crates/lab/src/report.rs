@@ -1,0 +1,83 @@
+//! The report of a run: a table with a row for each cell, and all that a reader must know to believe it. A pure
+//! function of the run's directory, so it can be rendered again at any time and anywhere.
+
+mod columns;
+mod format;
+mod markdown;
+mod notes;
+mod rows;
+mod tables;
+mod text;
+
+use crate::{
+    cells::Skipped,
+    store::{Experiment, Kept, Store},
+};
+use outcome::env::Env;
+use std::{io, path::Path};
+
+pub use format::{plural, time};
+pub use markdown::markdown;
+pub use rows::{Figures, Row};
+pub use text::text;
+
+/// Everything that the directory of a run tells.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// What was planned.
+    pub experiment: Experiment,
+    /// One for each cell with a trial, sorted by load, the targets of one load together.
+    pub rows: Vec<Row>,
+    /// Trials wanted that have neither a result nor a reason why not.
+    pub not_run: usize,
+    /// Cells that could not be run here.
+    pub skipped: Vec<Skipped>,
+    /// The circumstances of the trials that tell them.
+    pub envs: Vec<Env>,
+}
+
+/// Reads the directory of a run; an error if there is none.
+pub fn read(dir: &Path) -> io::Result<Report> {
+    let store = Store::at(dir);
+    let experiment = store.experiment()?.ok_or_else(|| {
+        let message = format!("{} holds no run: there is no experiment.json", dir.display());
+        io::Error::new(io::ErrorKind::NotFound, message)
+    })?;
+    let (mut rows, mut envs) = (Vec::new(), Vec::new());
+    for cell in &experiment.cells.run {
+        let trials: Vec<(u32, Kept)> = store
+            .repeats(&cell.id)
+            .into_iter()
+            .filter_map(|repeat| Some((repeat, store.kept(&cell.id, repeat)?)))
+            .collect();
+        envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(&cell.id, *repeat)));
+        if !trials.is_empty() {
+            rows.push(Row::new(cell.clone(), trials));
+        }
+    }
+    rows::sort(&mut rows);
+    let is_kept = |trial: &&String| {
+        let (cell, repeat) = trial.rsplit_once('/')?;
+        store.kept(cell, repeat.parse().ok()?)
+    };
+    let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
+    let skipped = experiment.cells.skipped.clone();
+    Ok(Report { experiment, rows, not_run, skipped, envs })
+}
+
+/// The report of a run as Markdown.
+pub fn render(dir: &Path) -> io::Result<String> {
+    Ok(markdown(&read(dir)?))
+}
+
+impl Report {
+    /// Trials that failed.
+    pub fn failed(&self) -> usize {
+        self.rows.iter().map(|row| row.failures.len()).sum()
+    }
+
+    /// Cells of which fewer than half of the trials may be believed.
+    pub fn untrusted(&self) -> usize {
+        self.rows.iter().filter(|row| row.is_untrusted()).count()
+    }
+}

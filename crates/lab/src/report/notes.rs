@@ -1,0 +1,181 @@
+//! What stands around the table: what all rows have in common, how to read it, what is doubtful, failed or missing,
+//! and where it was measured.
+
+use super::{
+    Figures, Report, Row,
+    columns::{names, shown, spaced, varying},
+    format::{date, plural},
+};
+use crate::schedule::skipped_lines;
+use outcome::{env::Env, verdict::Kind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What all rows have in common, in one line.
+pub fn common(report: &Report) -> String {
+    let Some(row) = report.rows.first() else {
+        return String::new();
+    };
+    let varying = varying(&report.rows);
+    let names = names(&report.rows).into_iter().filter(|name| !varying.contains(name));
+    let mut words: Vec<String> = names.filter_map(|name| phrase(row, &name)).collect();
+    words.push(plural(report.experiment.repeats as usize, "repeat"));
+    words.join(", ")
+}
+
+fn phrase(row: &Row, name: &str) -> Option<String> {
+    let cell = &row.cell;
+    let (server, client) = (&cell.placement.server, &cell.placement.client);
+    Some(match name {
+        "server_cores" => format!("server on core{} {server}", if server.count() == 1 { "" } else { "s" }),
+        "client_cores" => format!("generator on core{} {client}", if client.count() == 1 { "" } else { "s" }),
+        "size" => spaced(&cell.settings.size.to_string()),
+        "connections" => format!("{} connections", shown(row, name)),
+        "rate" if cell.rate().is_none() => "closed loop".to_owned(),
+        "rate" => format!("{} req/s offered", shown(row, name)),
+        "arrival" => format!("{} arrivals", cell.settings.arrival.as_ref()?),
+        "duration" => format!("{} measured", spaced(&cell.settings.duration.to_string())),
+        "warmup" => format!("after {} of warm-up", spaced(&cell.settings.warmup.to_string())),
+        "timeout" => format!("timeout {}", spaced(&cell.settings.timeout?.to_string())),
+        own => format!("{own} {}", shown(row, own)),
+    })
+}
+
+/// How to read the table, a sentence an item.
+pub fn legend(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.rows.iter().any(|row| row.done > 1) {
+        lines.push(
+            "Each figure is the median over the n repeats of that figure (range: lowest..highest). Percentiles are \
+             never averaged: of two middle ones the higher is shown."
+                .to_owned(),
+        );
+    }
+    lines.push(
+        "response = done - intended, service = done - sent. server: CPU in user mode and in total, 100 % is one core; \
+         resident memory; CPU time for a request."
+            .to_owned(),
+    );
+    lines.extend(absent(report));
+    if report.rows.iter().any(|row| row.cell.rate().is_none()) {
+        lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law) and says no more than that.".to_owned());
+    }
+    if report.rows.iter().any(|row| row.cell.placement.shared()) {
+        lines.push("Server and generator share the machine's one core: each slows the other, and no figure is the server's alone.".to_owned());
+    }
+    lines
+}
+
+/// Figures that no trial has, with the reason; and what a dash means where only some are missing.
+fn absent(report: &Report) -> Vec<String> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let figures: Vec<&Figures> = report.rows.iter().filter(|row| row.done > 0).map(|row| &row.figures).collect();
+    let (mut nowhere, mut somewhere) = (0, false);
+    for (name, key, get) in METERED {
+        let missing = figures.iter().filter(|figures| get(figures).is_none()).count();
+        if missing > 0 && missing == figures.len() {
+            nowhere += 1;
+            let why = report.envs.iter().find_map(|env| env.absent.get(*key));
+            reasons.entry(why.map_or("no reason was given", String::as_str)).or_default().push(name);
+        } else {
+            somewhere |= missing > 0;
+        }
+    }
+    let mut lines: Vec<String> =
+        reasons.into_iter().map(|(why, names)| format!("No {} here: {why}.", names.join(", no "))).collect();
+    let percentiles = |figures: &&Figures| figures.p99_us.is_none() || figures.p999_us.is_none();
+    if somewhere || (nowhere < METERED.len() && figures.iter().any(percentiles)) {
+        let dash =
+            "A dash: not to be had in that trial (its env.json says why), or too few requests for that percentile.";
+        lines.push(dash.to_owned());
+    }
+    lines
+}
+
+/// A figure's name for people, its name in `env.json`, and where it stands.
+type Metered = (&'static str, &'static str, fn(&Figures) -> Option<f64>);
+
+const METERED: &[Metered] = &[
+    ("server CPU", "server.cpu_user_percent", |f| f.cpu_percent),
+    ("server memory", "server.rss_bytes", |f| f.rss_bytes),
+    ("CPU time for a request", "server.cpu_us_per_request", |f| f.cpu_us_per_request),
+    ("user-mode instructions for a request", "server.instructions_user_per_request", |f| {
+        f.instructions_user_per_request
+    }),
+];
+
+/// What is not as it should be: failed trials, doubtful results, trials not run, cells skipped.
+pub fn concerns(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in &report.rows {
+        if let Some((repeat, failure)) = row.failures.first() {
+            let count = row.failures.len();
+            lines.push(format!(
+                "failed: {count} of {} of {}; repeat {repeat}: {}",
+                row.done + count,
+                row.cell.id,
+                failure.line()
+            ));
+        }
+    }
+    lines.extend(doubts(report));
+    if report.not_run > 0 {
+        lines.push(format!("not run: {} of {}", report.not_run, plural(report.experiment.order.len(), "trial")));
+    }
+    lines.extend(skipped_lines(&report.skipped));
+    lines
+}
+
+/// One line a kind of doubt, with how often it was raised and one example.
+fn doubts(report: &Report) -> Vec<String> {
+    let done: usize = report.rows.iter().map(|row| row.done).sum();
+    let mut kinds: BTreeMap<Kind, Vec<(&Row, u32, &str, &str)>> = BTreeMap::new();
+    for row in &report.rows {
+        for (repeat, verdict) in &row.doubts {
+            let why = verdict.why.first().map_or("no reason was given", String::as_str);
+            let remedy = verdict.remedy.first().map_or("", String::as_str);
+            kinds.entry(verdict.kind).or_default().push((row, *repeat, why, remedy));
+        }
+    }
+    let line = |(kind, trials): (Kind, Vec<(&Row, u32, &str, &str)>)| {
+        let (row, repeat, why, remedy) = trials[0];
+        let remedy = if remedy.is_empty() { String::new() } else { format!("; remedy: {remedy}") };
+        format!(
+            "{}: {} of {done} trials, such as {} repeat {repeat}: {why}{remedy}",
+            kind.word(),
+            trials.len(),
+            row.cell.id
+        )
+    };
+    kinds.into_iter().map(line).collect()
+}
+
+/// Where, when and how it was measured; one line for each set of circumstances, which should be one.
+pub fn circumstances(report: &Report) -> Vec<String> {
+    let machines: BTreeSet<String> = report.envs.iter().map(machine).collect();
+    let mut lines: Vec<String> = machines.into_iter().collect();
+    if lines.len() > 1 {
+        lines.push(
+            "The trials were NOT all made under the same circumstances; the lines above are to be compared.".to_owned(),
+        );
+    }
+    let command = report.experiment.command.join(" ");
+    lines.push(format!(
+        "Started {} as `{command}`, seed {}, plan {}",
+        date(report.experiment.started_unix_s),
+        report.experiment.seed,
+        report.experiment.plan_hash
+    ));
+    lines
+}
+
+fn machine(env: &Env) -> String {
+    let mut words = vec![env.cpu.clone().unwrap_or("unknown CPU".to_owned())];
+    words.extend(env.cpus_online.map(|n| plural(n as usize, "processor")));
+    words.extend(env.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)));
+    words.push(env.kernel.clone().unwrap_or("unknown kernel".to_owned()));
+    words.extend(env.governor.as_ref().map(|governor| format!("governor {governor}")));
+    words.extend(env.clock_source.as_ref().map(|clock| format!("clock {clock}")));
+    let hash = env.binary_hash.as_ref().map_or(String::new(), |hash| format!(" ({hash})"));
+    words.push(format!("brunt {}{hash}", env.brunt));
+    words.join("; ")
+}

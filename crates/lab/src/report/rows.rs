@@ -1,0 +1,141 @@
+//! One row of the report: a cell and the figures of its repeats, each figure on its own and none invented.
+
+use crate::{
+    cells::Cell,
+    stats::{Spread, median, percentile_median, spread},
+    store::Kept,
+    trial::Failure,
+};
+use outcome::{LatencySummary, RunResult, Verdict, judge::BEYOND_QUANTILE, verdict::Kind};
+use std::collections::BTreeMap;
+
+/// A cell and what its trials gave.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The cell.
+    pub cell: Cell,
+    /// Trials with a result.
+    pub done: usize,
+    /// Trials without one, by repeat.
+    pub failures: Vec<(u32, Failure)>,
+    /// Over the trials with a result.
+    pub figures: Figures,
+    /// How many trials have which verdict.
+    pub verdicts: BTreeMap<Kind, usize>,
+    /// The verdicts that are not `ok`, by repeat.
+    pub doubts: Vec<(u32, Verdict)>,
+}
+
+/// Medians over the repeats of one cell; a figure that no repeat has is absent. Times are microseconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// Completed requests per second.
+    pub rate: Option<Spread>,
+    /// Response time, median.
+    pub p50_us: Option<f64>,
+    /// Response time, 99th percentile.
+    pub p99_us: Option<f64>,
+    /// Response time, 99.9th percentile.
+    pub p999_us: Option<f64>,
+    /// Service time, mean.
+    pub service_mean_us: Option<f64>,
+    /// CPU of the server in user mode; 100 is one core.
+    pub cpu_user_percent: Option<f64>,
+    /// CPU of the server, user and kernel.
+    pub cpu_percent: Option<f64>,
+    /// Resident memory of the server.
+    pub rss_bytes: Option<f64>,
+    /// CPU time of the server for a request.
+    pub cpu_us_per_request: Option<f64>,
+    /// User-mode instructions of the server for a request.
+    pub instructions_user_per_request: Option<f64>,
+}
+
+impl Row {
+    /// Sums up the trials of a cell.
+    pub fn new(cell: Cell, trials: Vec<(u32, Kept)>) -> Self {
+        let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut verdicts = BTreeMap::new();
+        for (repeat, kept) in trials {
+            match kept {
+                Kept::Done(result) => {
+                    *verdicts.entry(result.verdict.kind).or_default() += 1;
+                    if !result.verdict.is_ok() {
+                        doubts.push((repeat, result.verdict.clone()));
+                    }
+                    results.push(result);
+                }
+                Kept::Failed(failure) => failures.push((repeat, failure)),
+            }
+        }
+        Self { cell, done: results.len(), failures, figures: Figures::of(&results), verdicts, doubts }
+    }
+
+    /// Whether fewer than half of the results may be believed.
+    pub fn is_untrusted(&self) -> bool {
+        let good = self.verdicts.get(&Kind::Ok).copied().unwrap_or(0);
+        self.done > 0 && 2 * good < self.done
+    }
+
+    /// `ok`, or `2 ok, 1 client-limited`, or `1 failed`.
+    pub fn verdict(&self) -> String {
+        let mut words: Vec<(usize, &str)> = self.verdicts.iter().map(|(kind, count)| (*count, kind.word())).collect();
+        if !self.failures.is_empty() {
+            words.push((self.failures.len(), "failed"));
+        }
+        match words.as_slice() {
+            [(_, only)] if self.failures.is_empty() => (*only).to_owned(),
+            _ => words.iter().map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+impl Figures {
+    fn of(results: &[Box<RunResult>]) -> Self {
+        let of = |figure: fn(&RunResult) -> Option<f64>| median(results.iter().map(|result| figure(result)));
+        let percentile = |figure: fn(&LatencySummary) -> Option<f64>| {
+            percentile_median(results.iter().map(|result| figure(&result.latency.response)))
+        };
+        Self {
+            rate: spread(results.iter().map(|result| Some(result.requests.rate))),
+            p50_us: percentile(|r| supported(r, 0.5, r.p50_us)),
+            p99_us: percentile(|r| supported(r, 0.99, r.p99_us)),
+            p999_us: percentile(|r| supported(r, 0.999, r.p999_us)),
+            service_mean_us: of(|r| r.latency.service.mean_us),
+            cpu_user_percent: of(|r| r.server.cpu_user_percent),
+            cpu_percent: of(|r| r.server.cpu_percent()),
+            rss_bytes: of(|r| r.server.rss_bytes.map(|bytes| bytes as f64)),
+            cpu_us_per_request: of(|r| r.server.cpu_us_per_request),
+            instructions_user_per_request: of(|r| r.server.instructions_user_per_request),
+        }
+    }
+}
+
+/// A percentile counts only where enough values lie beyond it.
+fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
+    figure.filter(|_| summary.count as f64 * (1.0 - quantile) >= BEYOND_QUANTILE * (1.0 - 1e-9))
+}
+
+/// Sorts by load, cores first; the targets of one load stay together in the order of the plan.
+pub fn sort(rows: &mut Vec<Row>) {
+    let mut combinations: Vec<String> = Vec::new();
+    for row in rows.iter() {
+        if !combinations.contains(&row.cell.combination) {
+            combinations.push(row.cell.combination.clone());
+        }
+    }
+    let place = |row: &Row| combinations.iter().position(|name| *name == row.cell.combination);
+    let mut keyed: Vec<_> = rows
+        .drain(..)
+        .map(|row| {
+            let cell = &row.cell;
+            let cores = (cell.placement.server.count(), cell.placement.client.count());
+            // Closed loops, which have no rate, come before the rates.
+            let rate = cell.rate().map(|rate| rate.to_bits());
+            ((cores, cell.settings.size, cell.connections(), rate, place(&row)), row)
+        })
+        .collect();
+    // Stable, so that targets keep their order.
+    keyed.sort_by_key(|(key, _)| *key);
+    rows.extend(keyed.into_iter().map(|(_, row)| row));
+}

@@ -1,0 +1,146 @@
+//! What a request amounts to: the cells wanted, the order of their trials, and how long they will take. Nothing is
+//! started here, so that it can be shown before it is done.
+
+use crate::{
+    Error,
+    cells::{Cell, Cells, Reason, Skipped, cells},
+    machine::{Machine, TooFewCores},
+    order::{Slot, order},
+    plan::Plan,
+    select::Selection,
+};
+use std::{collections::BTreeMap, time::Duration};
+
+/// Assumed for a trial beside its load until there is one to measure: starting, connecting, draining, stopping.
+const OVERHEAD: Duration = Duration::from_millis(300);
+
+/// The trials of an experiment.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    /// All cells of the plan on this machine.
+    pub all: Cells,
+    /// Skipped cells that were wanted.
+    pub skipped: Vec<Skipped>,
+    /// Trials wanted, in order; indices into `all.run`.
+    pub order: Vec<Slot>,
+    /// Trials of each cell.
+    pub repeats: u32,
+}
+
+impl Schedule {
+    /// The trials of a plan on a machine; `only` narrows them. `unavailable` holds the targets that cannot be started
+    /// here, and why.
+    pub fn new(
+        plan: &Plan,
+        machine: &Machine,
+        unavailable: &BTreeMap<String, String>,
+        only: &[String],
+    ) -> Result<Self, Error> {
+        let selection = Selection::parse(only, plan).map_err(Error::Usage)?;
+        let all = cells(plan, machine, unavailable);
+        selection.check(&all, plan).map_err(Error::Usage)?;
+        let repeats = plan.repeats;
+        let mut order = order(&all.run, repeats, plan.seed);
+        order.retain(|slot| selection.admits(&all.run[slot.cell]));
+        let skipped = all.skipped.iter().filter(|cell| selection.admits_id(&cell.id)).cloned().collect();
+        Ok(Self { all, skipped, order, repeats })
+    }
+
+    /// The cell of a slot.
+    pub fn cell(&self, slot: Slot) -> &Cell {
+        &self.all.run[slot.cell]
+    }
+
+    /// The cells wanted, in the order of the plan.
+    pub fn wanted(&self) -> Vec<&Cell> {
+        let wanted: std::collections::BTreeSet<usize> = self.order.iter().map(|slot| slot.cell).collect();
+        wanted.into_iter().map(|index| &self.all.run[index]).collect()
+    }
+
+    /// How long these trials will take; `overhead` is what a trial of this experiment took beside its load so far.
+    pub fn time(&self, slots: &[Slot], overhead: Option<Duration>) -> Duration {
+        let load: Duration = slots.iter().map(|slot| self.cell(*slot).load_time()).sum();
+        load + overhead.unwrap_or(OVERHEAD) * slots.len() as u32
+    }
+}
+
+/// A length of time as people say it: `45 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn spoken(time: Duration) -> String {
+    let s = time.as_secs_f64().round() as u64;
+    match (s / 3600, s / 60 % 60, s % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, min, 0) => format!("{min} min"),
+        (0, min, s) if min < 10 => format!("{min} min {s} s"),
+        (0, min, _) => format!("{min} min"),
+        (h, 0, _) => format!("{h} h"),
+        (h, min, _) => format!("{h} h {min} min"),
+    }
+}
+
+/// Skipped cells, a line a reason; all that want more cores than there are share one.
+pub fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&Skipped>)> = Vec::new();
+    for cell in skipped {
+        let key = match &cell.why {
+            Reason::Cores(_) => String::new(),
+            Reason::Other(why) => why.clone(),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((key, vec![cell])),
+        }
+    }
+    groups.iter().map(|(_, cells)| skipped_line(cells)).collect()
+}
+
+fn skipped_line(cells: &[&Skipped]) -> String {
+    let (mut targets, mut wants): (Vec<&str>, Vec<TooFewCores>) = (Vec::new(), Vec::new());
+    for cell in cells {
+        if !targets.contains(&cell.target.as_str()) {
+            targets.push(&cell.target);
+        }
+        match cell.why {
+            Reason::Cores(cores) if !wants.contains(&cores) => wants.push(cores),
+            _ => {}
+        }
+    }
+    let count = if cells.len() == 1 { "1 cell".to_owned() } else { format!("{} cells", cells.len()) };
+    let of = if targets.len() > 4 { format!("{} targets", targets.len()) } else { targets.join(", ") };
+    let why = match wants.as_slice() {
+        [] | [_] => cells[0].why.to_string(),
+        [first, ..] => {
+            let each = |cores: &TooFewCores| format!("{}+{}", cores.server, cores.client);
+            let each = wants.iter().map(each).collect::<Vec<_>>().join(", ");
+            format!("need {each} cores (server + generator), this machine has {}", first.have)
+        }
+    };
+    format!("skipped: {count} of {of}: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        let said = |s: u64| spoken(Duration::from_secs(s));
+        assert_eq!(said(45), "45 s");
+        assert_eq!(said(60), "1 min");
+        assert_eq!(said(200), "3 min 20 s");
+        assert_eq!(said(1234), "20 min");
+        assert_eq!(said(7500), "2 h 5 min");
+    }
+
+    #[test]
+    fn one_reason_is_one_line() {
+        let skip = |target: &str, why: Reason| Skipped { id: "x".into(), target: target.into(), why };
+        let tool = || Reason::Other("needs 'go'".into());
+        let cores = |server, client| Reason::Cores(TooFewCores { server, client, have: 2 });
+        let mut skipped = vec![skip("go", tool()), skip("uring", cores(4, 1)), skip("go", tool())];
+        let alone = "skipped: 1 cell of uring: needs 4 server + 1 generator cores, this machine has 2";
+        assert_eq!(skipped_lines(&skipped), ["skipped: 2 cells of go: needs 'go'", alone]);
+        skipped.extend([skip("epoll", cores(8, 8)), skip("epoll", cores(4, 1))]);
+        let together = "skipped: 3 cells of uring, epoll: need 4+1, 8+8 cores (server + generator), this machine has 2";
+        assert_eq!(skipped_lines(&skipped)[1], together);
+    }
+}

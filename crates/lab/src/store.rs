@@ -1,0 +1,294 @@
+//! The directory of a run: what was planned, what is done, and who is writing to it. A run that was killed at any
+//! moment can be taken up again from what is here.
+//!
+//! ```text
+//! runs/quick/
+//!   experiment.json   the plan's hash, seed, cells, skipped cells, order     plan.toml   the plan as it was read
+//!   trials/CELL/REPEAT/   one result directory a trial, or failed.json       builds/TARGET.log   output of builds
+//!   report.md         rendered from the above                                running.json   process groups alive
+//! ```
+
+use crate::{
+    cells::Cells,
+    trial::{Failure, Record},
+};
+use outcome::{RunResult, directory::Directory, env::Env};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Name and version of `experiment.json`.
+pub const SCHEMA: &str = "brunt.experiment/1";
+
+/// `experiment.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The plan's name.
+    pub name: String,
+    /// The plan's description.
+    pub description: String,
+    /// Tells plans apart.
+    pub plan_hash: String,
+    /// The seed of order and load.
+    pub seed: u64,
+    /// Trials of each cell.
+    pub repeats: u32,
+    /// As in the plan.
+    pub best_over: Option<String>,
+    /// The command line that started or last continued the experiment.
+    pub command: Vec<String>,
+    /// Seconds since 1970-01-01 UTC when it was started.
+    pub started_unix_s: u64,
+    /// All cells that this machine can run, and those of the cells wanted that it cannot.
+    pub cells: Cells,
+    /// `CELL/REPEAT` of every trial wanted, in the order in which they are run.
+    pub order: Vec<String>,
+}
+
+/// What became of one trial, as its directory tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// It has a result.
+    Done(Box<RunResult>),
+    /// It failed.
+    Failed(Failure),
+}
+
+/// The directory of a run.
+#[derive(Debug, Clone)]
+pub struct Store {
+    path: PathBuf,
+}
+
+impl Store {
+    /// Names a directory.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory of one trial.
+    pub fn trial(&self, cell: &str, repeat: u32) -> PathBuf {
+        self.path.join("trials").join(cell).join(repeat.to_string())
+    }
+
+    /// The log of a target's build.
+    pub fn build_log(&self, target: &str) -> PathBuf {
+        self.path.join("builds").join(format!("{target}.log"))
+    }
+
+    /// Where the groups alive are noted.
+    pub fn ledger(&self) -> PathBuf {
+        self.path.join("running.json")
+    }
+
+    /// The experiment; `None` if there is none here, an error if there is one that cannot be read.
+    pub fn experiment(&self) -> io::Result<Option<Experiment>> {
+        match Directory::open(&self.path).read_json::<Experiment>("experiment.json") {
+            Ok(experiment) if experiment.schema == SCHEMA => Ok(Some(experiment)),
+            Ok(experiment) => Err(self.unreadable(&format!("its format is '{}', not '{SCHEMA}'", experiment.schema))),
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => Err(self.unreadable(&e.to_string())),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn unreadable(&self, why: &str) -> io::Error {
+        let place = self.path.display();
+        let message = format!(
+            "{place} holds a run that cannot be read; another version of brunt made it, or it is damaged \
+             ({why}): --fresh throws it away and starts over, --out DIR leaves it alone"
+        );
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    }
+
+    /// What became of a trial; `None` if it was not run, or not to its end.
+    pub fn kept(&self, cell: &str, repeat: u32) -> Option<Kept> {
+        let directory = Directory::open(self.trial(cell, repeat));
+        if let Ok(result) = directory.read_result() {
+            // A tester that outlived us and was ended then writes such a result; it is no whole trial.
+            return (!result.interrupted).then(|| Kept::Done(Box::new(result)));
+        }
+        directory.read_json("failed.json").ok().map(Kept::Failed)
+    }
+
+    /// The circumstances of a trial.
+    pub fn env(&self, cell: &str, repeat: u32) -> Option<Env> {
+        Directory::open(self.trial(cell, repeat)).read_env().ok()
+    }
+
+    /// What was started for a trial.
+    pub fn record(&self, cell: &str, repeat: u32) -> Option<Record> {
+        Directory::open(self.trial(cell, repeat)).read_json("trial.json").ok()
+    }
+
+    /// The repeats of a cell that have a directory, ascending.
+    pub fn repeats(&self, cell: &str) -> Vec<u32> {
+        let Ok(entries) = fs::read_dir(self.path.join("trials").join(cell)) else {
+            return Vec::new();
+        };
+        let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+        let mut repeats: Vec<u32> = entries.filter_map(number).collect();
+        repeats.sort_unstable();
+        repeats
+    }
+
+    /// Whether the trial has a result, so that it need not be run again. A failed one is tried again.
+    pub fn is_done(&self, cell: &str, repeat: u32) -> bool {
+        matches!(self.kept(cell, repeat), Some(Kept::Done(_)))
+    }
+
+    /// Whether every trial of the last order has a result.
+    pub fn is_finished(&self, experiment: &Experiment) -> bool {
+        let mut trials = experiment.order.iter().filter_map(|trial| trial.rsplit_once('/'));
+        trials.all(|(cell, repeat)| repeat.parse().is_ok_and(|repeat| self.is_done(cell, repeat)))
+    }
+
+    /// Creates the directory and proves that it can be written; holds it against another run until the lock is dropped.
+    pub fn open(&self) -> io::Result<Lock> {
+        Directory::create(&self.path)?;
+        let place = self.path.join("lock");
+        let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", place.display()));
+        let file = File::options().create(true).truncate(false).write(true).open(&place).map_err(named)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(io::Error::other(format!(
+                "another run is writing to {}: wait for it, or choose another directory with --out",
+                self.path.display()
+            ))),
+            // Some network file systems have no locks; that alone is no reason not to run.
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(Lock { _file: file }),
+            Err(TryLockError::Error(e)) => Err(named(e)),
+        }
+    }
+
+    /// Removes what an earlier run left here. Only what brunt itself writes is removed.
+    pub fn clear(&self) -> io::Result<()> {
+        for name in ["trials", "builds"] {
+            tolerate_absence(fs::remove_dir_all(self.path.join(name)))?;
+        }
+        for name in ["experiment.json", "plan.toml", "report.md"] {
+            tolerate_absence(fs::remove_file(self.path.join(name)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what is going to be run.
+    pub fn begin(&self, experiment: &Experiment, plan: &str) -> io::Result<()> {
+        fs::create_dir_all(self.path.join("builds"))?;
+        let place = self.path.join("plan.toml");
+        fs::write(&place, plan).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", place.display())))?;
+        Directory::open(&self.path).write_json("experiment.json", experiment)
+    }
+
+    /// Writes the report.
+    pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {
+        let place = self.path.join("report.md");
+        fs::write(&place, markdown).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", place.display())))?;
+        Ok(place)
+    }
+}
+
+/// Holds a run directory.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Which directory a run without `--out` uses: the last of `NAME`, `NAME-2`, `NAME-3` if it is not finished, so that it
+/// is taken up again; else the next, so that no result is ever written over.
+pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
+    let numbered = |number: u32| match number {
+        1 => parent.join(name),
+        n => parent.join(format!("{name}-{n}")),
+    };
+    let mut number = 1;
+    while numbered(number + 1).exists() {
+        number += 1;
+    }
+    let last = Store::at(numbered(number));
+    let is_done_with = match last.experiment() {
+        Ok(Some(experiment)) => last.is_finished(&experiment),
+        // Neither a run nor empty: not ours. The ledger alone is a run that ended before it began.
+        Ok(None) => {
+            !last.ledger().exists() && fs::read_dir(last.path()).is_ok_and(|mut entries| entries.next().is_some())
+        }
+        Err(e) if e.kind() == io::ErrorKind::InvalidData => true,
+        Err(e) => return Err(e),
+    };
+    Ok(numbered(if is_done_with { number + 1 } else { number }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(order: &[&str]) -> Experiment {
+        Experiment {
+            schema: SCHEMA.into(),
+            name: "x".into(),
+            description: String::new(),
+            plan_hash: "h".into(),
+            seed: 1,
+            repeats: 1,
+            best_over: None,
+            command: Vec::new(),
+            started_unix_s: 0,
+            cells: Cells::default(),
+            order: order.iter().map(|o| (*o).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn an_unfinished_run_is_taken_up_and_a_finished_one_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let parent = home.path();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x"));
+        let store = Store::at(parent.join("x"));
+        let _lock = store.open().unwrap();
+        store.begin(&experiment(&["target=a/1"]), "plan").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x"));
+        store.begin(&experiment(&[]), "plan").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-2"));
+        fs::create_dir(parent.join("x-2")).unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-2"));
+        fs::write(parent.join("x-2/mine.txt"), "not brunt's").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-3"));
+        fs::create_dir(parent.join("x-3")).unwrap();
+        fs::write(parent.join("x-3/experiment.json"), "{\"schema\": \"brunt.experiment/0\"}").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-4"));
+        let error = Store::at(parent.join("x-3")).experiment().unwrap_err().to_string();
+        assert!(error.contains("--fresh") && error.contains("--out"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_is_held_by_one_run_at_a_time_and_cleared_of_nothing_foreign() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path().join("run"));
+        let lock = store.open().unwrap();
+        assert!(store.open().unwrap_err().to_string().contains("another run"));
+        drop(lock);
+        let _lock = store.open().unwrap();
+        store.begin(&experiment(&[]), "plan").unwrap();
+        fs::write(home.path().join("run/mine.txt"), "").unwrap();
+        store.clear().unwrap();
+        assert!(store.experiment().unwrap().is_none());
+        assert!(home.path().join("run/mine.txt").exists());
+    }
+}

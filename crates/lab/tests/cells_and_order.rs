@@ -1,0 +1,155 @@
+//! Properties of cells, skips, selection and order, over plans and machines of any shape.
+
+use lab::{
+    cells::{Cell, cells},
+    machine::Machine,
+    order::order,
+    plan::{Plan, read},
+    schedule::Schedule,
+};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn plan(axes: &str, targets: &[&str]) -> Plan {
+    let targets: String =
+        targets.iter().map(|name| format!("[[target]]\nname = '{name}'\ncommand = ['sh', '{{port}}']\n")).collect();
+    read("p", &format!("name = 'p'\n[load]\nconnections = 10\n{axes}\n{targets}")).unwrap()
+}
+
+fn machine(cores: usize) -> Machine {
+    Machine { cores: (0..cores).collect() }
+}
+
+fn all(plan: &Plan, cores: usize) -> Vec<Cell> {
+    cells(plan, &machine(cores), &BTreeMap::new()).run
+}
+
+#[test]
+fn a_cell_is_a_combination_on_a_target_and_its_name_says_which() {
+    let plan = plan("[sweep]\nsize = ['100B', '1KiB']\nrate = ['max', '20k']", &["a", "b"]);
+    let ids: Vec<String> = all(&plan, 2).into_iter().map(|cell| cell.id).collect();
+    assert_eq!(ids.len(), 8);
+    assert_eq!(ids[0], "target=a,size=100B,rate=max");
+    assert_eq!(ids[7], "target=b,size=1KiB,rate=20k");
+}
+
+#[test]
+fn what_the_machine_lacks_is_skipped_with_the_numbers() {
+    let plan = plan("[sweep]\nserver_cores = [1, 2, 4]\nclient_cores = '4x'", &["a"]);
+    let cells = cells(&plan, &machine(6), &BTreeMap::new());
+    assert_eq!(cells.run.len(), 1);
+    assert_eq!(cells.run[0].placement.server.to_string(), "5");
+    assert_eq!(cells.run[0].placement.client.to_string(), "0-3");
+    let why: Vec<String> = cells.skipped.iter().map(|cell| cell.why.to_string()).collect();
+    assert_eq!(
+        why,
+        [
+            "needs 2 server + 8 generator cores, this machine has 6",
+            "needs 4 server + 16 generator cores, this machine has 6"
+        ]
+    );
+}
+
+#[test]
+fn an_unavailable_target_is_skipped_with_its_reason() {
+    let plan = plan("", &["a", "b"]);
+    let cells = cells(&plan, &machine(2), &BTreeMap::from([("b".to_owned(), "no compiler".to_owned())]));
+    assert_eq!(cells.run.len(), 1);
+    assert_eq!((cells.skipped[0].id.as_str(), cells.skipped[0].why.to_string().as_str()), ("target=b", "no compiler"));
+}
+
+#[test]
+fn amounts_per_core_grow_with_the_generator() {
+    let plan = plan("[sweep]\nclient_cores = [1, 3]\nconnections_per_core = 80\nrate_per_core = '10k'", &["a"]);
+    let cells = all(&plan, 4);
+    let totals: Vec<_> = cells.iter().map(|cell| (cell.connections(), cell.rate())).collect();
+    assert_eq!(totals, [(80, Some(10_000.0)), (240, Some(30_000.0))]);
+}
+
+#[test]
+fn two_sweeps_that_meet_in_one_load_measure_it_once() {
+    let plan = plan("[[sweep]]\nsize = ['100B', '1KiB']\n[[sweep]]\nsize = ['1KiB', '2KiB']", &["a"]);
+    assert_eq!(all(&plan, 2).len(), 3);
+}
+
+fn schedule(plan: &Plan, only: &[&str]) -> Result<Schedule, String> {
+    let only: Vec<String> = only.iter().map(|word| (*word).to_owned()).collect();
+    Schedule::new(plan, &machine(2), &BTreeMap::new(), &only).map_err(|e| e.to_string())
+}
+
+#[test]
+fn only_narrows_by_name_and_widens_by_value() {
+    let plan = plan("[sweep]\nsize = ['100B', '1KiB', '2KiB']\nclient_cores = ['1x']", &["a", "b"]);
+    let ids = |only: &[&str]| -> BTreeSet<String> {
+        schedule(&plan, only).unwrap().wanted().into_iter().map(|cell| cell.id.clone()).collect()
+    };
+    assert_eq!(ids(&[]).len(), 6);
+    assert_eq!(ids(&["target=a"]).len(), 3);
+    assert_eq!(ids(&["target=a,size=1024"]).len(), 1);
+    assert_eq!(ids(&["size=100B,size=2KiB"]).len(), 4);
+    assert_eq!(ids(&["size=100B", "target=b"]).len(), 1);
+    assert_eq!(ids(&["client_cores=1"]).len(), 6);
+    assert_eq!(ids(&["client_cores=1x", "connections=10", "rate=max"]).len(), 6);
+    // A cell's own name selects exactly that cell.
+    let one = ids(&["target=b,size=1KiB,client_cores=1x"]);
+    assert_eq!(one.into_iter().collect::<Vec<_>>(), ["target=b,size=1KiB,client_cores=1x"]);
+}
+
+#[test]
+fn a_slip_in_only_is_named_and_not_taken_for_an_empty_selection() {
+    let plan = plan("[sweep]\nsize = ['100B', '1KiB']", &["uring", "epoll"]);
+    for (only, expected) in [
+        ("target=urin", "did you mean 'uring'?"),
+        ("taget=uring", "did you mean 'target'?"),
+        ("size=2KiB", "--only size=2KiB selects nothing; known are 100B, 1KiB"),
+        ("size=huge", "'huge' is not a size"),
+        ("uring", "is not NAME=VALUE, such as target=uring"),
+        ("timeout=1s", "no cell of the plan sets timeout"),
+    ] {
+        let error = schedule(&plan, &[only]).unwrap_err();
+        assert!(error.contains(expected), "{only}: {error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_repeat_of_every_cell_once_and_repeats_one_after_the_other(
+        sizes in 1usize..6, rates in 1usize..4, targets in 1usize..5, repeats in 1u32..6, seed: u64,
+    ) {
+        let list = |n: usize, unit: &str| (1..=n).map(|i| format!("'{i}{unit}'")).collect::<Vec<_>>().join(",");
+        let names: Vec<String> = (0..targets).map(|i| format!("t{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let plan = plan(&format!("[sweep]\nsize = [{}]\nrate = [{}]", list(sizes, "B"), list(rates, "k")), &names);
+        let cells = all(&plan, 2);
+        prop_assert_eq!(cells.len(), sizes * rates * targets);
+        let order = order(&cells, repeats, seed);
+
+        let distinct: BTreeSet<_> = order.iter().collect();
+        prop_assert_eq!(order.len(), cells.len() * repeats as usize);
+        prop_assert_eq!(distinct.len(), order.len());
+        prop_assert!(order.windows(2).all(|pair| pair[0].repeat <= pair[1].repeat));
+        // The targets of one load are run one after the other.
+        for block in order.chunks(targets) {
+            let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination.as_str()).collect();
+            prop_assert_eq!(loads.len(), 1);
+        }
+        prop_assert_eq!(order.clone(), lab::order::order(&cells, repeats, seed));
+    }
+
+    #[test]
+    fn another_seed_is_another_order(seed: u64) {
+        let plan = plan("[sweep]\nsize = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]", &["a", "b"]);
+        let cells = all(&plan, 2);
+        let first = order(&cells, 2, seed);
+        prop_assert_ne!(&first, &order(&cells, 2, seed.wrapping_add(1)));
+        // And two repeats differ from each other.
+        let cells_of = |half: &[lab::order::Slot]| half.iter().map(|slot| slot.cell).collect::<Vec<_>>();
+        prop_assert_ne!(cells_of(&first[..40]), cells_of(&first[40..]));
+    }
+
+    #[test]
+    fn no_only_panics(word in "[a-z=,0-9 ]{0,24}") {
+        let plan = plan("[sweep]\nsize = [1, 2]", &["a"]);
+        let _ = schedule(&plan, &[&word]);
+    }
+}

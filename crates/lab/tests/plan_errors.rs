@@ -1,0 +1,165 @@
+//! Mistakes in plans, as their authors see them: each message points at the place and names what would do.
+
+use lab::plan::read;
+
+const GOOD: &str = r#"name = "x"
+
+[load]
+connections = 80
+
+[sweep]
+size = ["100B", "1KiB"]
+
+[[target]]
+name = "mine"
+command = ["server", "--listen", "{listen}"]
+"#;
+
+/// The message for [`GOOD`] with one passage replaced.
+#[track_caller]
+fn mistake(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "the good plan has no {from}");
+    let text = GOOD.replacen(from, to, 1);
+    read("x.toml", &text).expect_err(&text).to_string()
+}
+
+#[track_caller]
+fn assert_mistake(from: &str, to: &str, expected: &str) {
+    assert_eq!(mistake(from, to), expected.trim_start_matches('\n'));
+}
+
+#[test]
+fn the_good_plan_is_good() {
+    let plan = read("x.toml", GOOD).unwrap();
+    assert_eq!(plan.sweeps[0].axes[0].values, ["100B", "1KiB"]);
+    assert_eq!((plan.repeats, plan.seed), (3, 1));
+}
+
+#[test]
+fn a_mistyped_key_is_pointed_at_with_the_nearest_name() {
+    assert_mistake(
+        "connections = 80",
+        "conections = 80",
+        "
+x.toml:4:1: unknown key 'conections' in [load]; did you mean 'connections'?
+ 4 | conections = 80
+   | ^^^^^^^^^^",
+    );
+    assert_mistake(
+        "name = \"x\"",
+        "name = \"x\"\nrepeat = 5",
+        "
+x.toml:2:1: unknown key 'repeat'; did you mean 'repeats'?
+ 2 | repeat = 5
+   | ^^^^^^",
+    );
+    assert_mistake(
+        "command",
+        "comand",
+        "
+x.toml:11:1: unknown key 'comand' in [[target]]; did you mean 'command'?
+ 11 | comand = [\"server\", \"--listen\", \"{listen}\"]
+    | ^^^^^^",
+    );
+}
+
+#[test]
+fn a_mistyped_axis_is_not_taken_for_an_axis_of_the_plans_own() {
+    assert_mistake(
+        "size = [",
+        "szie = [",
+        "
+x.toml:7:1: no target uses {szie}, so the axis 'szie' would change nothing; did you mean 'size'?
+ 7 | szie = [\"100B\", \"1KiB\"]
+   | ^^^^",
+    );
+}
+
+#[test]
+fn a_bad_value_is_pointed_at_with_the_forms_that_would_do() {
+    assert_mistake(
+        "\"1KiB\"",
+        "\"1KB\"",
+        "
+x.toml:7:17: size: '1KB' is not a size such as 100B, 1KiB or 2MiB
+ 7 | size = [\"100B\", \"1KB\"]
+   |                 ^^^^^",
+    );
+    assert_mistake(
+        "connections = 80",
+        "connections = 80\nduration = 3",
+        "
+x.toml:5:12: duration: '3' is not a time such as 50us, 10ms, 1.5s, 2m or 1h
+ 5 | duration = 3
+   |            ^",
+    );
+    assert_mistake(
+        "connections = 80",
+        "connections = [80, 90]",
+        "
+x.toml:4:15: connections takes one value; several belong into [sweep]
+ 4 | connections = [80, 90]
+   |               ^^^^^^^^",
+    );
+}
+
+#[test]
+fn a_mistyped_placeholder_is_pointed_at() {
+    assert_mistake(
+        "{listen}",
+        "{lisen}",
+        "
+x.toml:11:34: unknown placeholder {lisen}; did you mean 'listen'?
+ 11 | command = [\"server\", \"--listen\", \"{lisen}\"]
+    |                                  ^^^^^^^^^",
+    );
+}
+
+#[test]
+fn each_other_mistake_names_its_remedy() {
+    for (from, to, expected) in [
+        ("name = \"x\"\n", "", "add name = "),
+        ("name = \"x\"", "name = \"a/b\"", "x.toml:1:8: name 'a/b' must be"),
+        ("connections = 80", "connections = 80\nconnections_per_core = 4", "exclude each other"),
+        ("connections = 80", "", "nothing says how many connections"),
+        ("[\"100B\", \"1KiB\"]", "[]", "size has no values"),
+        ("[\"100B\", \"1KiB\"]", "[1024, \"1KiB\"]", "size: 1KiB is listed twice"),
+        ("[sweep]", "[sweep]\nport = [1]", "'port' has a meaning of its own"),
+        ("[[target]]", "[target]", "[[target]], in double brackets"),
+        ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve nor command"),
+        ("command = [\"server\"", "serve = {}\ncommand = [\"server\"", "serve needs a service and a model"),
+        ("command = [\"server\", \"--listen\", \"{listen}\"]", "command = \"server\"", "no shell reads it"),
+        ("command = [\"server\"", "ready = \"log\"\ncommand = [\"server\"", "ready 'log' is not known"),
+        ("command = [", "serve = { service = \"echo\", model = \"urin\" }\n#", "did you mean 'uring'?"),
+        (
+            "name = \"mine\"",
+            "name = \"mine\"\ncommand = [\"a\"]\n[[target]]\nname = \"mine\"",
+            "two targets of the name 'mine'",
+        ),
+        ("size = [", "size = [\"1B\"]\nsize = [", "duplicate key"),
+        ("[load]", "[load", "x.toml:3"),
+        ("connections = 80", "connections = 99999999999999", "'99999999999999' is not a count"),
+    ] {
+        let message = mistake(from, to);
+        assert!(message.contains(expected), "{to:?} gave\n{message}\nwithout {expected:?}");
+    }
+}
+
+#[test]
+fn too_many_cells_are_refused_before_they_fill_the_memory() {
+    let values: Vec<String> = (1..200).map(|n| n.to_string()).collect();
+    let axes = ["a", "b", "c", "d", "e"].map(|axis| format!("{axis} = [{}]", values.join(",")));
+    let command = "command = [\"s\", \"{a}{b}{c}{d}{e}\"]";
+    let text = GOOD.replace("size = [\"100B\", \"1KiB\"]", &axes.join("\n"));
+    let text = text.replace("command = [\"server\", \"--listen\", \"{listen}\"]", command);
+    let message = read("x.toml", &text).unwrap_err().to_string();
+    assert!(message.contains("more than 10000"), "{message}");
+}
+
+#[test]
+fn an_axis_of_the_plans_own_must_be_in_every_sweep_that_needs_it() {
+    let text = "name = 'x'\n[load]\nconnections = 1\n[[sweep]]\nbacklog = [1, 2]\n[[sweep]]\nsize = 5\n[[target]]\nname = 't'\ncommand = ['s', '{backlog}']\n";
+    let message = read("x.toml", text).unwrap_err().to_string();
+    assert!(message.contains("{backlog} is not an axis of every [[sweep]]"), "{message}");
+    assert!(read("x.toml", &text.replace("size = 5", "size = 5\nbacklog = 7")).is_ok());
+}

@@ -1,0 +1,139 @@
+//! Process groups end when they are told to, and when those who started them are gone.
+
+use lab::{
+    ledger::Ledger,
+    process::{Group, Launch},
+};
+use outcome::Cores;
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    path::Path,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+fn sh(script: &str, log: &Path) -> Launch {
+    let stdout = File::create(log).unwrap();
+    Launch {
+        program: "sh".into(),
+        args: vec!["-c".into(), script.into()],
+        dir: None,
+        env: BTreeMap::new(),
+        cores: None,
+        stderr: stdout.try_clone().unwrap(),
+        stdout,
+    }
+}
+
+/// The process ids that the script wrote, once it wrote so many.
+fn pids(log: &Path, count: usize) -> Vec<u32> {
+    let since = Instant::now();
+    loop {
+        let text = fs::read_to_string(log).unwrap();
+        let pids: Vec<u32> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        if pids.len() >= count && text.ends_with('\n') {
+            return pids;
+        }
+        assert!(since.elapsed() < Duration::from_secs(5), "the script wrote only {text:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+#[test]
+fn a_group_that_ignores_the_request_is_killed_with_its_children() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let log = home.path().join("log");
+    let script = "trap '' TERM; sleep 61 & echo $! $$; while :; do sleep 1; done";
+    let mut group = Group::start(sh(script, &log), &ledger).unwrap();
+    let pids = pids(&log, 2);
+    group.stop(Duration::from_millis(200));
+    assert!(pids.iter().all(|pid| !is_alive(*pid)));
+}
+
+#[test]
+fn children_that_outlive_their_parent_are_ended_too() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let log = home.path().join("log");
+    let mut group = Group::start(sh("sleep 62 & echo $!", &log), &ledger).unwrap();
+    let pids = pids(&log, 1);
+    while group.ended().is_none() {
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert!(is_alive(pids[0]));
+    drop(group);
+    assert!(!is_alive(pids[0]));
+}
+
+#[test]
+fn a_stopped_group_can_be_ended() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let log = home.path().join("log");
+    let mut group = Group::start(sh("echo $$; kill -STOP $$; sleep 63", &log), &ledger).unwrap();
+    let pids = pids(&log, 1);
+    let since = Instant::now();
+    group.stop(Duration::from_secs(2));
+    assert!(!is_alive(pids[0]) && since.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join("running.json");
+    let ledger = Arc::new(Ledger::open(&place).unwrap().0);
+    let (log, other) = (home.path().join("log"), home.path().join("other"));
+    // A run that is killed runs no destructor.
+    std::mem::forget(Group::start(sh("sleep 64 & echo $! $$; wait", &log), &ledger).unwrap());
+    let left = pids(&log, 2);
+    let noted = fs::read_to_string(&place).unwrap();
+
+    // The same number, but another start time: someone else's process by now.
+    let bystander = Group::start(sh("echo $$; sleep 65", &other), &ledger).unwrap();
+    let spared = pids(&other, 1)[0];
+    let mut page: serde_json::Value = serde_json::from_str(&noted).unwrap();
+    let entry = serde_json::json!({"group": bystander.pid(), "started": 12345});
+    page["groups"].as_array_mut().unwrap().push(entry);
+    fs::write(&place, page.to_string()).unwrap();
+
+    let (_ledger, ended) = Ledger::open(&place).unwrap();
+    assert_eq!(ended, 1);
+    assert!(left.iter().all(|pid| !is_alive(*pid)));
+    assert!(is_alive(spared));
+}
+
+#[test]
+fn a_group_is_pinned_and_we_are_not() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let log = home.path().join("log");
+    let before = rustix::thread::sched_getaffinity(None).unwrap();
+    let core = (0..1024).rfind(|core| before.is_set(*core)).unwrap();
+    let mut launch = sh("grep Cpus_allowed_list /proc/self/status", &log);
+    launch.cores = Some(Cores(vec![core]));
+    let mut group = Group::start(launch, &ledger).unwrap();
+    while group.ended().is_none() {
+        thread::sleep(Duration::from_millis(2));
+    }
+    let seen = fs::read_to_string(&log).unwrap();
+    assert_eq!(seen.split_whitespace().last().unwrap(), core.to_string());
+    assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), before);
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let mut launch = sh("", &home.path().join("log"));
+    launch.program = "/no/such/server".into();
+    let error = Group::start(launch, &ledger).unwrap_err().to_string();
+    assert!(error.contains("cannot start /no/such/server"), "{error}");
+}

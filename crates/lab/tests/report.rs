@@ -1,0 +1,234 @@
+//! The report, from result directories made by hand, against files that hold it as it should be.
+//! `BRUNT_GOLDEN=write cargo test -p brunt-lab` writes those files anew; look at the difference before you keep it.
+
+use lab::{
+    cells::cells,
+    machine::Machine,
+    plan::read,
+    report,
+    store::{Experiment, SCHEMA, Store},
+    trial::Failure,
+};
+use outcome::{
+    LatencySummary, RunResult, Verdict,
+    directory::Directory,
+    env::Env,
+    judge::judge,
+    result::{self, Latency, Requests, Server},
+};
+use std::{collections::BTreeMap, fs, path::Path};
+
+const PLAN: &str = r#"
+name = "made-by-hand"
+description = "two servers, two sizes"
+[load]
+connections = 80
+[sweep]
+size = ["100B", "1KiB"]
+rate = ["max", "20k"]
+[[target]]
+name = "uring"
+command = ["sh", "{port}"]
+[[target]]
+name = "epoll"
+command = ["sh", "{port}"]
+[[target]]
+name = "go"
+needs = ["go"]
+command = ["sh", "{port}"]
+"#;
+
+fn summary(count: u64, p50: f64) -> LatencySummary {
+    LatencySummary {
+        count,
+        mean_us: Some(p50 * 1.1),
+        p50_us: Some(p50),
+        p90_us: Some(p50 * 1.5),
+        p99_us: Some(p50 * 2.0),
+        p999_us: Some(p50 * 4.0),
+        max_us: Some(p50 * 9.0),
+    }
+}
+
+/// A result of this many thousand requests a second.
+fn trial(thousands: f64, offered_rate: Option<f64>) -> RunResult {
+    let count = (thousands * 3000.0) as u64;
+    let p50 = 80_000.0 / thousands;
+    let mut result = RunResult {
+        schema: result::SCHEMA.into(),
+        measurement_revision: result::MEASUREMENT_REVISION,
+        tester: "brunt".into(),
+        verdict: Verdict::of(vec![]),
+        interrupted: false,
+        load: result::Load { measured_s: 3.0, ..Default::default() },
+        requests: Requests { completed: count, rate: thousands * 1e3, offered_rate, ..Default::default() },
+        latency: Latency { response: summary(count, p50), service: summary(count, p50), ..Default::default() },
+        errors: Default::default(),
+        connections: Default::default(),
+        bytes: Default::default(),
+        generator: Default::default(),
+        server: Server {
+            cpu_user_percent: Some(thousands / 10.0),
+            cpu_system_percent: Some(thousands / 2.0),
+            rss_bytes: Some(5 << 20),
+            cpu_us_per_request: Some(6.0),
+            instructions_user_per_request: None,
+            ..Default::default()
+        },
+    };
+    result.verdict = judge(&result, None);
+    result
+}
+
+fn write(store: &Store, cell: &str, repeat: u32, result: &RunResult) {
+    let directory = Directory::create(store.trial(cell, repeat)).unwrap();
+    let env = Env {
+        brunt: "0.1.0".into(),
+        binary_hash: Some("00c0ffee".into()),
+        kernel: Some("Linux 6.18.0".into()),
+        cpu: Some("A CPU".into()),
+        cpus_online: Some(2),
+        memory_bytes: Some(8 << 30),
+        clock_source: Some("tsc".into()),
+        absent: BTreeMap::from([("server.instructions_user_per_request".into(), "no such counter".into())]),
+        ..Default::default()
+    };
+    directory.write_env(&env).unwrap();
+    directory.write_result(result).unwrap();
+}
+
+/// A run with all that can happen to one: good cells, a doubtful repeat, a failed one, a missing one, a skipped target.
+fn made_by_hand(home: &Path) -> Store {
+    let store = Store::at(home.join("run"));
+    let _lock = store.open().unwrap();
+    let plan = read("p", PLAN).unwrap();
+    let missing = BTreeMap::from([("go".to_owned(), "needs 'go', which is not on PATH".to_owned())]);
+    let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &missing);
+    let trials =
+        |cell: &lab::cells::Cell| (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id)).collect::<Vec<_>>();
+    let experiment = Experiment {
+        schema: SCHEMA.into(),
+        name: plan.name.clone(),
+        description: plan.description.clone(),
+        plan_hash: "0123456789abcdef".into(),
+        seed: 1,
+        repeats: 3,
+        best_over: None,
+        command: vec!["brunt".into(), "run".into(), "p.toml".into()],
+        started_unix_s: 1_638_373_800,
+        order: cells.run.iter().flat_map(trials).collect(),
+        cells,
+    };
+    store.begin(&experiment, PLAN).unwrap();
+    for (target, thousands) in [("uring", 120.0), ("epoll", 100.0)] {
+        for size in ["100B", "1KiB"] {
+            for (repeat, factor) in [(1, 1.0), (2, 1.05), (3, 0.97)] {
+                let slow = if size == "1KiB" { 0.5 } else { 1.0 };
+                write(
+                    &store,
+                    &format!("target={target},size={size},rate=max"),
+                    repeat,
+                    &trial(thousands * factor * slow, None),
+                );
+                write(&store, &format!("target={target},size={size},rate=20k"), repeat, &trial(20.0, Some(20e3)));
+            }
+        }
+    }
+    // One repeat missed its rate, one failed, one was never run, one has too few requests for its p99.9.
+    write(&store, "target=epoll,size=1KiB,rate=20k", 2, &trial(15.0, Some(20e3)));
+    let failed = store.trial("target=uring,size=1KiB,rate=max", 3);
+    fs::remove_dir_all(&failed).unwrap();
+    let failure = Failure { why: "the target ended with status 1 under load".into(), log: vec!["panic: a | b".into()] };
+    Directory::create(failed).unwrap().write_json("failed.json", &failure).unwrap();
+    fs::remove_dir_all(store.trial("target=epoll,size=100B,rate=max", 1)).unwrap();
+    for repeat in 1..=3 {
+        write(&store, "target=uring,size=100B,rate=20k", repeat, &trial(2.0, Some(2e3)));
+    }
+    store
+}
+
+#[track_caller]
+fn golden(name: &str, actual: &str) {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var("BRUNT_GOLDEN").is_ok_and(|word| word == "write") {
+        fs::write(&place, actual).unwrap();
+    }
+    let expected = fs::read_to_string(&place).unwrap();
+    assert!(expected == actual, "{} differs; it is now\n{actual}", place.display());
+}
+
+#[test]
+fn the_report_is_as_it_should_be() {
+    let home = tempfile::tempdir().unwrap();
+    let store = made_by_hand(home.path());
+    golden("report.md", &report::render(store.path()).unwrap());
+    let read = report::read(store.path()).unwrap();
+    golden("report.txt", &report::text(&read, None));
+    assert_eq!((read.failed(), read.not_run, read.untrusted()), (1, 1, 0));
+}
+
+#[test]
+fn a_plan_can_ask_for_the_best_of_an_axis() {
+    let home = tempfile::tempdir().unwrap();
+    let store = made_by_hand(home.path());
+    let mut experiment = store.experiment().unwrap().unwrap();
+    experiment.best_over = Some("rate".into());
+    store.begin(&experiment, PLAN).unwrap();
+    let text = report::text(&report::read(store.path()).unwrap(), None);
+    let best = text.split("Every cell").next().unwrap();
+    let rows: Vec<&str> = best.lines().filter(|line| line.contains("uring") || line.contains("epoll")).collect();
+    // One a size and target, each at its peak, the targets of one size together.
+    assert_eq!(rows.len(), 4, "{best}");
+    let expected = [("uring", "120.0"), ("epoll", "101.0"), ("uring", "61.5"), ("epoll", "50.0")];
+    for (row, (target, rate)) in rows.iter().zip(expected) {
+        assert!(row.contains(target) && row.contains(rate), "{row}");
+    }
+}
+
+#[test]
+fn a_narrow_terminal_hides_columns_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let read = report::read(made_by_hand(home.path()).path()).unwrap();
+    let wide = report::text(&read, None);
+    let narrow = report::text(&read, Some(100));
+    assert!(wide.contains("service") && !wide.contains("do not fit"));
+    assert!(narrow.contains("do not fit this terminal"), "{narrow}");
+    // The table is what follows the two lines of title and an empty one.
+    let table = narrow.split("\n\n").nth(1).unwrap();
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{narrow}");
+    assert!(table.contains("verdict") && table.contains("p99"), "{table}");
+}
+
+#[test]
+fn results_of_two_binaries_are_not_shown_as_one() {
+    let home = tempfile::tempdir().unwrap();
+    let store = made_by_hand(home.path());
+    assert!(!report::render(store.path()).unwrap().contains("NOT all"));
+    let other = Directory::open(store.trial("target=epoll,size=1KiB,rate=max", 1));
+    let mut env = other.read_env().unwrap();
+    env.binary_hash = Some("0000beef".into());
+    other.write_env(&env).unwrap();
+    assert!(report::render(store.path()).unwrap().contains("NOT all made under the same circumstances"));
+}
+
+#[test]
+fn an_interrupted_result_does_not_count() {
+    let home = tempfile::tempdir().unwrap();
+    let store = made_by_hand(home.path());
+    let cell = "target=epoll,size=1KiB,rate=max";
+    let mut result = trial(50.0, None);
+    result.interrupted = true;
+    write(&store, cell, 1, &result);
+    assert!(!store.is_done(cell, 1));
+    assert_eq!(report::read(store.path()).unwrap().not_run, 2);
+}
+
+#[test]
+fn a_directory_that_holds_no_run_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let error = report::render(home.path()).unwrap_err().to_string();
+    assert!(error.contains("holds no run"), "{error}");
+    fs::write(home.path().join("experiment.json"), "{ half").unwrap();
+    let error = report::render(home.path()).unwrap_err().to_string();
+    assert!(error.contains("experiment.json"), "{error}");
+}
