@@ -10,7 +10,7 @@
 use crate::{
     ledger::{Cpu, Ledger},
     proc,
-    threads::{self, ThreadTimes},
+    threads::{self, ThreadTimes, Times},
 };
 use std::{
     collections::BTreeSet,
@@ -129,6 +129,9 @@ pub struct Usage {
     pub cpu: CpuTime,
     /// CPU of its busiest thread, in percent of one core; absent with more than 10 000 threads.
     pub busiest_thread_percent: Option<f64>,
+    /// How long its busiest thread was ready to run and waited for a core, in percent of the window. Absent where the
+    /// kernel does not say, and where more threads worked than there were cores, which wait for each other.
+    pub run_queue_wait_percent: Option<f64>,
     /// Resident memory at the end, in bytes.
     pub rss_bytes: u64,
     /// Largest resident memory since the processes began, in bytes (the sum of each one's own peak).
@@ -184,32 +187,37 @@ impl Window {
         threads::fold(&mut self.threads_newest, newest.unwrap_or_default());
         let first = self.threads_first.unwrap_or_default();
         let used: Vec<_> = threads::used(&first, &self.threads_newest).collect();
-        let busiest = used.iter().map(|(_, nanos)| *nanos).max();
+        let busiest = used.iter().map(|(_, times)| *times).max_by_key(|times| times.cpu).filter(|_| complete);
+        let of_wall = |nanos: u64| percent(Duration::from_nanos(nanos), threads_wall);
+        let workers = working_threads(tree, &used);
+        let cores = allowed_cores(&workers);
+        let alone = cores.as_ref().is_some_and(|cores| workers.len() <= cores.len());
         let peaks: Option<Vec<u64>> = tree.pids().into_iter().map(proc::peak_rss_bytes).collect();
         Usage {
             cpu: last.since(&self.first),
-            busiest_thread_percent: busiest
-                .filter(|_| complete)
-                .map(|nanos| percent(Duration::from_nanos(nanos), threads_wall)),
+            busiest_thread_percent: busiest.map(|times| of_wall(times.cpu)),
+            run_queue_wait_percent: busiest.filter(|_| alone).and_then(|times| times.wait).map(of_wall),
             rss_bytes: last.rss_bytes,
             rss_peak_bytes: peaks.filter(|p| !p.is_empty()).map(|p| p.iter().sum::<u64>().max(last.rss_bytes)),
             threads: last.threads,
-            cores: working_cores(tree, &used),
+            cores,
             alive: last.alive,
         }
     }
 }
 
-/// The union of the cores allowed to each thread that did at least a hundredth of the work; with an idle tree, of the
-/// first thread of each process. Threads that only manage others are often left unpinned and would hide the pinning.
-fn working_cores(tree: &Tree, used: &[(u32, u64)]) -> Option<Vec<usize>> {
-    let all: u64 = used.iter().map(|(_, nanos)| nanos).sum();
-    let mut workers: Vec<u32> = used.iter().filter(|(_, nanos)| *nanos * 100 > all).map(|(tid, _)| *tid).collect();
-    if workers.is_empty() {
-        workers = tree.pids();
-    }
+/// The threads that did at least a hundredth of the work each; of an idle tree, the first thread of each process. Threads
+/// that only manage others are often left unpinned and would hide the pinning.
+fn working_threads(tree: &Tree, used: &[(u32, Times)]) -> Vec<u32> {
+    let all: u64 = used.iter().map(|(_, times)| times.cpu).sum();
+    let workers: Vec<u32> = used.iter().filter(|(_, times)| times.cpu * 100 > all).map(|(tid, _)| *tid).collect();
+    if workers.is_empty() { tree.pids() } else { workers }
+}
+
+/// The union of the cores allowed to each of these threads.
+fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
     let mut cores = BTreeSet::new();
-    for tid in workers {
+    for tid in threads {
         // A thread id may stand for a process in a path below /proc, though no listing shows it.
         let allowed = proc::status_line(&format!("/proc/{tid}/status"), "Cpus_allowed_list");
         cores.extend(allowed.and_then(|list| list.parse::<outcome::Cores>().ok()).into_iter().flat_map(|c| c.0));

@@ -100,12 +100,17 @@ impl ServerMeter {
         server.cpu_user_percent = Some(usage.cpu.user_percent());
         server.cpu_system_percent = Some(usage.cpu.system_percent());
         server.busiest_thread_percent = usage.busiest_thread_percent;
+        server.run_queue_wait_percent = usage.run_queue_wait_percent;
         server.rss_bytes = Some(usage.rss_bytes);
         server.rss_peak_bytes = usage.rss_peak_bytes;
         server.threads = Some(usage.threads);
         server.cores = usage.cores;
         if server.busiest_thread_percent.is_none() {
             missing(&["busiest_thread_percent"], &format!("{} threads are too many to look at each", usage.threads));
+        }
+        if server.run_queue_wait_percent.is_none() {
+            let why = "more threads worked than it has cores, or the kernel keeps no account of waiting";
+            missing(&["run_queue_wait_percent"], why);
         }
         if server.rss_peak_bytes.is_none() {
             missing(&["rss_peak_bytes"], "a process ended while it was read");
@@ -137,10 +142,11 @@ impl ServerMeter {
 const PER_REQUEST: [&str; 4] =
     ["cpu_us_per_request", "instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
 
-const FIGURES: [&str; 11] = [
+const FIGURES: [&str; 12] = [
     "cpu_user_percent",
     "cpu_system_percent",
     "busiest_thread_percent",
+    "run_queue_wait_percent",
     "rss_bytes",
     "rss_peak_bytes",
     "threads",

@@ -1,4 +1,4 @@
-//! CPU of each thread of a set of processes, to find the fullest one.
+//! CPU of each thread of a set of processes, and how long each waited for a core, to find the fullest one.
 //!
 //! Threads come and go: one that ended keeps its last known time, one that began inside the window counts from zero.
 //! Totals never come from here (a thread that ended between two looks is lost to this view); see `process`.
@@ -9,33 +9,40 @@ use std::{collections::HashMap, fs};
 /// Above this many threads their times are not read one by one: it would take longer than it is worth.
 pub(crate) const MOST_THREADS: u64 = 10_000;
 
-/// CPU nanoseconds by thread id.
-pub(crate) type ThreadTimes = HashMap<u32, u64>;
+/// What the scheduler has on one thread, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// On a core.
+    pub cpu: u64,
+    /// Ready to run and waiting for a core that somebody else had; absent without CONFIG_SCHED_INFO.
+    pub wait: Option<u64>,
+}
 
-/// Reads the CPU time of every thread of these processes.
+/// The times by thread id.
+pub(crate) type ThreadTimes = HashMap<u32, Times>;
+
+/// Reads the times of every thread of these processes.
 pub(crate) fn read(pids: impl Iterator<Item = u32>) -> ThreadTimes {
     let mut times = ThreadTimes::new();
     for pid in pids {
-        for tid in proc::threads_of(pid) {
-            if let Some(nanos) = thread_cpu_ns(pid, tid) {
-                times.insert(tid, nanos);
-            }
-        }
+        times.extend(proc::threads_of(pid).into_iter().filter_map(|tid| Some((tid, of(pid, tid)?))));
     }
     times
 }
 
-/// CPU time of one thread: the first field of `schedstat` (nanoseconds), else the ticks of `stat`.
-pub(crate) fn thread_cpu_ns(pid: u32, tid: u32) -> Option<u64> {
+/// The times of one thread: the first two fields of `schedstat` (nanoseconds), else the ticks of `stat`.
+pub(crate) fn of(pid: u32, tid: u32) -> Option<Times> {
     let schedstat = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok();
-    let nanos: Option<u64> = schedstat.and_then(|text| text.split(' ').next()?.parse().ok());
+    let fields = schedstat.map(|text| text.split(' ').map_while(|field| field.parse().ok()).collect::<Vec<u64>>());
     // Kernels built without CONFIG_SCHED_INFO have no such file, or one that says zero.
-    if let Some(nanos) = nanos.filter(|nanos| *nanos > 0) {
-        return Some(nanos);
+    if let Some([cpu, wait, ..]) = fields.as_deref()
+        && *cpu > 0
+    {
+        return Some(Times { cpu: *cpu, wait: Some(*wait) });
     }
     let process = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
     let stat = process.task_from_tid(i32::try_from(tid).ok()?).ok()?.stat().ok()?;
-    Some((stat.utime + stat.stime) * proc::tick_ns())
+    Some(Times { cpu: (stat.utime + stat.stime) * proc::tick_ns(), wait: None })
 }
 
 /// Folds a newer look into the newest known times, so that an ended thread keeps its last one.
@@ -43,12 +50,20 @@ pub(crate) fn fold(known: &mut ThreadTimes, newer: ThreadTimes) {
     known.extend(newer);
 }
 
-/// What each thread used between the first look and the newest; a thread id given away again counts from zero.
-pub(crate) fn used<'a>(first: &'a ThreadTimes, newest: &'a ThreadTimes) -> impl Iterator<Item = (u32, u64)> + 'a {
+/// What each thread used and waited between the first look and the newest; a thread id given away again counts from zero.
+pub(crate) fn used<'a>(first: &'a ThreadTimes, newest: &'a ThreadTimes) -> impl Iterator<Item = (u32, Times)> + 'a {
     newest.iter().map(|(tid, now)| match first.get(tid) {
-        Some(before) if before <= now => (*tid, now - before),
+        Some(before) if before.cpu <= now.cpu => (*tid, now.since(*before)),
         _ => (*tid, *now),
     })
+}
+
+impl Times {
+    /// From an earlier look at the same thread to this one.
+    pub fn since(self, before: Self) -> Self {
+        let wait = self.wait.zip(before.wait).map(|(now, before)| now.saturating_sub(before));
+        Self { cpu: self.cpu.saturating_sub(before.cpu), wait }
+    }
 }
 
 #[cfg(test)]
@@ -57,10 +72,15 @@ mod tests {
 
     #[test]
     fn threads_that_end_keep_their_time_and_ids_used_again_start_at_zero() {
-        let first = ThreadTimes::from([(1, 1000), (2, 500), (3, 70)]);
+        let times = |all: &[(u32, u64)]| -> ThreadTimes {
+            all.iter().map(|(tid, cpu)| (*tid, Times { cpu: *cpu, wait: Some(2 * cpu) })).collect()
+        };
+        let first = times(&[(1, 1000), (2, 500), (3, 70)]);
         let mut newest = first.clone();
-        fold(&mut newest, ThreadTimes::from([(1, 1500), (3, 20), (4, 7)]));
-        let mut used: Vec<_> = used(&first, &newest).collect();
+        fold(&mut newest, times(&[(1, 1500), (3, 20), (4, 7)]));
+        let used: Vec<_> = used(&first, &newest).collect();
+        assert!(used.iter().all(|(_, times)| times.wait == Some(2 * times.cpu)), "{used:?}");
+        let mut used: Vec<_> = used.into_iter().map(|(tid, times)| (tid, times.cpu)).collect();
         used.sort_unstable();
         assert_eq!(used, [(1, 500), (2, 0), (3, 20), (4, 7)]);
     }
@@ -68,6 +88,6 @@ mod tests {
     #[test]
     fn our_own_threads_are_read() {
         let times = read([std::process::id()].into_iter());
-        assert!(times.values().any(|nanos| *nanos > 0), "{times:?}");
+        assert!(times.values().any(|times| times.cpu > 0), "{times:?}");
     }
 }

@@ -47,7 +47,9 @@ fn listeners_of_both_families_and_the_wildcards_are_found() {
             eprintln!("this machine has no IPv6: {listens} is not tried");
             continue;
         };
-        assert_eq!(find(address(asked, port)), Ok(us()), "{listens} asked as {asked}");
+        // A child that a test beside this one is just starting holds all our descriptors until it executes: look again.
+        let found = (0..50).map(|_| find(address(asked, port))).find(|found| *found == Ok(us()));
+        assert!(found.is_some(), "{listens} asked as {asked}: {:?}", find(address(asked, port)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     result::RunResult,
-    verdict::{ClientLimit, Doubt, Verdict},
+    verdict::{ClientLimit, Disturbance, Doubt, Verdict},
 };
 
 /// Lag above this share of the response time, at the 99th percentile, makes the generator the suspect ...
@@ -18,6 +18,9 @@ pub const BEYOND_QUANTILE: f64 = 10.0;
 /// Stolen CPU time above this share, in percent, disturbs a run.
 pub const STEAL_PERCENT: f64 = 2.0;
 
+/// Waiting for a core that somebody else has, above this share of the window, in percent, disturbs a run.
+pub const RUN_QUEUE_PERCENT: f64 = 5.0;
+
 /// Judges a result on what it holds; `steal_percent` comes from the host where it is known.
 pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
     let mut doubts = Vec::new();
@@ -26,8 +29,17 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
     doubts.extend(generator_cpu(result));
     doubts.extend(rate(result));
     doubts.extend(samples(result));
-    doubts.extend(steal_percent.filter(|p| *p > STEAL_PERCENT).map(|steal_percent| Doubt::Disturbed { steal_percent }));
+    doubts.extend(disturbances(result, steal_percent).map(Doubt::Disturbed));
     Verdict::of(doubts)
+}
+
+fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = Disturbance> {
+    let steal = steal_percent.filter(|p| *p > STEAL_PERCENT).map(|percent| Disturbance::Steal { percent });
+    let waits =
+        [("generator", result.generator.run_queue_wait_percent), ("server", result.server.run_queue_wait_percent)];
+    let waited = waits.into_iter().filter_map(|(whose, percent)| Some((whose, percent?)));
+    let waited = waited.filter(|(_, percent)| *percent > RUN_QUEUE_PERCENT);
+    steal.into_iter().chain(waited.map(|(whose, percent)| Disturbance::RunQueue { whose, percent }))
 }
 
 fn errors(result: &RunResult) -> Option<Doubt> {
@@ -156,6 +168,9 @@ mod tests {
         assert_verdict(Kind::TooFewSamples, |r| r.latency.response.count = 999);
         assert_verdict(Kind::Ok, |r| r.latency.response.count = 1000);
         assert_eq!(judge(&good(), Some(3.0)).kind, Kind::Disturbed);
+        assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
+        assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));
+        assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
     }
 
     #[test]

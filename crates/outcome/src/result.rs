@@ -146,6 +146,9 @@ pub struct Generator {
     pub cores: Vec<usize>,
     /// CPU of each load thread, in the order of `cores`.
     pub thread_cpu_percent: Vec<f64>,
+    /// How long the load thread that waited most was ready to run while somebody else had its core, in percent of the
+    /// window.
+    pub run_queue_wait_percent: Option<f64>,
     /// User-mode instructions of the generator for each completed request.
     pub instructions_user_per_request: Option<f64>,
 }
@@ -161,6 +164,8 @@ pub struct Server {
     pub cpu_system_percent: Option<f64>,
     /// CPU, user and system, of its busiest thread: at 100 the server cannot go faster on its threads.
     pub busiest_thread_percent: Option<f64>,
+    /// How long its busiest thread was ready to run while somebody else had its core, in percent of the window.
+    pub run_queue_wait_percent: Option<f64>,
     /// Resident memory at the end of the window, in bytes.
     pub rss_bytes: Option<u64>,
     /// Largest resident memory since the process began, in bytes.

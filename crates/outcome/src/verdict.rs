@@ -43,10 +43,7 @@ pub enum Doubt {
         quantile: &'static str,
     },
     /// Something outside the run took the processor.
-    Disturbed {
-        /// Share of CPU time stolen by the hypervisor over the window, in percent.
-        steal_percent: f64,
-    },
+    Disturbed(Disturbance),
 }
 
 /// How the generator showed that it was the limit.
@@ -68,6 +65,23 @@ pub enum ClientLimit {
     },
 }
 
+/// Who took the processor.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Disturbance {
+    /// The hypervisor.
+    Steal {
+        /// Share of CPU time it took over the window, in percent.
+        percent: f64,
+    },
+    /// Other processes on the same cores.
+    RunQueue {
+        /// `generator` or `server`.
+        whose: &'static str,
+        /// How long a thread of it waited for its core, in percent of the window.
+        percent: f64,
+    },
+}
+
 impl Doubt {
     /// The word that stands for this doubt in results and tables.
     pub fn kind(&self) -> Kind {
@@ -77,7 +91,7 @@ impl Doubt {
             Self::RateMissed { .. } => Kind::RateMissed,
             Self::NotStationary { .. } => Kind::NotStationary,
             Self::TooFewSamples { .. } => Kind::TooFewSamples,
-            Self::Disturbed { .. } => Kind::Disturbed,
+            Self::Disturbed(_) => Kind::Disturbed,
         }
     }
 
@@ -109,7 +123,12 @@ impl Doubt {
             Self::TooFewSamples { count, needed, quantile } => {
                 format!("{quantile} needs {needed} requests, {count} were recorded")
             }
-            Self::Disturbed { steal_percent } => format!("the hypervisor took {steal_percent:.1} % of the CPU time"),
+            Self::Disturbed(Disturbance::Steal { percent }) => {
+                format!("the hypervisor took {percent:.1} % of the CPU time")
+            }
+            Self::Disturbed(Disturbance::RunQueue { whose, percent }) => {
+                format!("a thread of the {whose} waited {percent:.0} % of the time for its core while others had it")
+            }
         }
     }
 
@@ -133,7 +152,11 @@ impl Doubt {
             Self::RateMissed { .. } => "lower -R, or lengthen the run so that start and end weigh less".to_owned(),
             Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle".to_owned(),
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate".to_owned(),
-            Self::Disturbed { .. } => "repeat the run on a quieter machine".to_owned(),
+            Self::Disturbed(Disturbance::Steal { .. }) => "repeat the run on a quieter machine".to_owned(),
+            Self::Disturbed(Disturbance::RunQueue { .. }) => {
+                "end what else runs on these cores, or give generator and server cores of their own (--cores)"
+                    .to_owned()
+            }
         }
     }
 }

@@ -11,18 +11,55 @@ fn the_published_schema_is_the_one_of_the_code() {
         fs::write(&path, &current).unwrap();
     }
     let published = fs::read_to_string(&path).unwrap_or_default();
-    assert!(published == current, "docs/schema/result.schema.json is stale: UPDATE_SCHEMA=1 cargo test -p brunt-outcome");
+    assert!(
+        published == current,
+        "docs/schema/result.schema.json is stale: UPDATE_SCHEMA=1 cargo test -p brunt-outcome"
+    );
 }
 
 #[test]
 fn the_keys_that_scripts_rely_on_are_there() {
     let schema = outcome::result::json_schema().to_string();
     for key in [
-        "schema", "measurement_revision", "verdict", "why", "remedy", "completed", "failed", "unanswered", "rate",
-        "offered_rate", "response", "service", "lag", "error", "mean_us", "p50_us", "p90_us", "p99_us", "p999_us",
-        "max_us", "connect", "timeout", "reset", "protocol", "status", "opened", "peak", "sent", "received",
-        "cpu_percent", "cores", "pid", "cpu_user_percent", "cpu_system_percent", "rss_bytes", "cpu_us_per_request",
-        "instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request",
+        "schema",
+        "measurement_revision",
+        "verdict",
+        "why",
+        "remedy",
+        "completed",
+        "failed",
+        "unanswered",
+        "rate",
+        "offered_rate",
+        "response",
+        "service",
+        "lag",
+        "error",
+        "mean_us",
+        "p50_us",
+        "p90_us",
+        "p99_us",
+        "p999_us",
+        "max_us",
+        "connect",
+        "timeout",
+        "reset",
+        "protocol",
+        "status",
+        "opened",
+        "peak",
+        "sent",
+        "received",
+        "cpu_percent",
+        "cores",
+        "pid",
+        "cpu_user_percent",
+        "cpu_system_percent",
+        "rss_bytes",
+        "cpu_us_per_request",
+        "instructions_user_per_request",
+        "instructions_kernel_per_request",
+        "cycles_per_request",
     ] {
         assert!(schema.contains(&format!("\"{key}\"")), "{key}");
     }

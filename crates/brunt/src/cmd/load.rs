@@ -171,6 +171,7 @@ impl Args {
         result.interrupted |= seen.interrupted;
         result.server = seen.server.unwrap_or_default();
         result.generator.instructions_user_per_request = seen.instructions_per_request;
+        result.generator.run_queue_wait_percent = seen.run_queue_wait_percent;
         env.absent.extend(seen.absent);
         env.steal_percent = seen.steal_percent;
         result.verdict = judge::judge(&result, env.steal_percent);

@@ -79,7 +79,9 @@ impl Echo {
             Ok(counts) => {
                 if !quiet {
                     let (accepted, failed, cut) = (counts.accepted, counts.failed, counts.cut);
-                    eprintln!("brunt serve: stopped; {accepted} connections served, {failed} failed, {cut} still open and closed");
+                    eprintln!(
+                        "brunt serve: stopped; {accepted} connections served, {failed} failed, {cut} still open and closed"
+                    );
                 }
                 ExitCode::Good
             }

@@ -277,6 +277,7 @@ mod tests {
                 spin_percent: Some(8.0),
                 cores: vec![1],
                 thread_cpu_percent: vec![20.0],
+                run_queue_wait_percent: Some(0.5),
                 instructions_user_per_request: Some(2500.0),
             },
             server: Server {

@@ -34,6 +34,8 @@ pub(super) struct Seen {
     pub server: Option<Server>,
     /// User instructions of the generator for each request.
     pub instructions_per_request: Option<f64>,
+    /// How long a load thread waited for its core, percent of the window.
+    pub run_queue_wait_percent: Option<f64>,
     /// CPU time the hypervisor took, percent.
     pub steal_percent: Option<f64>,
     /// Why any of these figures is missing.
@@ -83,6 +85,11 @@ impl Watch {
         };
         let instructions =
             instructions.map_err(|why| absent.insert("generator.instructions_user_per_request".to_owned(), why)).ok();
+        let run_queue_wait_percent = self.own.as_ref().and_then(OwnMeter::run_queue_wait_percent);
+        if run_queue_wait_percent.is_none() {
+            let why = "the kernel keeps no account of waiting, or a load thread had ended";
+            absent.insert("generator.run_queue_wait_percent".to_owned(), why.to_owned());
+        }
         let steal_percent = match (self.host_first, self.host_last) {
             (Some(first), Some(last)) => last.steal_percent_since(&first),
             _ => None,
@@ -94,6 +101,7 @@ impl Watch {
         Seen {
             server,
             instructions_per_request: instructions,
+            run_queue_wait_percent,
             steal_percent,
             absent,
             interrupted: self.stop.load(Ordering::Relaxed),
