@@ -4,8 +4,21 @@
 //! Every request has three times, intended, sent and done; see `docs/statistics.md` for what is made of them.
 #![forbid(unsafe_code)]
 
+mod check;
+mod collect;
+mod counts;
+mod engine;
+mod error;
+mod hlog;
+mod interval;
 pub mod observer;
 pub mod options;
+mod record;
+mod report;
+pub mod schedule;
 
+pub use engine::run;
+pub use error::LoadError;
 pub use observer::{Observer, Silent};
 pub use options::{Arrival, Options, Target};
+pub use report::Report;

@@ -1,0 +1,106 @@
+//! Whether what is asked for can be done at all, before anything is opened.
+
+use crate::{
+    error::LoadError,
+    options::{Options, Target},
+};
+use std::time::Duration;
+
+/// No machine sends more small messages than this; a schedule beyond it would only be a backlog.
+const HIGHEST_RATE: f64 = 10_000_000.0;
+/// A histogram's range, and longer than anybody waits.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+/// Time is counted in nanoseconds of 64 bits; this leaves room for sums.
+const LONGEST_RUN: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Connections carry their number in 32 bits of the stamp.
+const MOST_CONNECTIONS: usize = 100_000_000;
+
+/// Refuses options that contradict themselves, naming the value and what would do.
+pub fn options(options: &Options) -> Result<(), LoadError> {
+    let Options { connections, threads, duration, warmup, timeout, .. } = options;
+    let Target::Ping { size, .. } = options.target;
+    let refuse = |text: String| Err(LoadError::Options(text));
+    if *connections == 0 || *connections > MOST_CONNECTIONS {
+        return refuse(format!(
+            "{connections} connections cannot be opened: give -c a number from 1 to {MOST_CONNECTIONS}"
+        ));
+    }
+    if threads.is_empty() {
+        return refuse("no load thread was asked for: give -t at least 1".to_owned());
+    }
+    if threads.len() > *connections {
+        return refuse(format!(
+            "{} threads cannot share {connections} connections: lower -t or raise -c, each thread needs one",
+            threads.len()
+        ));
+    }
+    if size == 0 {
+        return refuse("a message of 0 bytes has no reply: give --size at least 1B".to_owned());
+    }
+    if duration.is_zero() || *duration > LONGEST_RUN || *warmup > LONGEST_RUN {
+        return refuse(format!(
+            "a run of {duration:?} after {warmup:?} of warm-up cannot be made: give -d and --warmup a time up to a year, and -d more than 0s"
+        ));
+    }
+    if *timeout < Duration::from_millis(1) || *timeout > LONGEST_TIMEOUT {
+        return refuse(format!("a timeout of {timeout:?} cannot be kept: give --timeout a time from 1ms to 1h"));
+    }
+    if options.requests == Some(0) {
+        return refuse("0 requests make no result: give -n at least 1, or leave it out".to_owned());
+    }
+    for (flag, rate) in [("-R", options.rate), ("--connect-rate", options.connect_rate)] {
+        if let Some(rate) = rate
+            && !(rate > 0.0 && rate <= HIGHEST_RATE)
+        {
+            return refuse(format!(
+                "a rate of {rate} per second cannot be kept: give {flag} a number above 0 and up to 10M"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Arrival;
+
+    #[test]
+    fn each_impossible_value_is_named_with_what_would_do() {
+        let good = Options {
+            url: "tcp://127.0.0.1:7100".to_owned(),
+            target: Target::Ping { address: "127.0.0.1:7100".parse().unwrap(), size: 64 },
+            connections: 4,
+            threads: vec![None, None],
+            duration: Duration::from_secs(1),
+            warmup: Duration::ZERO,
+            requests: None,
+            rate: None,
+            arrival: Arrival::Constant,
+            timeout: Duration::from_secs(1),
+            connect_rate: None,
+            verify: true,
+            seed: 1,
+        };
+        assert!(options(&good).is_ok());
+        type Change = fn(&mut Options);
+        let changes: [(&str, Change); 10] = [
+            ("-c", |o| o.connections = 0),
+            ("-t", |o| o.threads.clear()),
+            ("5 threads", |o| o.threads = vec![None; 5]),
+            ("--size", |o| o.target = Target::Ping { address: "127.0.0.1:1".parse().unwrap(), size: 0 }),
+            ("-d", |o| o.duration = Duration::ZERO),
+            ("--timeout", |o| o.timeout = Duration::from_micros(1)),
+            ("-n", |o| o.requests = Some(0)),
+            ("-R", |o| o.rate = Some(f64::NAN)),
+            ("20000000", |o| o.rate = Some(2e7)),
+            ("--connect-rate", |o| o.connect_rate = Some(0.0)),
+        ];
+        for (named, change) in changes {
+            let mut bad = good.clone();
+            change(&mut bad);
+            let error = options(&bad).unwrap_err().to_string();
+            assert!(error.contains(named) && !error.contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Opening connections: all of them before the load, and later those that were lost.
+
+use super::{connection, worker::Worker};
+use runtime::{net::TcpStream, time};
+use std::{io, rc::Rc, time::Duration};
+
+/// Attempts under way at a time on one thread. Enough to fill a network of 100 ms at a thousand connections a second,
+/// few enough not to flood a listener's queue at once.
+const AT_A_TIME: usize = 128;
+/// First pause before a lost connection is opened again; it doubles with each failure in a row ...
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// ... up to this, so that a dead target costs nothing and a restarted one is soon found.
+const LAST_PAUSE: Duration = Duration::from_millis(500);
+
+/// With more connections than this their end is a reset: as many ports in TIME_WAIT would keep the next run from its own
+/// for a minute (28,232 ports by default).
+const RESET_ABOVE: usize = 10_000;
+
+/// Starts to open all connections of this thread; each becomes a task of its own.
+pub fn all(worker: &Rc<Worker>) {
+    for _ in 0..AT_A_TIME.min(worker.share.own()) {
+        let worker = Rc::clone(worker);
+        runtime::spawn(async move {
+            while let Some(index) = next(&worker) {
+                open_first(&worker, index).await;
+            }
+        });
+    }
+}
+
+fn next(worker: &Worker) -> Option<usize> {
+    let index = worker.begun.get();
+    let more = index < worker.share.own() && !worker.shared.is_closed();
+    more.then(|| {
+        worker.begun.set(index + 1);
+        index
+    })
+}
+
+async fn open_first(worker: &Rc<Worker>, index: usize) {
+    if let Some(rate) = worker.shared.options.connect_rate {
+        let due = worker.share.global(index) as f64 / rate;
+        time::sleep_until(worker.clock.instant((due * 1e9) as u64)).await;
+    }
+    let (stream, error) = match open(worker).await {
+        Ok(stream) => (Some(stream), None),
+        Err(error) => (None, Some(error)),
+    };
+    runtime::spawn(connection::run(Rc::clone(worker), index as u32, stream));
+    worker.shared.connecting.settle(error);
+}
+
+/// Opens a lost connection again, however often it takes; `None` when the window is over.
+pub async fn again(worker: &Worker, failures: &mut u32) -> Option<TcpStream> {
+    loop {
+        let pause = FIRST_PAUSE * (1 << (*failures).min(16));
+        *failures += 1;
+        time::sleep(pause.min(LAST_PAUSE)).await;
+        if worker.shared.is_closed() {
+            return None;
+        }
+        if let Ok(stream) = open(worker).await {
+            return Some(stream);
+        }
+    }
+}
+
+async fn open(worker: &Worker) -> io::Result<TcpStream> {
+    let limit = worker.shared.options.timeout;
+    let opened = match time::timeout(limit, TcpStream::connect(worker.address)).await {
+        Ok(Ok(stream)) if worker.share.connections > RESET_ABOVE => stream.set_linger_zero().map(|()| stream),
+        Ok(opened) => opened,
+        Err(time::Elapsed) => Err(io::ErrorKind::TimedOut.into()),
+    };
+    match &opened {
+        Ok(_) => worker.opened(),
+        Err(_) => worker.not_opened(),
+    }
+    opened
+}

@@ -1,0 +1,198 @@
+//! One connection: request, reply, request, reply, for as long as it lives, and then a new one in its place.
+//!
+//! [`Conversation::poll`] is the hot path of the generator: no allocation, no lock, one clock reading for each request
+//! of a closed loop. A connection owns no buffer: what it sends is lent from its thread's pattern, what it receives is
+//! compared in the runtime's own buffer. Writing and reading go on at the same time, or a message larger than the socket
+//! buffers would leave target and generator waiting for each other.
+
+use super::{
+    roster::Next,
+    worker::{Core, Worker},
+};
+use crate::record::Failure;
+use runtime::net::TcpStream;
+use std::{
+    future::poll_fn,
+    rc::Rc,
+    task::{Context, Poll, ready},
+};
+use wire::ping::{Checker, Message, Reply};
+
+/// Keeps connection `index` of this thread open and talking until the window is over. `stream` is its first one, if it
+/// could be opened.
+pub async fn run(worker: Rc<Worker>, index: u32, mut stream: Option<TcpStream>) {
+    poll_fn(|cx| {
+        worker.core.borrow_mut().roster.set_waker(index, cx.waker());
+        Poll::Ready(())
+    })
+    .await;
+    let mut failures = 0;
+    let mut sequence = 0;
+    loop {
+        let mut stream = match stream.take() {
+            Some(stream) => stream,
+            // Boxed: rarely needed, and a million tasks would each keep room for it.
+            None => match Box::pin(super::connect::again(&worker, &mut failures)).await {
+                Some(stream) => stream,
+                None => return,
+            },
+        };
+        let mut conversation = Conversation::new(&worker, index, sequence);
+        let failure = conversation.hold(&mut stream).await;
+        worker.closed(index, failure);
+        sequence = conversation.message.sequence;
+        if conversation.answered {
+            failures = 0;
+        }
+    }
+}
+
+/// The requests and replies of one open connection.
+struct Conversation<'w> {
+    worker: &'w Worker,
+    index: u32,
+    /// The message under way, or the next one.
+    message: Message,
+    checker: Checker,
+    written: usize,
+    busy: bool,
+    /// It has answered at least once.
+    answered: bool,
+}
+
+impl<'w> Conversation<'w> {
+    fn new(worker: &'w Worker, index: u32, sequence: u32) -> Self {
+        let connection = worker.share.global(index as usize) as u32;
+        Self {
+            worker,
+            index,
+            message: Message { connection, sequence },
+            checker: Checker::default(),
+            written: 0,
+            busy: false,
+            answered: false,
+        }
+    }
+
+    /// Talks until the connection has to be closed; says why.
+    async fn hold(&mut self, stream: &mut TcpStream) -> Failure {
+        let now = self.worker.clock.now();
+        let next = self.worker.core.borrow_mut().roster.free(self.index, now);
+        if next == Next::Send {
+            self.begin();
+        }
+        poll_fn(|cx| self.poll(stream, cx)).await
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        self.message.sequence = self.message.sequence.wrapping_add(1);
+        self.checker = Checker::default();
+        self.written = 0;
+        self.busy = true;
+    }
+
+    fn poll(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<Failure> {
+        let core = &mut *self.worker.core.borrow_mut();
+        core.activity += 1;
+        loop {
+            if !self.busy && !self.take_up(core) {
+                return watch(stream, cx);
+            }
+            if self.written < self.worker.size && !self.write(core, stream, cx) {
+                return Poll::Ready(Failure::Reset);
+            }
+            loop {
+                let Poll::Ready(received) = stream.poll_recv(cx) else {
+                    // Nothing there; the sweep wakes those it has given up.
+                    return match core.roster.is_cut(self.index) {
+                        true => Poll::Ready(Failure::Timeout),
+                        false => Poll::Pending,
+                    };
+                };
+                let Ok(lease) = received else {
+                    return Poll::Ready(Failure::Reset);
+                };
+                match self.take(core, &lease) {
+                    Taken::Part => (),
+                    Taken::Whole => {
+                        self.answered = true;
+                        match core.roster.complete(self.index, self.worker.clock.now()) {
+                            Next::Send => break self.begin(),
+                            Next::Wait => break self.busy = false,
+                            Next::Cut => return Poll::Ready(Failure::Timeout),
+                        }
+                    }
+                    Taken::End => return Poll::Ready(Failure::Reset),
+                    Taken::Wrong => return Poll::Ready(Failure::Protocol),
+                }
+            }
+        }
+    }
+
+    /// Takes up the request this idle connection may have been given.
+    #[inline(never)]
+    fn take_up(&mut self, core: &mut Core) -> bool {
+        let roster = &mut core.roster;
+        if !roster.is_granted(self.index) || roster.granted(self.index, self.worker.clock.now()) != Next::Send {
+            return false;
+        }
+        self.begin();
+        true
+    }
+
+    /// Writes as much of the message as the kernel and its queue take now; false if the connection is lost.
+    #[inline]
+    fn write(&mut self, core: &mut Core, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
+        while self.written < self.worker.size {
+            match stream.poll_write(cx, &core.pattern.lend(self.message)[self.written..]) {
+                Poll::Ready(Ok(len)) => {
+                    self.written += len;
+                    core.roster.recorder.moved_out(len);
+                }
+                Poll::Ready(Err(_)) => return false,
+                Poll::Pending => break,
+            }
+        }
+        true
+    }
+
+    /// Takes a piece of the reply.
+    #[inline]
+    fn take(&mut self, core: &mut Core, bytes: &[u8]) -> Taken {
+        if bytes.is_empty() {
+            return Taken::End;
+        }
+        core.roster.recorder.moved_in(bytes.len());
+        let reply = match self.worker.verify {
+            true => self.checker.feed(&core.pattern, self.message, bytes),
+            false => self.checker.count(&core.pattern, bytes),
+        };
+        match reply {
+            Reply::Incomplete => Taken::Part,
+            Reply::Complete if self.written == self.worker.size => Taken::Whole,
+            // A reply before the end of the request is a guess, even if it is a right one.
+            Reply::Complete | Reply::WrongByte { .. } | Reply::TooMany { .. } => Taken::Wrong,
+        }
+    }
+}
+
+/// What a received piece was.
+enum Taken {
+    /// More of the reply is to come.
+    Part,
+    /// The reply is whole and right.
+    Whole,
+    /// The peer has closed.
+    End,
+    /// Not what was sent.
+    Wrong,
+}
+
+/// Waits on an idle connection for what should not come: its end, or bytes that nobody asked for.
+fn watch(stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<Failure> {
+    match ready!(stream.poll_recv(cx)) {
+        Ok(lease) if !lease.is_empty() => Poll::Ready(Failure::Protocol),
+        Ok(_) | Err(_) => Poll::Ready(Failure::Reset),
+    }
+}

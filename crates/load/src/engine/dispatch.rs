@@ -1,0 +1,128 @@
+//! The open loop's clockwork: sleeps until shortly before the next intended time, then watches the clock.
+//!
+//! A sleeping thread wakes some ten microseconds late, and on a virtual machine a hundred; a request sent that late
+//! would be measured too slow by as much. So the last bit is spun away, polling the network meanwhile. How long a bit
+//! is, [`Margin`] learns from how late the sleeps have been, and what it burns is reported.
+
+use super::{roster::Due, worker::Worker};
+use runtime::{time, yield_now};
+use std::{future::poll_fn, rc::Rc, task::Poll};
+
+/// Sends requests at their intended times until the window is over.
+pub async fn run(worker: Rc<Worker>) {
+    let mut margin = Margin::default();
+    loop {
+        let now = worker.clock.now();
+        let due = worker.core.borrow_mut().roster.dispatch(now);
+        match due {
+            Due::Over => return,
+            Due::Starved => parked(&worker).await,
+            Due::At(due) => wait(&worker, &mut margin, now, due).await,
+        }
+    }
+}
+
+/// Waits until a connection is idle and nothing is due for it.
+async fn parked(worker: &Worker) {
+    let mut parked = false;
+    poll_fn(|cx| {
+        let roster = &mut worker.core.borrow_mut().roster;
+        if parked && !roster.is_dispatcher_parked() {
+            return Poll::Ready(());
+        }
+        parked = true;
+        roster.park_dispatcher(cx.waker());
+        Poll::Pending
+    })
+    .await
+}
+
+async fn wait(worker: &Worker, margin: &mut Margin, mut now: u64, due: u64) {
+    if let Some(wake) = margin.wake_for(now, due) {
+        time::sleep_until(worker.clock.instant(wake)).await;
+        now = worker.clock.now();
+        margin.observe(now.saturating_sub(wake));
+    }
+    while now < due {
+        let activity = worker.core.borrow().activity;
+        yield_now().await;
+        let after = worker.clock.now();
+        if worker.core.borrow().activity == activity {
+            worker.spin_ns.set(worker.spin_ns.get() + (after - now));
+        }
+        now = after;
+    }
+}
+
+/// How long before an intended time to stop sleeping: the 98th percentile of how late recent sleeps ended.
+#[derive(Debug)]
+struct Margin {
+    ns: f64,
+}
+
+impl Margin {
+    /// Spinning longer than this costs more than it gives.
+    const MOST: f64 = 100_000.0;
+    const LEAST: f64 = 2_000.0;
+    /// A sleep shorter than this is not worth its two trips into the kernel.
+    const SHORTEST_SLEEP: u64 = 5_000;
+    const QUANTILE: f64 = 0.98;
+    /// How far one observation moves the estimate, as a share of it.
+    const STEP: f64 = 0.1;
+
+    /// When to wake to be in time for `due`; `None` if there is no time to sleep.
+    fn wake_for(&self, now: u64, due: u64) -> Option<u64> {
+        let wake = due.saturating_sub(self.ns as u64);
+        (wake > now + Self::SHORTEST_SLEEP).then_some(wake)
+    }
+
+    /// A sleep ended `late_ns` after it should have. Robbins-Monro: up on 2 % of sleeps balances down on 98 %.
+    fn observe(&mut self, late_ns: u64) {
+        let step = self.ns * Self::STEP;
+        self.ns += match late_ns as f64 > self.ns {
+            true => step * Self::QUANTILE,
+            false => -step * (1.0 - Self::QUANTILE),
+        };
+        self.ns = self.ns.clamp(Self::LEAST, Self::MOST);
+    }
+}
+
+impl Default for Margin {
+    fn default() -> Self {
+        Self { ns: 50_000.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::{
+        SplitMix64,
+        rand_core::{Rng, SeedableRng},
+    };
+
+    #[test]
+    fn the_margin_finds_the_98th_percentile_and_follows_it() {
+        let mut random = SplitMix64::seed_from_u64(1);
+        let mut margin = Margin::default();
+        for (most, expected) in [(20_000, 19_600.0), (80_000, 78_400.0), (10_000, 9_800.0)] {
+            for _ in 0..5_000 {
+                margin.observe(random.next_u64() % most);
+            }
+            let error = margin.ns / expected - 1.0;
+            assert!(error.abs() < 0.2, "{} for {expected}", margin.ns);
+        }
+    }
+
+    #[test]
+    fn the_margin_stays_in_its_bounds() {
+        let mut margin = Margin::default();
+        (0..1000).for_each(|_| margin.observe(u64::MAX));
+        assert_eq!(margin.ns, Margin::MOST);
+        (0..10_000).for_each(|_| margin.observe(0));
+        assert_eq!(margin.ns, Margin::LEAST);
+        assert_eq!(margin.wake_for(1_000_000, 1_006_000), None);
+        assert_eq!(margin.wake_for(1_000_000, 1_100_000), Some(1_098_000));
+        assert_eq!(margin.wake_for(5, 7), None);
+    }
+}

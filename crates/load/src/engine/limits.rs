@@ -1,0 +1,50 @@
+//! The limit of open files, raised as far as this process may, and a clear word when that is not far enough.
+
+use crate::error::LoadError;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Descriptors of a load thread beside its connections: ring or epoll, wake-up, and some to spare.
+const EACH_THREAD: u64 = 8;
+/// Kept for the caller: files it opens while the load runs.
+const SPARE: u64 = 32;
+
+/// Makes room for `connections`, or says how many fit.
+pub fn make_room(connections: usize, threads: usize) -> Result<(), LoadError> {
+    let limit = getrlimit(Resource::Nofile);
+    let beside = open_now() + threads as u64 * EACH_THREAD + SPARE;
+    let needed = connections as u64 + beside;
+    let unlimited = u64::MAX;
+    let (soft, hard) = (limit.current.unwrap_or(unlimited), limit.maximum.unwrap_or(unlimited));
+    if needed <= soft {
+        return Ok(());
+    }
+    let raised = Rlimit { current: Some(needed.min(hard)), maximum: limit.maximum };
+    if needed > hard || setrlimit(Resource::Nofile, raised).is_err() {
+        return Err(LoadError::Descriptors { connections, fit: hard.saturating_sub(beside) as usize, limit: hard });
+    }
+    Ok(())
+}
+
+/// Descriptors open in this process.
+fn open_now() -> u64 {
+    std::fs::read_dir("/proc/self/fd").map_or(64, |entries| entries.count() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_connections_than_files_are_refused_with_the_number_that_fits() {
+        assert!(make_room(10, 2).is_ok());
+        let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        let Some(too_many) = hard.checked_add(1) else { return };
+        match make_room(too_many as usize, 2).unwrap_err() {
+            LoadError::Descriptors { fit, limit, .. } => {
+                assert_eq!(limit, hard);
+                assert!((fit as u64) < hard && fit as u64 > hard / 2);
+            }
+            other => panic!("{other}"),
+        }
+    }
+}

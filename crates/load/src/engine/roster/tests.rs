@@ -1,0 +1,283 @@
+//! The roster's rules, with hand-written times: no clock, no socket.
+
+use super::*;
+use crate::{
+    interval::{Tally, Usage},
+    options::Arrival,
+    record::{Links, Recorder},
+    schedule::Share,
+};
+use outcome::latency::new_histogram;
+use proptest::prelude::*;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    task::Wake,
+};
+
+const MS: u64 = 1_000_000;
+/// The load of every test starts here, its window is open from the start.
+const START: u64 = 1000 * MS;
+/// Far behind every test's last event.
+const CLOSE: u64 = 9_000 * MS;
+
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+struct Test {
+    roster: Roster,
+    bells: Vec<Arc<Bell>>,
+}
+
+/// `period_ms` between requests makes an open loop with constant gaps, 0 a closed one.
+fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test {
+    let schedule = (period_ms > 0).then(|| {
+        let share = Share { thread: 0, threads: 1, connections };
+        Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
+    });
+    let links = Links { close: Arc::new(AtomicU64::new(CLOSE)), budget: None, meter: Box::new(Usage::default) };
+    let mut recorder = Recorder::new(schedule.is_none(), links);
+    recorder.begin(START, START);
+    let mut roster = Roster::new(connections, schedule, timeout_ms * MS, recorder);
+    let bells: Vec<Arc<Bell>> = (0..connections).map(|_| Arc::default()).collect();
+    for (index, bell) in bells.iter().enumerate() {
+        roster.set_waker(index as u32, &Waker::from(Arc::clone(bell)));
+        assert_eq!(roster.free(index as u32, START - MS), Next::Wait);
+    }
+    roster.begin(START);
+    Test { roster, bells }
+}
+
+/// Values in whole milliseconds, sorted.
+struct Outcome {
+    tally: Tally,
+    response: Vec<u64>,
+    service: Vec<u64>,
+    lag: Vec<u64>,
+}
+
+impl Test {
+    fn rung(&self, index: usize) -> usize {
+        self.bells[index].0.load(Relaxed)
+    }
+
+    fn end(mut self) -> Outcome {
+        self.roster.recorder.advance(CLOSE);
+        self.roster.finish(CLOSE);
+        let mut tally = Tally::default();
+        let [mut response, mut service, mut lag] = [(); 3].map(|()| new_histogram());
+        while let Some(mut interval) = self.roster.recorder.take_finished() {
+            tally.add(&interval.tally);
+            interval.response.pour_into(&mut response);
+            interval.service.pour_into(&mut service);
+            interval.lag.pour_into(&mut lag);
+        }
+        let values = |histogram: &hdrhistogram::Histogram<u64>| {
+            let ms = |v: u64| (histogram.median_equivalent(v) as f64 / MS as f64).round() as u64;
+            histogram
+                .iter_recorded()
+                .flat_map(|v| std::iter::repeat_n(ms(v.value_iterated_to()), v.count_at_value() as usize))
+                .collect()
+        };
+        Outcome { response: values(&response), service: values(&service), lag: values(&lag), tally }
+    }
+}
+
+#[test]
+fn a_closed_loop_starts_with_every_connection_and_goes_on_with_each_reply() {
+    let mut test = test(2, 0, 1000);
+    assert_eq!((test.rung(0), test.rung(1)), (1, 1));
+    assert_eq!(test.roster.granted(0, START + MS), Next::Send);
+    assert_eq!(test.roster.granted(1, START + 2 * MS), Next::Send);
+    for reply in 1..=3 {
+        assert_eq!(test.roster.complete(0, START + MS + reply * 10 * MS), Next::Send);
+    }
+    let outcome = test.end();
+    assert_eq!((outcome.tally.sent, outcome.tally.completed), (5, 3));
+    assert_eq!(outcome.tally.unanswered, 2);
+    assert_eq!(outcome.service, [10, 10, 10]);
+    assert!(outcome.lag.is_empty());
+}
+
+#[test]
+fn a_due_request_goes_to_the_connection_that_has_been_idle_longest() {
+    let mut test = test(3, 10, 1000);
+    for (request, expected) in [0, 1, 2, 0, 1].into_iter().enumerate() {
+        let at = START + request as u64 * 10 * MS;
+        assert_eq!(test.roster.dispatch(at), Due::At(at + 10 * MS));
+        assert!(test.roster.is_granted(expected), "request {request}");
+        assert_eq!(test.roster.granted(expected, at), Next::Send);
+        assert_eq!(test.roster.complete(expected, at + MS), Next::Wait);
+    }
+    assert_eq!((test.rung(0), test.rung(1), test.rung(2)), (2, 2, 1));
+}
+
+#[test]
+fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
+    let mut test = test(1, 10, 1000);
+    assert_eq!(test.roster.dispatch(START), Due::At(START + 10 * MS));
+    assert_eq!(test.roster.granted(0, START), Next::Send);
+    assert_eq!(test.roster.dispatch(START + 10 * MS), Due::Starved);
+    // Free 25 ms later than due: sent at once, and none of it is the generator's fault.
+    assert_eq!(test.roster.complete(0, START + 35 * MS), Next::Send);
+    // Two more have become due meanwhile; the schedule was not shifted.
+    assert_eq!(test.roster.complete(0, START + 36 * MS), Next::Send);
+    assert_eq!(test.roster.complete(0, START + 37 * MS), Next::Send);
+    assert_eq!(test.roster.complete(0, START + 38 * MS), Next::Wait);
+    assert_eq!(test.roster.dispatch(START + 38 * MS), Due::At(START + 40 * MS));
+    let outcome = test.end();
+    assert_eq!(outcome.tally.waited, 3);
+    assert_eq!(outcome.response, [8, 17, 26, 35]);
+    assert_eq!(outcome.service, [1, 1, 1, 35]);
+    assert_eq!(outcome.lag, [0, 0, 0, 0]);
+}
+
+#[test]
+fn a_late_dispatcher_is_the_generators_fault() {
+    let mut test = test(2, 10, 1000);
+    assert_eq!(test.roster.dispatch(START + 5 * MS), Due::At(START + 10 * MS));
+    assert_eq!(test.roster.granted(0, START + 7 * MS), Next::Send);
+    // While one is idle a reply helps the dispatcher out, in its order: the longest idle goes first.
+    assert_eq!(test.roster.complete(0, START + 14 * MS), Next::Wait);
+    assert_eq!(test.roster.granted(1, START + 14 * MS), Next::Send);
+    assert_eq!(test.roster.complete(1, START + 15 * MS), Next::Wait);
+    let outcome = test.end();
+    assert_eq!(outcome.lag, [4, 7]);
+    assert_eq!(outcome.response, [5, 14]);
+    assert_eq!(outcome.tally.waited, 0);
+}
+
+#[test]
+fn a_parked_dispatcher_is_woken_when_a_connection_has_nothing_to_do() {
+    let mut test = test(1, 10, 1000);
+    let bell = Arc::new(Bell::default());
+    test.roster.dispatch(START);
+    test.roster.granted(0, START);
+    assert_eq!(test.roster.dispatch(START + 10 * MS), Due::Starved);
+    test.roster.park_dispatcher(&Waker::from(Arc::clone(&bell)));
+    assert_eq!(test.roster.complete(0, START + 12 * MS), Next::Send);
+    assert_eq!(bell.0.load(Relaxed), 0);
+    assert_eq!(test.roster.complete(0, START + 13 * MS), Next::Wait);
+    assert_eq!((bell.0.load(Relaxed), test.roster.is_dispatcher_parked()), (1, false));
+}
+
+#[test]
+fn a_request_given_to_a_dying_connection_goes_to_another() {
+    let mut test = test(2, 10, 1000);
+    test.roster.dispatch(START);
+    assert!(test.roster.is_granted(0));
+    test.roster.lost(0, START + MS, Failure::Reset);
+    test.roster.dispatch(START + MS);
+    assert_eq!(test.roster.granted(1, START + MS), Next::Send);
+    test.roster.complete(1, START + 2 * MS);
+    let outcome = test.end();
+    assert_eq!((outcome.tally.sent, outcome.tally.completed, outcome.tally.failed), (1, 1, 0));
+    assert_eq!(outcome.tally.errors.reset, 1);
+    assert_eq!(outcome.response, [2]);
+}
+
+#[test]
+fn an_idle_connection_that_dies_is_given_nothing_until_it_is_back() {
+    let mut test = test(2, 10, 1000);
+    test.roster.lost(0, START, Failure::Reset);
+    test.roster.dispatch(START);
+    assert!(test.roster.is_granted(1) && !test.roster.is_granted(0));
+    assert_eq!(test.roster.dispatch(START + 10 * MS), Due::Starved);
+    // Back, and idle twice over in the hints: it is given one request at a time.
+    assert_eq!(test.roster.free(0, START + 11 * MS), Next::Send);
+    assert_eq!(test.roster.complete(0, START + 12 * MS), Next::Wait);
+    test.roster.lost(0, START + 13 * MS, Failure::Reset);
+    assert_eq!(test.roster.free(0, START + 14 * MS), Next::Wait);
+    assert_eq!(test.roster.dispatch(START + 20 * MS), Due::At(START + 30 * MS));
+    assert_eq!(test.roster.dispatch(START + 30 * MS), Due::Starved);
+}
+
+#[test]
+fn the_sweep_gives_up_what_is_older_than_the_timeout_and_nothing_else() {
+    let mut test = test(3, 0, 100);
+    test.roster.granted(0, START);
+    test.roster.granted(1, START + 50 * MS);
+    test.roster.sweep(START + 99 * MS, 10 * MS);
+    assert!(!test.roster.is_cut(0));
+    test.roster.sweep(START + 107 * MS, 10 * MS);
+    assert!(test.roster.is_cut(0) && !test.roster.is_cut(1));
+    assert_eq!(test.rung(0), 2);
+    // A reply that comes now is for nobody; the lost connection is not counted again.
+    assert_eq!(test.roster.complete(0, START + 108 * MS), Next::Cut);
+    test.roster.lost(0, START + 109 * MS, Failure::Timeout);
+    // A reply as late as the timeout is a timeout even before the sweep comes by.
+    assert_eq!(test.roster.complete(1, START + 150 * MS), Next::Cut);
+    let outcome = test.end();
+    assert_eq!((outcome.tally.failed, outcome.tally.errors.timeout), (2, 2));
+    // At the timeout's value, not when it was noticed.
+    assert_eq!(outcome.response, [100, 100]);
+}
+
+#[test]
+fn sixteen_sweeps_see_every_one_of_many_connections() {
+    let connections = 100_000;
+    let mut test = test(connections, 0, 1600);
+    for index in 0..connections as u32 {
+        test.roster.granted(index, START);
+    }
+    // A hundred calls of 10 ms make ten parts of sixteen: all have been seen ten times.
+    for call in 0..=10 {
+        test.roster.sweep(START + 1600 * MS + call * 10 * MS, 10 * MS);
+    }
+    assert!((0..connections as u32).all(|index| test.roster.is_cut(index)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Whatever connections do, each intended time is used once, in order, and every request ends up in one count.
+    #[test]
+    fn no_request_is_lost_or_sent_twice(steps in proptest::collection::vec((0u32..4, 0u8..10, 0u64..30), 1..200)) {
+        let mut test = test(4, 10, 200);
+        let mut now = START;
+        let mut open = [true; 4];
+        for (index, what, pause) in steps {
+            now += pause * MS;
+            test.roster.dispatch(now);
+            let up = open[index as usize];
+            match what {
+                0 if up => {
+                    test.roster.lost(index, now, Failure::Reset);
+                    open[index as usize] = false;
+                }
+                1 if !up => {
+                    test.roster.free(index, now);
+                    open[index as usize] = true;
+                }
+                2 => test.roster.sweep(now, 10 * MS),
+                _ if up && test.roster.is_cut(index) => {
+                    test.roster.lost(index, now, Failure::Timeout);
+                    open[index as usize] = false;
+                }
+                _ if up && test.roster.slots[index as usize].sent != NOT_SENT => {
+                    let next = test.roster.complete(index, now);
+                    open[index as usize] = next != Next::Cut;
+                }
+                _ if up => drop(test.roster.granted(index, now)),
+                _ => (),
+            }
+            prop_assert_eq!(
+                test.roster.idle_count,
+                test.roster.slots.iter().filter(|slot| slot.intended == IDLE).count()
+            );
+        }
+        let taken = test.roster.schedule.as_ref().unwrap().taken();
+        let outcome = test.end();
+        let tally = &outcome.tally;
+        prop_assert_eq!(taken, tally.completed + tally.failed + tally.unanswered);
+        prop_assert!(tally.sent <= taken);
+        prop_assert_eq!(outcome.lag.len() as u64, tally.sent);
+    }
+}

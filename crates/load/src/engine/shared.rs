@@ -1,0 +1,153 @@
+//! What the threads of one run share: the clock, the times of its phases, and how connecting goes.
+//!
+//! Written rarely, read often: nothing in here is touched by every request except the time of the window's end.
+
+use crate::{options::Options, record::Budget};
+use runtime::Stop;
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// The run's clock: nanoseconds of CLOCK_MONOTONIC since the run was set up. Reading it is a call into the vDSO.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    zero_ns: u64,
+    zero: Instant,
+}
+
+impl Clock {
+    /// A clock that is at zero now.
+    pub fn start() -> Self {
+        Self { zero_ns: monotonic_ns(), zero: Instant::now() }
+    }
+
+    /// Nanoseconds since the start.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        monotonic_ns() - self.zero_ns
+    }
+
+    /// The same moment for those who sleep.
+    pub fn instant(&self, ns: u64) -> Instant {
+        self.zero + Duration::from_nanos(ns)
+    }
+}
+
+#[inline]
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+}
+
+/// How opening connections goes, over all threads.
+#[derive(Debug, Default)]
+pub struct Connecting {
+    opened: AtomicU64,
+    open: AtomicU64,
+    peak: AtomicU64,
+    settled: AtomicU64,
+    first_error: Mutex<Option<io::Error>>,
+}
+
+impl Connecting {
+    /// A connection was opened.
+    pub fn opened(&self) {
+        self.opened.fetch_add(1, Relaxed);
+        let open = self.open.fetch_add(1, Relaxed) + 1;
+        self.peak.fetch_max(open, Relaxed);
+    }
+
+    /// A connection was closed.
+    pub fn closed(&self) {
+        self.open.fetch_sub(1, Relaxed);
+    }
+
+    /// The first attempt of a connection has ended, in this error if there is one.
+    pub fn settle(&self, error: Option<io::Error>) {
+        if let Some(error) = error {
+            self.error_slot().get_or_insert(error);
+        }
+        self.settled.fetch_add(1, Relaxed);
+    }
+
+    /// Connections whose first attempt has ended.
+    pub fn settled(&self) -> u64 {
+        self.settled.load(Relaxed)
+    }
+
+    /// Connections opened so far, and the most that were open at a time.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.opened.load(Relaxed), self.peak.load(Relaxed))
+    }
+
+    /// The first error, handed out once.
+    pub fn take_error(&self) -> Option<io::Error> {
+        self.error_slot().take()
+    }
+
+    fn error_slot(&self) -> MutexGuard<'_, Option<io::Error>> {
+        self.first_error.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// Shared by the threads of one run.
+#[derive(Debug)]
+pub struct Shared {
+    /// What was asked.
+    pub options: Options,
+    /// The run's clock.
+    pub clock: Clock,
+    /// How connecting goes.
+    pub connecting: Connecting,
+    /// When the load starts and when the window opens; set before `go` is raised.
+    pub start: AtomicU64,
+    /// See `start`.
+    pub open: AtomicU64,
+    /// When the window closes; `u64::MAX` until then.
+    pub close: Arc<AtomicU64>,
+    /// Completions after which the window closes.
+    pub budget: Option<Arc<Budget>>,
+    /// `start`, `open` and `close` are set.
+    pub go: Stop,
+    /// Nobody needs the connections any more: threads that have drained may end, others end at once.
+    pub release: Stop,
+}
+
+impl Shared {
+    /// The state of a run not yet started.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            options: options.clone(),
+            clock: Clock::start(),
+            connecting: Connecting::default(),
+            start: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            close: Arc::new(AtomicU64::new(u64::MAX)),
+            budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
+            go: Stop::new(),
+            release: Stop::new(),
+        }
+    }
+
+    /// The window is over at `ns`, if it is not before.
+    pub fn close_at(&self, ns: u64) {
+        self.close.fetch_min(ns, Relaxed);
+    }
+
+    /// Whether the window is over.
+    pub fn is_closed(&self) -> bool {
+        self.clock.now() >= self.close.load(Relaxed)
+    }
+}

@@ -1,0 +1,105 @@
+//! What the tasks of one load thread share.
+
+use super::{
+    roster::Roster,
+    shared::{Clock, Shared, thread_cpu_ns},
+};
+use crate::{
+    interval::Usage,
+    options::Target,
+    record::{Failure, Links, Recorder},
+    schedule::{Schedule, Share},
+};
+use std::{
+    cell::{Cell, RefCell},
+    net::SocketAddr,
+    num::NonZeroUsize,
+    rc::Rc,
+    sync::Arc,
+};
+use wire::ping::Pattern;
+
+/// What every poll of a connection touches.
+pub struct Core {
+    pub roster: Roster,
+    pub pattern: Pattern,
+    /// Counts polls of connections: a spin during which it stands still was in vain.
+    pub activity: u64,
+}
+
+/// One load thread: its tasks hold it by `Rc`, other threads never see it.
+pub struct Worker {
+    pub shared: Arc<Shared>,
+    pub clock: Clock,
+    pub share: Share,
+    pub address: SocketAddr,
+    /// Bytes of a message.
+    pub size: usize,
+    pub verify: bool,
+    /// Borrowed for the whole of a connection's poll: the runtime calls nobody back in between.
+    pub core: RefCell<Core>,
+    /// Time burnt on waiting for the next intended time, in nanoseconds.
+    pub spin_ns: Rc<Cell<u64>>,
+    /// Connections whose first attempt has begun.
+    pub begun: Cell<usize>,
+}
+
+impl Worker {
+    /// The worker of one thread; `schedule` is its part of an open loop. Must be called inside its runtime.
+    pub fn new(shared: &Arc<Shared>, share: Share, schedule: Option<Schedule>) -> Self {
+        let options = &shared.options;
+        let Target::Ping { address, size } = options.target;
+        let spin_ns = Rc::new(Cell::new(0));
+        let links = Links {
+            close: Arc::clone(&shared.close),
+            budget: shared.budget.clone(),
+            meter: meter(shared.clock, Rc::clone(&spin_ns)),
+        };
+        let recorder = Recorder::new(schedule.is_none(), links);
+        let timeout_ns = options.timeout.as_nanos() as u64;
+        let pattern = Pattern::new(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN), options.seed);
+        Self {
+            clock: shared.clock,
+            share,
+            address,
+            size: pattern.size(),
+            verify: options.verify,
+            core: RefCell::new(Core {
+                roster: Roster::new(share.own(), schedule, timeout_ns, recorder),
+                pattern,
+                activity: 0,
+            }),
+            spin_ns,
+            begun: Cell::new(0),
+            shared: Arc::clone(shared),
+        }
+    }
+
+    /// A connection of this thread is open.
+    pub fn opened(&self) {
+        self.shared.connecting.opened();
+        self.core.borrow_mut().roster.recorder.connected();
+    }
+
+    /// A connection of this thread is to be closed.
+    pub fn closed(&self, index: u32, failure: Failure) {
+        self.shared.connecting.closed();
+        let roster = &mut self.core.borrow_mut().roster;
+        roster.recorder.disconnected();
+        roster.lost(index, self.clock.now(), failure);
+    }
+
+    /// A connection could not be opened.
+    pub fn not_opened(&self) {
+        let now = self.clock.now();
+        self.core.borrow_mut().roster.recorder.trouble(now, Failure::Connect);
+    }
+}
+
+fn meter(clock: Clock, spin_ns: Rc<Cell<u64>>) -> Box<dyn Fn() -> Usage> {
+    Box::new(move || Usage {
+        at_ns: clock.now(),
+        cpu_ns: thread_cpu_ns(),
+        spin_ns: spin_ns.get() + runtime::metrics().spin_time.as_nanos() as u64,
+    })
+}

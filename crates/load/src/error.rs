@@ -1,0 +1,101 @@
+//! Why a load could not be made at all. Each is one line that names the thing, the value and the remedy.
+//!
+//! A target that answers badly is not among these: that is a result, and it is reported as one.
+
+use std::{fmt, io, net::SocketAddr, time::Duration};
+
+/// Why there is no result.
+#[derive(Debug)]
+pub enum LoadError {
+    /// The options contradict themselves or ask for the impossible.
+    Options(String),
+    /// Nothing listens at the target.
+    Refused(SocketAddr),
+    /// The target cannot be reached or will not be connected to.
+    Unreachable(SocketAddr, io::Error),
+    /// No attempt to connect was answered in time.
+    NoAnswer(SocketAddr, Duration),
+    /// More connections than this process may have descriptors.
+    Descriptors {
+        /// Connections asked for.
+        connections: usize,
+        /// Connections for which the limit is enough.
+        fit: usize,
+        /// The hard limit.
+        limit: u64,
+    },
+    /// The system as a whole has no descriptor left.
+    SystemDescriptors {
+        /// Connections that were open by then.
+        open: u64,
+    },
+    /// No local port is left for another connection to this address.
+    Ports {
+        /// The target.
+        address: SocketAddr,
+        /// Connections that were open by then.
+        open: u64,
+        /// The range the kernel takes local ports from, if it says.
+        range: Option<(u16, u16)>,
+    },
+    /// A thread could not be started, pinned, or given a runtime.
+    Thread {
+        /// Its number.
+        thread: usize,
+        /// The core it was to run on.
+        core: Option<usize>,
+        /// What failed.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Options(text) => f.write_str(text),
+            Self::Refused(address) => {
+                write!(f, "nothing listens on {address} (connection refused): start the target first or check the port")
+            }
+            Self::Unreachable(address, error) => {
+                write!(f, "cannot connect to {address} ({error}): check the address, the route and the firewall")
+            }
+            Self::NoAnswer(address, waited) => write!(
+                f,
+                "{address} did not answer one attempt to connect within {waited:?}: check the address and the firewall, or raise --timeout"
+            ),
+            Self::Descriptors { connections, fit, limit } => write!(
+                f,
+                "{connections} connections do not fit into this process's limit of {limit} open files, {fit} do: raise it (ulimit -Hn) or lower -c"
+            ),
+            Self::SystemDescriptors { open } => {
+                write!(f, "the system has no file left to open after {open} connections: raise fs.file-max or lower -c")
+            }
+            Self::Ports { address, open, range } => {
+                write!(f, "no local port is left for another connection to {address} after {open}")?;
+                if let Some((first, last)) = range {
+                    write!(f, " (ports {first} to {last})")?;
+                }
+                write!(f, ": widen net.ipv4.ip_local_port_range, wait a minute for closed ones, or lower -c")
+            }
+            Self::Thread { thread, core: Some(core), error } => write!(
+                f,
+                "load thread {thread} could not start on core {core} ({error}): check --cores against the cores this process may use"
+            ),
+            Self::Thread { thread, core: None, error } => {
+                write!(
+                    f,
+                    "load thread {thread} could not start ({error}): use fewer threads (-t) or raise the limit it names"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unreachable(_, error) | Self::Thread { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

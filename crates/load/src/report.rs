@@ -1,0 +1,99 @@
+//! From totals to the result of the run.
+
+use crate::{
+    collect::Totals,
+    options::{Arrival, Options, Target},
+};
+use outcome::{
+    judge,
+    result::{self, RunResult},
+    series::Second,
+    verdict::Verdict,
+};
+use runtime::BackendKind;
+use std::time::Duration;
+
+/// Everything one load measured.
+#[derive(Debug)]
+pub struct Report {
+    /// The result; its `server` is empty and its verdict knows nothing of the server yet.
+    pub result: RunResult,
+    /// `latency.hlog`: the window's histograms, one interval a second.
+    pub hlog: Vec<u8>,
+    /// One entry for each second, warm-up included.
+    pub seconds: Vec<Second>,
+    /// How the load threads talked to the kernel.
+    pub backend: BackendKind,
+    /// Why not in the better way, if so.
+    pub fallback: Option<String>,
+    /// Latencies above the histograms' range of one hour; they count as one hour.
+    pub saturated: u64,
+}
+
+/// How the run went, apart from what the threads recorded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Course {
+    /// Ended early on request.
+    pub interrupted: bool,
+    /// Length of the window as it was.
+    pub measured: Duration,
+    /// Connections opened in all, and the most at a time.
+    pub connections: (u64, u64),
+}
+
+/// The result of a run.
+pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
+    let Target::Ping { size, .. } = options.target;
+    let measured_s = course.measured.as_secs_f64();
+    let tally = &totals.tally;
+    let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
+    let open = options.rate.is_some();
+    let mut result = RunResult {
+        schema: result::SCHEMA.to_owned(),
+        measurement_revision: result::MEASUREMENT_REVISION,
+        tester: "brunt".to_owned(),
+        verdict: Verdict::of(Vec::new()),
+        interrupted: course.interrupted,
+        load: result::Load {
+            url: options.url.clone(),
+            mode: if open { "open" } else { "closed" }.to_owned(),
+            arrival: open.then(|| arrival_name(options.arrival).to_owned()),
+            request_bytes: Some(size as u64),
+            connections: options.connections as u64,
+            measured_s,
+            warmup_s: options.warmup.as_secs_f64(),
+            seed: options.seed,
+        },
+        requests: result::Requests {
+            completed: tally.completed,
+            failed: tally.failed,
+            unanswered: tally.unanswered,
+            rate: if measured_s > 0.0 { tally.completed as f64 / measured_s } else { 0.0 },
+            offered_rate: options.rate,
+            waited: open.then_some(tally.waited),
+        },
+        latency: totals.latency.summary(),
+        errors: tally.errors.clone(),
+        connections: result::Connections { opened: course.connections.0, peak: course.connections.1 },
+        bytes: tally.bytes.clone(),
+        generator: result::Generator {
+            cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),
+            spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),
+            cores: options.threads.iter().copied().flatten().collect(),
+            thread_cpu_percent: percents.iter().map(|(cpu, _)| *cpu).collect(),
+            // What only a meter outside the load threads can know.
+            run_queue_wait_percent: None,
+            instructions_user_per_request: None,
+        },
+        server: result::Server::default(),
+    };
+    result.verdict = judge::judge(&result, None);
+    result
+}
+
+fn arrival_name(arrival: Arrival) -> &'static str {
+    match arrival {
+        Arrival::Constant => "constant",
+        Arrival::Poisson => "poisson",
+    }
+}

@@ -1,0 +1,212 @@
+//! The course of a run: phases, limits, observers, sizes.
+
+mod common;
+
+use common::*;
+use load::{Arrival, Observer, Options};
+use outcome::series::Second;
+use std::{
+    thread::{self, ThreadId},
+    time::{Duration, Instant},
+};
+
+#[test]
+fn a_request_limit_ends_the_window_at_exactly_so_many() {
+    for threads in [1, 2] {
+        let options = Options {
+            requests: Some(5000),
+            connections: 8,
+            threads: vec![None; threads],
+            duration: Duration::from_secs(20),
+            warmup: Duration::from_millis(50),
+            ..options(target(echo))
+        };
+        let start = Instant::now();
+        let result = run(&options).result;
+        assert_eq!(result.requests.completed, 5000);
+        assert!(result.requests.unanswered <= 8);
+        assert!(!result.interrupted);
+        assert!(result.load.measured_s < 10.0 && start.elapsed() < Duration::from_secs(12));
+        assert_eq!(result.latency.service.count, 5000 - first_of_warmup(&result));
+    }
+}
+
+/// Completions whose request went out in the warm-up have no latency; there are no more of them than connections.
+fn first_of_warmup(result: &outcome::RunResult) -> u64 {
+    let without = result.requests.completed - result.latency.service.count;
+    assert!(without <= result.load.connections);
+    without
+}
+
+/// Notes what is called when, and on which thread.
+struct Notes {
+    calls: Vec<(&'static str, Instant, ThreadId)>,
+    seconds: Vec<Second>,
+    stop_after: Option<Duration>,
+    started: Instant,
+}
+
+impl Notes {
+    fn new(stop_after: Option<Duration>) -> Self {
+        Self { calls: Vec::new(), seconds: Vec::new(), stop_after, started: Instant::now() }
+    }
+
+    fn note(&mut self, call: &'static str) {
+        self.calls.push((call, Instant::now(), thread::current().id()));
+    }
+}
+
+impl Observer for Notes {
+    fn started(&mut self, threads: &[u32]) {
+        assert_eq!(threads.len(), 2);
+        for tid in threads {
+            let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm")).unwrap();
+            assert!(name.starts_with("load-"), "{name}");
+        }
+        self.note("started");
+    }
+    fn window_opened(&mut self) {
+        self.note("opened");
+    }
+    fn second(&mut self, second: &mut Second) {
+        second.server_rss_bytes = Some(4096);
+        self.seconds.push(second.clone());
+    }
+    fn window_closed(&mut self) {
+        self.note("closed");
+    }
+    fn wants_stop(&self) -> bool {
+        self.stop_after.is_some_and(|after| self.started.elapsed() > after)
+    }
+}
+
+#[test]
+fn the_observer_hears_of_each_phase_on_the_callers_thread() {
+    let _turn = alone();
+    let options = Options {
+        warmup: Duration::from_millis(300),
+        duration: Duration::from_millis(1200),
+        rate: Some(500.0),
+        threads: vec![None, None],
+        ..options(target(echo))
+    };
+    let mut notes = Notes::new(None);
+    let report = load::run(&options, &mut notes).unwrap();
+    let names: Vec<&str> = notes.calls.iter().map(|call| call.0).collect();
+    assert_eq!(names, ["started", "opened", "closed"]);
+    assert!(notes.calls.iter().all(|call| call.2 == thread::current().id()));
+    let window = notes.calls[2].1 - notes.calls[1].1;
+    assert!(window.abs_diff(options.duration) < Duration::from_millis(50), "{window:?}");
+    // 0.3 s of warm-up, a second, and the rest of the window.
+    let seconds: Vec<(f64, bool)> = report.seconds.iter().map(|s| (s.at_s, s.warmup)).collect();
+    assert_eq!(seconds, [(0.3, true), (1.3, false), (1.5, false)]);
+    assert!(report.seconds.iter().all(|s| s.server_rss_bytes == Some(4096)), "what the observer fills in is kept");
+    let offered: Vec<Option<u64>> = report.seconds.iter().map(|s| s.offered).collect();
+    assert_eq!(offered, [Some(150), Some(500), Some(100)]);
+    assert!(report.seconds.iter().all(|s| s.connections == 2 && s.generator_cpu_percent.unwrap() > 0.0));
+    // A request or two of the warm-up may end in the window.
+    let requests = &report.result.requests;
+    assert!((600..=604).contains(&(requests.completed + requests.unanswered)), "{requests:?}");
+    assert_eq!(report.result.latency.response.count, 600);
+    assert!(report.result.bytes.sent >= 598 * SIZE as u64);
+}
+
+#[test]
+fn a_stop_ends_the_run_early_and_keeps_what_was_measured() {
+    let options = Options { duration: Duration::from_secs(60), threads: vec![None, None], ..options(target(echo)) };
+    let mut notes = Notes::new(Some(Duration::from_millis(400)));
+    let report = load::run(&options, &mut notes).unwrap();
+    assert!(notes.started.elapsed() < Duration::from_millis(1500));
+    let result = &report.result;
+    assert!(result.interrupted);
+    assert!(result.requests.completed > 100);
+    assert!((0.1..1.0).contains(&result.load.measured_s), "{}", result.load.measured_s);
+    assert_eq!(notes.calls.last().unwrap().0, "closed");
+    assert_eq!(report.seconds.iter().map(|s| s.completed).sum::<u64>(), result.requests.completed);
+}
+
+#[test]
+fn a_stop_before_the_window_is_a_result_without_requests() {
+    let options = Options { warmup: Duration::from_secs(60), threads: vec![None, None], ..options(target(echo)) };
+    let mut notes = Notes::new(Some(Duration::from_millis(200)));
+    let result = load::run(&options, &mut notes).unwrap().result;
+    assert!(notes.started.elapsed() < Duration::from_millis(1500));
+    assert!(result.interrupted);
+    assert_eq!((result.requests.completed, result.load.measured_s), (0, 0.0));
+    assert_eq!(result.requests.rate, 0.0);
+    assert_eq!(result.latency.response.count, 0);
+}
+
+#[test]
+fn every_size_is_sent_and_checked_whole() {
+    // The largest is larger than all socket buffers on the way: who only writes before reading never ends.
+    for size in [1, 3, 8, 9, 4095, 65_537, 16 << 20] {
+        let options = Options {
+            target: load::Target::Ping { address: target(echo), size },
+            requests: Some(20),
+            duration: Duration::from_secs(20),
+            timeout: Duration::from_secs(10),
+            ..options("127.0.0.1:1".parse().unwrap())
+        };
+        let result = run(&options).result;
+        assert_eq!((result.requests.completed, result.errors.total()), (20, 0), "{size} bytes");
+        assert!(result.bytes.received >= 20 * size as u64);
+        assert!(result.bytes.sent >= result.bytes.received);
+    }
+}
+
+#[test]
+fn connections_are_opened_at_the_rate_asked_for_and_all_are_used() {
+    let _turn = alone();
+    let options = Options {
+        connections: 30,
+        connect_rate: Some(100.0),
+        duration: Duration::from_millis(200),
+        rate: Some(1000.0),
+        ..options(target(echo))
+    };
+    let start = Instant::now();
+    let report = run(&options);
+    let opening = start.elapsed() - options.duration;
+    assert!(opening > Duration::from_millis(280) && opening < Duration::from_millis(900), "{opening:?}");
+    assert_eq!((report.result.connections.opened, report.result.connections.peak), (30, 30));
+}
+
+#[test]
+fn a_constant_rate_is_sent_on_time() {
+    // Only the median is held to, and in the best of some runs: a loaded machine may take the processor away any time.
+    // Rounding to a tick of a millisecond would be half of one here.
+    let _turn = alone();
+    let mut lags = Vec::new();
+    while !lags.last().is_some_and(|lag| *lag < 200.0) {
+        assert!(lags.len() < 8, "median lags in us: {lags:?}");
+        let options = Options {
+            rate: Some(2000.0),
+            connections: 16,
+            duration: Duration::from_millis(250),
+            ..options(target(echo))
+        };
+        let result = run(&options).result;
+        // All but what was due in the window's last moments and not sent any more.
+        assert!(result.latency.response.count - result.latency.lag.count <= result.requests.unanswered);
+        assert!(result.generator.spin_percent.unwrap() <= result.generator.cpu_percent.unwrap() + 1.0);
+        lags.push(result.latency.lag.p50_us.unwrap());
+    }
+}
+
+#[test]
+fn two_poisson_runs_of_one_seed_offer_the_same() {
+    let offered = |seed| {
+        let options = Options {
+            rate: Some(3000.0),
+            arrival: Arrival::Poisson,
+            duration: Duration::from_millis(200),
+            seed,
+            ..options(target(echo))
+        };
+        let result = run(&options).result;
+        result.requests.completed + result.requests.unanswered + result.requests.failed
+    };
+    assert_eq!(offered(1), offered(1));
+    assert_ne!(offered(1), offered(2));
+}

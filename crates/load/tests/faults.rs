@@ -1,0 +1,235 @@
+//! Targets that misbehave: each is reported as what it is, and the run ends on time.
+
+mod common;
+
+use common::*;
+use load::{LoadError, Options, Report, Silent};
+use outcome::verdict::Kind;
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A run of half a second with a timeout of 0.1 s.
+fn short(address: SocketAddr) -> Options {
+    Options { duration: Duration::from_millis(500), timeout: Duration::from_millis(100), ..options(address) }
+}
+
+/// Runs and checks that it took no longer than its window, one timeout and some scheduling.
+fn run_on_time(options: &Options) -> Report {
+    let start = Instant::now();
+    let report = run(options);
+    let limit = options.duration + options.warmup + options.timeout.min(Duration::from_secs(1));
+    let took = start.elapsed();
+    assert!(took < limit + Duration::from_millis(500), "took {took:?} of {limit:?}");
+    report
+}
+
+fn read_one(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut message = vec![0; SIZE];
+    stream.read_exact(&mut message).ok().map(|()| message)
+}
+
+fn sleep_for_ever() {
+    thread::sleep(Duration::from_secs(3600));
+}
+
+#[test]
+fn a_target_that_never_answers_times_out_and_its_timeouts_are_response_times() {
+    let report = run_on_time(&short(target(|_stream| sleep_for_ever())));
+    let result = &report.result;
+    assert_eq!(result.requests.completed, 0);
+    // Two connections, a timeout of 0.1 s and a reconnection each time: four or five rounds in half a second.
+    assert!((6..=10).contains(&result.errors.timeout), "{:?}", result.errors);
+    assert_eq!(result.requests.failed, result.errors.timeout);
+    assert_eq!(result.errors.total(), result.errors.timeout);
+    let response = &result.latency.response;
+    assert_eq!(response.count, result.errors.timeout + result.requests.unanswered);
+    let p50 = response.p50_us.unwrap();
+    assert!((p50 / 100_000.0 - 1.0).abs() < 0.002, "at the timeout's value, not {p50} us");
+    assert_eq!(result.latency.error.count, result.errors.timeout);
+    assert_eq!(result.connections.opened, 2 + result.errors.timeout);
+    assert_eq!(result.verdict.kind, Kind::Errors);
+}
+
+#[test]
+fn a_target_that_stalls_within_the_reply_times_out_too() {
+    let half = |mut stream: TcpStream| {
+        while let Some(message) = read_one(&mut stream) {
+            if stream.write_all(&message[..SIZE / 2]).is_err() {
+                return;
+            }
+        }
+    };
+    let result = run_on_time(&short(target(half))).result;
+    assert_eq!(result.requests.completed, 0);
+    assert!((6..=10).contains(&result.errors.timeout), "{:?}", result.errors);
+    assert_eq!(result.errors.total(), result.errors.timeout);
+    assert_eq!(result.bytes.received, result.bytes.sent / 2);
+}
+
+#[test]
+fn a_run_without_one_answer_still_counts_what_it_waited() {
+    let options = Options { timeout: Duration::from_secs(30), ..short(target(|_stream| sleep_for_ever())) };
+    let result = run_on_time(&options).result;
+    assert_eq!((result.requests.completed, result.requests.failed), (0, 0));
+    assert_eq!(result.requests.unanswered, 2);
+    let response = &result.latency.response;
+    assert_eq!(response.count, 2);
+    assert!(response.p50_us.unwrap() >= 499_000.0, "{response:?}");
+    assert_eq!(result.verdict.kind, Kind::TooFewSamples);
+}
+
+#[test]
+fn replies_that_go_wrong_in_the_middle_are_protocol_errors() {
+    let wrong = |mut stream: TcpStream| {
+        for number in 0.. {
+            let Some(mut message) = read_one(&mut stream) else { return };
+            message[SIZE - 3] ^= u8::from(number == 20);
+            if stream.write_all(&message).is_err() {
+                return;
+            }
+        }
+    };
+    let result = run_on_time(&short(target(wrong))).result;
+    assert!(result.errors.protocol > 2, "{:?}", result.errors);
+    assert_eq!(result.errors.total(), result.errors.protocol);
+    assert_eq!(result.requests.failed, result.errors.protocol);
+    // Twenty good ones on each connection before the bad one.
+    let good = result.requests.completed;
+    assert!(good >= 20 * (result.errors.protocol - 2) && good <= 20 * result.connections.opened);
+}
+
+#[test]
+fn without_verifying_wrong_bytes_pass_and_only_their_number_counts() {
+    let wrong = |mut stream: TcpStream| {
+        while let Some(mut message) = read_one(&mut stream) {
+            message.reverse();
+            let _ = stream.write_all(&message);
+        }
+    };
+    let options = Options { verify: false, ..short(target(wrong)) };
+    let result = run_on_time(&options).result;
+    assert_eq!(result.errors.total(), 0);
+    assert!(result.requests.completed > 100);
+}
+
+#[test]
+fn too_many_bytes_are_a_protocol_error_whether_they_come_with_the_reply_or_after_it() {
+    for apart in [false, true] {
+        let extra = move |mut stream: TcpStream| {
+            while let Some(mut message) = read_one(&mut stream) {
+                message.extend_from_slice(b"and more");
+                let (first, second) = message.split_at(if apart { SIZE } else { SIZE + 8 });
+                let _ = stream.write_all(first);
+                if apart {
+                    thread::sleep(MS);
+                }
+                let _ = stream.write_all(second);
+            }
+        };
+        let result = run_on_time(&short(target(extra))).result;
+        assert!(result.errors.protocol > 2, "apart {apart}: {:?}", result.errors);
+        assert_eq!(result.errors.total(), result.errors.protocol, "apart {apart}");
+        // What comes after the reply spoils the next one; what comes with it spoils its own.
+        assert_eq!(result.requests.completed > 0, apart);
+    }
+}
+
+#[test]
+fn a_target_that_hangs_up_is_reset_and_is_not_called_in_a_busy_loop() {
+    let result = run_on_time(&short(target(|mut stream| drop(read_one(&mut stream))))).result;
+    assert_eq!(result.requests.completed, 0);
+    assert!(result.errors.reset > 4, "{:?}", result.errors);
+    assert_eq!(result.errors.total(), result.errors.reset);
+    // Pauses of 1, 2, 4 ... 256 ms: nine or ten connections of each of the two fit into half a second.
+    assert!(result.connections.opened <= 24, "{:?}", result.connections);
+    // A refusal must not improve a percentile: nothing but what was under way at the end is a response.
+    assert!(result.latency.response.count <= 2);
+    assert_eq!(result.latency.error.count, result.requests.failed);
+}
+
+#[test]
+fn a_connection_lost_after_good_replies_is_replaced_at_once() {
+    let ten = |mut stream: TcpStream| {
+        for _ in 0..10 {
+            let Some(message) = read_one(&mut stream) else { return };
+            let _ = stream.write_all(&message);
+        }
+    };
+    let result = run_on_time(&short(target(ten))).result;
+    assert!(result.connections.opened > 40, "{:?}", result.connections);
+    assert_eq!(result.connections.peak, 2);
+    assert!(result.requests.completed >= 10 * (result.connections.opened - 2));
+}
+
+#[test]
+fn an_open_loop_survives_a_target_that_hangs_up_on_idle_connections() {
+    let idle = |mut stream: TcpStream| {
+        let Some(message) = read_one(&mut stream) else { return };
+        let _ = stream.write_all(&message);
+        thread::sleep(5 * MS);
+    };
+    let options = Options { rate: Some(100.0), connections: 10, ..short(target(idle)) };
+    let result = run_on_time(&options).result;
+    let requests = &result.requests;
+    assert!(requests.completed >= 45, "{requests:?}");
+    assert_eq!(requests.completed + requests.failed + requests.unanswered, 50);
+    assert!(result.errors.reset > requests.failed, "an idle loss is no failed request");
+}
+
+#[test]
+fn when_nothing_listens_the_run_ends_at_once_and_says_so() {
+    let address = listener().local_addr().unwrap();
+    let start = Instant::now();
+    let error = load::run(&short(address), &mut Silent).unwrap_err();
+    assert!(matches!(error, LoadError::Refused(_)));
+    assert_eq!(
+        error.to_string(),
+        format!("nothing listens on {address} (connection refused): start the target first or check the port")
+    );
+    assert!(start.elapsed() < Duration::from_millis(300));
+}
+
+#[test]
+fn a_target_that_swallows_connection_attempts_is_given_up_after_the_timeout() {
+    // A full queue of a listener that never accepts: Linux drops further attempts without a word.
+    let listener = listener();
+    rustix::net::listen(&listener, 0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut held = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(100)) {
+        held.push(stream);
+    }
+    let start = Instant::now();
+    let error = load::run(&short(address), &mut Silent).unwrap_err();
+    assert!(matches!(error, LoadError::NoAnswer(..)), "{error}");
+    assert!(error.to_string().contains("100ms"), "{error}");
+    assert!(start.elapsed() < Duration::from_millis(600), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_target_that_dies_during_the_run_is_reset_and_then_refused() {
+    let listener = listener();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let streams: Vec<TcpStream> = listener.incoming().flatten().take(2).collect();
+        drop(listener);
+        let until = Instant::now() + Duration::from_millis(200);
+        for stream in streams {
+            thread::spawn(move || {
+                let mut stream = stream;
+                while let Some(message) = read_one(&mut stream).filter(|_| Instant::now() < until) {
+                    let _ = stream.write_all(&message);
+                }
+            });
+        }
+    });
+    let result = run_on_time(&short(address)).result;
+    assert!(result.requests.completed > 100);
+    assert_eq!((result.requests.failed, result.errors.reset), (2, 2));
+    // Each tries again after 1, 2, 4 ... ms, no more often.
+    assert!((4..=24).contains(&result.errors.connect), "{:?}", result.errors);
+}
