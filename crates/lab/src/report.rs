@@ -1,6 +1,7 @@
 //! The report of a run: a table with a row for each cell, and all that a reader must know to believe it. A pure
 //! function of the run's directory, so it can be rendered again at any time and anywhere.
 
+mod chart;
 mod columns;
 mod format;
 mod markdown;
@@ -14,8 +15,12 @@ use crate::{
     store::{Experiment, Kept, Store},
 };
 use outcome::env::Env;
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
+pub use chart::{Chart, FOLDER, MARK, charts};
 pub use format::{plural, time};
 pub use markdown::markdown;
 pub use rows::{Figures, Row};
@@ -68,6 +73,13 @@ pub fn read(dir: &Path) -> io::Result<Report> {
 /// The report of a run as Markdown.
 pub fn render(dir: &Path) -> io::Result<String> {
     Ok(markdown(&read(dir)?))
+}
+
+/// Draws the charts and writes them and the report into the directory of the run; returns the report's place.
+pub fn write(report: &Report, store: &Store) -> io::Result<PathBuf> {
+    let drawn: io::Result<Vec<_>> = charts(report).into_iter().map(|chart| Ok((chart.svg()?, chart.file))).collect();
+    store.write_charts(&drawn?)?;
+    store.write_report(&markdown(report))
 }
 
 impl Report {

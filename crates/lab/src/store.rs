@@ -6,10 +6,12 @@
 //!   experiment.json   the plan's hash, seed, cells, skipped cells, order     plan.toml   the plan as it was read
 //!   trials/CELL/REPEAT/   one result directory a trial, or failed.json       builds/TARGET.log   output of builds
 //!   report.md         rendered from the above                                running.json   process groups alive
+//!   charts/           linked from report.md, drawn from the same
 //! ```
 
 use crate::{
     cells::Cells,
+    report,
     trial::{Failure, Record},
 };
 use outcome::{RunResult, directory::Directory, env::Env};
@@ -179,7 +181,7 @@ impl Store {
         for name in ["experiment.json", "plan.toml", "report.md"] {
             tolerate_absence(fs::remove_file(self.path.join(name)))?;
         }
-        Ok(())
+        self.remove_charts_but(&[])
     }
 
     /// Writes down what is going to be run.
@@ -188,6 +190,35 @@ impl Store {
         let place = self.path.join("plan.toml");
         fs::write(&place, plan).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", place.display())))?;
         Directory::open(&self.path).write_json("experiment.json", experiment)
+    }
+
+    /// Writes the charts, each an SVG text and its file's name, and removes those that are out of date.
+    pub fn write_charts(&self, charts: &[(String, String)]) -> io::Result<()> {
+        self.remove_charts_but(charts)?;
+        let folder = self.path.join(report::FOLDER);
+        if !charts.is_empty() {
+            fs::create_dir_all(&folder).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", folder.display())))?;
+        }
+        for (svg, file) in charts {
+            let place = folder.join(file);
+            fs::write(&place, svg).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", place.display())))?;
+        }
+        Ok(())
+    }
+
+    /// A folder of that name may have been here before us, so only what bears our mark goes.
+    fn remove_charts_but(&self, keep: &[(String, String)]) -> io::Result<()> {
+        let folder = self.path.join(report::FOLDER);
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let is_kept = keep.iter().any(|(_, file)| entry.file_name().to_str() == Some(file));
+            let is_svg = entry.path().extension().is_some_and(|extension| extension == "svg");
+            if is_svg && !is_kept && fs::read_to_string(entry.path()).is_ok_and(|text| text.contains(report::MARK)) {
+                tolerate_absence(fs::remove_file(entry.path()))?;
+            }
+        }
+        // Fails where something else is left in it, which is as it should be.
+        let _ = fs::remove_dir(&folder);
+        Ok(())
     }
 
     /// Writes the report.

@@ -10,8 +10,16 @@ use std::{
 
 /// Bytes of one buffer. Small, because the hot set must stay in the first cache levels.
 pub(crate) const BUFFER_SIZE: usize = 4096;
-/// Most buffers a worker hands out; a power of two, as the kernel's buffer ring wants.
-pub(crate) const BUFFERS: u16 = 2048;
+/// Entries of the kernel's buffer ring; a power of two, as it wants.
+pub(crate) const RING: u16 = 2048;
+/// Spare buffers handed out at a time, when slow readers and peers hold all others.
+pub(crate) const SPARES_AT_ONCE: u16 = 64;
+/// The usual buffers of a worker at most. They and the spares of one time fit into the ring together.
+pub(crate) const BUFFERS: u16 = RING - SPARES_AT_ONCE;
+/// All buffers, spares included: what slow readers and peers can make a worker hold at most, 256 MiB. Few in unit tests,
+/// which want to see the end of them.
+const ALL: u16 = if cfg!(test) { RING + 1024 } else { NO_BUFFER };
+const BYTES: usize = BUFFER_SIZE * ALL as usize;
 /// Buffers given out at the start; more follow when the kernel runs out of them.
 const FIRST: u16 = 128;
 /// Marks the absence of a buffer.
@@ -25,10 +33,17 @@ pub(crate) struct Segment {
     pub len: u16,
 }
 
+impl Segment {
+    const EMPTY: Self = Self { next: NO_BUFFER, offset: 0, len: 0 };
+}
+
 pub(crate) struct Buffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
     given_out: u16,
+    /// Spares that are at home, all of them below `next_spare`, which no one has seen yet.
+    spares: Vec<u16>,
+    next_spare: u16,
     /// Leases alive in user hands: while there are any the mapping must stay.
     pub leased: u32,
 }
@@ -36,33 +51,68 @@ pub(crate) struct Buffers {
 impl Buffers {
     pub fn new() -> io::Result<Self> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-        let len = BUFFER_SIZE * usize::from(BUFFERS);
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
         let base = unsafe {
             mmap_anonymous(
                 ptr::null_mut(),
-                len,
+                BYTES,
                 ProtFlags::READ | ProtFlags::WRITE,
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )?
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { base, segments: Vec::new(), given_out: 0, leased: 0 })
+        Ok(Self { base, segments: Vec::new(), given_out: 0, spares: Vec::new(), next_spare: BUFFERS, leased: 0 })
     }
 
     /// The next buffers never given out before, for the driver to publish; empty at the cap.
     pub fn more(&mut self) -> std::ops::Range<u16> {
         let first = self.given_out;
         self.given_out = (first.max(FIRST / 2) * 2).min(BUFFERS);
-        self.segments.resize(usize::from(self.given_out), Segment { next: NO_BUFFER, offset: 0, len: 0 });
+        self.know(self.given_out);
         first..self.given_out
+    }
+
+    /// A buffer beyond the usual ones, for one use; none when all are out.
+    pub fn take_spare(&mut self) -> Option<u16> {
+        if let Some(spare) = self.spares.pop() {
+            return Some(spare);
+        }
+        let spare = (self.next_spare < ALL).then_some(self.next_spare)?;
+        self.next_spare += 1;
+        self.know(self.next_spare);
+        Some(spare)
+    }
+
+    /// Makes room for what is in the first `many` buffers.
+    fn know(&mut self, many: u16) {
+        let many = self.segments.len().max(usize::from(many));
+        self.segments.resize(many, Segment::EMPTY);
+    }
+
+    /// A spare has come home. When all have, their memory goes back to the system.
+    pub fn put_spare(&mut self, spare: u16) {
+        self.spares.push(spare);
+        if self.spares_out() == 0 {
+            let bytes = BUFFER_SIZE * self.spares.len();
+            // SAFETY: the spares lie one after another, and nobody refers to any of them.
+            let _ = unsafe {
+                rustix::mm::madvise(self.address(BUFFERS).as_ptr().cast(), bytes, rustix::mm::Advice::LinuxDontNeed)
+            };
+            self.spares = Vec::new();
+            self.next_spare = BUFFERS;
+        }
+    }
+
+    /// Spares handed out and not yet home.
+    pub fn spares_out(&self) -> u16 {
+        self.next_spare - BUFFERS - self.spares.len() as u16
     }
 
     /// Start of a buffer.
     #[inline]
     pub fn address(&self, buffer: u16) -> NonNull<u8> {
-        debug_assert!(buffer < BUFFERS);
-        // SAFETY: `buffer` is below BUFFERS, so the result lies inside the mapping.
+        debug_assert!(buffer < ALL);
+        // SAFETY: `buffer` is below ALL, so the result lies inside the mapping.
         unsafe { self.base.add(usize::from(buffer) * BUFFER_SIZE) }
     }
 
@@ -78,7 +128,7 @@ impl Drop for Buffers {
         if self.leased == 0 {
             // SAFETY: the mapping was made in `new` with this length; no lease and, the ring being closed, no kernel
             // request refers to it any more.
-            let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), BUFFER_SIZE * usize::from(BUFFERS)) };
+            let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), BYTES) };
         }
     }
 }

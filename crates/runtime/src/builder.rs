@@ -3,9 +3,6 @@
 use crate::{driver::BackendKind, worker::Worker};
 use std::{future::Future, io, rc::Rc, time::Duration};
 
-/// How long a worker may look for work before it sleeps, unless told otherwise.
-const DEFAULT_SPIN: Duration = Duration::from_micros(20);
-
 /// A thread's runtime. It stays on the thread that built it, and everything spawned on it does too.
 ///
 /// Dropping it drops all tasks, waits until the kernel has given back every buffer, and closes every connection.
@@ -24,7 +21,7 @@ impl std::fmt::Debug for Worker {
 impl Runtime {
     /// Choices, all with good defaults.
     pub fn builder() -> Builder {
-        Builder { backend: None, spin: DEFAULT_SPIN }
+        Builder { backend: None, spin: Duration::ZERO }
     }
 
     /// A runtime with the best backend of this machine.
@@ -64,7 +61,8 @@ impl Builder {
         self
     }
 
-    /// Longest spin before a sleep; zero never spins. Default 20 us, given up when it does not pay.
+    /// Longest spin before a sleep, tried only while at most two connections talk and given up while it does not pay.
+    /// Default zero: on virtual machines, where waking a core is slow but so is its busy neighbour, it has not paid.
     pub fn spin(mut self, most: Duration) -> Self {
         self.spin = most;
         self

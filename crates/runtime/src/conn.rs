@@ -26,6 +26,8 @@ pub(crate) mod flag {
     pub const CONNECTING: u16 = 1 << 7;
     /// A writer waits until the descriptor can be written (epoll).
     pub const WANTS_OUTPUT: u16 = 1 << 8;
+    /// The send in flight was cancelled: whatever it has sent until then, it is over.
+    pub const GIVEN_UP: u16 = 1 << 9;
 }
 
 /// What a send in flight points to: a send block, or a leased receive buffer.

@@ -82,6 +82,14 @@ pub fn metrics() -> Metrics {
     worker::current(|worker| worker.metrics())
 }
 
+/// When the events of this turn of the loop were handed over by the kernel; the clock is read once a turn, by the first
+/// who asks. Good for the time at which data arrived, which is the same for all that arrived together; never later than
+/// `Instant::now()`. Must be called inside `block_on`.
+#[inline]
+pub fn turn_time() -> Instant {
+    worker::current(worker::Worker::turn_time)
+}
+
 /// Lets every other ready task and every pending event go first.
 pub async fn yield_now() {
     let mut yielded = false;

@@ -20,6 +20,8 @@ pub struct Metrics {
     pub polls: u64,
     /// Times the kernel had no receive buffer left.
     pub buffers_exhausted: u64,
+    /// Receive buffers beyond the usual set that are out now: slow readers and peers hold the usual ones.
+    pub spare_buffers: u64,
     /// Times the completion queue overflowed (nothing is lost, but it costs).
     pub completion_overflows: u64,
     /// Receives stopped because their reader was slow.

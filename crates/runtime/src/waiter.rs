@@ -27,13 +27,29 @@ impl Waiter {
     }
 }
 
+/// What is to become of a foreign waker. Both run foreign code: dropping the last one of a task drops that task.
+pub(crate) enum Due {
+    Wake(Waker),
+    Drop(#[expect(dead_code, reason = "it is held for its destructor")] Waker),
+}
+
+impl Due {
+    /// Does it. Nothing of the worker may be borrowed.
+    pub fn settle(self) {
+        if let Self::Wake(waker) = self {
+            waker.wake();
+        }
+    }
+}
+
 /// All that can be woken: our tasks, and wakers that are not ours (a combinator with wakers of its own, another
-/// executor) with those of them due to be woken.
+/// executor) with those of them that are due.
 ///
-/// A foreign waker runs foreign code, so it is never woken while the worker's state is borrowed: it is put on `due`.
+/// A foreign waker runs foreign code, so it is neither woken nor dropped while the worker's state is borrowed: it is put
+/// on `due`.
 pub(crate) struct Wakers {
     foreign: Slab<Option<Waker>>,
-    due: Vec<Waker>,
+    due: Vec<Due>,
     /// The tasks of this worker.
     pub tasks: Tasks,
 }
@@ -59,6 +75,15 @@ impl Wakers {
 
     #[cold]
     fn park_foreign(&mut self, waiter: &mut Waiter, waker: &Waker) {
+        // Polled again in vain, as in a select: nothing changes.
+        let token = Token(waiter.word());
+        if !waiter.is_none()
+            && token.is_foreign()
+            && let Some(Some(parked)) = self.foreign.get(token.key())
+            && parked.will_wake(waker)
+        {
+            return;
+        }
         self.forget(waiter);
         let key = self.foreign.insert(Some(waker.clone()));
         *waiter = Waiter::from_word(Token::foreign(key).0);
@@ -81,22 +106,28 @@ impl Wakers {
 
     #[cold]
     fn wake_foreign(&mut self, token: Token) {
-        self.due.extend(self.foreign.remove(token.key()).flatten());
+        self.due.extend(self.foreign.remove(token.key()).flatten().map(Due::Wake));
     }
 
-    /// Forgets whoever waits.
+    /// Forgets whoever waits, without waking it: a combinator that was woken for having polled would poll for ever.
     pub fn forget(&mut self, waiter: &mut Waiter) {
         let token = Token(waiter.word());
         if !waiter.is_none() && token.is_foreign() {
             let key: Key = token.key();
-            self.due.extend(self.foreign.remove(key).flatten());
+            self.due.extend(self.foreign.remove(key).flatten().map(Due::Drop));
         }
         *waiter = Waiter::default();
     }
 
-    /// Foreign wakers to wake now that nothing is borrowed. A forgotten one among them is woken in vain, which is allowed.
-    pub fn take_due(&mut self) -> Vec<Waker> {
+    /// Foreign wakers to settle now that nothing is borrowed.
+    pub fn take_due(&mut self) -> Vec<Due> {
         std::mem::take(&mut self.due)
+    }
+
+    /// Nobody is ready and nothing is due.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.tasks.is_idle() && self.due.is_empty()
     }
 
     #[inline]

@@ -6,8 +6,14 @@ use crate::{
     mailbox::Mailbox,
     metrics::Metrics,
     spin::Spin,
-    task::{Token, cell::TaskCell, join::JoinHandle, waker},
+    task::{
+        Token,
+        cell::{Runnable, TaskCell},
+        join::JoinHandle,
+        waker,
+    },
     time::heap::Timers,
+    waiter::Due,
 };
 use rustix::event::{EventfdFlags, eventfd};
 use std::{
@@ -16,6 +22,7 @@ use std::{
     io,
     mem::ManuallyDrop,
     os::fd::OwnedFd,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     ptr,
     rc::Rc,
@@ -34,6 +41,10 @@ pub(crate) struct Worker {
     spin: RefCell<Spin>,
     remote: Arc<Remote>,
     polls: Cell<u64>,
+    /// `block_on` runs, here or further up the stack.
+    running: Cell<bool>,
+    /// When this turn's events were handed over, once somebody has asked.
+    turn_time: Cell<Option<Instant>>,
 }
 
 /// The part of a worker that other threads may touch.
@@ -42,9 +53,16 @@ struct Remote {
     bell: Arc<OwnedFd>,
 }
 
-/// Workers of the process, by number. A number is used again after its worker's end; a token of the old one then wakes a
-/// task of the new one in vain, which is harmless.
-static REMOTES: Mutex<Vec<Option<Arc<Remote>>>> = Mutex::new(Vec::new());
+/// Workers of the process, by number. A number is used again after its worker's end, unless a stream, a listener, a timer
+/// or a lease has outlived it and would be taken for one of the new worker's. A token of the old one wakes a task of the
+/// new one in vain, which is harmless.
+static PLACES: Mutex<Vec<Place>> = Mutex::new(Vec::new());
+
+enum Place {
+    Free,
+    Taken(Arc<Remote>),
+    Retired,
+}
 
 thread_local! {
     /// The worker whose `block_on` runs on this thread.
@@ -98,9 +116,12 @@ pub(crate) fn wake(token: Token) {
 
 #[cold]
 fn wake_remote(token: Token) {
-    let remotes = REMOTES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let remote = remotes.get(usize::from(token.worker())).cloned().flatten();
-    drop(remotes);
+    let places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let remote = match places.get(usize::from(token.worker())) {
+        Some(Place::Taken(remote)) => Some(remote.clone()),
+        _ => None,
+    };
+    drop(places);
     if let Some(remote) = remote
         && remote.mailbox.post(token)
     {
@@ -122,6 +143,8 @@ impl Worker {
             spin: RefCell::new(Spin::new(spin)),
             remote,
             polls: Cell::new(0),
+            running: Cell::new(false),
+            turn_time: Cell::new(None),
         });
         LIVE.with(|live| live.borrow_mut().push(Rc::as_ptr(&worker)));
         Ok((worker, fallback))
@@ -147,8 +170,18 @@ impl Worker {
         self.io().wakers.tasks.len()
     }
 
+    /// See [`crate::turn_time`].
+    #[inline]
+    pub fn turn_time(&self) -> Instant {
+        self.turn_time.get().unwrap_or_else(|| {
+            let now = Instant::now();
+            self.turn_time.set(Some(now));
+            now
+        })
+    }
+
     pub fn metrics(&self) -> Metrics {
-        let mut metrics = self.io.borrow().metrics;
+        let mut metrics = self.io.borrow().report();
         self.spin.borrow().report(&mut metrics);
         metrics.polls = self.polls.get();
         metrics.tasks = self.task_count() as u64;
@@ -163,7 +196,8 @@ impl Worker {
 
     /// Runs `future` and everything spawned, until `future` is done.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        assert!(!ptr::eq(CURRENT.get(), self), "block_on was called inside itself");
+        assert!(!self.running.replace(true), "block_on was called inside itself");
+        let _running = OnDrop(|| self.running.set(false));
         let _current = Entered(CURRENT.replace(self));
         let mut future = pin!(future);
         let waker = waker::new(Token::main(self.id));
@@ -193,7 +227,7 @@ impl Worker {
             // borrowed while it runs.
             if unsafe { &*task }.run(&mut Context::from_waker(&waker)) {
                 let ended = self.io().wakers.tasks.remove(key);
-                drop(ended);
+                drop_quietly(ended);
             }
         }
         self.polls.set(self.polls.get() + polls);
@@ -203,14 +237,10 @@ impl Worker {
     fn turn(&self) {
         let mut timeout = Some(Duration::ZERO);
         let mut asleep = false;
-        if self.io().wakers.tasks.is_idle() {
+        if self.io().wakers.is_idle() {
             timeout = self.time_to_sleep();
             if timeout != Some(Duration::ZERO) {
-                if self
-                    .spin
-                    .borrow_mut()
-                    .wait(timeout, || self.io.borrow_mut().has_work() || self.remote.mailbox.is_pending())
-                {
+                if self.io().is_quiet() && self.spin_for_work(timeout) {
                     timeout = Some(Duration::ZERO);
                 } else {
                     asleep = self.remote.mailbox.fall_asleep();
@@ -221,6 +251,7 @@ impl Worker {
         let mut io = self.io.borrow_mut();
         io.metrics.sleeps += u64::from(asleep);
         io.turn(timeout);
+        self.turn_time.set(None);
         if asleep {
             self.remote.mailbox.wake_up();
         }
@@ -232,8 +263,17 @@ impl Worker {
         self.wake_all(io);
     }
 
+    /// Spins for a while if that has paid lately; true when there is work.
+    fn spin_for_work(&self, sleep: Option<Duration>) -> bool {
+        let mut spin = self.spin.borrow_mut();
+        spin.wait(sleep, || self.io().has_work() || self.remote.mailbox.is_pending())
+    }
+
     /// How long nothing will happen: `None` is for ever, zero means that something is due.
     fn time_to_sleep(&self) -> Option<Duration> {
+        if self.io.borrow().is_hungry() {
+            return Some(Duration::ZERO);
+        }
         let deadlines = [self.timers.borrow().next_deadline(), self.io.borrow().lingering_until()];
         let next = deadlines.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
@@ -248,39 +288,44 @@ impl Worker {
         if io.wakers.has_due() {
             let due = io.wakers.take_due();
             drop(io);
-            due.into_iter().for_each(std::task::Waker::wake);
+            due.into_iter().for_each(Due::settle);
         }
     }
 
-    /// Ends every task, then everything the kernel holds.
-    fn shut_down(&self) {
+    /// Ends every task, then everything the kernel holds. True when nothing of this worker's has outlived it.
+    fn shut_down(&self) -> bool {
         let _current = Entered(CURRENT.replace(self));
         // A destructor may spawn: go on until none is left, but not for ever.
-        for _ in 0..16 {
+        for round in 0..=16 {
             let keys = self.io().wakers.tasks.keys();
-            if keys.is_empty() {
-                break;
-            }
             for key in keys {
+                if round == 16 {
+                    // A task whose end begets another, again and again: forgotten, for no destructor of it may run now.
+                    std::mem::forget(self.io().wakers.tasks.remove(key));
+                    continue;
+                }
                 let task = self.io().wakers.tasks.task(key);
                 if let Some(task) = task {
                     task.cancel();
                 }
                 let ended = self.io().wakers.tasks.remove(key);
-                drop(ended);
+                drop_quietly(ended);
             }
         }
-        self.io.borrow_mut().shut_down();
+        let nothing_left = self.io().shut_down() && self.timers.borrow().is_empty();
+        let due = self.io().wakers.take_due();
+        due.into_iter().for_each(Due::settle);
+        nothing_left
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.shut_down();
+        let nothing_left = self.shut_down();
         let me: *const Self = self;
         let _ = LIVE.try_with(|live| live.borrow_mut().retain(|worker| !ptr::eq(*worker, me)));
-        let mut remotes = REMOTES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        remotes[usize::from(self.id)] = None;
+        let mut places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        places[usize::from(self.id)] = if nothing_left { Place::Free } else { Place::Retired };
     }
 }
 
@@ -294,14 +339,31 @@ impl Drop for Entered {
 }
 
 fn enlist(remote: Arc<Remote>) -> io::Result<u16> {
-    let mut remotes = REMOTES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let free = remotes.iter().position(Option::is_none).unwrap_or(remotes.len());
+    let mut places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let free = places.iter().position(|place| matches!(place, Place::Free)).unwrap_or(places.len());
     if free >= usize::from(u16::MAX) {
-        return Err(io::Error::other("65,535 runtimes are alive in this process; drop some"));
+        let message = "65,535 runtimes are alive in this process, or have left streams behind; drop some";
+        return Err(io::Error::other(message));
     }
-    if free == remotes.len() {
-        remotes.push(None);
+    if free == places.len() {
+        places.push(Place::Free);
     }
-    remotes[free] = Some(remote);
+    places[free] = Place::Taken(remote);
     Ok(free as u16)
+}
+
+/// Lets go of an ended task. If nobody wants its output any more that is dropped here, and a panic in its destructor stays
+/// in the task as every other panic does.
+#[inline]
+fn drop_quietly(ended: Option<Rc<dyn Runnable>>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
+}
+
+/// Calls a function when it is dropped, also when a panic passes.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }

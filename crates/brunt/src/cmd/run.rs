@@ -153,7 +153,7 @@ impl Args {
     /// Writes and prints the report; the exit status follows from it.
     fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
-        let place = Store::at(&request.out).write_report(&report::markdown(&report))?;
+        let place = report::write(&report, &Store::at(&request.out))?;
         print(&report::text(&report, terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {

@@ -2,6 +2,7 @@
 
 use super::{
     Report,
+    chart::{Chart, FOLDER, charts},
     columns::{Column, columns},
     notes,
     tables::tables,
@@ -20,7 +21,8 @@ pub fn markdown(report: &Report) -> String {
     if report.rows.is_empty() {
         out.push_str("No trial was run.\n");
     }
-    for (index, part) in tables(report).iter().filter(|table| !table.rows.is_empty()).enumerate() {
+    let charts = charts(report);
+    for (index, part) in tables(report).iter().enumerate().filter(|(_, table)| !table.rows.is_empty()) {
         if index > 0 {
             out.push('\n');
         }
@@ -28,6 +30,8 @@ pub fn markdown(report: &Report) -> String {
             let _ = writeln!(out, "## {}\n", escaped(&part.title));
         }
         table(&mut out, &columns(&part.rows, part.over));
+        let own: Vec<&Chart> = charts.iter().filter(|chart| chart.table == index).collect();
+        images(&mut out, &own);
     }
     for lines in [notes::legend(report), notes::concerns(report), notes::circumstances(report)] {
         if !lines.is_empty() {
@@ -38,6 +42,21 @@ pub fn markdown(report: &Report) -> String {
         }
     }
     out
+}
+
+/// Links to the charts beneath a table; beyond a few, one must ask to see the others.
+fn images(out: &mut String, charts: &[&Chart]) {
+    const SHOWN: usize = 6;
+    for (index, chart) in charts.iter().enumerate() {
+        if index == SHOWN {
+            let _ = write!(out, "\n<details><summary>{} more charts</summary>\n", charts.len() - SHOWN);
+        }
+        let title = escaped(chart.title()).replace(['[', ']', '\\', '\n'], " ");
+        let _ = write!(out, "\n![{title}]({FOLDER}/{})\n", chart.file);
+    }
+    if charts.len() > SHOWN {
+        out.push_str("\n</details>\n");
+    }
 }
 
 fn table(out: &mut String, columns: &[Column]) {

@@ -168,7 +168,8 @@ pub fn circumstances(report: &Report) -> Vec<String> {
     lines
 }
 
-fn machine(env: &Env) -> String {
+/// The machine and the software of one trial, in one line.
+pub fn machine(env: &Env) -> String {
     let mut words = vec![env.cpu.clone().unwrap_or("unknown CPU".to_owned())];
     words.extend(env.cpus_online.map(|n| plural(n as usize, "processor")));
     words.extend(env.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)));

@@ -1,7 +1,7 @@
 //! One connection: request, reply, request, reply, for as long as it lives, and then a new one in its place.
 //!
-//! [`Conversation::poll`] is the hot path of the generator: no allocation, no lock, one clock reading for each request
-//! of a closed loop. A connection owns no buffer: what it sends is lent from its thread's pattern, what it receives is
+//! [`Conversation::poll`] is the hot path of the generator: no allocation, no lock, one clock reading for
+//! all replies that came together. A connection owns no buffer: what it sends is lent from its thread's pattern, what it receives is
 //! compared in the runtime's own buffer. Writing and reading go on at the same time, or a message larger than the socket
 //! buffers would leave target and generator waiting for each other.
 
@@ -117,7 +117,9 @@ impl<'w> Conversation<'w> {
                     Taken::Part => (),
                     Taken::Whole => {
                         self.answered = true;
-                        match core.roster.complete(self.index, self.worker.clock.now()) {
+                        // Replies that came together came at one time; the clock is read once for all of them.
+                        let done = self.worker.clock.at(runtime::turn_time());
+                        match core.roster.complete(self.index, done) {
                             Next::Send => break self.begin(),
                             Next::Wait => break self.busy = false,
                             Next::Cut => return Poll::Ready(Failure::Timeout),

@@ -17,32 +17,31 @@ use std::{
 /// The run's clock: nanoseconds of CLOCK_MONOTONIC since the run was set up. Reading it is a call into the vDSO.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    zero_ns: u64,
     zero: Instant,
 }
 
 impl Clock {
     /// A clock that is at zero now.
     pub fn start() -> Self {
-        Self { zero_ns: monotonic_ns(), zero: Instant::now() }
+        Self { zero: Instant::now() }
     }
 
     /// Nanoseconds since the start.
     #[inline]
     pub fn now(&self) -> u64 {
-        monotonic_ns() - self.zero_ns
+        self.at(Instant::now())
+    }
+
+    /// As `now`, for a moment that was read already.
+    #[inline]
+    pub fn at(&self, moment: Instant) -> u64 {
+        moment.duration_since(self.zero).as_nanos() as u64
     }
 
     /// The same moment for those who sleep.
     pub fn instant(&self, ns: u64) -> Instant {
         self.zero + Duration::from_nanos(ns)
     }
-}
-
-#[inline]
-fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// CPU time of the calling thread, in nanoseconds.

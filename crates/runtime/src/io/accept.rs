@@ -123,6 +123,11 @@ impl Io {
         }
     }
 
+    /// Whether somebody has this listener and has not dropped it.
+    pub(super) fn listener_is_held(&mut self, key: Key) -> bool {
+        self.listeners.get(key).is_some_and(|listener| !listener.dropped)
+    }
+
     /// Stops listening. Sockets accepted and not yet handed over are closed.
     pub fn drop_listener(&mut self, key: Key) {
         let Some(listener) = self.listeners.get(key) else {
@@ -141,6 +146,7 @@ impl Io {
 
     /// Whether this is the process or the system running out of descriptors or memory: worth waiting for.
     pub fn is_exhaustion(error: &io::Error) -> bool {
-        matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
+        // ENOSPC: the user's share of epoll watches is used up.
+        matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM | libc::ENOSPC))
     }
 }

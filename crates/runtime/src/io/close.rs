@@ -84,7 +84,10 @@ impl Io {
             return;
         };
         match &mut self.driver {
-            Driver::Uring(uring) => uring.cancel(Kind::Send, key),
+            Driver::Uring(uring) => {
+                conn.set(flag::GIVEN_UP);
+                uring.cancel(Kind::Send, key);
+            }
             Driver::Epoll(_) => {
                 let source: Source = conn.source;
                 conn.clear(flag::SENDING);
@@ -97,14 +100,29 @@ impl Io {
         }
     }
 
-    /// Shuts everything down: no task is left, so no stream is either, save those leaked on purpose.
-    pub fn shut_down(&mut self) {
+    /// Shuts everything down: no task is left, so no stream is either, save those that somebody else holds. True when
+    /// there was none of these, nor a lease.
+    pub fn shut_down(&mut self) -> bool {
+        let mut nothing_left = self.buffers.leased == 0;
         for key in self.listeners.keys() {
+            nothing_left &= !self.listener_is_held(key);
             self.drop_listener(key);
         }
         for key in self.conns.keys() {
-            self.drop_conn(key);
+            if let Some(conn) = self.conns.get(key).filter(|conn| !conn.has(flag::DROPPED)) {
+                nothing_left = false;
+                // Whoever waits is told, perhaps a future that another executor polls.
+                self.wakers.wake(&mut conn.reader);
+                self.wakers.wake(&mut conn.writer);
+                self.drop_conn(key);
+            }
         }
+        self.close_all();
+        nothing_left
+    }
+
+    /// Ends what the kernel still does for dropped streams, and closes them.
+    fn close_all(&mut self) {
         let Driver::Uring(_) = &self.driver else {
             for key in self.conns.keys() {
                 self.cancel_send(key);

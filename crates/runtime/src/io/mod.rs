@@ -5,6 +5,8 @@
 mod accept;
 mod close;
 mod connect;
+mod crowd;
+mod hunger;
 mod receive;
 mod transmit;
 
@@ -20,6 +22,7 @@ use crate::{
     waiter::Wakers,
 };
 use accept::Listener;
+use crowd::Crowd;
 use io_uring::cqueue;
 use std::{
     collections::VecDeque,
@@ -44,9 +47,10 @@ pub(crate) struct Io {
     listeners: Slab<Listener>,
     /// Addresses that connects in flight point to.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
-    starved: VecDeque<Key>,
+    hunger: hunger::Hunger,
     lingering: VecDeque<close::Lingering>,
     bell: Arc<OwnedFd>,
+    crowd: Crowd,
     pub wakers: Wakers,
     pub metrics: Metrics,
 }
@@ -61,9 +65,10 @@ impl Io {
             conns: Slab::new(),
             listeners: Slab::new(),
             addresses: Vec::new(),
-            starved: VecDeque::new(),
+            hunger: hunger::Hunger::new(),
             lingering: VecDeque::new(),
             bell,
+            crowd: Crowd::default(),
             wakers: Wakers::new(),
             metrics: Metrics::default(),
         };
@@ -89,6 +94,11 @@ impl Io {
         Ok(unsafe { BorrowedFd::borrow_raw(conn.fd) })
     }
 
+    /// Whether hardly anybody talks to us: then nothing is won by letting requests gather while we sleep.
+    pub fn is_quiet(&self) -> bool {
+        self.crowd.is_small()
+    }
+
     /// True when waiting would return at once.
     #[inline]
     pub fn has_work(&mut self) -> bool {
@@ -101,6 +111,7 @@ impl Io {
     /// One trip to the kernel, and all that came of it.
     pub fn turn(&mut self, timeout: Option<Duration>) {
         self.metrics.turns += 1;
+        self.crowd.turn(self.metrics.turns);
         self.driver.wait(timeout, &mut self.metrics);
         match &self.driver {
             Driver::Uring(_) => self.reap(),
@@ -109,7 +120,20 @@ impl Io {
         if !self.lingering.is_empty() {
             self.end_lingering();
         }
-        self.metrics.connections = self.conns.len() as u64;
+        if !self.hunger.is_over() {
+            self.relieve();
+        }
+    }
+
+    /// The counters as of now.
+    pub fn report(&self) -> Metrics {
+        let (connections, spare_buffers) = (self.conns.len() as u64, u64::from(self.buffers.spares_out()));
+        Metrics { connections, spare_buffers, ..self.metrics }
+    }
+
+    /// Connections starve and something can be done about it: the next turn must come soon.
+    pub fn is_hungry(&self) -> bool {
+        self.hunger.is_urgent()
     }
 
     /// Handles all completions of the ring.
@@ -214,6 +238,7 @@ impl Io {
                 // Out of watches or memory: the reader or writer gets the error instead of waiting for ever.
                 let errno = error.raw_os_error().unwrap_or(libc::EIO) as u16;
                 (conn.read_errno, conn.write_errno) = (errno, errno);
+                conn.clear(flag::RECEIVING | flag::CONNECTING | flag::WANTS_OUTPUT);
                 self.wakers.wake(&mut conn.reader);
                 self.wakers.wake(&mut conn.writer);
             }

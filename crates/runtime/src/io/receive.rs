@@ -32,15 +32,6 @@ impl Io {
         any
     }
 
-    /// Gives a buffer back; a connection that waited for one goes on.
-    #[inline(always)]
-    pub fn recycle(&mut self, buffer: u16) {
-        self.driver.give(&self.buffers, buffer);
-        if !self.starved.is_empty() {
-            self.feed_starved();
-        }
-    }
-
     /// As `recycle`, for a buffer that was leased to the user.
     #[inline(always)]
     pub fn end_lease(&mut self, buffer: u16) {
@@ -48,32 +39,9 @@ impl Io {
         self.recycle(buffer);
     }
 
-    #[cold]
-    fn feed_starved(&mut self) {
-        while let Some(key) = self.starved.pop_front() {
-            if let Some(conn) = self.conns.get(key)
-                && conn.has(flag::STARVED)
-            {
-                conn.clear(flag::STARVED);
-                return self.start_receive(key);
-            }
-        }
-    }
-
-    fn starve(&mut self, key: Key) {
-        self.metrics.buffers_exhausted += 1;
-        if self.hand_out_more_buffers() {
-            return self.start_receive(key);
-        }
-        if let Some(conn) = self.conns.get(key) {
-            conn.set(flag::STARVED);
-            self.starved.push_back(key);
-        }
-    }
-
     /// Arms the receive of a connection that can still deliver.
     #[inline]
-    fn start_receive(&mut self, key: Key) {
+    pub(super) fn start_receive(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         if conn.has(flag::RECEIVING | flag::STARVED | flag::EOF | flag::DROPPED | flag::CONNECTING)
             || conn.read_errno != 0
@@ -117,6 +85,7 @@ impl Io {
             && !conn.has(flag::DROPPED)
         {
             conn.push_segment(&mut self.buffers, buffer, result as u16);
+            self.crowd.saw(key);
             self.wakers.wake(&mut conn.reader);
             if more && conn.inbox_len >= INBOX_LIMIT {
                 self.push_back(key);

@@ -158,6 +158,8 @@ impl Io {
     #[cold]
     fn sent_short(&mut self, key: Key, result: i32) {
         let Some(conn) = self.conns.get(key) else { return };
+        // A cancelled send that had sent a part says how much, not that it was cancelled.
+        let result = if conn.has(flag::GIVEN_UP) { -libc::ECANCELED } else { result };
         match -result {
             libc::EINTR => self.continue_send(key),
             libc::EAGAIN => match &self.driver {

@@ -1,9 +1,14 @@
 //! `TcpListener`.
 
 use super::TcpStream;
-use crate::{io::Io, slab::Key, time::sleep, worker};
+use crate::{
+    io::{Io, closed},
+    slab::Key,
+    time::sleep,
+    worker,
+};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use std::{io, marker::PhantomData, net::SocketAddr, os::fd::OwnedFd, time::Duration};
+use std::{future::poll_fn, io, marker::PhantomData, net::SocketAddr, os::fd::OwnedFd, task::Poll, time::Duration};
 
 /// Pending connections the kernel keeps for us; it lowers this to net.core.somaxconn.
 const BACKLOG: i32 = 65_535;
@@ -47,8 +52,11 @@ impl TcpListener {
     /// connections stay served and new ones wait in the kernel's queue.
     pub async fn accept(&self) -> io::Result<TcpStream> {
         loop {
-            let accepted =
-                std::future::poll_fn(|cx| worker::current(|worker| worker.io().poll_accept(self.key, cx))).await;
+            let accepted = poll_fn(|cx| {
+                worker::with(self.worker, |worker| worker.io().poll_accept(self.key, cx))
+                    .unwrap_or_else(|| Poll::Ready(Err(closed())))
+            })
+            .await;
             match accepted {
                 Ok(fd) => return Ok(TcpStream::adopt(fd)),
                 Err(error) if Io::is_exhaustion(&error) => {
@@ -62,7 +70,8 @@ impl TcpListener {
 
     /// The address it listens on.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        let address = worker::current(|worker| SockRef::from(&worker.io().listener_fd(self.key)?).local_addr())?;
+        let local = |worker: &worker::Worker| SockRef::from(&worker.io().listener_fd(self.key)?).local_addr();
+        let address = worker::with(self.worker, local).unwrap_or_else(|| Err(closed()))?;
         address.as_socket().ok_or_else(|| io::Error::other("not an internet address"))
     }
 }

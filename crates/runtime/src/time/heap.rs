@@ -23,6 +23,11 @@ impl Timers {
         Self { timers: Slab::new(), heap: Vec::new() }
     }
 
+    /// No timer is alive, fired or not.
+    pub fn is_empty(&self) -> bool {
+        self.timers.len() == 0
+    }
+
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         self.heap.first().map(|(deadline, _)| *deadline)

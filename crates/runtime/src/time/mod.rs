@@ -37,14 +37,28 @@ impl Sleep {
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
+
+    fn forget(&mut self) {
+        if let Some((id, key)) = self.timer.take() {
+            worker::with(id, |worker| worker.timers().remove(key, &mut worker.io().wakers));
+        }
+    }
 }
 
 impl Future for Sleep {
     type Output = ();
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         worker::current(|worker| {
-            let deadline = self.deadline;
-            let (_, key) = *self.timer.get_or_insert_with(|| (worker.id(), worker.timers().insert(deadline)));
+            let key = match self.timer {
+                Some((id, key)) if id == worker.id() => key,
+                // The first poll, or the first one on this runtime.
+                _ => {
+                    self.forget();
+                    let key = worker.timers().insert(self.deadline);
+                    self.timer = Some((worker.id(), key));
+                    key
+                }
+            };
             if worker.timers().poll(key, &mut worker.io().wakers, cx) { Poll::Ready(()) } else { Poll::Pending }
         })
     }
@@ -52,9 +66,7 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        if let Some((id, key)) = self.timer {
-            worker::with(id, |worker| worker.timers().remove(key, &mut worker.io().wakers));
-        }
+        self.forget();
     }
 }
 

@@ -7,7 +7,7 @@
 mod setup;
 
 use crate::{
-    buffers::{BUFFER_SIZE, BUFFERS, Buffers},
+    buffers::{BUFFER_SIZE, Buffers, RING},
     event::Kind,
     metrics::Metrics,
     slab::Key,
@@ -55,9 +55,10 @@ impl Uring {
     /// Hands a buffer to the kernel.
     #[inline]
     pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
-        let slot = usize::from(self.buffer_tail & (BUFFERS - 1));
-        // SAFETY: `slot` is below the ring's BUFFERS entries; entries from the published tail on are ours to write, and
-        // there are never more than BUFFERS buffers, so the kernel has consumed the one that stood here.
+        let slot = usize::from(self.buffer_tail & (RING - 1));
+        // SAFETY: `slot` is below the ring's RING entries; entries from the published tail on are ours to write, and
+        // there are never more than RING buffers in it (see `io::hunger`), so the kernel has consumed the one that stood
+        // here.
         let entry = unsafe { &mut *self.buffer_ring.as_ptr().add(slot) };
         entry.set_addr(buffers.address(buffer).as_ptr() as u64);
         entry.set_len(BUFFER_SIZE as u32);

@@ -1,14 +1,14 @@
 //! Setting up a ring by trying: the wanted flags first, then without what is optional.
 
 use super::GROUP;
-use crate::buffers::BUFFERS;
+use crate::buffers::RING;
 use io_uring::{IoUring, opcode, types::BufRingEntry};
 use std::{io, ptr::NonNull};
 
 const SUBMISSIONS: u32 = 1024;
 /// Room for bursts: multishot requests complete many times for one submission.
 const COMPLETIONS: u32 = 8 * SUBMISSIONS;
-const BUFFER_RING_BYTES: usize = BUFFERS as usize * size_of::<BufRingEntry>();
+const BUFFER_RING_BYTES: usize = RING as usize * size_of::<BufRingEntry>();
 
 /// A ring with deferred task work, proven by one request that goes through it.
 pub(super) fn ring() -> io::Result<IoUring> {
@@ -48,9 +48,9 @@ pub(super) fn buffer_ring(ring: &IoUring) -> io::Result<NonNull<BufRingEntry>> {
         mmap_anonymous(std::ptr::null_mut(), BUFFER_RING_BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
     };
     let base: NonNull<BufRingEntry> = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-    // SAFETY: the mapping is page-aligned, has room for BUFFERS entries and stays until `free_buffer_ring`, which the
+    // SAFETY: the mapping is page-aligned, has room for RING entries and stays until `free_buffer_ring`, which the
     // owner calls only after unregistering it.
-    let registered = unsafe { ring.submitter().register_buf_ring_with_flags(base.as_ptr() as u64, BUFFERS, GROUP, 0) };
+    let registered = unsafe { ring.submitter().register_buf_ring_with_flags(base.as_ptr() as u64, RING, GROUP, 0) };
     registered.inspect_err(|_| free_buffer_ring(base))?;
     Ok(base)
 }

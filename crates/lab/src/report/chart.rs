@@ -1,0 +1,161 @@
+//! The charts of a report: which there are, what they are called, and each as the text of an SVG file. Pure functions of
+//! the report's rows; the same rows give the same bytes, so charts can be drawn again at any time and anywhere.
+
+mod axis;
+mod bars;
+mod choose;
+mod legend;
+mod lines;
+mod load;
+mod measure;
+mod page;
+mod palette;
+mod scale;
+
+use super::{Report, notes, tables::tables};
+use choose::{Body, Choice};
+use measure::Measure;
+use page::Page;
+use std::{collections::BTreeSet, io};
+
+pub use page::MARK;
+
+/// The folder beside `report.md` that holds the charts.
+pub const FOLDER: &str = "charts";
+
+/// A chart of a report.
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// Which of the report's tables it shows.
+    pub table: usize,
+    /// The name of its file in [`FOLDER`]: lower case letters, digits, `-` and `.`, and unlike that of any other chart.
+    pub file: String,
+    page: Page,
+    body: Body,
+}
+
+impl Chart {
+    /// What it shows, under which load.
+    pub fn title(&self) -> &str {
+        &self.page.title
+    }
+
+    /// Draws it.
+    pub fn svg(&self) -> io::Result<String> {
+        match &self.body {
+            Body::Lines(lines) => page::svg(&self.page, lines.height(), |area, top| lines.draw(area, top)),
+            Body::Bars(bars) => page::svg(&self.page, bars.height(), |area, top| bars.draw(area, top)),
+        }
+    }
+}
+
+/// The charts of a report, those of one table together.
+pub fn charts(report: &Report) -> Vec<Chart> {
+    let targets = targets(report);
+    let foot = foot(report);
+    let mut charts: Vec<Chart> = Vec::new();
+    let mut files = BTreeSet::new();
+    for (table, part) in tables(report).iter().enumerate() {
+        for choice in choose::choose(&part.rows, part.over, &targets) {
+            let page = page(report, &part.rows, part.over, &choice, foot.clone());
+            let slug = slug(&page.title);
+            let names = (1..).map(|n| if n == 1 { format!("{slug}.svg") } else { format!("{slug}-{n}.svg") });
+            let file = names.into_iter().find(|name| files.insert(name.clone())).unwrap_or_default();
+            charts.push(Chart { table, file, page, body: choice.body });
+        }
+    }
+    charts
+}
+
+/// Every target with a row, in the order of the plan, so that each looks the same in all charts.
+fn targets(report: &Report) -> Vec<String> {
+    let mut targets: Vec<String> = Vec::new();
+    let planned = report.experiment.cells.run.iter().filter(|c| report.rows.iter().any(|r| r.cell.target == c.target));
+    for cell in planned.chain(report.rows.iter().map(|row| &row.cell)) {
+        if !targets.contains(&cell.target) {
+            targets.push(cell.target.clone());
+        }
+    }
+    targets
+}
+
+fn page(report: &Report, table: &[&super::Row], over: Option<&str>, choice: &Choice, foot: String) -> Page {
+    let free: Vec<String> = load::telling(table, None, over).into_iter().filter(|n| !choice.told.contains(n)).collect();
+    let (common, own): (Vec<String>, Vec<String>) = free.into_iter().partition(|name| load::is_same(table, name));
+    let own = load::phrases(&choice.rows, &own);
+    let what = choice.what.trim_end_matches(',');
+    let title = if own.is_empty() { what.to_owned() } else { format!("{}: {own}", what.trim_end_matches(',')) };
+    // Of no interest to most, and in the report.
+    let common = common.iter().filter(|name| !["warmup", "timeout"].contains(&name.as_str()));
+    let mut words = vec![load::phrases(&choice.rows, common)];
+    words.extend(repeats(choice));
+    words.extend(choice.body.spans().then(|| "from p50 (marker) to p99 (end)".to_owned()));
+    if choice.body.measure() == Measure::Response && choice.rows.iter().all(|row| row.cell.rate().is_none()) {
+        // Little's law; a chart is often shown without the report that says so.
+        words.push("at saturation it is connections / throughput".to_owned());
+    }
+    words.retain(|word| !word.is_empty());
+    Page { title, subtitle: format!("{}: {}", report.experiment.name, words.join(", ")), foot }
+}
+
+/// `median and range of 3 repeats`; nothing where each cell has one.
+fn repeats(choice: &Choice) -> Option<String> {
+    let done = || choice.rows.iter().map(|row| row.done).filter(|done| *done > 0);
+    let (low, high) = (done().min()?, done().max()?);
+    let figure = if choice.body.has_ranges() { "median and range" } else { "median" };
+    match high {
+        1 => None,
+        _ if low == high => Some(format!("{figure} of {high} repeats")),
+        _ => Some(format!("{figure} of {low} to {high} repeats")),
+    }
+}
+
+impl Body {
+    /// The figure it shows.
+    fn measure(&self) -> Measure {
+        match self {
+            Self::Lines(lines) => lines.measure,
+            Self::Bars(bars) => bars.measure,
+        }
+    }
+
+    /// Whether anything shows its lowest and highest repeat.
+    fn has_ranges(&self) -> bool {
+        match self {
+            Self::Lines(lines) => lines.points().any(|point| point.range.is_some()),
+            Self::Bars(bars) => bars.bars().any(|bar| bar.range.is_some()),
+        }
+    }
+
+    /// Whether bars go from one figure to another.
+    fn spans(&self) -> bool {
+        matches!(self, Self::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()))
+    }
+}
+
+/// The machine, in one line.
+fn foot(report: &Report) -> String {
+    let machines: BTreeSet<String> = report.envs.iter().map(notes::machine).collect();
+    let mut machines = machines.into_iter();
+    match (machines.next(), machines.len()) {
+        (None, _) => String::new(),
+        (Some(one), 0) => one,
+        (Some(_), others) => format!("made under {} different circumstances, see the report", others + 1),
+    }
+}
+
+/// A title as the name of a file.
+fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for c in title.chars().flat_map(char::to_lowercase) {
+        match c {
+            c if c.is_ascii_alphanumeric() => slug.push(c),
+            _ if slug.is_empty() || slug.ends_with('-') => {}
+            _ => slug.push('-'),
+        }
+    }
+    // Far below what file systems allow, with room for a number.
+    slug.truncate(120);
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "chart".to_owned() } else { slug.to_owned() }
+}

@@ -1,0 +1,266 @@
+//! The charts: that there is one where there is something to see and none elsewhere, that each is whole XML which names
+//! its targets, axes and units, and that no rows, however odd, keep them from being drawn.
+
+mod model;
+mod xml;
+
+use lab::{
+    cells::{Cells, cells},
+    machine::Machine,
+    plan::{builtin, read},
+    report::{self, Chart, MARK, Report, Row, charts},
+    settings::Amount,
+    store::{Kept, Store},
+    trial::Failure,
+};
+use model::{Figures, plan, report_of, result, run};
+use proptest::prelude::*;
+use std::{collections::BTreeMap, fs};
+use xml::texts;
+
+/// Draws all charts of a report, checks what holds for every chart, and returns title, texts and SVG of each.
+#[track_caller]
+fn drawn(report: &Report) -> Vec<(String, Vec<String>, String)> {
+    let charts = charts(report);
+    let mut files: Vec<&str> = charts.iter().map(|chart| chart.file.as_str()).collect();
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(files.len(), charts.len(), "two charts have one file");
+    let draw = |chart: &Chart| {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+        assert!(
+            chart.file.chars().all(plain) && chart.file.ends_with(".svg") && chart.file.len() < 140,
+            "{}",
+            chart.file
+        );
+        let svg = chart.svg().unwrap();
+        assert_eq!(svg, chart.svg().unwrap());
+        assert!(svg.contains(MARK));
+        // A ground of its own, for pages may be dark.
+        assert!(svg.lines().any(|line| line.starts_with("<rect x=\"0\" y=\"0\"") && line.contains("#FFFFFF")), "{svg}");
+        (chart.title().to_owned(), texts(&svg), svg)
+    };
+    charts.iter().map(draw).collect()
+}
+
+fn titles(report: &Report) -> Vec<String> {
+    drawn(report).into_iter().map(|(title, ..)| title).collect()
+}
+
+#[test]
+fn a_swept_number_gives_lines_that_name_targets_axis_and_unit() {
+    let report = run(
+        &plan("[sweep]\nconnections = [10, 80, 500]\nsize = [\"100B\", \"1KiB\"]", &["uring", "epoll", "go-1.26"]),
+        2,
+    );
+    let drawn = drawn(&report);
+    assert_eq!(drawn.len(), 6, "two sizes, three figures");
+    for (title, texts, _) in &drawn {
+        let has =
+            |word: &str| assert!(texts.iter().any(|text| text.contains(word)), "'{word}' is not in {title}: {texts:?}");
+        ["uring", "epoll", "go-1.26", "connections (log scale)", "10", "80", "500"].into_iter().for_each(has);
+        [
+            "p: 1 server core, 1 generator core, closed loop",
+            "of 3 repeats",
+            "A CPU <of some kind> & more",
+            "Linux 6.18.0 #1 SMP",
+        ]
+        .into_iter()
+        .for_each(has);
+        assert!(title.ends_with(": 100 B") || title.ends_with(": 1 KiB"), "{title}");
+    }
+    let unit = |what: &str, units: &[&str]| {
+        let (title, texts, _) = drawn.iter().find(|(title, ..)| title.starts_with(what)).unwrap();
+        assert!(units.iter().all(|unit| texts.iter().any(|text| text == unit)), "{title}: {texts:?}");
+    };
+    unit("Throughput by connections", &["k req/s"]);
+    unit("Response time by connections", &["p50", "p99", "log scale", "1 ms", "10 ms"]);
+    unit("CPU time per request by connections", &["us per request"]);
+}
+
+#[test]
+fn an_open_loop_shows_cpu_and_throughput_only_where_a_rate_was_missed() {
+    let load = "[load]\nconnections = 80\n[sweep]\nrate = [\"20k\", \"50k\"]";
+    assert_eq!(
+        titles(&run(&plan(load, &["a", "b"]), 2)),
+        ["Response time by offered rate", "Server CPU by offered rate"]
+    );
+    let load = "[load]\nconnections = 80\n[sweep]\nrate = [\"20k\", \"150k\", \"900k\"]";
+    let drawn = drawn(&run(&plan(load, &["a", "b"]), 2));
+    let (title, texts, svg) = &drawn[0];
+    assert_eq!(title, "Throughput by offered rate");
+    for word in ["20k", "150k", "900k", "offered rate, req/s (log scale)", "k req/s", "grey: offered"] {
+        assert!(texts.iter().any(|text| text.contains(word)), "{word}: {texts:?}");
+    }
+    // What missed its rate has a verdict that says so, and a hollow marker.
+    assert!(
+        texts.iter().any(|text| text.contains("hollow"))
+            && svg.contains("<circle")
+            && svg.contains("fill=\"none\" stroke=\"#0072B2\"")
+    );
+    assert!(drawn[2].1.iter().any(|text| text == "%"), "{:?}", drawn[2].1);
+}
+
+#[test]
+fn without_a_swept_number_there_are_bars_with_their_values() {
+    let report = run(builtin::text("quick").unwrap(), 2);
+    let drawn = drawn(&report);
+    let titles: Vec<&str> = drawn.iter().map(|(title, ..)| title.as_str()).collect();
+    // Throughput at a rate that all targets reach is the rate.
+    assert_eq!(titles, ["Throughput: closed loop", "Response time: 20k req/s offered", "CPU time per request"]);
+    for (title, texts, _) in &drawn {
+        for target in ["uring", "epoll", "tokio"] {
+            assert!(texts.iter().any(|text| text == target), "{title}: {texts:?}");
+        }
+    }
+    let says = |index: usize, words: &[&str]| {
+        let texts = &drawn[index].1;
+        assert!(words.iter().all(|word| texts.iter().any(|text| text.contains(word))), "{words:?}: {texts:?}");
+    };
+    says(0, &["k req/s", "median and range of 3 repeats"]);
+    says(1, &["us .. ", "from p50 (marker) to p99 (end)"]);
+    says(2, &["closed loop", "20k req/s offered", "us per request"]);
+}
+
+#[test]
+fn the_plans_of_the_program_give_charts_of_a_size_that_pages_show() {
+    for (name, cores, count) in
+        [("ping-pong-peak", 100, 24), ("ping-pong-fixed-rate", 100, 24), ("ping-pong-scaling", 100, 48)]
+    {
+        let report = run(builtin::text(name).unwrap(), cores);
+        let drawn = drawn(&report);
+        assert_eq!(drawn.len(), count, "{name}: {:?}", titles(&report));
+        for (title, _, svg) in drawn {
+            assert!(svg.len() < 60_000, "{title} of {name} has {} bytes", svg.len());
+        }
+    }
+}
+
+#[test]
+fn scaling_by_cores_is_drawn_of_the_best_and_from_zero() {
+    let report = run(builtin::text("ping-pong-scaling").unwrap(), 100);
+    let (title, texts, _) = drawn(&report).swap_remove(0);
+    assert_eq!(title, "Best throughput over connections, by server cores: 4 generator cores a server core");
+    assert!(texts.iter().any(|text| text == "server cores") && texts.iter().any(|text| text == "20"), "{texts:?}");
+    assert!(charts(&report)[0].table == 0 && charts(&report).last().unwrap().table == 1);
+}
+
+#[test]
+fn what_would_say_nothing_is_not_drawn() {
+    let one = |load: &str, targets: &[&str]| titles(&run(&plan(load, targets), 2));
+    assert_eq!(one("[load]\nconnections = 80", &["alone"]), [""; 0]);
+    assert_eq!(one("[load]\nconnections = 80\nrate = \"20k\"", &["a", "b"]), ["Response time", "CPU time per request"]);
+    assert_eq!(one("[sweep]\nconnections = [10, 80]", &["alone"]).len(), 3);
+    // A point for each target is no line, though the rows differ in connections.
+    let mut report = run(&plan("[sweep]\nconnections = [10, 80]", &["a", "b"]), 2);
+    report.rows.retain(|row| (row.cell.target == "a") == (row.cell.connections() == 10));
+    assert!(titles(&report).iter().all(|title| !title.contains(" by ")), "{:?}", titles(&report));
+    report.rows.clear();
+    assert!(charts(&report).is_empty());
+}
+
+#[test]
+fn a_failed_cell_breaks_the_line_and_leaves_its_bar_empty() {
+    let mut report = run(&plan("[sweep]\nconnections = [10, 80, 500]", &["a", "b"]), 2);
+    let lines = |report: &Report| {
+        drawn(report)[0]
+            .2
+            .matches("<polyline fill=\"none\" opacity=\"1\" stroke=\"#0072B2\" stroke-width=\"2\"")
+            .count()
+    };
+    // In the legend, and in the plot.
+    assert_eq!(lines(&report), 2);
+    let failure =
+        |row: &Row| Row::new(row.cell.clone(), vec![(1, Kept::Failed(Failure { why: "it died".into(), log: vec![] }))]);
+    report.rows[2] = failure(&report.rows[2]);
+    assert_eq!(lines(&report), 1, "{:?}", report.rows[2].cell.id);
+
+    let mut report = run(&plan("[load]\nconnections = 10", &["a", "b", "c"]), 2);
+    report.rows[1] = failure(&report.rows[1]);
+    assert!(drawn(&report)[0].1.contains(&"failed".to_owned()));
+}
+
+#[test]
+fn charts_lie_beside_the_report_and_old_ones_go() {
+    let home = tempfile::tempdir().unwrap();
+    let store = Store::at(home.path());
+    let report = run(builtin::text("quick").unwrap(), 2);
+    let folder = home.path().join(report::FOLDER);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("mine.svg"), "<svg/>").unwrap();
+    fs::write(folder.join("old.svg"), format!("<svg>{MARK}</svg>")).unwrap();
+    let place = report::write(&report, &store).unwrap();
+    let markdown = fs::read_to_string(place).unwrap();
+    let links: Vec<&str> = markdown.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert_eq!(links.len(), 3, "{markdown}");
+    for link in links {
+        texts(&fs::read_to_string(home.path().join(link)).unwrap());
+    }
+    assert!(!folder.join("old.svg").exists() && folder.join("mine.svg").exists());
+    store.clear().unwrap();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "only what is not ours is left");
+}
+
+/// Rows that no sane run makes.
+fn odd_rows() -> impl Strategy<Value = Vec<Row>> {
+    let number = prop_oneof![
+        4 => 0.0f64..2e6,
+        1 => prop_oneof![Just(0.0), Just(f64::NAN), Just(f64::INFINITY), Just(-1.0), Just(1e300), Just(5e-324)],
+    ];
+    let figures =
+        (number.clone(), number.clone(), number).prop_map(|(rate, p50_us, cpu_us)| Figures { rate, p50_us, cpu_us });
+    let kept = prop_oneof![
+        5 => (figures, proptest::option::of(1.0f64..1e6)).prop_map(|(figures, rate)| Kept::Done(Box::new(result(figures, rate)))),
+        1 => Just(Kept::Failed(Failure { why: "it <died> & went".into(), log: vec![] })),
+    ];
+    // Mostly few values, so that rows come to lie on one line.
+    let amount = prop_oneof![
+        4 => (1u64..5).prop_map(|n| Amount::Total(n * n * 20)),
+        1 => (1u64..1_000_000).prop_map(Amount::Total),
+        1 => (1u64..1000).prop_map(Amount::PerCore),
+    ];
+    let rate = prop_oneof![4 => (1u32..4).prop_map(|n| f64::from(n) * 2e4), 1 => 1e-3f64..1e9];
+    let offered = proptest::option::weighted(0.5, rate.prop_map(Amount::Total));
+    let target = prop_oneof![6 => "[ab]", 1 => "[ -~]{1,40}", 1 => "\\PC{1,12}"];
+    let row = (
+        (
+            target,
+            proptest::option::weighted(0.9, amount),
+            offered,
+            1usize..3,
+            prop_oneof![5 => Just(0usize), 1 => Just(1)],
+        ),
+        proptest::collection::vec(kept, 0..4),
+    );
+    proptest::collection::vec(row, 0..24)
+        .prop_map(|rows| rows.into_iter().map(|(cell, kept)| odd_row(cell, kept)).collect())
+}
+
+type OddCell = (String, Option<Amount<u64>>, Option<Amount<f64>>, usize, usize);
+
+fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<Kept>) -> Row {
+    let plan = read("p", &plan("[load]\nconnections = 1", &["t"])).unwrap();
+    let mut cell = cells(&plan, &Machine { cores: (0..8).collect() }, &BTreeMap::new()).run.swap_remove(0);
+    cell.settings.connections = connections;
+    cell.settings.rate = rate;
+    cell.settings.server_cores = cores;
+    cell.placement.server.0 = (0..cores).collect();
+    cell.settings.named.extend((0..own).map(|own| (format!("own{own}"), target.clone())));
+    cell.combination = format!("{connections:?},{rate:?},{cores},{own}");
+    cell.target = target;
+    Row::new(cell, (1..).zip(kept).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn whatever_the_rows_are_their_charts_are_whole(rows in odd_rows(), over in proptest::option::of("connections|rate|own0")) {
+        let report = report_of("odd", Cells::default(), rows, over);
+        let links = report::markdown(&report).matches("](charts/").count();
+        prop_assert_eq!(links, charts(&report).len());
+        for (title, _, svg) in drawn(&report) {
+            prop_assert!(svg.len() < 60_000, "{} has {} bytes", title, svg.len());
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! How many connections talk to a worker at present, roughly: enough to tell a few from many.
+
+use crate::slab::Key;
+
+/// Turns after which a connection that has fallen silent is forgotten: between one and two of these periods.
+const PERIOD: u64 = 16;
+/// With more connections than this, one that is served at once leaves the others waiting: letting requests gather while
+/// we sleep serves more of them in one trip to the kernel.
+const FEW: u32 = 2;
+
+/// Connections seen lately, one bit for each, by slot number modulo 64.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Crowd {
+    now: u64,
+    before: u64,
+}
+
+impl Crowd {
+    /// Data arrived on this connection.
+    #[inline]
+    pub fn saw(&mut self, key: Key) {
+        self.now |= 1 << (key.index & 63);
+    }
+
+    /// A turn begins.
+    #[inline]
+    pub fn turn(&mut self, turns: u64) {
+        if turns.is_multiple_of(PERIOD) {
+            *self = Self { now: 0, before: self.now };
+        }
+    }
+
+    pub fn is_small(&self) -> bool {
+        (self.now | self.before).count_ones() <= FEW
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_told_from_many_and_the_silent_are_forgotten() {
+        let mut crowd = Crowd::default();
+        let key = |index| Key { index, generation: 1 };
+        for turn in 1..100 {
+            crowd.turn(turn);
+            crowd.saw(key(turn as u32 % 2));
+            assert!(crowd.is_small(), "turn {turn}");
+        }
+        for turn in 100..110 {
+            crowd.turn(turn);
+            crowd.saw(key(turn as u32));
+        }
+        assert!(!crowd.is_small());
+        for turn in 110..150 {
+            crowd.turn(turn);
+            crowd.saw(key(7));
+        }
+        assert!(crowd.is_small());
+    }
+}

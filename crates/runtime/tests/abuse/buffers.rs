@@ -1,0 +1,97 @@
+//! Receive buffers run out, completions overflow, receives end before their time: everybody is served all the same.
+
+use crate::{common::*, on_both_backends};
+use runtime::{net::Lease, spawn, time::sleep};
+use std::{
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+on_both_backends!(
+    five_hundred_senders_while_every_buffer_is_lent,
+    ten_thousand_leases_at_once_and_then_the_usual_buffers_again,
+    more_completions_than_the_ring_holds_lose_nothing,
+);
+
+/// Takes as many leases as asked for.
+async fn take(many: usize) -> Vec<Lease> {
+    let (mut leases, mut pieces) = (Vec::new(), 0);
+    let (mut client, mut server) = pair().await;
+    while leases.len() < many {
+        client.write_all(&[pieces as u8]).await.unwrap();
+        leases.push(server.recv().await.unwrap());
+        pieces += 1;
+    }
+    leases
+}
+
+async fn five_hundred_senders_while_every_buffer_is_lent() {
+    let leases = take(BUFFERS).await;
+    let (listener, address) = listen();
+    let mut clients = Vec::new();
+    for n in 0..500u32 {
+        let (client, server) = pair_at(&listener, address).await;
+        spawn(echo(server));
+        clients.push(spawn(async move {
+            let mut client = client;
+            for round in 0..5u32 {
+                ask(&mut client, &(n << 8 | round).to_le_bytes().repeat(700)).await.unwrap();
+            }
+        }));
+    }
+    sleep(Duration::from_millis(20)).await;
+    assert!(runtime::metrics().buffers_exhausted > 0, "there were buffers left");
+    // They come back one by one while they are wanted.
+    for (n, lease) in leases.into_iter().enumerate() {
+        drop(lease);
+        if n < 20 {
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+}
+
+async fn ten_thousand_leases_at_once_and_then_the_usual_buffers_again() {
+    let leases = take(10_000).await;
+    assert!(leases.iter().enumerate().all(|(n, lease)| **lease == [n as u8]));
+    let spares = runtime::metrics().spare_buffers;
+    // No more than were handed out for nothing the last time.
+    assert!((10_000 - BUFFERS as u64..10_100 - BUFFERS as u64).contains(&spares), "{spares} spares");
+    drop(leases);
+    let (mut client, server) = pair().await;
+    spawn(echo(server));
+    // The last spares handed out are used once and go home, or stay where nobody needs them.
+    for _ in 0..100 {
+        ask(&mut client, b"again").await.unwrap();
+    }
+    let spares = runtime::metrics().spare_buffers;
+    assert!(spares < 64, "{spares} spares are still out");
+}
+
+async fn more_completions_than_the_ring_holds_lose_nothing() {
+    const PAIRS: usize = 5_000;
+    let (listener, address) = listen();
+    let mut streams = Vec::new();
+    for _ in 0..PAIRS {
+        let (client, server) = pair_at(&listener, address).await;
+        streams.extend([client, server]);
+    }
+    for round in 0..2u8 {
+        // All in one poll: the worker cannot look at completions in between. From the second round on each stream has an
+        // inbox that fills while nobody looks.
+        let cx = Context::from_waker(Waker::noop());
+        for stream in &mut streams {
+            assert!(matches!(stream.poll_write(&cx, &[round; 100]), Poll::Ready(Ok(100))));
+        }
+        for stream in &mut streams {
+            let mut read = [0; 100];
+            stream.read_exact(&mut read).await.unwrap();
+            assert_eq!(read, [round; 100]);
+        }
+    }
+    if runtime::metrics().submitted > 0 {
+        assert!(runtime::metrics().completion_overflows > 0, "the ring was large enough");
+    }
+}

@@ -1,0 +1,140 @@
+//! Twenty thousand connections, opened, reset, closed and aborted at random while others work: afterwards nothing is left.
+
+use crate::common::*;
+use runtime::{
+    BackendKind, JoinHandle,
+    net::{TcpListener, TcpStream},
+    spawn,
+    time::sleep,
+};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    net::SocketAddr,
+    rc::Rc,
+    time::Duration,
+};
+
+const CONNECTIONS: u32 = 20_000;
+/// Clients at a time.
+const CLIENTS: u64 = 200;
+
+#[test]
+fn nothing_leaks_from_twenty_thousand_resets_and_aborts() {
+    alone("churn::nothing_leaks_from_twenty_thousand_resets_and_aborts", || {
+        for backend in BACKENDS {
+            storm(backend);
+        }
+    });
+}
+
+fn storm(backend: BackendKind) {
+    let before = open_descriptors();
+    let runtime = build(backend);
+    runtime.block_on(guarded(async {
+        let idle = open_descriptors();
+        let (listener, address) = listen();
+        let served: Served = Rc::default();
+        let server = spawn(serve(listener, served.clone()));
+        let left = Rc::new(Cell::new(CONNECTIONS));
+        let clients: Vec<_> = (0..CLIENTS).map(|seed| spawn(client(address, seed, left.clone()))).collect();
+        let assassin = spawn(assassin(served));
+        for client in clients {
+            client.await.unwrap();
+        }
+        assassin.abort();
+        // The server still answers in the middle of what is left of the storm.
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        // Its task may be among those aborted; the assassin is gone, so only once.
+        if ask(&mut stream, b"still there?").await.is_err() {
+            stream = TcpStream::connect(address).await.unwrap();
+            ask(&mut stream, b"still there?").await.unwrap();
+        }
+        drop(stream);
+        server.abort();
+        assert_eq!(runtime::drain(PATIENCE).await, 0, "{backend}: tasks are left");
+        until_no_connection_is_left().await;
+        assert_eq!(runtime::metrics().tasks, 0, "{backend}");
+        assert_eq!(open_descriptors(), idle, "{backend}: descriptors are left");
+        every_buffer_can_be_lent_at_once().await;
+        until_no_connection_is_left().await;
+    }));
+    drop(runtime);
+    assert_eq!(open_descriptors(), before, "{backend}: descriptors are left when the runtime is gone");
+}
+
+type Served = Rc<RefCell<VecDeque<JoinHandle<std::io::Result<()>>>>>;
+
+async fn serve(listener: TcpListener, served: Served) {
+    while let Ok(stream) = listener.accept().await {
+        let mut served = served.borrow_mut();
+        served.push_back(spawn(echo(stream)));
+        // Handles of connections long gone are dropped, of living ones too now and then.
+        if served.len() > 2 * CLIENTS as usize {
+            served.pop_front();
+        }
+    }
+}
+
+/// Aborts a connection's task every now and then.
+async fn assassin(served: Served) {
+    let mut dice = Dice::new(7);
+    loop {
+        sleep(Duration::from_micros(dice.roll(600))).await;
+        let served = served.borrow();
+        if !served.is_empty() {
+            served[dice.roll(served.len() as u64) as usize].abort();
+        }
+    }
+}
+
+/// Opens connections and ends each in one of the ways the world has.
+async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
+    let mut dice = Dice::new(seed + 1);
+    while left.get() > 0 {
+        left.set(left.get() - 1);
+        let Ok(mut stream) = TcpStream::connect(address).await else { continue };
+        // Mostly resets: an orderly end keeps the port for a minute.
+        let reset = dice.roll(8) > 0;
+        if reset {
+            stream.set_linger_zero().unwrap();
+        }
+        let size = dice.roll(9_000) as usize + 1;
+        let bytes = vec![seed as u8; size];
+        match dice.roll(6) {
+            0 => (),
+            // A reset with a send in flight, on either side.
+            1 => drop(stream.write_all(&bytes).await),
+            2 => drop(stream.write_all(&bytes).await.and(stream.recv().await.map(drop))),
+            // An aborted reader: its task holds the stream.
+            3 => {
+                let reader = spawn(async move { stream.recv().await.map(|lease| lease.len()) });
+                sleep(Duration::from_micros(dice.roll(200))).await;
+                reader.abort();
+            }
+            // A connect that nobody waits for.
+            4 => drop(runtime::time::timeout(Duration::ZERO, TcpStream::connect(address)).await),
+            _ => drop(ask(&mut stream, &bytes).await),
+        }
+    }
+}
+
+/// As many leases as there are buffers, all alive together: none got lost.
+async fn every_buffer_can_be_lent_at_once() {
+    let (listener, address) = listen();
+    let (mut clients, mut leases) = (Vec::new(), Vec::new());
+    for _ in 0..BUFFERS {
+        let (mut client, mut server) = pair_at(&listener, address).await;
+        client.write_all(b"x").await.unwrap();
+        leases.push(server.recv().await.unwrap());
+        client.set_linger_zero().unwrap();
+        clients.push((client, server));
+    }
+    assert!(leases.iter().all(|lease| **lease == *b"x"));
+    assert_eq!(runtime::metrics().spare_buffers, 0, "some of the usual buffers are lost");
+    // One more can only come from the spares, or there were more usual ones than there should be.
+    let (mut client, mut server) = pair_at(&listener, address).await;
+    client.write_all(b"y").await.unwrap();
+    assert_eq!(*server.recv().await.unwrap(), *b"y");
+    assert!(runtime::metrics().spare_buffers > 0, "a buffer is counted twice");
+}

@@ -1,0 +1,73 @@
+//! Descriptors that are not what they should be, and a process that has no more of them.
+
+use crate::{common::*, on_both_backends};
+use runtime::{
+    net::{TcpListener, TcpStream},
+    time::{sleep, timeout},
+};
+use std::{fs::File, io::Read, os::fd::OwnedFd, time::Duration};
+
+on_both_backends!(a_descriptor_that_is_no_socket_is_an_error, a_listener_that_is_no_listener_is_an_error);
+
+/// Epoll refuses regular files, and receives and sends want sockets: whatever is asked must be answered, and the
+/// descriptor closed in the end.
+async fn a_descriptor_that_is_no_socket_is_an_error() {
+    let fake = || {
+        let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
+        TcpStream::from_std(file.into()).unwrap()
+    };
+    let soon = Duration::from_secs(5);
+    let mut stream = fake();
+    assert!(timeout(soon, stream.recv()).await.expect("it waits for ever").is_err());
+    assert!(timeout(soon, stream.read(&mut [0; 8])).await.expect("it waits for ever").is_err());
+    drop(stream);
+    let mut stream = fake();
+    let mut failed = false;
+    for _ in 0..3 {
+        failed |= timeout(soon, async { stream.write_all(b"x").await.and(stream.flush().await) })
+            .await
+            .expect("it waits for ever")
+            .is_err();
+    }
+    assert!(failed);
+    drop((stream, fake()));
+    while runtime::metrics().connections > 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+async fn a_listener_that_is_no_listener_is_an_error() {
+    let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
+    let listener = TcpListener::from_std(file.into()).unwrap();
+    assert!(timeout(Duration::from_secs(5), listener.accept()).await.expect("it waits for ever").is_err());
+}
+
+#[test]
+fn out_of_descriptors_accepting_pauses_and_goes_on() {
+    alone("descriptors::out_of_descriptors_accepting_pauses_and_goes_on", || {
+        for backend in BACKENDS {
+            on(backend, async {
+                let (listener, address) = listen();
+                let mut clients: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+                // All that is left of the process's descriptors.
+                let mut hoard = Vec::new();
+                while let Ok(file) = File::open("/dev/null") {
+                    hoard.push(file);
+                }
+                assert!(timeout(Duration::from_millis(100), listener.accept()).await.is_err());
+                let pauses = runtime::metrics().accept_pauses;
+                assert!((1..=10).contains(&pauses), "{pauses} pauses of 20 ms in 100 ms");
+                hoard.truncate(hoard.len() - 20);
+                for _ in 0..clients.len() {
+                    let mut served = listener.accept().await.unwrap();
+                    served.write_all(b"welcome").await.unwrap();
+                    served.flush().await.unwrap();
+                }
+                drop(hoard);
+                let mut word = [0; 7];
+                clients.iter_mut().for_each(|client| client.read_exact(&mut word).unwrap());
+                assert_eq!(&word, b"welcome");
+            });
+        }
+    });
+}

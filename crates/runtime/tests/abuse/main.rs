@@ -1,0 +1,14 @@
+//! What a runtime must survive: resets, aborts, exhaustion, peers that do not read, and code that breaks the rules.
+//!
+//! Every test runs on both backends. Whatever happens, nothing may leak and the next request must be served. Tests that
+//! count what the process holds run in a process of their own ([`common::alone`]).
+
+mod buffers;
+mod churn;
+mod common;
+mod descriptors;
+mod outlive;
+mod peers;
+mod tasks;
+mod timers;
+mod wakers;

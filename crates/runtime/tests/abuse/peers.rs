@@ -1,0 +1,152 @@
+//! Peers that never read: what waits for them is given up in time, and a runtime does not wait for them when it ends.
+
+use crate::{common::*, on_both_backends};
+use runtime::{
+    BackendKind,
+    net::TcpStream,
+    spawn,
+    time::{sleep, timeout},
+};
+use socket2::{Domain, Socket, Type};
+use std::{
+    net::{SocketAddr, TcpListener},
+    thread,
+    time::Duration,
+};
+
+on_both_backends!(three_hundred_flooders_that_never_read_do_not_stop_their_neighbour);
+
+/// Each fills its inbox and its socket and stops there: together they want far more buffers than there usually are.
+async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
+    // Small sockets, or they would swallow gigabytes first; accepted ones inherit the sizes.
+    let small = || {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        socket.set_send_buffer_size(4096).unwrap();
+        socket
+    };
+    let listener = small();
+    listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    listener.listen(1024).unwrap();
+    let address = listener.local_addr().unwrap();
+    let listener = runtime::net::TcpListener::from_std(listener.into()).unwrap();
+    let neighbour = async |stream: &mut TcpStream| {
+        let asked = timeout(Duration::from_secs(10), ask(stream, &[7; 5000])).await;
+        asked.expect("the neighbour is not served").unwrap();
+    };
+    let (mut client, server) = pair_at(&listener, address.as_socket().unwrap()).await;
+    spawn(echo(server));
+    neighbour(&mut client).await;
+    let mut flood = Vec::new();
+    for _ in 0..300 {
+        let socket = small();
+        socket.connect(&address).unwrap();
+        let mut stream = TcpStream::from_std(socket.into()).unwrap();
+        spawn(echo(listener.accept().await.unwrap()));
+        flood.push(spawn(async move { while stream.write_all(&[1; 16_384]).await.is_ok() {} }));
+    }
+    while runtime::metrics().spare_buffers == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    for _ in 0..50 {
+        neighbour(&mut client).await;
+        sleep(Duration::from_millis(1)).await;
+    }
+    // New ones are served as well.
+    let (mut late, server) = pair_at(&listener, address.as_socket().unwrap()).await;
+    spawn(echo(server));
+    neighbour(&mut late).await;
+    // None of them holds much more than the sixteen pieces it may.
+    let held = runtime::metrics().spare_buffers + BUFFERS as u64;
+    println!("{held} buffers held by {} flooders", flood.len());
+    assert!(held < 300 * 40, "{held}");
+    flood.iter().for_each(runtime::JoinHandle::abort);
+}
+
+/// Connections to a peer that accepts and never reads; dropped at the end of the test.
+struct Wall {
+    listener: TcpListener,
+    accepted: Vec<std::net::TcpStream>,
+}
+
+impl Wall {
+    fn new() -> (Self, SocketAddr) {
+        // Small windows fill soon; accepted sockets inherit the size.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        (Self { listener, accepted: Vec::new() }, address)
+    }
+
+    fn accept(&mut self) {
+        self.accepted.push(self.listener.accept().unwrap().0);
+    }
+}
+
+/// Streams full to the brim, each with a send in flight that cannot end: half of them blocks, half of them leases.
+async fn stuffed(wall: &mut Wall, address: SocketAddr) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    let (mut source, mut sink) = pair().await;
+    for n in 0..20 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        wall.accept();
+        let block = [n; 16_384];
+        // Until nothing goes any more; the last send has gone in part.
+        while timeout(Duration::from_millis(10), stream.write_all(&block)).await.is_ok() {}
+        if n % 2 == 0 {
+            source.write_all(&block[..4000]).await.unwrap();
+            let lease = sink.recv().await.unwrap();
+            let _ = timeout(Duration::from_millis(1), stream.send(lease)).await;
+        }
+        streams.push(stream);
+    }
+    streams
+}
+
+#[test]
+fn dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads() {
+    alone("peers::dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads", || {
+        for backend in BACKENDS {
+            for held in ["by a task", "by nobody", "by the caller"] {
+                let before = open_descriptors();
+                let runtime = build(backend);
+                let (mut wall, address) = Wall::new();
+                let kept = runtime.block_on(guarded(async {
+                    let streams = stuffed(&mut wall, address).await;
+                    match held {
+                        "by a task" => {
+                            spawn(async move {
+                                let _streams = streams;
+                                std::future::pending::<()>().await;
+                            });
+                            runtime::yield_now().await;
+                            None
+                        }
+                        "by nobody" => None,
+                        _ => Some(streams),
+                    }
+                }));
+                let ((), took) = timed(|| drop(runtime));
+                assert!(took < Duration::from_millis(1500), "{backend}, streams held {held}: {took:?}");
+                drop((wall, kept));
+                assert_eq!(open_descriptors(), before, "{backend}, streams held {held}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_dropped_stream_gives_its_peer_up_in_time() {
+    // Both backends at once: the test waits for the linger time to pass.
+    let both = BACKENDS.map(|backend| thread::spawn(move || give_up(backend)));
+    both.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn give_up(backend: BackendKind) {
+    on(backend, async {
+        let (mut wall, address) = Wall::new();
+        let streams = stuffed(&mut wall, address).await;
+        drop(streams);
+        // Five seconds of grace for the peer, and a busy machine.
+        timeout(Duration::from_secs(8), until_no_connection_is_left()).await.expect("connections are never given up");
+    });
+}

@@ -1,0 +1,252 @@
+//! Tasks that misbehave: handles dropped, destructors that spawn or panic, runtimes entered twice.
+
+use crate::{common::*, on_both_backends};
+use runtime::{JoinHandle, Runtime, spawn, time::sleep};
+use std::{
+    cell::{Cell, RefCell},
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+    time::Duration,
+};
+
+on_both_backends!(
+    a_dropped_handle_lets_its_task_run,
+    a_destructor_may_spawn,
+    a_panic_in_the_destructor_of_an_output_stays_in_its_task,
+    aborts_at_any_moment_end_every_task,
+    tasks_that_always_find_work_do_not_keep_others_from_theirs,
+);
+
+async fn a_dropped_handle_lets_its_task_run() {
+    let done = Rc::new(Cell::new(0));
+    for n in 0..1000u64 {
+        let done = done.clone();
+        let handle = spawn(async move {
+            if n % 2 == 0 {
+                sleep(Duration::from_micros(n)).await;
+            }
+            done.set(done.get() + 1);
+            vec![0u8; 100]
+        });
+        if n % 3 == 0 {
+            runtime::yield_now().await;
+        }
+        drop(handle);
+    }
+    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(done.get(), 1000);
+}
+
+/// Calls a function when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+async fn a_destructor_may_spawn() {
+    let spawned = Rc::new(Cell::new(0));
+    let witness = spawned.clone();
+    let handle = spawn(async move {
+        let _bomb = OnDrop(move || {
+            let witness = witness.clone();
+            spawn(async move { witness.set(witness.get() + 1) });
+        });
+        std::future::pending::<()>().await;
+    });
+    runtime::yield_now().await;
+    handle.abort();
+    assert!(handle.await.unwrap_err().is_aborted());
+    runtime::drain(PATIENCE).await;
+    assert_eq!(spawned.get(), 1);
+}
+
+#[test]
+fn a_destructor_may_spawn_while_the_runtime_ends() {
+    for backend in BACKENDS {
+        let dropped = Rc::new(Cell::new(0));
+        // Each task's end begets another, for ever if it were let.
+        fn beget(dropped: Rc<Cell<u32>>, generations: u32) {
+            spawn(async move {
+                let _bomb = OnDrop(move || {
+                    dropped.set(dropped.get() + 1);
+                    if generations > 0 {
+                        beget(dropped.clone(), generations - 1);
+                    }
+                });
+                std::future::pending::<()>().await;
+            });
+        }
+        let runtime = build(backend);
+        runtime.block_on(async {
+            beget(dropped.clone(), 3);
+            runtime::yield_now().await;
+        });
+        drop(runtime);
+        // A task that never ran has no bomb yet: its destructor drops only what it captured.
+        assert!(dropped.get() >= 1 && Rc::strong_count(&dropped) == 1, "{backend}: a future was never dropped");
+    }
+}
+
+#[test]
+fn a_destructor_that_spawns_for_ever_does_not_keep_the_runtime_from_ending() {
+    struct Hydra(Rc<Cell<u32>>);
+    impl Drop for Hydra {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            let again = Self(self.0.clone());
+            spawn(async move {
+                let _again = again;
+                std::future::pending::<()>().await;
+            });
+        }
+    }
+    for backend in BACKENDS {
+        let runtime = build(backend);
+        let heads = Rc::new(Cell::new(0));
+        runtime.block_on(async { drop(Hydra(heads.clone())) });
+        drop(runtime);
+        assert!(heads.get() > 1, "{backend}");
+    }
+}
+
+async fn a_panic_in_the_destructor_of_an_output_stays_in_its_task() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("nobody wanted me");
+        }
+    }
+    // Nobody takes the output: the worker drops it.
+    drop(spawn(async { Bomb }));
+    runtime::drain(PATIENCE).await;
+    // Somebody takes it, and it is theirs.
+    std::mem::forget(spawn(async { Bomb }).await.unwrap());
+    assert_eq!(spawn(async { 1 }).await.unwrap(), 1, "the worker goes on");
+}
+
+async fn aborts_at_any_moment_end_every_task() {
+    let handles: Rc<RefCell<Vec<JoinHandle<()>>>> = Rc::default();
+    let alive = Rc::new(Cell::new(0i32));
+    let mut dice = Dice::new(3);
+    for n in 0..3000u64 {
+        alive.set(alive.get() + 1);
+        let guard = {
+            let alive = alive.clone();
+            OnDrop(move || alive.set(alive.get() - 1))
+        };
+        let others = handles.clone();
+        let pause = dice.roll(4);
+        let victim = dice.roll(n + 1) as usize;
+        handles.borrow_mut().push(spawn(async move {
+            let _guard = guard;
+            for _ in 0..pause {
+                runtime::yield_now().await;
+            }
+            // Some abort others, themselves included, some never end.
+            others.borrow()[victim].abort();
+            match pause {
+                0 => (),
+                1 => sleep(Duration::from_micros(n)).await,
+                2 => drop(pair().await.0.recv().await),
+                _ => std::future::pending().await,
+            }
+        }));
+        if dice.roll(8) == 0 {
+            runtime::yield_now().await;
+        }
+    }
+    handles.borrow().iter().for_each(JoinHandle::abort);
+    for handle in handles.take() {
+        if let Err(error) = handle.await {
+            assert!(error.is_aborted(), "{error}");
+        }
+    }
+    assert_eq!((alive.get(), runtime::metrics().tasks), (0, 0));
+    until_no_connection_is_left().await;
+}
+
+async fn tasks_that_always_find_work_do_not_keep_others_from_theirs() {
+    for _ in 0..10 {
+        spawn(async {
+            loop {
+                runtime::yield_now().await
+            }
+        });
+    }
+    let (mut client, server) = pair().await;
+    spawn(echo(server));
+    for _ in 0..50 {
+        ask(&mut client, b"in between").await.unwrap();
+        sleep(Duration::from_micros(10)).await;
+    }
+}
+
+/// What a panic said.
+fn panic_message(f: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(f)).expect_err("it should have panicked");
+    panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap()
+}
+
+#[test]
+fn a_nested_block_on_panics_and_says_why() {
+    for backend in BACKENDS {
+        let (outer, inner) = (build(backend), build(backend));
+        let message = panic_message(|| outer.block_on(async { outer.block_on(async {}) }));
+        assert!(message.contains("block_on was called inside itself"), "{message}");
+        // Another runtime inside is allowed, coming back to the first through it is not.
+        assert_eq!(outer.block_on(async { inner.block_on(async { 5 }) }), 5);
+        let message = panic_message(|| outer.block_on(async { inner.block_on(async { outer.block_on(async {}) }) }));
+        assert!(message.contains("block_on was called inside itself"), "{message}");
+        // After the panics both still work.
+        assert_eq!(outer.block_on(async { spawn(async { 6 }).await.unwrap() }), 6);
+        assert_eq!(inner.block_on(async { spawn(async { 7 }).await.unwrap() }), 7);
+    }
+}
+
+#[test]
+fn outside_of_a_runtime_a_clear_message() {
+    let message = panic_message(|| drop(spawn(async {})));
+    assert!(message.contains("inside Runtime::block_on"), "{message}");
+    let message = panic_message(|| assert_eq!(runtime::metrics().tasks, 0));
+    assert!(message.contains("inside Runtime::block_on"), "{message}");
+}
+
+#[test]
+fn a_panic_in_the_main_future_leaves_a_runtime_that_works() {
+    for backend in BACKENDS {
+        let runtime = build(backend);
+        let message = panic_message(|| {
+            runtime.block_on(async {
+                spawn(async { sleep(Duration::from_millis(1)).await });
+                panic!("main gives up");
+            })
+        });
+        assert_eq!(message, "main gives up");
+        runtime.block_on(guarded(async {
+            assert_eq!(runtime::drain(PATIENCE).await, 0, "the task of before still runs");
+            let (mut client, server) = pair().await;
+            spawn(echo(server));
+            ask(&mut client, b"fine").await.unwrap();
+        }));
+    }
+}
+
+#[test]
+fn many_runtimes_on_one_thread_do_not_mix() {
+    let runtimes: Vec<Runtime> = (0..4).flat_map(|_| BACKENDS.map(build)).collect();
+    let mut streams = Vec::new();
+    for runtime in &runtimes {
+        streams.push(runtime.block_on(guarded(async {
+            let (client, server) = pair().await;
+            spawn(echo(server));
+            client
+        })));
+    }
+    for round in 0..3u8 {
+        for (runtime, stream) in runtimes.iter().zip(&mut streams) {
+            runtime.block_on(guarded(ask(stream, &[round; 5000]))).unwrap();
+        }
+    }
+}

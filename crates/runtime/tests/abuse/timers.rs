@@ -1,0 +1,101 @@
+//! Timers by the ten thousand, dropped, raced and polled by another runtime than they began on.
+
+use crate::{common::*, on_both_backends};
+use runtime::{
+    spawn,
+    time::{sleep, timeout},
+};
+use std::{
+    cell::Cell,
+    future::{Future, poll_fn},
+    pin::pin,
+    rc::Rc,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+on_both_backends!(
+    ten_thousand_timers_each_on_time,
+    dropped_timers_wake_nobody,
+    a_timer_for_the_end_of_time_is_just_long,
+    timeouts_around_reads_that_never_come,
+);
+
+async fn ten_thousand_timers_each_on_time() {
+    let early = Rc::new(Cell::new(0));
+    let mut dice = Dice::new(5);
+    let tasks: Vec<_> = (0..10_000)
+        .map(|_| {
+            let wait = Duration::from_micros(dice.roll(100_000));
+            let early = early.clone();
+            spawn(async move {
+                let start = Instant::now();
+                sleep(wait).await;
+                early.set(early.get() + u32::from(start.elapsed() < wait));
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(early.get(), 0, "timers fired before their time");
+}
+
+async fn dropped_timers_wake_nobody() {
+    for _ in 0..20 {
+        let mut sleeps: Vec<_> = (0..1000).map(|n| Box::pin(sleep(Duration::from_millis(5 + n % 10)))).collect();
+        poll_fn(|cx| {
+            sleeps.iter_mut().for_each(|sleep| assert!(sleep.as_mut().poll(cx).is_pending()));
+            Poll::Ready(())
+        })
+        .await;
+    }
+    let before = runtime::metrics();
+    sleep(Duration::from_millis(60)).await;
+    let after = runtime::metrics();
+    assert!(after.turns - before.turns < 50, "{} turns for one timer", after.turns - before.turns);
+}
+
+async fn a_timer_for_the_end_of_time_is_just_long() {
+    let forever = spawn(sleep(Duration::MAX));
+    assert!(timeout(Duration::from_millis(5), std::future::pending::<()>()).await.is_err());
+    assert_eq!(timeout(Duration::MAX, async { 1 }).await, Ok(1));
+    assert!(!forever.is_finished());
+    forever.abort();
+    assert!(forever.await.unwrap_err().is_aborted());
+}
+
+async fn timeouts_around_reads_that_never_come() {
+    let (mut client, mut server) = pair().await;
+    for _ in 0..2000 {
+        assert!(timeout(Duration::ZERO, server.recv()).await.is_err());
+    }
+    client.write_all(b"here I am").await.unwrap();
+    assert_eq!(*server.recv().await.unwrap(), *b"here I am");
+}
+
+#[test]
+fn a_timer_begun_on_one_runtime_is_right_on_another() {
+    for backend in BACKENDS {
+        let (first, second) = (build(backend), build(backend));
+        let wait = Duration::from_millis(30);
+        let start = Instant::now();
+        let mut moved = pin!(sleep(wait));
+        // A timer of the second runtime stands in the very slot that the moved one has in the first.
+        let mut other = pin!(sleep(Duration::from_millis(1)));
+        let mut begin = |runtime: &runtime::Runtime, which: bool| {
+            runtime.block_on(poll_fn(|cx| {
+                let polled = if which { moved.as_mut().poll(cx) } else { other.as_mut().poll(cx) };
+                assert!(polled.is_pending());
+                Poll::Ready(())
+            }))
+        };
+        begin(&first, true);
+        begin(&second, false);
+        second.block_on(guarded(async {
+            other.await;
+            moved.await;
+        }));
+        assert!(start.elapsed() >= wait, "{backend}: it fired after {:?}", start.elapsed());
+    }
+}

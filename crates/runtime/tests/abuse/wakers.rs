@@ -1,0 +1,239 @@
+//! Wakers that are not ours: combinators and executors with their own, as the `futures` crate has them.
+
+use crate::{common::*, on_both_backends};
+use runtime::{net::TcpStream, spawn, time::sleep};
+use std::{
+    collections::VecDeque,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+on_both_backends!(
+    a_set_of_futures_with_wakers_of_its_own_serves_every_connection,
+    a_read_polled_again_with_the_same_waker_does_not_spin,
+    a_read_polled_with_a_fresh_waker_each_time_does_not_spin,
+    the_last_waker_is_the_one_that_is_woken,
+    a_waker_that_owns_a_stream_may_be_dropped,
+);
+
+/// Futures, each polled only when its own waker was called: what `FuturesUnordered` does.
+struct Set<'a, T> {
+    futures: Vec<Option<Pin<Box<dyn Future<Output = T> + 'a>>>>,
+    ready: Arc<Ready>,
+    polls: usize,
+}
+
+#[derive(Default)]
+struct Ready {
+    queue: Mutex<VecDeque<usize>>,
+    parent: Mutex<Option<Waker>>,
+}
+
+struct Node {
+    index: usize,
+    queued: AtomicBool,
+    ready: Arc<Ready>,
+}
+
+impl Wake for Node {
+    fn wake(self: Arc<Self>) {
+        if !self.queued.swap(true, Ordering::SeqCst) {
+            self.ready.queue.lock().unwrap().push_back(self.index);
+            if let Some(parent) = self.ready.parent.lock().unwrap().take() {
+                parent.wake();
+            }
+        }
+    }
+}
+
+impl<'a, T> Set<'a, T> {
+    fn new() -> Self {
+        Self { futures: Vec::new(), ready: Arc::default(), polls: 0 }
+    }
+
+    fn push(&mut self, future: impl Future<Output = T> + 'a) {
+        self.ready.queue.lock().unwrap().push_back(self.futures.len());
+        self.futures.push(Some(Box::pin(future)));
+    }
+
+    /// The outputs of all, in the order of their ends.
+    async fn finish(&mut self) -> Vec<T> {
+        let (mut outputs, mut nodes) = (Vec::new(), Vec::new());
+        nodes.resize_with(self.futures.len(), || None);
+        poll_fn(|cx| {
+            *self.ready.parent.lock().unwrap() = Some(cx.waker().clone());
+            while outputs.len() < self.futures.len() {
+                let Some(index) = self.ready.queue.lock().unwrap().pop_front() else { return Poll::Pending };
+                let Some(future) = &mut self.futures[index] else { continue };
+                let node = nodes[index].get_or_insert_with(|| {
+                    Arc::new(Node { index, queued: AtomicBool::new(true), ready: self.ready.clone() })
+                });
+                node.queued.store(false, Ordering::SeqCst);
+                self.polls += 1;
+                if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&node.clone().into())) {
+                    self.futures[index] = None;
+                    outputs.push(output);
+                }
+            }
+            Poll::Ready(())
+        })
+        .await;
+        outputs
+    }
+}
+
+async fn a_set_of_futures_with_wakers_of_its_own_serves_every_connection() {
+    let (listener, address) = listen();
+    let server = spawn(async move {
+        // The whole server is one task: its connections are told apart by foreign wakers only.
+        let mut set = Set::new();
+        for _ in 0..200 {
+            set.push(echo(listener.accept().await.unwrap()));
+        }
+        set.finish().await.into_iter().for_each(|result| result.unwrap());
+    });
+    let mut clients = Set::new();
+    for n in 0..200u32 {
+        clients.push(async move {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            for round in 0..10u32 {
+                ask(&mut stream, &(n << 8 | round).to_le_bytes().repeat(500)).await.unwrap();
+                // Timers have foreign wakers too.
+                sleep(Duration::from_micros(u64::from(n))).await;
+            }
+        });
+    }
+    clients.finish().await;
+    drop(clients);
+    server.await.unwrap();
+}
+
+/// Polls `future` now and at every tick of a clock, with a waker from `waker`; returns how often it was polled until the
+/// time is over. The future must not be done by then.
+async fn count_polls(
+    mut future: Pin<&mut impl Future>,
+    time: Duration,
+    mut waker: impl FnMut(&Waker) -> Waker,
+) -> usize {
+    let end = Instant::now() + time;
+    let mut clock = pin!(sleep(Duration::ZERO));
+    let mut polls = 0;
+    poll_fn(|cx| {
+        polls += 1;
+        assert!(future.as_mut().poll(&mut Context::from_waker(&waker(cx.waker()))).is_pending());
+        while clock.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= end {
+                return Poll::Ready(());
+            }
+            clock.set(sleep(Duration::from_millis(10)));
+        }
+        Poll::Pending
+    })
+    .await;
+    polls
+}
+
+/// Passes the wake-up on; its address makes it a waker of its own.
+struct Relay(Waker);
+impl Wake for Relay {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+}
+
+async fn a_read_polled_again_with_the_same_waker_does_not_spin() {
+    let (_client, mut server) = pair().await;
+    let mut same: Option<Waker> = None;
+    let read = pin!(server.recv());
+    let polls = count_polls(read, Duration::from_millis(100), |waker| {
+        same.get_or_insert_with(|| Arc::new(Relay(waker.clone())).into()).clone()
+    })
+    .await;
+    assert!(polls < 40, "{polls} polls in ten ticks");
+}
+
+async fn a_read_polled_with_a_fresh_waker_each_time_does_not_spin() {
+    let (_client, mut server) = pair().await;
+    let read = pin!(server.recv());
+    let polls = count_polls(read, Duration::from_millis(100), |waker| Arc::new(Relay(waker.clone())).into()).await;
+    assert!(polls < 40, "{polls} polls in ten ticks");
+    let timer = pin!(sleep(Duration::from_secs(100)));
+    let polls = count_polls(timer, Duration::from_millis(100), |waker| Arc::new(Relay(waker.clone())).into()).await;
+    assert!(polls < 40, "{polls} polls in ten ticks");
+}
+
+/// Notes that it was woken.
+#[derive(Default)]
+struct Flag(AtomicBool);
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+async fn the_last_waker_is_the_one_that_is_woken() {
+    let (mut client, mut server) = pair().await;
+    let flags: [Arc<Flag>; 3] = Default::default();
+    for flag in &flags {
+        // A new future each time: who waits belongs to the stream.
+        let mut read = pin!(server.recv());
+        assert!(read.as_mut().poll(&mut Context::from_waker(&flag.clone().into())).is_pending());
+    }
+    client.write_all(b"x").await.unwrap();
+    while !flags[2].0.load(Ordering::SeqCst) {
+        sleep(Duration::from_millis(1)).await;
+    }
+    // One of our own tasks takes over from a foreign waker, and the other way round.
+    drop(server.recv().await.unwrap());
+    let flag = Arc::new(Flag::default());
+    assert!(pin!(server.recv()).poll(&mut Context::from_waker(&flag.clone().into())).is_pending());
+    let reader = spawn(async move { server.recv().await.map(|lease| lease.to_vec()) });
+    runtime::yield_now().await;
+    client.write_all(b"y").await.unwrap();
+    assert_eq!(reader.await.unwrap().unwrap(), b"y");
+}
+
+/// A foreign task: the waker owns the future, so that dropping the one drops the other.
+struct Owner {
+    _stream: TcpStream,
+}
+// SAFETY: the test wakes and drops its waker on the thread that the stream came from, and never shares it.
+unsafe impl Send for Owner {}
+// SAFETY: as above.
+unsafe impl Sync for Owner {}
+impl Wake for Owner {
+    fn wake(self: Arc<Self>) {}
+}
+
+async fn a_waker_that_owns_a_stream_may_be_dropped() {
+    let (mut client, owned) = pair().await;
+    let (_other, mut server) = pair().await;
+    let waker: Waker = Arc::new(Owner { _stream: owned }).into();
+    assert!(pin!(server.recv()).poll(&mut Context::from_waker(&waker)).is_pending());
+    drop(waker);
+    // The last reference goes when another waiter takes its place: that closes a stream in the middle of a poll.
+    let reader = spawn(async move { server.recv().await.map(|lease| lease.to_vec()) });
+    assert!(client.recv().await.unwrap().is_empty(), "the stream was closed with its waker");
+    reader.abort();
+}
+
+#[test]
+fn who_waits_for_a_stream_of_a_runtime_that_ends_is_told() {
+    for backend in BACKENDS {
+        let runtime = build(backend);
+        let flag = Arc::new(Flag::default());
+        let (_client, mut server) = runtime.block_on(guarded(pair()));
+        let waker = flag.clone().into();
+        let mut cx = Context::from_waker(&waker);
+        assert!(pin!(server.recv()).poll(&mut cx).is_pending());
+        drop(runtime);
+        assert!(flag.0.load(Ordering::SeqCst), "{backend}: nobody told the reader");
+        assert!(matches!(pin!(server.recv()).poll(&mut cx), Poll::Ready(Err(_))));
+    }
+}

@@ -1,0 +1,300 @@
+//! Two connected streams against a model: whatever is done to them in whatever order, with futures dropped at any moment,
+//! the bytes that go in on one side come out on the other, all of them, once, in order.
+
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestCaseError, TestRunner},
+};
+use runtime::{
+    BackendKind, Runtime,
+    net::{Lease, TcpStream},
+    time::{sleep, timeout},
+    yield_now,
+};
+use socket2::{Domain, Socket, Type};
+use std::{
+    collections::VecDeque,
+    future::{Future, poll_fn},
+    net::{Shutdown, SocketAddr},
+    pin::pin,
+    task::Poll,
+    time::Duration,
+};
+
+/// What is done, and to which of the two streams.
+#[derive(Debug, Clone)]
+enum Op {
+    /// Writes that many bytes, in as many calls as it takes or until the socket is full.
+    Write(usize, usize),
+    /// Reads into a buffer of that size.
+    Read(usize, usize),
+    /// Takes a lease, looks at it and drops it.
+    Recv(usize),
+    /// Takes a lease and keeps it for later.
+    Keep(usize),
+    /// Takes the oldest lease kept and sends it, from whichever stream.
+    Send(usize),
+    /// Drops the newest lease kept.
+    Forget,
+    /// Polls a read, a receive, or both in turn, and drops the futures.
+    GiveUp(usize, u8),
+    /// Begins to write and to flush, and drops the futures.
+    GiveUpWriting(usize, usize),
+    Flush(usize),
+    /// Shuts the sending side down.
+    HalfClose(usize),
+    /// Lets events happen.
+    Yield(u8),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let side = || 0usize..2;
+    // Around the sizes of the runtime's own buffers, and far above.
+    let size = prop_oneof![1usize..100, 4000usize..4200, 16_300usize..16_500, 1usize..200_000];
+    prop_oneof![
+        6 => (side(), size.clone()).prop_map(|(side, size)| Op::Write(side, size)),
+        4 => (side(), size.clone()).prop_map(|(side, size)| Op::Read(side, size)),
+        4 => side().prop_map(Op::Recv),
+        3 => side().prop_map(Op::Keep),
+        3 => side().prop_map(Op::Send),
+        1 => Just(Op::Forget),
+        4 => (side(), 0u8..3).prop_map(|(side, how)| Op::GiveUp(side, how)),
+        2 => (side(), size).prop_map(|(side, size)| Op::GiveUpWriting(side, size)),
+        1 => side().prop_map(Op::Flush),
+        1 => side().prop_map(Op::HalfClose),
+        2 => (0u8..4).prop_map(Op::Yield),
+    ]
+}
+
+/// The streams, and what they must do.
+struct Pair {
+    streams: [TcpStream; 2],
+    /// Bytes on their way to the stream of that number.
+    due: [VecDeque<u8>; 2],
+    /// That stream will send no more.
+    closed: [bool; 2],
+    kept: VecDeque<(Lease, Vec<u8>)>,
+    /// Tells written bytes apart.
+    written: u32,
+}
+
+/// How long something that must happen may take on a busy machine.
+const MUST: Duration = Duration::from_secs(10);
+
+async fn must<T>(what: &str, future: impl Future<Output = std::io::Result<T>>) -> Result<T, TestCaseError> {
+    match timeout(MUST, future).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(TestCaseError::fail(format!("{what}: {error}"))),
+        Err(_) => Err(TestCaseError::fail(format!("{what}: nothing happens"))),
+    }
+}
+
+/// Polls once.
+async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+impl Pair {
+    /// Small sockets are full after a few kilobytes, so that sends go out in parts.
+    fn new(small: bool) -> Self {
+        let socket = || {
+            let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+            if small {
+                socket.set_recv_buffer_size(4096).unwrap();
+                socket.set_send_buffer_size(4096).unwrap();
+            }
+            socket
+        };
+        let (listener, client) = (socket(), socket());
+        listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+        listener.listen(1).unwrap();
+        client.connect(&listener.local_addr().unwrap()).unwrap();
+        let streams = [client, listener.accept().unwrap().0].map(|socket| TcpStream::from_std(socket.into()).unwrap());
+        Self { streams, due: Default::default(), closed: [false; 2], kept: VecDeque::new(), written: 0 }
+    }
+
+    fn fresh(&mut self, size: usize) -> Vec<u8> {
+        self.written += 1;
+        (0..size as u32).map(|i| (i ^ i >> 8 ^ self.written.wrapping_mul(37)) as u8).collect()
+    }
+
+    async fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        match *op {
+            Op::Write(side, size) if !self.closed[side] => {
+                let bytes = self.fresh(size);
+                let mut rest = bytes.as_slice();
+                // Nobody reads meanwhile, so the sockets may fill up.
+                while let Ok(len) = timeout(Duration::from_millis(2), self.streams[side].write(rest)).await {
+                    let len = len.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    prop_assert!((1..=rest.len()).contains(&len));
+                    self.due[1 - side].extend(&rest[..len]);
+                    rest = &rest[len..];
+                    if rest.is_empty() {
+                        break;
+                    }
+                }
+            }
+            Op::Read(side, size) => {
+                let mut into = vec![0; size];
+                if self.may_wait(side) {
+                    prop_assert!(now(self.streams[side].read(&mut into)).await.is_none(), "bytes from nowhere");
+                } else {
+                    let len = must("read", self.streams[side].read(&mut into)).await?;
+                    self.got(side, &into[..len])?;
+                }
+            }
+            Op::Recv(side) => drop(self.lease(side).await?),
+            Op::Keep(side) => {
+                if let Some(lease) = self.lease(side).await?.filter(|lease| !lease.is_empty()) {
+                    let copy = lease.to_vec();
+                    self.kept.push_back((lease, copy));
+                }
+            }
+            Op::Send(side) if !self.closed[side] => {
+                if let Some((lease, copy)) = self.kept.pop_front() {
+                    prop_assert_eq!(&*lease, copy.as_slice(), "a lease has changed");
+                    // A send that cannot begin keeps its lease and drops it with the future.
+                    if let Ok(sent) = timeout(Duration::from_millis(2), self.streams[side].send(lease)).await {
+                        sent.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                        self.due[1 - side].extend(copy);
+                    }
+                }
+            }
+            Op::Forget => {
+                if let Some((lease, copy)) = self.kept.pop_back() {
+                    prop_assert_eq!(&*lease, copy, "a lease has changed");
+                }
+            }
+            Op::GiveUp(side, how) => {
+                let mut into = [0; 50];
+                if how != 0
+                    && let Some(lease) = now(self.streams[side].recv()).await
+                {
+                    let lease = lease.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    self.got(side, &lease)?;
+                }
+                if how != 1
+                    && let Some(len) = now(self.streams[side].read(&mut into)).await
+                {
+                    let len = len.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    self.got(side, &into[..len])?;
+                }
+            }
+            Op::GiveUpWriting(side, size) if !self.closed[side] => {
+                let bytes = self.fresh(size);
+                if let Some(len) = now(self.streams[side].write(&bytes)).await {
+                    let len = len.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    self.due[1 - side].extend(&bytes[..len]);
+                }
+                let _ = now(self.streams[side].flush()).await;
+            }
+            Op::Flush(side) => {
+                // The other side may have to read first.
+                if let Ok(flushed) = timeout(Duration::from_millis(2), self.streams[side].flush()).await {
+                    flushed.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                }
+            }
+            Op::HalfClose(side) if !self.closed[side] => {
+                let closed = timeout(Duration::from_millis(2), self.streams[side].shutdown(Shutdown::Write)).await;
+                self.closed[side] = closed.is_ok();
+                closed.unwrap_or(Ok(())).map_err(|error| TestCaseError::fail(error.to_string()))?;
+            }
+            Op::Yield(times) => {
+                for _ in 0..times {
+                    yield_now().await;
+                }
+            }
+            // Nothing is written after the end.
+            Op::Write(..) | Op::Send(_) | Op::GiveUpWriting(..) | Op::HalfClose(_) => (),
+        }
+        Ok(())
+    }
+
+    /// Nothing is on its way to that stream, and its peer might still send.
+    fn may_wait(&self, side: usize) -> bool {
+        self.due[side].is_empty() && !self.closed[1 - side]
+    }
+
+    async fn lease(&mut self, side: usize) -> Result<Option<Lease>, TestCaseError> {
+        if self.may_wait(side) {
+            prop_assert!(now(self.streams[side].recv()).await.is_none(), "bytes from nowhere");
+            return Ok(None);
+        }
+        let lease = must("recv", self.streams[side].recv()).await?;
+        self.got(side, &lease)?;
+        Ok(Some(lease))
+    }
+
+    /// What came must be what was due; nothing is the end.
+    fn got(&mut self, side: usize, bytes: &[u8]) -> Result<(), TestCaseError> {
+        if bytes.is_empty() {
+            prop_assert!(self.due[side].is_empty(), "the end came {} bytes early", self.due[side].len());
+            prop_assert!(self.closed[1 - side], "an end though nobody closed");
+        }
+        prop_assert!(bytes.len() <= self.due[side].len(), "more came than was sent");
+        let due: Vec<u8> = self.due[side].drain(..bytes.len()).collect();
+        prop_assert!(bytes == due, "other bytes came than were sent");
+        Ok(())
+    }
+
+    /// Reads all that is due, then closes both ways.
+    async fn finish(mut self) -> Result<(), TestCaseError> {
+        for side in [0, 1] {
+            while !self.due[side].is_empty() {
+                self.lease(side).await?;
+            }
+        }
+        for side in [0, 1] {
+            if !std::mem::replace(&mut self.closed[side], true) {
+                must("shutdown", self.streams[side].shutdown(Shutdown::Write)).await?;
+            }
+        }
+        for side in [0, 1] {
+            prop_assert!(self.lease(side).await?.is_some_and(|lease| lease.is_empty()), "there is no end");
+        }
+        for (lease, copy) in self.kept.drain(..) {
+            prop_assert_eq!(&*lease, copy, "a lease has changed");
+        }
+        drop(self);
+        let mut waited = 0;
+        while runtime::metrics().connections > 0 {
+            prop_assert!(waited < 5000, "a connection is left");
+            waited += 1;
+            sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+}
+
+fn bytes_in_are_bytes_out(backend: BackendKind) {
+    let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+    let mut runner = TestRunner::new(Config { cases: 150, failure_persistence: None, ..Config::default() });
+    let sequences = (any::<bool>(), proptest::collection::vec(op(), 1..80));
+    let result = runner.run(&sequences, |(small, ops)| {
+        runtime.block_on(async {
+            let mut pair = Pair::new(small);
+            for op in &ops {
+                pair.apply(op).await?;
+            }
+            pair.finish().await
+        })
+    });
+    if let Err(failure) = result {
+        panic!("{backend}: {failure}");
+    }
+}
+
+#[test]
+fn bytes_in_are_bytes_out_on_uring() {
+    bytes_in_are_bytes_out(BackendKind::Uring);
+}
+
+#[test]
+fn bytes_in_are_bytes_out_on_epoll() {
+    bytes_in_are_bytes_out(BackendKind::Epoll);
+}
