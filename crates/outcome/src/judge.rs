@@ -45,19 +45,7 @@ fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator
 fn errors(result: &RunResult) -> Option<Doubt> {
     let e = &result.errors;
     let failed = e.total().max(result.requests.failed);
-    let kinds = [
-        ("connect", e.connect),
-        ("timeout", e.timeout),
-        ("reset", e.reset),
-        ("protocol", e.protocol),
-        ("status", e.status),
-    ]
-    .iter()
-    .filter(|(_, n)| *n > 0)
-    .map(|(name, n)| format!("{n} {name}"))
-    .collect::<Vec<_>>()
-    .join(", ");
-    (failed > 0).then_some(Doubt::Errors { failed, completed: result.requests.completed, kinds })
+    (failed > 0).then_some(Doubt::Errors { failed, completed: result.requests.completed, kinds: e.words() })
 }
 
 fn lag(result: &RunResult) -> Option<Doubt> {

@@ -113,7 +113,24 @@ pub struct Errors {
 impl Errors {
     /// All kinds together.
     pub fn total(&self) -> u64 {
-        self.connect + self.timeout + self.reset + self.protocol + self.status
+        self.by_kind().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Each kind by its name.
+    pub fn by_kind(&self) -> [(&'static str, u64); 5] {
+        [
+            ("connect", self.connect),
+            ("timeout", self.timeout),
+            ("reset", self.reset),
+            ("protocol", self.protocol),
+            ("status", self.status),
+        ]
+    }
+
+    /// Those that happened, as `3 timeout, 1 reset`; empty if none did.
+    pub fn words(&self) -> String {
+        let happened = self.by_kind().into_iter().filter(|(_, count)| *count > 0);
+        happened.map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -12,10 +12,11 @@ mod store;
 mod text;
 mod watch;
 
+use super::stdout;
 use clap::ValueEnum;
 use outcome::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, judge};
 use std::{
-    io::{self, Write},
+    io::{self, Write as _},
     path::PathBuf,
     sync::{Arc, atomic::AtomicBool},
 };
@@ -184,7 +185,7 @@ impl Args {
                 let response = spectrum::distribution(&report.hlog, "response").map_err(Trouble::Failed)?;
                 page += &spectrum::page(&response);
             }
-            print(&page)?;
+            stdout::print(&page)?;
         }
         if let Some(error) = seen.series_error {
             return Err(error.into());
@@ -232,15 +233,4 @@ fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, stop.clone())?;
     }
     Ok(stop)
-}
-
-/// A reader that went away (`brunt load ... | head -1`) is no failure of ours.
-fn print(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}")))
-        }
-        _ => Ok(()),
-    }
 }

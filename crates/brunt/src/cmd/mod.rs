@@ -3,6 +3,7 @@
 mod load;
 mod run;
 mod serve;
+mod stdout;
 
 use outcome::ExitCode;
 

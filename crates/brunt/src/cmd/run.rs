@@ -5,6 +5,7 @@ mod choose;
 mod preview;
 mod progress;
 
+use super::stdout;
 use lab::{
     Error,
     experiment::{self, Finish, Request},
@@ -18,7 +19,7 @@ use lab::{
 };
 use outcome::{ExitCode, Span};
 use std::{
-    io::{self, Write},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
 };
@@ -109,7 +110,7 @@ impl Args {
             None => default_directory(Path::new("runs"), &plan.name)?,
         };
         if self.dry_run {
-            print(&preview::text(&plan, &schedule, &machine, &Store::at(&out), self.fresh))?;
+            stdout::print(&preview::text(&plan, &schedule, &machine, &Store::at(&out), self.fresh))?;
             return Ok(ExitCode::Good);
         }
         let brunt = std::env::current_exe()
@@ -154,7 +155,7 @@ impl Args {
     fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &Store::at(&request.out))?;
-        print(&report::text(&report, terminal::width()))?;
+        stdout::print(&report::text(&report, terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {
             let _ = writeln!(stderr, "report: {}", place.display());
@@ -202,15 +203,4 @@ fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, stop.clone())?;
     }
     Ok(stop)
-}
-
-/// A reader that went away (`brunt run quick | head -1`) is no failure of ours.
-fn print(text: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}")))
-        }
-        _ => Ok(()),
-    }
 }

@@ -84,7 +84,7 @@ impl Store {
         text.push(b'\n');
         match &mut self.json {
             None => Ok(()),
-            Some(Json::Stdout) => super::print(&String::from_utf8_lossy(&text)),
+            Some(Json::Stdout) => crate::cmd::stdout::print(&String::from_utf8_lossy(&text)),
             Some(Json::Special(file, path)) => file.write_all(&text).map_err(|error| named(path, error)),
             Some(Json::Beside(beside)) => {
                 let written = beside.file.write_all(&text).and_then(|()| fs::rename(&beside.now, &beside.then));

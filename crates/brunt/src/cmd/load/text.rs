@@ -129,16 +129,8 @@ fn requests(rows: &mut Rows, result: &RunResult) {
         let _ = write!(text, ", {waited} waited for a free connection");
     }
     rows.row("requests", &text);
-    let errors = &result.errors;
-    let kinds = [
-        ("connect", errors.connect),
-        ("timeout", errors.timeout),
-        ("reset", errors.reset),
-        ("protocol", errors.protocol),
-        ("status", errors.status),
-    ];
-    let kinds: Vec<String> = kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
-    rows.row("errors", if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") }.as_str());
+    let errors = result.errors.words();
+    rows.row("errors", if errors.is_empty() { "none" } else { &errors });
     let connections = &result.connections;
     rows.row("connections", &format!("{} opened, {} at most at a time", connections.opened, connections.peak));
     let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));

@@ -1,0 +1,14 @@
+//! Results go to stdout.
+
+use std::io::{self, Write};
+
+/// A reader that went away (`brunt run quick | head -1`) is no failure of ours.
+pub(super) fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

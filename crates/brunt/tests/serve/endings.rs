@@ -1,0 +1,136 @@
+//! SIGTERM and SIGINT: stop accepting, let clients finish, close, exit 0, all of it in time.
+
+use crate::server::*;
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    os::unix::process::ExitStatusExt,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A busy machine needs this much more.
+const SLACK: Duration = Duration::from_secs(1);
+
+#[test]
+fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
+    for model in MODELS {
+        for signal in ["TERM", "INT"] {
+            let server = Server::of_model(model, "--grace 300ms");
+            let mut clients: Vec<_> = (0..20).map(|_| connect(server.address())).collect();
+            clients.iter_mut().for_each(|client| ask(client, b"hello"));
+            let start = Instant::now();
+            server.signal(signal);
+            let (status, _, said) = server.end();
+            let took = start.elapsed();
+            assert_eq!(status.code(), Some(0), "{model}, SIG{signal}: {said}");
+            assert!(took < Duration::from_millis(300) + SLACK, "{model}, SIG{signal}: {took:?}");
+            assert!(took >= Duration::from_millis(300), "{model}: clients were cut after {took:?}");
+            assert!(said.contains("20 connections served, 0 failed, 20 still open and closed"), "{model}: {said}");
+            // An orderly end for each of them.
+            clients.iter_mut().for_each(|client| assert_eq!(client.read(&mut [0]).unwrap(), 0, "{model}"));
+        }
+    }
+}
+
+#[test]
+fn without_clients_the_end_comes_at_once() {
+    for model in MODELS {
+        let server = Server::of_model(model, "--grace 20s");
+        drop(connect(server.address()));
+        server.signal("TERM");
+        let (status, took, said) = server.end();
+        assert!(status.success() && took < SLACK, "{model}: {status} after {took:?}, {said}");
+    }
+}
+
+#[test]
+fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
+    for model in MODELS {
+        let server = Server::of_model(model, "--grace 10s");
+        let mut client = connect(server.address());
+        let message = pattern(4 << 20);
+        let mut reader = client.try_clone().unwrap();
+        let reader = thread::spawn(move || {
+            let mut all = vec![0; 4 << 20];
+            reader.read_exact(&mut all).map(|()| all)
+        });
+        client.write_all(&message[..1 << 20]).unwrap();
+        server.signal("TERM");
+        // The rest comes in pieces, the last of them well after the signal was heard.
+        for piece in message[1 << 20..].chunks(1 << 20) {
+            thread::sleep(Duration::from_millis(60));
+            client.write_all(piece).unwrap();
+        }
+        let all = reader.join().unwrap().unwrap_or_else(|error| panic!("{model}: {error}"));
+        assert!(all == message, "{model}");
+        let start = Instant::now();
+        drop(client);
+        let (status, _, said) = server.end();
+        // The grace is not waited out once the last client is gone.
+        assert!(status.success() && start.elapsed() < SLACK, "{model}: {said}");
+        assert!(said.contains("1 connections served, 0 failed, 0 still open"), "{model}: {said}");
+    }
+}
+
+#[test]
+fn what_was_sent_before_the_cut_comes_back() {
+    for model in MODELS {
+        let server = Server::of_model(model, "--grace 200ms");
+        let mut client = connect(server.address());
+        ask(&mut client, b"hello");
+        server.signal("TERM");
+        let (mut sent, mut got) = (0u64, 0u64);
+        // Ping-pong until the cut; then the end, and not a byte less than was answered for.
+        let mut message = [0; 100];
+        loop {
+            if client.write_all(&message).is_err() {
+                break;
+            }
+            sent += 1;
+            match client.read_exact(&mut message) {
+                Ok(()) => got += 1,
+                Err(_) => break,
+            }
+        }
+        assert!(got > 0 && sent - got <= 1, "{model}: {got} of {sent} came back");
+        let (status, took, said) = server.end();
+        assert!(status.success() && took < SLACK, "{model}: {said}");
+    }
+}
+
+#[test]
+fn nobody_is_accepted_during_the_grace() {
+    for model in MODELS {
+        let server = Server::of_model(model, "--grace 2s");
+        let mut client = connect(server.address());
+        ask(&mut client, b"first");
+        server.signal("TERM");
+        let start = Instant::now();
+        loop {
+            // Refused, or accepted by the kernel a moment before the listener closed and then reset.
+            let Ok(mut late) = TcpStream::connect(server.address()) else { break };
+            late.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+            let served = late.write_all(b"x").and_then(|()| late.read_exact(&mut [0]));
+            assert!(start.elapsed() < Duration::from_millis(1500), "{model}: still accepting, {served:?}");
+        }
+        // While the old one is still served.
+        ask(&mut client, b"last words");
+        drop(client);
+        assert!(server.end().0.success());
+    }
+}
+
+#[test]
+fn a_second_signal_kills() {
+    for model in MODELS {
+        let server = Server::of_model(model, "--grace 20s");
+        let mut client = connect(server.address());
+        ask(&mut client, b"hello");
+        server.signal("INT");
+        thread::sleep(Duration::from_millis(100));
+        server.signal("INT");
+        let (status, took, _) = server.end();
+        assert!(status.signal() == Some(2) && took < SLACK, "{model}: {status} after {took:?}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Out of descriptors: who is served stays served, who waits is served when others go, and waiting costs nothing.
+
+use crate::server::*;
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A client and whether it has been answered yet.
+struct Client {
+    stream: TcpStream,
+    served: bool,
+}
+
+impl Client {
+    /// Takes the first answer if it is there.
+    fn look(&mut self) {
+        match self.stream.read(&mut [0]) {
+            Ok(count) => {
+                assert_eq!(count, 1, "the server closed the connection");
+                self.served = true;
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
+        }
+    }
+}
+
+fn served(clients: &mut [Client]) -> usize {
+    clients.iter_mut().filter(|client| !client.served).for_each(Client::look);
+    clients.iter().filter(|client| client.served).count()
+}
+
+#[test]
+fn out_of_descriptors_nobody_suffers_but_who_waits() {
+    let _alone = alone();
+    for model in MODELS {
+        let flags = format!("--listen 127.0.0.1:{} --model {model}", free_port());
+        let mut server = Server::start(serve_limited("64", &flags));
+        let mut clients: Vec<_> = (0..200)
+            .map(|_| {
+                let mut stream = connect(server.address());
+                stream.write_all(b"x").unwrap();
+                stream.set_nonblocking(true).unwrap();
+                Client { stream, served: false }
+            })
+            .collect();
+        // Until as many are served as can be: for a while nobody follows.
+        let (mut count, mut since) = (0, Instant::now());
+        while since.elapsed() < Duration::from_millis(300) {
+            let now = served(&mut clients);
+            if now > count {
+                (count, since) = (now, Instant::now());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!((30..64).contains(&count), "{model}: {count} clients are served with 64 descriptors");
+        let before = server.cpu_time();
+        thread::sleep(Duration::from_millis(500));
+        let used = server.cpu_time() - before;
+        assert!(used < Duration::from_millis(100), "{model}: {used:?} of CPU time in half a second of waiting");
+        assert!(server.is_alive());
+        // Those who are served are served on, and when they go others come, until everybody was served.
+        let start = Instant::now();
+        while !clients.is_empty() {
+            let now = served(&mut clients);
+            let (mut done, waiting): (Vec<_>, Vec<_>) = clients.into_iter().partition(|client| client.served);
+            clients = waiting;
+            for client in &mut done {
+                client.stream.set_nonblocking(false).unwrap();
+                ask(&mut client.stream, b"still served");
+            }
+            assert!(now < 64 && start.elapsed() < PATIENCE, "{model}: {} clients wait for ever", clients.len());
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(server.is_alive());
+    }
+}

@@ -1,0 +1,103 @@
+//! What cannot be served is refused at once: the right code, one line, the thing and the remedy named.
+
+use crate::server::*;
+use std::{net::TcpListener, process::Command, thread, time::Duration};
+
+/// Runs it to its end and returns what it said in its one line.
+#[track_caller]
+fn refused(mut command: Command, code: i32) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{command:?}: {said}");
+    assert!(output.stdout.is_empty());
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
+#[test]
+fn a_port_in_use_is_refused() {
+    let taken = TcpListener::bind(("127.0.0.1", free_port())).unwrap();
+    let address = taken.local_addr().unwrap();
+    for model in MODELS {
+        let said = refused(serve(&format!("--listen {address} --model {model}")), 1);
+        assert!(
+            said.contains(&format!("cannot listen on {address}")) && said.contains("choose another port"),
+            "{said}"
+        );
+        // The first of two may be free.
+        let said = refused(serve(&format!("--listen 127.0.0.1:0 --listen {address} --model {model}")), 1);
+        assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
+    }
+}
+
+#[test]
+fn a_port_of_another_brunt_is_refused_and_never_shared() {
+    for (first, second) in [("uring", "uring"), ("epoll", "tokio"), ("tokio", "epoll"), ("tokio", "uring")] {
+        let server = Server::of_model(first, "");
+        let said = refused(serve(&format!("--listen {} --model {second}", server.address())), 1);
+        assert!(said.contains("another process has it"), "{said}");
+        // Also when one has the port on all addresses.
+        let said = refused(serve(&format!("--listen 0.0.0.0:{} --model {second}", server.address().port())), 1);
+        assert!(said.contains("another process has it"), "{said}");
+        let mut clients: Vec<_> = (0..20).map(|_| connect(server.address())).collect();
+        clients.iter_mut().for_each(|client| ask(client, b"still the first?"));
+    }
+}
+
+#[test]
+fn of_many_started_at_once_on_one_port_one_serves() {
+    for model in MODELS {
+        let address = format!("127.0.0.1:{}", free_port());
+        let mut children: Vec<_> = (0..8)
+            .map(|_| {
+                let mut command = serve(&format!("--listen {address} --model {model} --quiet"));
+                command.stderr(std::process::Stdio::null()).spawn().unwrap()
+            })
+            .collect();
+        // All but one end by themselves; more is not waited for than the losers need.
+        let deadline = std::time::Instant::now() + PATIENCE;
+        let mut codes = Vec::new();
+        while codes.len() < 7 && std::time::Instant::now() < deadline {
+            children.retain_mut(|child| match child.try_wait().unwrap() {
+                Some(status) => {
+                    codes.push(status.code());
+                    false
+                }
+                None => true,
+            });
+            thread::sleep(Duration::from_millis(5));
+        }
+        let left = children.len();
+        let served = std::net::TcpStream::connect(&address).is_ok();
+        for mut child in children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(left == 1 && served, "{model}: {left} of 8 serve");
+        assert!(codes.iter().all(|code| *code == Some(1)), "{model}: {codes:?}");
+    }
+}
+
+#[test]
+fn a_core_that_is_not_there_is_refused() {
+    for model in MODELS {
+        for cores in ["1023", "0,1023", "1023,0"] {
+            let said = refused(serve(&format!("--listen 127.0.0.1:0 --cores {cores} --model {model}")), 1);
+            assert!(said.contains("core 1023") && said.contains("this process may use core"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn an_address_that_is_not_ours_is_refused() {
+    for model in MODELS {
+        // TEST-NET-1 of RFC 5737: nobody has it.
+        let said = refused(serve(&format!("--listen 192.0.2.1:{} --model {model}", free_port())), 1);
+        assert!(said.contains("cannot listen on 192.0.2.1") && said.contains("no such address"), "{said}");
+    }
+}
+
+#[test]
+fn transcripts() {
+    trycmd::TestCases::new().case("tests/cmd/serve-*.trycmd");
+}

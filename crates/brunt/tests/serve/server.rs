@@ -1,0 +1,171 @@
+//! A server under test, its clients, and what `/proc` knows of it.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::{Child, ChildStderr, Command, ExitStatus, Stdio},
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicU16, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// All server models.
+pub const MODELS: [&str; 3] = ["uring", "epoll", "tokio"];
+
+/// Longest that anything may take on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Held by a test while it measures.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// A free port below those that the kernel gives to clients.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 27_500 + (std::process::id() % 400) as u16 * 10;
+    loop {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 1000;
+        // Both families, for tests that listen on both.
+        if TcpListener::bind(("0.0.0.0", port)).is_ok() && TcpListener::bind(("::", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// `brunt serve echo FLAGS`, the flags separated by blanks.
+pub fn serve(flags: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.args(["serve", "echo"]).args(flags.split_whitespace());
+    command
+}
+
+/// The same with another limit of open descriptors than this process has: a number, or `hard` for the most there may be.
+pub fn serve_limited(descriptors: &str, flags: &str) -> Command {
+    let limit = if descriptors == "hard" { "$(ulimit -Hn)" } else { descriptors };
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_brunt")]);
+    command.args(["serve", "echo"]).args(flags.split_whitespace());
+    command
+}
+
+/// A running server; killed at the end of the test.
+pub struct Server {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    pub addresses: Vec<SocketAddr>,
+    /// The words in brackets after the addresses.
+    pub backend: String,
+}
+
+impl Server {
+    /// Starts one and waits until it says that it listens.
+    #[track_caller]
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let Some((addresses, backend)) = line.trim_end().strip_prefix("brunt serve: echo on ").and_then(|said| {
+            let (addresses, backend) = said.split_once(" (")?;
+            Some((addresses.to_owned(), backend.strip_suffix(')')?.to_owned()))
+        }) else {
+            let _ = child.kill();
+            panic!("{command:?} did not say that it listens but {line:?}");
+        };
+        let addresses = addresses.split(", ").map(|address| address.parse().unwrap()).collect();
+        Self { child, stderr, addresses, backend }
+    }
+
+    /// Of that model, on a free port of 127.0.0.1.
+    #[track_caller]
+    pub fn of_model(model: &str, flags: &str) -> Self {
+        Self::start(serve(&format!("--listen 127.0.0.1:{} --model {model} {flags}", free_port())))
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.addresses[0]
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Sends a signal by name, as `TERM`.
+    pub fn signal(&self, name: &str) {
+        // The shell has `kill` built in; a machine without procps has no program of that name.
+        assert!(Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status().unwrap().success());
+    }
+
+    /// Waits for its end: how it ended, how long that took, and what it said since it listened.
+    #[track_caller]
+    pub fn end(mut self) -> (ExitStatus, Duration, String) {
+        let start = Instant::now();
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if start.elapsed() > PATIENCE => panic!("the server does not end"),
+                None => thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        let took = start.elapsed();
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).unwrap();
+        (status, took, said)
+    }
+
+    /// CPU time it has used, user and system.
+    pub fn cpu_time(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
+        // proc(5): fields 14 and 15, counted after the name in brackets, in hundredths of a second.
+        let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 2..].split(' ').collect();
+        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+        Duration::from_millis(10 * ticks)
+    }
+
+    /// Resident memory in bytes.
+    pub fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client that never waits for ever.
+#[track_caller]
+pub fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// One message there and back.
+#[track_caller]
+pub fn ask(stream: &mut TcpStream, message: &[u8]) {
+    stream.write_all(message).unwrap();
+    let mut answer = vec![0; message.len()];
+    stream.read_exact(&mut answer).unwrap();
+    assert!(answer == message, "other bytes came back");
+}
+
+/// Bytes that tell when some are missing or exchanged.
+pub fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 7 + i / 251) as u8).collect()
+}
