@@ -177,7 +177,8 @@ impl Recorder {
                 if !self.spend(now_ns) {
                     // Another thread's completion was the last: the window is over, this thread only has not seen it.
                     self.current.tally.unanswered += 1;
-                    return self.late(now_ns, intended_ns);
+                    self.late(now_ns, intended_ns);
+                    return self.advance(now_ns + 1);
                 }
             }
             Phase::Drain => return self.late(now_ns, intended_ns),
@@ -189,6 +190,10 @@ impl Recorder {
             if !self.closed_loop {
                 self.current.response.record(now_ns - intended_ns);
             }
+        }
+        if self.links.budget.is_some() {
+            // If that was the last one, the next request of this very moment is no longer of the window.
+            self.advance(now_ns + 1);
         }
     }
 
@@ -271,7 +276,9 @@ impl Recorder {
     fn spend(&self, now_ns: u64) -> bool {
         let Some(budget) = &self.links.budget else { return true };
         let before = budget.done.fetch_add(1, Relaxed);
-        if before + 1 == budget.limit {
+        if before + 1 >= budget.limit {
+            // Whoever comes after the last one says so too: the last one may be kept from it, and a thread that does not
+            // know sends on.
             self.links.close.fetch_min(now_ns + 1, Relaxed);
         }
         before < budget.limit
