@@ -71,11 +71,11 @@ impl std::error::Error for ServeError {}
 /// grace time, closes and returns what was served.
 pub fn echo(options: &Options, stop: &runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
     // Bound here once, so that a port in use is one error before any worker starts, and port 0 is one port for all.
-    let bound = listen::reserve(&options.listen)?;
-    let addresses = bound.iter().map(|bound| bound.address).collect::<Vec<_>>();
+    let several = options.workers.len() > 1 && options.model != Model::Tokio;
+    let reserved = listen::reserve(&options.listen, several)?;
     match options.model {
-        Model::Uring => model::ours::echo(options, runtime::BackendKind::Uring, &addresses, stop, notices),
-        Model::Epoll => model::ours::echo(options, runtime::BackendKind::Epoll, &addresses, stop, notices),
-        Model::Tokio => model::tokio::echo(options, &addresses, stop, notices),
+        Model::Uring => model::ours::echo(options, runtime::BackendKind::Uring, &reserved, stop, notices),
+        Model::Epoll => model::ours::echo(options, runtime::BackendKind::Epoll, &reserved, stop, notices),
+        Model::Tokio => model::tokio::echo(options, &reserved, stop, notices),
     }
 }

@@ -131,6 +131,19 @@ impl Server {
         Duration::from_millis(10 * ticks)
     }
 
+    /// How often each of its workers has gone to sleep.
+    pub fn sleeps_of_workers(&self) -> Vec<u64> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+        let paths = tasks.map(|task| task.unwrap().path());
+        let workers = paths.filter(|path| std::fs::read_to_string(path.join("comm")).unwrap().starts_with("worker-"));
+        let sleeps = workers.map(|path| {
+            let status = std::fs::read_to_string(path.join("status")).unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+            line.trim().parse().unwrap()
+        });
+        sleeps.collect()
+    }
+
     /// Resident memory in bytes.
     pub fn resident(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();

@@ -1,6 +1,6 @@
 //! Our own runtime: a thread, a ring (or an epoll set) and a listener a core, a task a connection.
 
-use crate::{Counts, Notice, Options, ServeError, listen};
+use crate::{Counts, Notice, Options, ServeError, listen::Reserved};
 use runtime::{
     BackendKind, Runtime, Stop,
     net::{TcpListener, TcpStream},
@@ -9,7 +9,6 @@ use runtime::{
 use std::{
     cell::Cell,
     io,
-    net::SocketAddr,
     rc::Rc,
     sync::{Barrier, mpsc},
 };
@@ -17,7 +16,7 @@ use std::{
 pub(crate) fn echo(
     options: &Options,
     backend: BackendKind,
-    addresses: &[SocketAddr],
+    reserved: &[Reserved],
     stop: &Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
@@ -27,14 +26,15 @@ pub(crate) fn echo(
     let results = runtime::group::run(&builder, &options.workers, |_| {
         let (ready, failed) = (&ready, &failed);
         async move {
-            let listeners: Result<Vec<_>, _> = addresses.iter().map(|address| listen::listener(*address)).collect();
+            let listeners: Result<Vec<_>, _> = reserved.iter().map(Reserved::listener).collect();
             if listeners.is_err() {
                 failed.raise();
             }
             // Everybody listens before anybody says so.
             let leader = ready.wait().is_leader();
             if leader && !failed.is_raised() {
-                let _ = notices.send(Notice::Listening { addresses: addresses.to_vec(), backend: backend.to_string() });
+                let addresses = reserved.iter().map(|reserved| reserved.address).collect();
+                let _ = notices.send(Notice::Listening { addresses, backend: backend.to_string() });
             }
             match listeners {
                 Ok(listeners) if !failed.is_raised() => {

@@ -1,9 +1,8 @@
 //! Tokio, as its documentation would have it: a task a connection, `read` and `write_all`.
 
-use crate::{Counts, Notice, Options, ServeError, listen};
+use crate::{Counts, Notice, Options, ServeError, listen::Reserved};
 use std::{
     io,
-    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -28,12 +27,12 @@ struct Totals {
 
 pub(crate) fn echo(
     options: &Options,
-    addresses: &[SocketAddr],
+    reserved: &[Reserved],
     stop: &runtime::Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     let runtime = build(&options.workers).map_err(ServeError::Worker)?;
-    let listeners = addresses.iter().map(|address| listen::listener(*address)).collect::<Result<Vec<_>, _>>()?;
+    let listeners = reserved.iter().map(Reserved::listener).collect::<Result<Vec<_>, _>>()?;
     let totals = Arc::new(Totals::default());
     runtime.block_on(async {
         let mut acceptors = Vec::new();
@@ -43,7 +42,8 @@ pub(crate) fn echo(
             acceptors.push(tokio::spawn(accept(listener, totals.clone())));
         }
         let kind = if options.workers.len() == 1 { "current-thread" } else { "multi-thread" };
-        let _ = notices.send(Notice::Listening { addresses: addresses.to_vec(), backend: format!("tokio {kind}") });
+        let addresses = reserved.iter().map(|reserved| reserved.address).collect();
+        let _ = notices.send(Notice::Listening { addresses, backend: format!("tokio {kind}") });
         stop.raised().await;
         acceptors.iter().for_each(tokio::task::JoinHandle::abort);
         let drained = async {
