@@ -273,7 +273,8 @@ impl Pair {
 
 fn bytes_in_are_bytes_out(backend: BackendKind) {
     let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
-    let mut runner = TestRunner::new(Config { cases: 150, failure_persistence: None, ..Config::default() });
+    let mut runner =
+        TestRunner::new(Config { cases: 150, failure_persistence: None, max_shrink_time: 60_000, ..Config::default() });
     let sequences = (any::<bool>(), proptest::collection::vec(op(), 1..80));
     let result = runner.run(&sequences, |(small, ops)| {
         runtime.block_on(async {

@@ -5,7 +5,15 @@ use runtime::{
     net::{TcpListener, TcpStream},
     time::{sleep, timeout},
 };
-use std::{fs::File, io::Read, os::fd::OwnedFd, time::Duration};
+use std::{
+    fs::File,
+    future::Future,
+    io::Read,
+    os::fd::OwnedFd,
+    pin::pin,
+    task::{Context, Waker},
+    time::Duration,
+};
 
 on_both_backends!(a_descriptor_that_is_no_socket_is_an_error, a_listener_that_is_no_listener_is_an_error);
 
@@ -67,6 +75,41 @@ fn out_of_descriptors_accepting_pauses_and_goes_on() {
                 let mut word = [0; 7];
                 clients.iter_mut().for_each(|client| client.read_exact(&mut word).unwrap());
                 assert_eq!(&word, b"welcome");
+            });
+        }
+    });
+}
+
+/// Polls a future once, outside of any task.
+fn begin<T>(future: impl Future<Output = T>) {
+    let polled = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending());
+}
+
+#[test]
+fn a_listener_dropped_while_connections_arrive_leaves_none_behind() {
+    alone("descriptors::a_listener_dropped_while_connections_arrive_leaves_none_behind", || {
+        for backend in BACKENDS {
+            on(backend, async {
+                let before = open_descriptors();
+                for n in 0..100u64 {
+                    let (listener, address) = listen();
+                    assert!(timeout(Duration::from_micros(n), listener.accept()).await.is_err());
+                    // These are accepted by the kernel, and nobody is told before the listener is dropped.
+                    let clients: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+                    match n % 10 {
+                        // More requests than the ring holds: the kernel runs, and we have not looked at what it did.
+                        0 => drop((0..600).map(|_| begin(TcpStream::connect(address))).collect::<Vec<_>>()),
+                        1..6 => sleep(Duration::from_micros(n)).await,
+                        _ => (),
+                    }
+                    drop(listener);
+                    drop(clients);
+                }
+                // What was cancelled ends some turns later; the guard around each test bounds the wait.
+                while open_descriptors() > before {
+                    sleep(Duration::from_millis(1)).await;
+                }
             });
         }
     });

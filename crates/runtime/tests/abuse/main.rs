@@ -7,6 +7,7 @@ mod buffers;
 mod churn;
 mod common;
 mod descriptors;
+mod groups;
 mod outlive;
 mod peers;
 mod tasks;

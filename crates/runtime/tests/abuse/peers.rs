@@ -21,8 +21,8 @@ async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
     // Small sockets, or they would swallow gigabytes first; accepted ones inherit the sizes.
     let small = || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        socket.set_recv_buffer_size(4096).unwrap();
-        socket.set_send_buffer_size(4096).unwrap();
+        socket.set_recv_buffer_size(128 << 10).unwrap();
+        socket.set_send_buffer_size(16 << 10).unwrap();
         socket
     };
     let listener = small();
