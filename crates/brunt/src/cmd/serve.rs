@@ -20,7 +20,7 @@ enum Service {
 #[derive(Debug, clap::Args)]
 struct Echo {
     /// Address to listen on; may be given several times. Port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100", value_parser = address)]
     listen: Vec<SocketAddr>,
     /// How the I/O is done: uring (our runtime on io_uring), epoll (our runtime on epoll), tokio. Without it our runtime
     /// takes the best backend of this machine.
@@ -91,6 +91,11 @@ impl Echo {
             }
         }
     }
+}
+
+/// Listening is on addresses; a name could stand for several.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned())
 }
 
 /// Our runtime on its best backend, and why that is not io_uring.
