@@ -10,7 +10,7 @@ use lab::{
     trial::Failure,
 };
 use outcome::{
-    LatencySummary, RunResult, Verdict,
+    LatencySummary, RunResult,
     directory::Directory,
     env::Env,
     judge::judge,
@@ -55,18 +55,9 @@ fn trial(thousands: f64, offered_rate: Option<f64>) -> RunResult {
     let count = (thousands * 3000.0) as u64;
     let p50 = 80_000.0 / thousands;
     let mut result = RunResult {
-        schema: result::SCHEMA.into(),
-        measurement_revision: result::MEASUREMENT_REVISION,
-        tester: "brunt".into(),
-        verdict: Verdict::of(vec![]),
-        interrupted: false,
         load: result::Load { measured_s: 3.0, ..Default::default() },
         requests: Requests { completed: count, rate: thousands * 1e3, offered_rate, ..Default::default() },
         latency: Latency { response: summary(count, p50), service: summary(count, p50), ..Default::default() },
-        errors: Default::default(),
-        connections: Default::default(),
-        bytes: Default::default(),
-        generator: Default::default(),
         server: Server {
             cpu_user_percent: Some(thousands / 10.0),
             cpu_system_percent: Some(thousands / 2.0),
@@ -75,6 +66,7 @@ fn trial(thousands: f64, offered_rate: Option<f64>) -> RunResult {
             instructions_user_per_request: None,
             ..Default::default()
         },
+        ..RunResult::new("brunt")
     };
     result.verdict = judge(&result, None);
     result

@@ -8,7 +8,6 @@ use outcome::{
     judge,
     result::{self, RunResult},
     series::Second,
-    verdict::Verdict,
 };
 use runtime::BackendKind;
 use std::time::Duration;
@@ -49,10 +48,6 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
     let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
     let open = options.rate.is_some();
     let mut result = RunResult {
-        schema: result::SCHEMA.to_owned(),
-        measurement_revision: result::MEASUREMENT_REVISION,
-        tester: "brunt".to_owned(),
-        verdict: Verdict::of(Vec::new()),
         interrupted: course.interrupted,
         load: result::Load {
             url: options.url.clone(),
@@ -85,7 +80,7 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
             run_queue_wait_percent: None,
             instructions_user_per_request: None,
         },
-        server: result::Server::default(),
+        ..RunResult::new("brunt")
     };
     result.verdict = judge::judge(&result, None);
     result

@@ -88,20 +88,11 @@ fn samples(result: &RunResult) -> Option<Doubt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        latency::LatencySummary,
-        result::*,
-        verdict::{Kind, Verdict},
-    };
+    use crate::{latency::LatencySummary, result::*, verdict::Kind};
 
     fn good() -> RunResult {
         let latency = |us: f64| LatencySummary { count: 100_000, p99_us: Some(us), ..Default::default() };
         RunResult {
-            schema: SCHEMA.into(),
-            measurement_revision: MEASUREMENT_REVISION,
-            tester: "brunt".into(),
-            verdict: Verdict::of(vec![]),
-            interrupted: false,
             load: Load { measured_s: 10.0, ..Default::default() },
             requests: Requests {
                 completed: 100_000,
@@ -115,11 +106,9 @@ mod tests {
                 lag: latency(20.0),
                 error: Default::default(),
             },
-            errors: Errors::default(),
-            connections: Connections::default(),
-            bytes: Bytes::default(),
             generator: Generator { thread_cpu_percent: vec![60.0], ..Default::default() },
             server: Server { busiest_thread_percent: Some(70.0), ..Default::default() },
+            ..RunResult::new("brunt")
         }
     }
 

@@ -44,6 +44,27 @@ pub struct RunResult {
     pub server: Server,
 }
 
+impl RunResult {
+    /// A result of this version with nothing measured yet.
+    pub fn new(tester: &str) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            measurement_revision: MEASUREMENT_REVISION,
+            tester: tester.to_owned(),
+            verdict: Verdict::of(Vec::new()),
+            interrupted: false,
+            load: Load::default(),
+            requests: Requests::default(),
+            latency: Latency::default(),
+            errors: Errors::default(),
+            connections: Connections::default(),
+            bytes: Bytes::default(),
+            generator: Generator::default(),
+            server: Server::default(),
+        }
+    }
+}
+
 /// What was asked of the tester.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {

@@ -8,7 +8,7 @@ use lab::{
     store::{Experiment, Kept, SCHEMA},
 };
 use outcome::{
-    LatencySummary, RunResult, Verdict,
+    LatencySummary, RunResult,
     env::Env,
     judge::judge,
     result::{self, Latency, Requests, Server},
@@ -35,24 +35,16 @@ pub fn result(figures: Figures, offered_rate: Option<f64>) -> RunResult {
         max_us: Some(p50_us * 9.0),
     };
     let mut result = RunResult {
-        schema: result::SCHEMA.into(),
-        measurement_revision: result::MEASUREMENT_REVISION,
-        tester: "brunt".into(),
-        verdict: Verdict::of(vec![]),
-        interrupted: false,
         load: result::Load { measured_s: 3.0, ..Default::default() },
         requests: Requests { completed: response.count, rate, offered_rate, ..Default::default() },
         latency: Latency { response: response.clone(), service: response, ..Default::default() },
-        errors: Default::default(),
-        connections: Default::default(),
-        bytes: Default::default(),
-        generator: Default::default(),
         server: Server {
             cpu_user_percent: Some(rate * cpu_us / 4e4),
             cpu_system_percent: Some(rate * cpu_us * 3.0 / 4e4),
             cpu_us_per_request: Some(cpu_us),
             ..Default::default()
         },
+        ..RunResult::new("brunt")
     };
     result.verdict = judge(&result, None);
     result

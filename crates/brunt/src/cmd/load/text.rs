@@ -217,7 +217,7 @@ fn cost(server: &Server) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::{result::*, verdict::Verdict};
+    use outcome::result::*;
 
     fn summary(count: u64, us: f64) -> LatencySummary {
         let figure = |factor: f64| Some(us * factor);
@@ -234,11 +234,6 @@ mod tests {
 
     fn result() -> RunResult {
         RunResult {
-            schema: SCHEMA.into(),
-            measurement_revision: MEASUREMENT_REVISION,
-            tester: "brunt".into(),
-            verdict: Verdict::of(vec![]),
-            interrupted: false,
             load: Load {
                 url: "tcp://127.0.0.1:7100".into(),
                 request_bytes: Some(100),
@@ -285,6 +280,7 @@ mod tests {
                 cycles_per_request: Some(34_000.0),
                 ..Server::default()
             },
+            ..RunResult::new("brunt")
         }
     }
 
