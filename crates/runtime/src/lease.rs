@@ -1,7 +1,11 @@
 //! A received piece of data, still in the runtime's buffer.
 
 use crate::{buffers::NO_BUFFER, io::Received, worker};
-use std::{fmt, ops::Deref, ptr::NonNull};
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+    ptr::NonNull,
+};
 
 /// Bytes received from a stream, lent by the runtime: no copy was made. Dropping it gives the buffer back; a worker has
 /// some thousand of them, so keep a lease for the length of a request and copy what must live longer.
@@ -43,6 +47,14 @@ impl Deref for Lease {
         // SAFETY: the buffer is filled from `start` for `len` bytes and is this lease's alone; its mapping outlives every
         // lease (see `Buffers::drop`). An empty lease points nowhere and has no length.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len as usize) }
+    }
+}
+
+impl DerefMut for Lease {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`; the kernel has done with the buffer, so the only way to its bytes is this lease.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len as usize) }
     }
 }
 

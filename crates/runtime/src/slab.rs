@@ -1,14 +1,25 @@
-//! Chunked slots with generations: an index that was freed and used again is told from the first one.
+//! Slots with generations: an index that was freed and used again is told from the first one.
 //!
-//! Grows by whole chunks and never moves a value: doubling a vector would double the memory of a million connections.
+//! Address space for all the slots there can be is reserved with the first one and touched as they are used: a value never moves, a
+//! million connections are not copied to make room for one more, and finding a slot is one multiplication.
 
-const CHUNK_BITS: u32 = 8;
-const CHUNK: usize = 1 << CHUNK_BITS;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::{
+    io,
+    marker::PhantomData,
+    mem::needs_drop,
+    ptr::{self, NonNull},
+};
 
 /// Generations are kept to 24 bits so that they fit beside an index and a tag in one 64-bit word.
 pub(crate) const GENERATION_MASK: u32 = 0x00ff_ffff;
+/// Slots to reserve, as an index has 24 bits in a token; the last one means something else there.
+const MOST: usize = 0x00ff_fffe;
+/// With fewer than this a worker is of no use.
+const LEAST: usize = 1 << 12;
 
 struct Slot<T> {
+    /// Odd generations are live, even ones free: one word answers both questions.
     generation: u32,
     value: T,
 }
@@ -20,48 +31,76 @@ pub(crate) struct Key {
     pub generation: u32,
 }
 
-/// The slots. `T::default()` is what a free slot holds.
+/// The slots. Below `used` every slot holds a value; `T::default()` is what a free one holds.
 pub(crate) struct Slab<T> {
-    chunks: Vec<Box<[Slot<T>; CHUNK]>>,
+    base: NonNull<Slot<T>>,
+    room: usize,
+    used: usize,
     free: Vec<u32>,
-    live: usize,
+    owns: PhantomData<T>,
 }
 
 impl<T: Default> Slab<T> {
     pub fn new() -> Self {
-        Self { chunks: Vec::new(), free: Vec::new(), live: 0 }
+        Self { base: NonNull::dangling(), room: 0, used: 0, free: Vec::new(), owns: PhantomData }
     }
 
     pub fn len(&self) -> usize {
-        self.live
+        self.used - self.free.len()
     }
 
+    /// # Panics
+    /// When all slots are taken, sixteen million unless address space is limited; when there is no address space at all.
     pub fn insert(&mut self, value: T) -> Key {
         let index = match self.free.pop() {
             Some(index) => index,
-            None => self.grow(),
+            None => self.begin_slot(),
         };
-        let slot = &mut self.chunks[(index >> CHUNK_BITS) as usize][index as usize & (CHUNK - 1)];
-        // Odd generations are live, even ones free: one word answers both questions.
+        // SAFETY: `index` is below `used`: it was freed before, or has just been begun.
+        let slot = unsafe { self.base.add(index as usize).as_mut() };
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
         slot.value = value;
-        self.live += 1;
         Key { index, generation: slot.generation }
     }
 
-    fn grow(&mut self) -> u32 {
-        let base = (self.chunks.len() as u32) << CHUNK_BITS;
-        let chunk: Box<[_]> = (0..CHUNK).map(|_| Slot { generation: 0, value: T::default() }).collect();
-        self.chunks.push(chunk.try_into().unwrap_or_else(|_| unreachable!("a chunk has CHUNK slots")));
-        self.free.extend((base + 1..base + CHUNK as u32).rev());
-        base
+    #[cold]
+    fn begin_slot(&mut self) -> u32 {
+        if self.room == 0 {
+            self.reserve().unwrap_or_else(|error| panic!("no address space is left: {error}"));
+        }
+        assert!(self.used < self.room, "all {} slots of this runtime are taken", self.room);
+        // SAFETY: below `room` lies reserved memory, and above `used` nobody refers to it.
+        unsafe { self.base.add(self.used).write(Slot { generation: 0, value: T::default() }) };
+        self.used += 1;
+        (self.used - 1) as u32
+    }
+
+    /// Reserves address space for as many slots as there can be, or as a limit (`ulimit -v`) allows.
+    fn reserve(&mut self) -> io::Result<()> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+        let mut room = MOST;
+        loop {
+            // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
+            match unsafe { mmap_anonymous(ptr::null_mut(), room * size_of::<Slot<T>>(), protection, flags) } {
+                Ok(base) => {
+                    self.base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+                    self.room = room;
+                    return Ok(());
+                }
+                Err(rustix::io::Errno::NOMEM) if room / 4 >= LEAST => room /= 4,
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// Keys are made of odd generations only, so a free slot, whose generation is even, matches none.
     #[inline]
     fn slot(&mut self, key: Key) -> Option<&mut Slot<T>> {
-        let chunk = self.chunks.get_mut((key.index >> CHUNK_BITS) as usize)?;
-        let slot = &mut chunk[key.index as usize & (CHUNK - 1)];
+        if key.index as usize >= self.used {
+            return None;
+        }
+        // SAFETY: below `used` every slot was written, and the borrow of `self` makes this the only reference to it.
+        let slot = unsafe { self.base.add(key.index as usize).as_mut() };
         (slot.generation == key.generation).then_some(slot)
     }
 
@@ -75,20 +114,38 @@ impl<T: Default> Slab<T> {
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
         let value = std::mem::take(&mut slot.value);
         self.free.push(key.index);
-        self.live -= 1;
         Some(value)
+    }
+
+    fn slots(&self) -> &[Slot<T>] {
+        // SAFETY: below `used` every slot was written, and the borrow of `self` keeps them as they are.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) }
     }
 
     /// The keys of all live slots, for shutting down; not for hot paths.
     pub fn keys(&self) -> Vec<Key> {
-        let slots = self.chunks.iter().flat_map(|chunk| chunk.iter());
-        slots
-            .enumerate()
-            .filter(|(_, slot)| slot.generation & 1 == 1)
-            .map(|(index, slot)| Key { index: index as u32, generation: slot.generation })
-            .collect()
+        let live = self.slots().iter().enumerate().filter(|(_, slot)| slot.generation & 1 == 1);
+        live.map(|(index, slot)| Key { index: index as u32, generation: slot.generation }).collect()
     }
 }
+
+impl<T> Drop for Slab<T> {
+    fn drop(&mut self) {
+        if needs_drop::<T>() {
+            for index in 0..self.used {
+                // SAFETY: below `used` every slot holds a value, which nobody will see again.
+                unsafe { self.base.add(index).drop_in_place() };
+            }
+        }
+        if self.room > 0 {
+            // SAFETY: mapped in `reserve` with this length; no reference to a slot outlives the slab.
+            let _ = unsafe { munmap(self.base.as_ptr().cast(), self.room * size_of::<Slot<T>>()) };
+        }
+    }
+}
+
+// SAFETY: a slab owns its slots and shares them with nobody, as a vector does.
+unsafe impl<T: Send> Send for Slab<T> {}
 
 /// Bytes one value of `T` takes in a slab.
 pub(crate) const fn slot_size<T>() -> usize {

@@ -83,13 +83,24 @@ pub(crate) fn current<R>(f: impl FnOnce(&Worker) -> R) -> R {
 /// Calls `f` with that worker if it lives on this thread.
 #[inline(always)]
 pub(crate) fn with<R>(id: u16, f: impl FnOnce(&Worker) -> R) -> Option<R> {
+    // SAFETY: the reference ends with the call of `f`.
+    unsafe { find(id) }.map(f)
+}
+
+/// That worker if it lives on this thread, for those to whom a closure is too dear: the compiler keeps it a call.
+///
+/// # Safety
+/// The worker is alive now, for its owner is further up this thread's stack or idle. The reference must not outlive the
+/// caller.
+#[inline(always)]
+pub(crate) unsafe fn find<'a>(id: u16) -> Option<&'a Worker> {
     let mut worker = CURRENT.get();
     // SAFETY: as in `current`.
     if worker.is_null() || unsafe { (*worker).id } != id {
         worker = find_live(id)?;
     }
-    // SAFETY: the worker is alive, and `f` runs while its owner is further up this thread's stack or idle.
-    Some(f(unsafe { &*worker }))
+    // SAFETY: a worker leaves both places before it is dropped.
+    Some(unsafe { &*worker })
 }
 
 #[cold]
@@ -133,7 +144,7 @@ fn wake_remote(token: Token) {
 impl Worker {
     pub fn new(backend: Option<BackendKind>, spin: Duration) -> io::Result<(Rc<Self>, Option<String>)> {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let (io, fallback) = Io::new(backend, bell.clone())?;
+        let (io, fallback) = Io::new(backend, !spin.is_zero(), bell.clone())?;
         let remote = Arc::new(Remote { mailbox: Mailbox::new(), bell });
         let id = enlist(remote.clone())?;
         let worker = Rc::new(Self {

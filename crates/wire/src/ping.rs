@@ -62,6 +62,14 @@ impl Message {
     }
 }
 
+impl Message {
+    /// Makes the whole bytes of another message of this connection the bytes of this one.
+    #[inline]
+    pub fn stamp_over(self, bytes: &mut [u8]) {
+        swap_stamp(bytes, self.stamp());
+    }
+}
+
 impl Pattern {
     /// The pattern of messages of `size` bytes; equal seeds make equal patterns.
     pub fn new(size: NonZeroUsize, seed: u64) -> Self {

@@ -16,6 +16,7 @@ use std::{
     num::NonZeroUsize,
     rc::Rc,
     sync::Arc,
+    time::Instant,
 };
 use wire::ping::Pattern;
 
@@ -25,6 +26,20 @@ pub struct Core {
     pub pattern: Pattern,
     /// Counts polls of connections: a spin during which it stands still was in vain.
     pub activity: u64,
+    /// The last [`runtime::turn_time`], and what it is on the run's clock.
+    pub turn: (Instant, u64),
+}
+
+impl Core {
+    /// When what this turn brought had arrived, on the run's clock: read and converted once a turn.
+    #[inline]
+    pub fn turn_now(&mut self, clock: Clock) -> u64 {
+        let moment = runtime::turn_time();
+        if moment != self.turn.0 {
+            self.turn = (moment, clock.at(moment));
+        }
+        self.turn.1
+    }
 }
 
 /// One load thread: its tasks hold it by `Rc`, other threads never see it.
@@ -68,6 +83,7 @@ impl Worker {
                 roster: Roster::new(share.own(), schedule, timeout_ns, recorder),
                 pattern,
                 activity: 0,
+                turn: (shared.clock.instant(0), 0),
             }),
             spin_ns,
             begun: Cell::new(0),

@@ -50,13 +50,14 @@ pub(crate) struct Io {
     hunger: hunger::Hunger,
     lingering: VecDeque<close::Lingering>,
     bell: Arc<OwnedFd>,
-    crowd: Crowd,
+    /// Kept only where spinning is allowed.
+    crowd: Option<Crowd>,
     pub wakers: Wakers,
     pub metrics: Metrics,
 }
 
 impl Io {
-    pub fn new(wanted: Option<BackendKind>, bell: Arc<OwnedFd>) -> io::Result<(Self, Option<String>)> {
+    pub fn new(wanted: Option<BackendKind>, spins: bool, bell: Arc<OwnedFd>) -> io::Result<(Self, Option<String>)> {
         let (driver, fallback) = Driver::new(wanted)?;
         let mut io = Self {
             driver,
@@ -68,7 +69,7 @@ impl Io {
             hunger: hunger::Hunger::new(),
             lingering: VecDeque::new(),
             bell,
-            crowd: Crowd::default(),
+            crowd: spins.then(Crowd::default),
             wakers: Wakers::new(),
             metrics: Metrics::default(),
         };
@@ -96,7 +97,7 @@ impl Io {
 
     /// Whether hardly anybody talks to us: then nothing is won by letting requests gather while we sleep.
     pub fn is_quiet(&self) -> bool {
-        self.crowd.is_small()
+        self.crowd.is_some_and(|crowd| crowd.is_small())
     }
 
     /// True when waiting would return at once.
@@ -111,7 +112,9 @@ impl Io {
     /// One trip to the kernel, and all that came of it.
     pub fn turn(&mut self, timeout: Option<Duration>) {
         self.metrics.turns += 1;
-        self.crowd.turn(self.metrics.turns);
+        if let Some(crowd) = &mut self.crowd {
+            crowd.turn(self.metrics.turns);
+        }
         self.driver.wait(timeout, &mut self.metrics);
         match &self.driver {
             Driver::Uring(_) => self.reap(),

@@ -85,7 +85,9 @@ impl Io {
             && !conn.has(flag::DROPPED)
         {
             conn.push_segment(&mut self.buffers, buffer, result as u16);
-            self.crowd.saw(key);
+            if let Some(crowd) = &mut self.crowd {
+                crowd.saw(key);
+            }
             self.wakers.wake(&mut conn.reader);
             if more && conn.inbox_len >= INBOX_LIMIT {
                 self.push_back(key);

@@ -91,7 +91,9 @@ impl TcpStream {
     /// As `recv`, for hand-written futures and adapters.
     #[inline(always)]
     pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<io::Result<Lease>> {
-        let received = ready!(self.here(|worker, key| worker.io().poll_receive(key, cx)));
+        // SAFETY: the reference does not leave this function.
+        let Some(worker) = (unsafe { worker::find(self.worker) }) else { return Poll::Ready(Err(closed())) };
+        let received = ready!(worker.io().poll_receive(self.key, cx));
         Poll::Ready(received.map(|received| match received {
             Some(received) => Lease::new(self.worker, received),
             None => Lease::end_of_stream(),
@@ -103,6 +105,25 @@ impl TcpStream {
     #[inline]
     pub fn send(&mut self, lease: Lease) -> Send<'_> {
         Send { stream: self, lease: Some(lease) }
+    }
+
+    /// As `send`, for hand-written futures and adapters: takes the lease when it is ready.
+    ///
+    /// # Panics
+    /// If there is no lease.
+    #[inline(always)]
+    pub fn poll_send(&mut self, cx: &Context<'_>, lease: &mut Option<Lease>) -> Poll<io::Result<()>> {
+        let sent = lease.as_ref().expect("there is no lease: the send was ready before");
+        let Some(worker) = sent.worker() else { return self.poll_flush(cx) };
+        if worker != self.worker {
+            let message = "the lease belongs to another runtime";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, message)));
+        }
+        let part = sent.part();
+        ready!(self.here(|worker, key| worker.io().poll_send(key, cx, part)))?;
+        // The runtime has the buffer now.
+        std::mem::forget(lease.take());
+        Poll::Ready(Ok(()))
     }
 
     /// Writes some of `bytes`, at least one byte. Returns when they are copied or taken, not when they have been sent.
@@ -222,17 +243,8 @@ pub struct Send<'a> {
 impl Future for Send<'_> {
     type Output = io::Result<()>;
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let lease = self.lease.as_ref().expect("a future was polled after it was ready");
-        let Some(worker) = lease.worker() else { return self.stream.poll_flush(cx) };
-        if worker != self.stream.worker {
-            let message = "the lease belongs to another runtime";
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, message)));
-        }
-        let part = lease.part();
-        ready!(self.stream.here(|worker, key| worker.io().poll_send(key, cx, part)))?;
-        // The runtime has the buffer now.
-        std::mem::forget(self.lease.take());
-        Poll::Ready(Ok(()))
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { stream, lease } = self.get_mut();
+        stream.poll_send(cx, lease)
     }
 }
