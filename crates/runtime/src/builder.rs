@@ -1,6 +1,10 @@
 //! `Runtime` and how one is built.
 
-use crate::{driver::BackendKind, worker::Worker};
+use crate::{
+    driver::BackendKind,
+    uring::{self, RingFeature},
+    worker::Worker,
+};
 use std::{future::Future, io, rc::Rc, time::Duration};
 
 /// A thread's runtime. It stays on the thread that built it, and everything spawned on it does too.
@@ -39,6 +43,12 @@ impl Runtime {
         self.worker.io().backend()
     }
 
+    /// The optional features of io_uring that it found, and those that it did not; none on epoll. The environment variable
+    /// `BRUNT_RING` leaves some out: their names with commas between them, or `plain` for all.
+    pub fn ring_features(&self) -> Vec<RingFeature> {
+        self.worker.io().rungs()
+    }
+
     /// Why it does not stand on io_uring; `None` if it does.
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback.as_deref()
@@ -74,6 +84,7 @@ impl Builder {
             Some(backend) => Some(backend),
             None => from_environment(std::env::var("BRUNT_BACKEND").ok().as_deref())?,
         };
+        uring::check_environment()?;
         let (worker, fallback) = Worker::new(wanted, self.spin)?;
         Ok(Runtime { worker, fallback })
     }

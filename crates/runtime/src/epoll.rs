@@ -1,6 +1,6 @@
 //! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
 
-use crate::{event::Kind, metrics::Metrics, slab::Key};
+use crate::{driver::Opened, event::Kind, metrics::Metrics, slab::Key};
 use rustix::event::{Timespec, epoll};
 use std::{
     io,
@@ -23,6 +23,9 @@ pub(crate) struct Epoll {
     coarse: bool,
     /// Receive buffers that are free.
     pub free_buffers: Vec<u16>,
+    /// Large ones that are free, once they are in use.
+    pub free_large: Vec<u16>,
+    has_large: bool,
 }
 
 /// What epoll reports.
@@ -55,7 +58,13 @@ impl Epoll {
             writable: None,
             coarse: false,
             free_buffers: Vec::new(),
+            free_large: Vec::new(),
+            has_large: false,
         })
+    }
+
+    pub fn open_large(&mut self) -> Opened {
+        if std::mem::replace(&mut self.has_large, true) { Opened::Before } else { Opened::Now }
     }
 
     /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.

@@ -65,6 +65,7 @@ pub use driver::BackendKind;
 pub use metrics::Metrics;
 pub use stop::Stop;
 pub use task::{JoinError, JoinHandle};
+pub use uring::RingFeature;
 
 use std::{
     future::{Future, poll_fn},

@@ -82,6 +82,14 @@ impl Io {
         self.driver.kind()
     }
 
+    /// The optional features of the ring; none on epoll.
+    pub fn rungs(&self) -> Vec<crate::uring::RingFeature> {
+        match &self.driver {
+            Driver::Uring(uring) => uring.rungs(),
+            Driver::Epoll(_) => Vec::new(),
+        }
+    }
+
     /// Takes a connected socket in.
     pub fn adopt(&mut self, fd: OwnedFd) -> Key {
         use std::os::fd::IntoRawFd;
