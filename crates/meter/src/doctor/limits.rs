@@ -196,6 +196,10 @@ mod tests {
         assert!(findings[1].consequence.contains("36 source addresses"), "{}", findings[1].consequence);
     }
 
+    fn set(facts: &mut Facts, name: &str, value: u64) {
+        facts.sysctls.insert(name.to_owned(), value);
+    }
+
     #[test]
     fn each_limit_of_the_system_is_found_when_it_is_too_low() {
         let needs = Needs { connections: Some(1_000_000) };
@@ -204,14 +208,11 @@ mod tests {
             change(&mut facts);
             examine(&facts, needs).into_iter().find(|finding| finding.subject == subject).unwrap().state
         };
-        assert_eq!(
-            worst(|f| drop(f.sysctls.insert("fs.nr_open".to_owned(), 65_536)), "files of the system"),
-            State::Bad
-        );
+        assert_eq!(worst(|f| set(f, "fs.nr_open", 65_536), "files of the system"), State::Bad);
         assert_eq!(worst(|f| f.memory_free_bytes = Some(4 << 30), "memory"), State::Bad);
         assert_eq!(worst(|f| f.memory_limit_bytes = Some(1 << 30), "memory"), State::Bad);
         assert_eq!(worst(|f| f.env.sysctls.clear(), "TCP memory"), State::Unknown);
-        let track = |f: &mut Facts| drop(f.sysctls.insert("net.netfilter.nf_conntrack_max".to_owned(), 262_144));
+        let track: fn(&mut Facts) = |f| set(f, "net.netfilter.nf_conntrack_max", 262_144);
         assert_eq!(worst(track, "connection tracking"), State::Bad);
     }
 }
