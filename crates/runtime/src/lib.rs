@@ -38,6 +38,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
 
+mod blocking;
 mod blocks;
 mod buffers;
 mod builder;
@@ -51,20 +52,24 @@ mod lease;
 mod mailbox;
 mod metrics;
 pub mod net;
+pub mod signal;
 mod slab;
 mod spin;
 mod stop;
+pub mod sync;
 mod task;
 pub mod time;
+mod trace;
 mod uring;
 mod waiter;
 mod worker;
 
+pub use blocking::{Blocking, blocking};
 pub use builder::{Builder, Runtime};
 pub use driver::BackendKind;
 pub use metrics::Metrics;
 pub use stop::Stop;
-pub use task::{JoinError, JoinHandle};
+pub use task::{JoinError, JoinHandle, JoinSet};
 pub use uring::RingFeature;
 
 use std::{

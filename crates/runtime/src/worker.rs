@@ -13,6 +13,7 @@ use crate::{
         waker,
     },
     time::heap::Timers,
+    trace::{note, within},
     waiter::Due,
 };
 use rustix::event::{EventfdFlags, eventfd};
@@ -45,6 +46,9 @@ pub(crate) struct Worker {
     running: Cell<bool>,
     /// When this turn's events were handed over, once somebody has asked.
     turn_time: Cell<Option<Instant>>,
+    /// Spare buffers were out after the last turn, and when that was told.
+    #[cfg(feature = "tracing")]
+    hunger: Cell<(bool, Option<Instant>)>,
 }
 
 /// The part of a worker that other threads may touch.
@@ -156,8 +160,15 @@ impl Worker {
             polls: Cell::new(0),
             running: Cell::new(false),
             turn_time: Cell::new(None),
+            #[cfg(feature = "tracing")]
+            hunger: Cell::default(),
         });
         LIVE.with(|live| live.borrow_mut().push(Rc::as_ptr(&worker)));
+        let backend_in_use = worker.io().backend();
+        note!(INFO, "a worker begins"; worker = id, backend = backend_in_use);
+        if let Some(why) = fallback.as_ref().filter(|_| backend.is_none()) {
+            note!(WARN, "no io_uring here"; worker = id, why = why);
+        }
         Ok((worker, fallback))
     }
 
@@ -210,6 +221,7 @@ impl Worker {
         assert!(!self.running.replace(true), "block_on was called inside itself");
         let _running = OnDrop(|| self.running.set(false));
         let _current = Entered(CURRENT.replace(self));
+        let _span = within!("worker"; worker = self.id);
         let mut future = pin!(future);
         let waker = waker::new(Token::main(self.id));
         let mut cx = Context::from_waker(&waker);
@@ -222,6 +234,21 @@ impl Worker {
             }
             self.run_ready();
             self.turn();
+            #[cfg(feature = "tracing")]
+            self.note_hunger();
+        }
+    }
+
+    /// Tells that slow readers and peers have come to hold all the usual buffers, once each time and once a second at
+    /// most.
+    #[cfg(feature = "tracing")]
+    fn note_hunger(&self) {
+        let spares = self.io().report().spare_buffers;
+        let (hungry, told) = self.hunger.get();
+        let tell = spares > 0 && !hungry && told.is_none_or(|told| told.elapsed() >= Duration::from_secs(1));
+        self.hunger.set((spares > 0, if tell { Some(Instant::now()) } else { told }));
+        if tell {
+            note!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = self.id);
         }
     }
 
@@ -337,6 +364,8 @@ impl Drop for Worker {
         let _ = LIVE.try_with(|live| live.borrow_mut().retain(|worker| !ptr::eq(*worker, me)));
         let mut places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         places[usize::from(self.id)] = if nothing_left { Place::Free } else { Place::Retired };
+        drop(places);
+        note!(INFO, "a worker has ended"; worker = self.id, left_nothing = nothing_left);
     }
 }
 

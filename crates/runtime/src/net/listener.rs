@@ -5,6 +5,7 @@ use crate::{
     io::{Io, closed},
     slab::Key,
     time::sleep,
+    trace::note,
     worker,
 };
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -51,6 +52,7 @@ impl TcpListener {
     /// The next connection. When descriptors or memory have run out, accepting pauses and goes on by itself; the other
     /// connections stay served and new ones wait in the kernel's queue.
     pub async fn accept(&self) -> io::Result<TcpStream> {
+        let mut paused = false;
         loop {
             let accepted = poll_fn(|cx| {
                 worker::with(self.worker, |worker| worker.io().poll_accept(self.key, cx))
@@ -58,9 +60,17 @@ impl TcpListener {
             })
             .await;
             match accepted {
-                Ok(fd) => return Ok(TcpStream::adopt(fd)),
+                Ok(fd) => {
+                    if paused {
+                        note!(INFO, "accepting goes on");
+                    }
+                    return Ok(TcpStream::adopt(fd));
+                }
                 Err(error) if Io::is_exhaustion(&error) => {
                     worker::current(|worker| worker.io().metrics.accept_pauses += 1);
+                    if !std::mem::replace(&mut paused, true) {
+                        note!(WARN, "accepting pauses: descriptors or memory have run out"; error = error);
+                    }
                     sleep(PAUSE).await;
                 }
                 Err(error) => return Err(error),

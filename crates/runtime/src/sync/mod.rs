@@ -1,0 +1,28 @@
+//! Passing values and wake-ups between tasks, workers and threads.
+//!
+//! Everything here may be used from any thread and polled by any executor. Locks are held for a few instructions and
+//! never while foreign code runs: wakers are woken, and values dropped, when the lock is free again.
+
+pub mod channel;
+pub(crate) mod line;
+#[cfg(all(test, loom))]
+mod model;
+pub mod oneshot;
+
+pub use channel::channel;
+pub use oneshot::oneshot;
+
+/// Loom puts its own locks in the place of std's to try every interleaving.
+mod lock {
+    #[cfg(loom)]
+    pub(super) use loom::sync::{Arc, Mutex, MutexGuard};
+    #[cfg(not(loom))]
+    pub(super) use std::sync::{Arc, Mutex, MutexGuard};
+}
+
+/// Wakes whoever waits. No lock may be held.
+fn wake(waiting: Option<std::task::Waker>) {
+    if let Some(waker) = waiting {
+        waker.wake();
+    }
+}
