@@ -258,7 +258,8 @@ impl Kernel {
         if moves.is_empty() {
             return false;
         }
-        if self.net.script.rarely(40) && !self.requests.is_empty() {
+        // Not between a rest and those who look at it.
+        if !self.at_rest && self.net.script.rarely(40) && !self.requests.is_empty() {
             let index = self.net.script.pick(self.requests.len());
             if !self.requests[index].ended {
                 self.requests[index].disturb(&mut self.net);

@@ -2,12 +2,13 @@
 
 use super::socket::PeerAct;
 use proptest::{collection::vec, option, prelude::*};
+use std::fmt;
 
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub lives: Vec<Life>,
     /// The kernel's choices, and the completions its queue holds.
-    pub script: Vec<u8>,
+    pub script: Choices,
     pub room: usize,
     /// Rounds in which tasks are aborted; then all is left to come to rest, or the runtime dropped in the middle of it.
     pub rounds: u8,
@@ -16,6 +17,18 @@ pub(super) struct Plan {
     pub unlisten: Option<u8>,
     /// Buffers that somebody takes and keeps.
     pub hoard: Option<u16>,
+}
+
+/// A script's bytes, shown in one line.
+#[derive(Clone)]
+pub(super) struct Choices(pub Vec<u8>);
+
+impl fmt::Debug for Choices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What comes after the last choice is zeros anyway.
+        let len = self.0.iter().rposition(|choice| *choice != 0).map_or(0, |last| last + 1);
+        write!(f, "{:?}", &self.0[..len])
+    }
 }
 
 /// One connection's.
@@ -118,7 +131,7 @@ fn life() -> impl Strategy<Value = Life> {
 pub(super) fn plan(hoard: impl Strategy<Value = Option<u16>>) -> impl Strategy<Value = Plan> {
     let room = prop_oneof![1usize..10, Just(64), Just(8192)];
     let ends = (0u8..25, proptest::bool::weighted(0.3), option::weighted(0.3, 0u8..20));
-    (vec(life(), 0..6), vec(any::<u8>(), 0..700), room, ends, hoard).prop_map(
+    (vec(life(), 0..6), vec(any::<u8>(), 0..700).prop_map(Choices), room, ends, hoard).prop_map(
         |(lives, script, room, (rounds, early, unlisten), hoard)| Plan {
             lives,
             script,

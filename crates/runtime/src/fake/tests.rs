@@ -12,7 +12,7 @@ use super::{
     kernel::Kernel,
     life,
     net::Net,
-    plan::{Life, Origin, Plan, plan},
+    plan::{Choices, Life, Origin, Plan, plan},
     script::Script,
     socket::{self, PeerAct, Sock, Stage},
     world::World,
@@ -32,7 +32,7 @@ fn kernel(plan: &Plan) -> Rc<RefCell<Kernel>> {
     socks.push(hoarded);
     let accepted = |index: &usize| plan.lives[*index].origin == Origin::Accepted;
     let backlog = (0..plan.lives.len()).filter(accepted).collect();
-    let script = Script::new(plan.script.clone());
+    let script = Script::new(plan.script.0.clone());
     Rc::new(RefCell::new(Kernel::new(Net { script, socks, backlog, ..Net::default() }, plan.room)))
 }
 
@@ -140,7 +140,7 @@ fn is_mapped(address: usize) -> bool {
 fn memory_that_the_kernel_does_not_let_go_of_is_never_freed() {
     let nothing = Plan {
         lives: Vec::new(),
-        script: Vec::new(),
+        script: Choices(Vec::new()),
         room: 64,
         rounds: 0,
         early: true,
