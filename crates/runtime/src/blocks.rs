@@ -87,3 +87,11 @@ impl Drop for Blocks {
         }
     }
 }
+
+#[cfg(test)]
+impl Blocks {
+    /// Those that are not free, in order.
+    pub fn busy(&self) -> Vec<u32> {
+        (0..self.groups.len() as u32 * GROUP).filter(|block| !self.free.contains(block)).collect()
+    }
+}

@@ -148,3 +148,19 @@ impl Drop for Buffers {
         }
     }
 }
+
+#[cfg(test)]
+impl Buffers {
+    /// All that were ever given out and have not been forgotten since.
+    pub fn known(&self) -> impl Iterator<Item = u16> {
+        (0..self.given_out).chain(BUFFERS..self.next_spare)
+    }
+
+    pub fn spares_at_home(&self) -> &[u16] {
+        &self.spares
+    }
+
+    pub fn all_are_out(&self) -> bool {
+        self.given_out == BUFFERS && self.next_spare == ALL && self.spares.is_empty()
+    }
+}

@@ -1,6 +1,10 @@
 //! The one place that knows that there are two backends.
 
-use crate::{buffers::Buffers, epoll::Epoll, metrics::Metrics, uring::Uring};
+#[cfg(test)]
+use crate::fake::Ring as Uring;
+#[cfg(not(test))]
+use crate::uring::Uring;
+use crate::{buffers::Buffers, epoll::Epoll, metrics::Metrics};
 use std::{fmt, io, time::Duration};
 
 /// Which mechanism of the kernel a runtime stands on.

@@ -46,6 +46,8 @@ mod conn;
 mod driver;
 mod epoll;
 mod event;
+#[cfg(test)]
+mod fake;
 pub mod group;
 mod io;
 mod lease;

@@ -124,6 +124,11 @@ impl Wakers {
         std::mem::take(&mut self.due)
     }
 
+    #[cfg(test)]
+    pub fn foreign_count(&self) -> usize {
+        self.foreign.len()
+    }
+
     /// Nobody is ready and nothing is due.
     #[inline]
     pub fn is_idle(&self) -> bool {

@@ -19,7 +19,7 @@ const REAP: Duration = Duration::from_secs(2);
 
 pub(super) struct Lingering {
     key: Key,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 impl Io {

@@ -3,6 +3,8 @@
 //! No user code ever runs in here: events end in [`Wakers`], and the worker wakes tasks when nothing is borrowed.
 
 mod accept;
+#[cfg(test)]
+mod audit;
 mod close;
 mod connect;
 mod crowd;
