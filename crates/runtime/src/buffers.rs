@@ -51,6 +51,8 @@ pub(crate) struct Buffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
     given_out: u16,
+    #[cfg(test)]
+    large_given: bool,
     /// Spares that are at home, all of them below `next_spare`, which no one has seen yet.
     spares: Vec<u16>,
     next_spare: u16,
@@ -71,7 +73,16 @@ impl Buffers {
             )?
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { base, segments: Vec::new(), given_out: 0, spares: Vec::new(), next_spare: SPARES, leased: 0 })
+        Ok(Self {
+            base,
+            segments: Vec::new(),
+            given_out: 0,
+            #[cfg(test)]
+            large_given: false,
+            spares: Vec::new(),
+            next_spare: SPARES,
+            leased: 0,
+        })
     }
 
     /// The next buffers never given out before, for the driver to publish; empty at the cap.
@@ -85,6 +96,10 @@ impl Buffers {
     /// The large buffers, all of them.
     pub fn large(&mut self) -> impl Iterator<Item = u16> + use<> {
         self.know(SPARES);
+        #[cfg(test)]
+        {
+            self.large_given = true;
+        }
         (BUFFERS..SPARES).step_by(usize::from(LARGE_BLOCKS))
     }
 
@@ -153,7 +168,9 @@ impl Drop for Buffers {
 impl Buffers {
     /// All that were ever given out and have not been forgotten since.
     pub fn known(&self) -> impl Iterator<Item = u16> {
-        (0..self.given_out).chain(BUFFERS..self.next_spare)
+        let large = if self.large_given { BUFFERS..SPARES } else { 0..0 };
+        let large = large.step_by(usize::from(LARGE_BLOCKS));
+        (0..self.given_out).chain(large).chain(SPARES..self.next_spare)
     }
 
     pub fn spares_at_home(&self) -> &[u16] {

@@ -2,6 +2,8 @@
 
 use crate::{
     driver::BackendKind,
+    metrics::MetricsHandle,
+    time::clock::Clock,
     uring::{self, RingFeature},
     worker::Worker,
 };
@@ -25,7 +27,7 @@ impl std::fmt::Debug for Worker {
 impl Runtime {
     /// Choices, all with good defaults.
     pub fn builder() -> Builder {
-        Builder { backend: None, spin: Duration::ZERO }
+        Builder { backend: None, spin: Duration::ZERO, virtual_clock: false }
     }
 
     /// A runtime with the best backend of this machine.
@@ -49,6 +51,11 @@ impl Runtime {
         self.worker.io().rungs()
     }
 
+    /// Its counters, for any thread to read at any time.
+    pub fn metrics_handle(&self) -> MetricsHandle {
+        self.worker.metrics_handle()
+    }
+
     /// Why it does not stand on io_uring; `None` if it does.
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback.as_deref()
@@ -61,6 +68,7 @@ impl Runtime {
 pub struct Builder {
     backend: Option<BackendKind>,
     spin: Duration,
+    virtual_clock: bool,
 }
 
 impl Builder {
@@ -78,6 +86,18 @@ impl Builder {
         self
     }
 
+    /// Gives the runtime a clock for tests: [`time::now`](crate::time::now) stands still as long as anything is ready,
+    /// and when nothing is it jumps to the next deadline, so that an hour passes in no time.
+    /// [`time::advance`](crate::time::advance) moves it by hand.
+    ///
+    /// The kernel and other threads live in real time. While connections or listeners are open, the clock waits one real
+    /// millisecond for them before it jumps: a peer that takes longer, or another thread that is to wake a task, looks as
+    /// if it had been silent until the next deadline. Without any deadline the runtime sleeps as usual.
+    pub fn virtual_clock(mut self, on: bool) -> Self {
+        self.virtual_clock = on;
+        self
+    }
+
     /// Builds the runtime on this thread.
     pub fn build(self) -> io::Result<Runtime> {
         let wanted = match self.backend {
@@ -85,7 +105,7 @@ impl Builder {
             None => from_environment(std::env::var("BRUNT_BACKEND").ok().as_deref())?,
         };
         uring::check_environment()?;
-        let (worker, fallback) = Worker::new(wanted, self.spin)?;
+        let (worker, fallback) = Worker::new(wanted, self.spin, Clock::new(self.virtual_clock))?;
         Ok(Runtime { worker, fallback })
     }
 }

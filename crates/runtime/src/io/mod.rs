@@ -119,9 +119,20 @@ impl Io {
         }
     }
 
+    /// Nobody is ready, and nothing that is here already will make anybody ready.
+    pub fn is_idle(&mut self) -> bool {
+        self.wakers.is_idle() && !self.is_hungry() && !self.has_work()
+    }
+
+    /// The kernel may have something for us at any time.
+    pub fn may_hear(&self) -> bool {
+        self.conns.len() + self.listeners.len() > 0
+    }
+
     /// One trip to the kernel, and all that came of it.
     pub fn turn(&mut self, timeout: Option<Duration>) {
         self.metrics.turns += 1;
+        let before = self.metrics.events;
         if let Some(crowd) = &mut self.crowd {
             crowd.turn(self.metrics.turns);
         }
@@ -130,6 +141,7 @@ impl Io {
             Driver::Uring(_) => self.reap(),
             Driver::Epoll(_) => self.ready(),
         }
+        self.metrics.count_batch(self.metrics.events - before);
         if !self.lingering.is_empty() {
             self.end_lingering();
         }
