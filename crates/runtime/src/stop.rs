@@ -40,7 +40,8 @@ impl Stop {
         let mut waiting = self.waiting();
         let wakers: Vec<_> = waiting.keys().into_iter().filter_map(|key| waiting.get(key)?.take()).collect();
         drop(waiting);
-        wakers.into_iter().for_each(Waker::wake);
+        // One that panics, a foreign one, must not keep the others from hearing it.
+        wakers.into_iter().for_each(|waker| crate::task::quietly(|| waker.wake()));
     }
 
     /// Whether it has been raised.
