@@ -10,7 +10,7 @@ use crate::{
         Token,
         cell::{Runnable, TaskCell},
         join::JoinHandle,
-        waker,
+        quietly, waker,
     },
     time::{
         clock::{Clock, Found, GRACE},
@@ -27,7 +27,6 @@ use std::{
     io,
     mem::ManuallyDrop,
     os::fd::OwnedFd,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     ptr,
     rc::Rc,
@@ -408,7 +407,7 @@ fn enlist(remote: Arc<Remote>) -> io::Result<u16> {
 /// in the task as every other panic does.
 #[inline]
 fn drop_quietly(ended: Option<Rc<dyn Runnable>>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
+    quietly(|| drop(ended));
 }
 
 /// Calls a function when it is dropped, also when a panic passes.
