@@ -28,6 +28,8 @@ pub(crate) mod flag {
     pub const WANTS_OUTPUT: u16 = 1 << 8;
     /// The send in flight was cancelled: whatever it has sent until then, it is over.
     pub const GIVEN_UP: u16 = 1 << 9;
+    /// Nobody writes any more: the write direction is shut down when the send in flight has ended.
+    pub const ENDING: u16 = 1 << 10;
 }
 
 /// What a send in flight points to: a send block, or a leased receive buffer.

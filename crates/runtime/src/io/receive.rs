@@ -4,6 +4,7 @@ use super::{Io, closed, from_errno};
 use crate::{buffers::BUFFER_SIZE, conn::flag, driver::Driver, event::Kind, slab::Key};
 use std::{
     io,
+    mem::MaybeUninit,
     os::fd::BorrowedFd,
     ptr::NonNull,
     task::{Context, Poll},
@@ -203,7 +204,12 @@ impl Io {
 
     /// Copies out of the inbox as much as there is and fits; 0 is the end of the stream.
     #[inline]
-    pub fn poll_read(&mut self, key: Key, cx: &Context<'_>, mut into: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub fn poll_read(
+        &mut self,
+        key: Key,
+        cx: &Context<'_>,
+        mut into: &mut [MaybeUninit<u8>],
+    ) -> Poll<io::Result<usize>> {
         if into.is_empty() {
             return Poll::Ready(Ok(0));
         }
