@@ -30,6 +30,8 @@ pub(crate) mod flag {
     pub const GIVEN_UP: u16 = 1 << 9;
     /// Its messages are long: it receives into large buffers.
     pub const LARGE: u16 = 1 << 10;
+    /// Nobody writes any more: the write direction is shut down when the send in flight has ended.
+    pub const ENDING: u16 = 1 << 11;
     /// The lowest of the bits that count short pieces received into large buffers; the highest bits of the word.
     pub const SHORT: u16 = 1 << 13;
 }

@@ -39,6 +39,8 @@ pub(crate) enum Event {
     Acceptable(Key),
     /// Another thread rang.
     Rung,
+    /// A descriptor of the user's can be read or written, or is at its end.
+    Watched(Key, Interest),
 }
 
 /// What a descriptor is watched for.
@@ -88,6 +90,33 @@ impl Epoll {
             (false, false) => (),
         }
         Ok(!flags.is_empty())
+    }
+
+    /// Watches a descriptor until the next event; after that it stays in the set and reports nothing.
+    pub fn watch_once(
+        &self,
+        kind: Kind,
+        key: Key,
+        fd: BorrowedFd<'_>,
+        registered: bool,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let mut flags = epoll::EventFlags::ONESHOT;
+        flags.set(INPUT, interest.input);
+        flags.set(epoll::EventFlags::OUT, interest.output);
+        let data = epoll::EventData::new_u64(kind.tag(key));
+        let result = match registered {
+            false => epoll::add(&self.fd, fd, data, flags),
+            true => epoll::modify(&self.fd, fd, data, flags),
+        };
+        result.map_err(io::Error::from)
+    }
+
+    /// Takes a descriptor out of the set, if it still is what was put there.
+    pub fn forget(&self, fd: Option<BorrowedFd<'_>>) {
+        if let Some(fd) = fd {
+            let _ = epoll::delete(&self.fd, fd);
+        }
     }
 
     /// Waits for events: not at all for `Some(0)`, for ever for `None`.
@@ -155,8 +184,19 @@ impl Epoll {
                         (false, false) => continue,
                     }
                 }
-                _ => continue,
+                _ => {
+                    if let Some(event) = watched(kind, key, flags) {
+                        return Some(event);
+                    }
+                }
             }
         }
     }
+}
+
+#[cold]
+fn watched(kind: Option<Kind>, key: Key, flags: epoll::EventFlags) -> Option<Event> {
+    let ready =
+        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) };
+    (kind == Some(Kind::WatchInput)).then_some(Event::Watched(key, ready))
 }

@@ -38,6 +38,8 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
 
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub mod adapters;
 mod blocking;
 mod blocks;
 mod buffers;

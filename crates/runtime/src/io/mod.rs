@@ -11,6 +11,7 @@ mod crowd;
 mod hunger;
 mod receive;
 mod transmit;
+mod watch;
 
 use crate::{
     blocks::Blocks,
@@ -36,6 +37,7 @@ use std::{
 };
 
 pub(crate) use receive::Received;
+pub(crate) use watch::Direction;
 
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
@@ -47,6 +49,7 @@ pub(crate) struct Io {
     blocks: Blocks,
     conns: Slab<Conn>,
     listeners: Slab<Listener>,
+    watches: Slab<watch::Watched>,
     /// Addresses that connects in flight point to.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
     hunger: hunger::Hunger,
@@ -67,6 +70,7 @@ impl Io {
             blocks: Blocks::new(),
             conns: Slab::new(),
             listeners: Slab::new(),
+            watches: Slab::new(),
             addresses: Vec::new(),
             hunger: hunger::Hunger::new(),
             lingering: VecDeque::new(),
@@ -200,8 +204,7 @@ impl Io {
                 self.connected(key, result);
             }
             Some(Kind::Bell) => self.rung(more),
-            // A cancel that found nothing to cancel: the request had already ended.
-            Some(Kind::Cancel | Kind::Conn) | None => (),
+            _ => self.polled(kind, key, result),
         }
     }
 
@@ -223,6 +226,7 @@ impl Io {
                 Event::Writable(key) => self.writable(key),
                 Event::Acceptable(key) => self.acceptable(key),
                 Event::Rung => self.rung(true),
+                Event::Watched(key, ready) => self.watched(key, ready),
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::{
 };
 use std::{
     io,
+    mem::MaybeUninit,
     os::fd::BorrowedFd,
     ptr::NonNull,
     task::{Context, Poll},
@@ -253,7 +254,12 @@ impl Io {
 
     /// Copies out of the inbox as much as there is and fits; 0 is the end of the stream.
     #[inline]
-    pub fn poll_read(&mut self, key: Key, cx: &Context<'_>, mut into: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub fn poll_read(
+        &mut self,
+        key: Key,
+        cx: &Context<'_>,
+        mut into: &mut [MaybeUninit<u8>],
+    ) -> Poll<io::Result<usize>> {
         if into.is_empty() {
             return Poll::Ready(Ok(0));
         }

@@ -132,6 +132,13 @@ impl Uring {
         self.push(&connect.build().user_data(Kind::Connect.tag(key)));
     }
 
+    /// Completes once, when the descriptor is ready for that.
+    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+        self.in_flight += 1;
+        let events = if kind == Kind::WatchInput { libc::POLLIN | libc::POLLRDHUP } else { libc::POLLOUT };
+        self.push(&opcode::PollAdd::new(Fd(fd), events as u32).build().user_data(kind.tag(key)));
+    }
+
     /// Asks for the end of a request; its last completion says how it ended.
     pub fn cancel(&mut self, kind: Kind, key: Key) {
         let cancel = opcode::AsyncCancel::new(kind.tag(key)).build().user_data(Kind::Cancel.tag(key));
