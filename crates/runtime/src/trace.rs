@@ -24,6 +24,31 @@ macro_rules! within {
     }};
 }
 
+/// Tells that slow readers or peers have come to hold all the usual receive buffers: once each time, and once a second
+/// at most.
+#[derive(Default)]
+pub(crate) struct Hunger {
+    #[cfg(feature = "tracing")]
+    told: std::cell::Cell<(bool, Option<std::time::Instant>)>,
+}
+
+impl Hunger {
+    /// Looks at how many spare buffers are out after a turn.
+    #[cfg(feature = "tracing")]
+    pub fn look(&self, worker: u16, spares_out: impl FnOnce() -> u64) {
+        let (hungry, (was_hungry, told)) = (spares_out() > 0, self.told.get());
+        if !hungry || was_hungry || told.is_some_and(|told| told.elapsed() < std::time::Duration::from_secs(1)) {
+            return self.told.set((hungry, told));
+        }
+        self.told.set((true, Some(std::time::Instant::now())));
+        note!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = worker);
+    }
+
+    #[cfg(not(feature = "tracing"))]
+    #[inline(always)]
+    pub fn look(&self, _: u16, _: impl FnOnce() -> u64) {}
+}
+
 /// What stands for a span where there are none.
 #[cfg(not(feature = "tracing"))]
 pub(crate) struct NoSpan;

@@ -17,7 +17,7 @@ use crate::{
         punctual::Punctual,
         wheel::Timers,
     },
-    trace::{note, within},
+    trace::{self, note, within},
     waiter::Due,
 };
 use rustix::event::{EventfdFlags, eventfd};
@@ -52,9 +52,7 @@ pub(crate) struct Worker {
     running: Cell<bool>,
     /// When this turn's events were handed over, once somebody has asked.
     pub turn_time: Cell<Option<Instant>>,
-    /// Spare buffers were out after the last turn, and when that was told.
-    #[cfg(feature = "tracing")]
-    hunger: Cell<(bool, Option<Instant>)>,
+    hunger: trace::Hunger,
 }
 
 /// The part of a worker that other threads may touch.
@@ -176,8 +174,7 @@ impl Worker {
             clock,
             running: Cell::new(false),
             turn_time: Cell::new(None),
-            #[cfg(feature = "tracing")]
-            hunger: Cell::default(),
+            hunger: trace::Hunger::default(),
         });
         LIVE.with(|live| live.borrow_mut().push(Rc::as_ptr(&worker)));
         let backend_in_use = worker.io().backend();
@@ -234,21 +231,7 @@ impl Worker {
             }
             self.run_ready();
             self.turn();
-            #[cfg(feature = "tracing")]
-            self.note_hunger();
-        }
-    }
-
-    /// Tells that slow readers and peers have come to hold all the usual buffers, once each time and once a second at
-    /// most.
-    #[cfg(feature = "tracing")]
-    fn note_hunger(&self) {
-        let spares = self.io().report().spare_buffers;
-        let (hungry, told) = self.hunger.get();
-        let tell = spares > 0 && !hungry && told.is_none_or(|told| told.elapsed() >= Duration::from_secs(1));
-        self.hunger.set((spares > 0, if tell { Some(Instant::now()) } else { told }));
-        if tell {
-            note!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = self.id);
+            self.hunger.look(self.id, || self.io().report().spare_buffers);
         }
     }
 

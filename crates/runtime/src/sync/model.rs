@@ -119,20 +119,24 @@ fn a_sender_that_gives_up_takes_no_wake_up_along() {
 
 #[test]
 fn a_receiver_that_goes_tells_those_who_wait() {
-    loom::model(|| {
-        let (sender, mut receiver) = channel(1);
-        sender.try_send(0).unwrap();
-        let thread = thread::spawn(move || {
-            let sent = block_on(sender.send(1));
-            // Whether that was in time or not, this one finds no room or no receiver.
-            assert!(matches!(sender.try_send(2), Err(TrySendError::Closed(2) | TrySendError::Full(2))));
-            sent
+    for takes_one in [false, true] {
+        loom::model(move || {
+            let (sender, mut receiver) = channel(1);
+            sender.try_send(0).unwrap();
+            let thread = thread::spawn(move || {
+                let sent = block_on(sender.send(1));
+                // Whether that was in time or not, this one finds no room or no receiver.
+                assert!(matches!(sender.try_send(2), Err(TrySendError::Closed(2) | TrySendError::Full(2))));
+                sent
+            });
+            if takes_one {
+                assert_eq!(receiver.try_recv(), Ok(0));
+            }
+            drop(receiver);
+            let sent = thread.join().unwrap();
+            assert!(sent == Err(channel::SendError(1)) || takes_one && sent == Ok(()));
         });
-        assert_eq!(receiver.try_recv(), Ok(0));
-        drop(receiver);
-        let sent = thread.join().unwrap();
-        assert!(matches!(sent, Ok(()) | Err(channel::SendError(1))));
-    });
+    }
 }
 
 #[test]
