@@ -122,3 +122,32 @@ fn a_handle_taken_late_is_up_to_date_at_once() {
         assert_eq!(runtime.metrics_handle().read(), counted);
     }
 }
+
+/// `cargo test --release -p brunt-runtime --test metrics -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn what_a_turn_costs() {
+    const TURNS: u32 = 2_000_000;
+    let turn = |runtime: &Runtime, timers: u32| {
+        let once = || {
+            runtime.block_on(async {
+                let sleeps: Vec<_> = (0..timers).map(|_| spawn(sleep(Duration::from_secs(60)))).collect();
+                runtime::yield_now().await;
+                let start = Instant::now();
+                for _ in 0..TURNS {
+                    runtime::yield_now().await;
+                }
+                let took = start.elapsed();
+                sleeps.iter().for_each(runtime::JoinHandle::abort);
+                runtime::yield_now().await;
+                took / TURNS
+            })
+        };
+        (0..5).map(|_| once()).min().unwrap()
+    };
+    // Nothing is submitted, so that a turn of the ring makes no system call.
+    let runtime = build(BackendKind::Uring);
+    let (without, with_timer) = (turn(&runtime, 0), turn(&runtime, 1));
+    let _handle = runtime.metrics_handle();
+    println!("a turn: {without:?}, with a timer {with_timer:?}, with a handle {:?}", turn(&runtime, 0));
+}
