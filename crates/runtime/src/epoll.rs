@@ -12,6 +12,9 @@ const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::
 const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::ERR);
 const FIRST_EVENTS: usize = 256;
 const MOST_EVENTS: usize = 8192;
+/// The kernel may end a wait late by a thousandth of it (select_estimate_accuracy in its fs/select.c): a longer one than this
+/// ends early instead, and the worker waits for the rest.
+const LONG: Duration = Duration::from_millis(10);
 
 pub(crate) struct Epoll {
     fd: OwnedFd,
@@ -128,6 +131,7 @@ impl Epoll {
         self.events.reserve(room.clamp(FIRST_EVENTS, MOST_EVENTS));
         self.next = 0;
         metrics.enters += 1;
+        let timeout = timeout.map(|t| if t > LONG { t - t / 512 } else { t });
         let spec = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: i64::from(t.subsec_nanos()) });
         if self.coarse {
             return self.wait_coarse(timeout);
