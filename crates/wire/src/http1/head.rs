@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use httparse::{Error, Request, Status};
 
-use super::{Body, Fault, Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, fields, target};
+use super::{Body, Fault, Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, fields, plain, target};
 
 /// The head of a request. Every field of it borrows from the bytes received.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +89,16 @@ impl<'a> Head<'a> {
     }
 }
 
+/// A request line, its target in a form that the method allows.
+pub(super) struct Line<'a> {
+    pub method: Method,
+    pub method_name: &'a str,
+    pub target: &'a str,
+    pub version: Version,
+    /// Of the target, if it names one.
+    pub authority: Option<&'a [u8]>,
+}
+
 /// What the bytes so far amount to.
 pub(super) enum Parsed<'a> {
     /// A head, which ends before byte `.1`.
@@ -104,6 +114,15 @@ pub(super) enum Parsed<'a> {
 #[inline]
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
     let window = bytes.get(..limits.head).unwrap_or(bytes);
+    match plain::request(window, limits) {
+        Some((line, fields, facts, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
+        None => parse_any(window, limits),
+    }
+}
+
+/// Parses whatever there is.
+#[inline(never)]
+pub(super) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_FIELDS];
     let slots = &mut slots[..limits.fields.min(MAX_FIELDS)];
     let mut request = Request::new(&mut []);
@@ -182,9 +201,21 @@ fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Res
     }
     let method = Method::named(method_name);
     let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-    let in_target = target::check(method, target)?;
-    let facts = Facts::gather(headers)?;
-    let host = host(&facts, version)?;
+    let authority = target::check(method, target)?;
+    let line = Line { method, method_name, target, version, authority };
+    decide(line, Fields::of(bytes, headers), &Facts::gather(headers)?, limits)
+}
+
+/// Decides what a well-formed head means, and whether it may.
+#[inline]
+pub(super) fn decide<'a>(
+    line: Line<'a>,
+    fields: Fields<'a>,
+    facts: &Facts<'a>,
+    limits: &Limits,
+) -> Result<Head<'a>, Fault> {
+    let Line { method, method_name, target, version, authority } = line;
+    let host = host(facts, version)?;
     let body = facts.body(version)?.unwrap_or(Body::Empty);
     if matches!(body, Body::Sized(length) if length > limits.body) {
         // RFC 9110, 15.5.14.
@@ -204,10 +235,10 @@ fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Res
         method_name,
         target,
         version,
-        fields: Fields::of(bytes, headers),
+        fields,
         body,
         // RFC 9112, 3.2.2: the authority of an absolute target replaces `Host`.
-        authority: in_target.or(host),
+        authority: authority.or(host),
         expects_continue: facts.expects_continue && is_modern && body != Body::Empty,
         // RFC 9110, 7.8: `Upgrade` in HTTP/1.0 is ignored.
         wants_upgrade: facts.upgrade && is_modern,

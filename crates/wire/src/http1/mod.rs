@@ -30,6 +30,7 @@ mod fields;
 mod head;
 mod limits;
 mod method;
+mod plain;
 mod ready;
 mod reply;
 mod request;

@@ -34,6 +34,12 @@ fn all(bytes: &[u8], class: u8) -> bool {
     bytes.iter().fold(class, |common, byte| common & CLASS[usize::from(*byte)]) == class
 }
 
+/// How many bytes of `bytes` can stand in a target.
+#[inline]
+pub(super) fn run(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| CLASS[usize::from(*byte)] & TARGET == 0).unwrap_or(bytes.len())
+}
+
 /// Whether `bytes` can stand as a target, whatever its form.
 pub(super) fn is_clean(bytes: &[u8]) -> bool {
     !bytes.is_empty() && all(bytes, TARGET)
