@@ -1,6 +1,6 @@
 //! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
 
-use crate::{event::Kind, metrics::Metrics, slab::Key};
+use crate::{driver::Opened, event::Kind, metrics::Metrics, slab::Key};
 use rustix::event::{Timespec, epoll};
 use std::{
     io,
@@ -23,6 +23,9 @@ pub(crate) struct Epoll {
     coarse: bool,
     /// Receive buffers that are free.
     pub free_buffers: Vec<u16>,
+    /// Large ones that are free, once they are in use.
+    pub free_large: Vec<u16>,
+    has_large: bool,
 }
 
 /// What epoll reports.
@@ -36,6 +39,8 @@ pub(crate) enum Event {
     Acceptable(Key),
     /// Another thread rang.
     Rung,
+    /// A descriptor of the user's can be read or written, or is at its end.
+    Watched(Key, Interest),
 }
 
 /// What a descriptor is watched for.
@@ -55,7 +60,13 @@ impl Epoll {
             writable: None,
             coarse: false,
             free_buffers: Vec::new(),
+            free_large: Vec::new(),
+            has_large: false,
         })
+    }
+
+    pub fn open_large(&mut self) -> Opened {
+        if std::mem::replace(&mut self.has_large, true) { Opened::Before } else { Opened::Now }
     }
 
     /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.
@@ -79,6 +90,33 @@ impl Epoll {
             (false, false) => (),
         }
         Ok(!flags.is_empty())
+    }
+
+    /// Watches a descriptor until the next event; after that it stays in the set and reports nothing.
+    pub fn watch_once(
+        &self,
+        kind: Kind,
+        key: Key,
+        fd: BorrowedFd<'_>,
+        registered: bool,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let mut flags = epoll::EventFlags::ONESHOT;
+        flags.set(INPUT, interest.input);
+        flags.set(epoll::EventFlags::OUT, interest.output);
+        let data = epoll::EventData::new_u64(kind.tag(key));
+        let result = match registered {
+            false => epoll::add(&self.fd, fd, data, flags),
+            true => epoll::modify(&self.fd, fd, data, flags),
+        };
+        result.map_err(io::Error::from)
+    }
+
+    /// Takes a descriptor out of the set, if it still is what was put there.
+    pub fn forget(&self, fd: Option<BorrowedFd<'_>>) {
+        if let Some(fd) = fd {
+            let _ = epoll::delete(&self.fd, fd);
+        }
     }
 
     /// Waits for events: not at all for `Some(0)`, for ever for `None`.
@@ -146,8 +184,19 @@ impl Epoll {
                         (false, false) => continue,
                     }
                 }
-                _ => continue,
+                _ => {
+                    if let Some(event) = watched(kind, key, flags) {
+                        return Some(event);
+                    }
+                }
             }
         }
     }
+}
+
+#[cold]
+fn watched(kind: Option<Kind>, key: Key, flags: epoll::EventFlags) -> Option<Event> {
+    let ready =
+        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) };
+    (kind == Some(Kind::WatchInput)).then_some(Event::Watched(key, ready))
 }

@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Bell = 5,
     Cancel = 6,
     Conn = 7,
+    WatchInput = 8,
+    WatchOutput = 9,
 }
 
 impl Kind {
@@ -33,6 +35,8 @@ impl Kind {
             5 => Some(Self::Bell),
             6 => Some(Self::Cancel),
             7 => Some(Self::Conn),
+            8 => Some(Self::WatchInput),
+            9 => Some(Self::WatchOutput),
             _ => None,
         };
         let generation = (data >> 32) as u32 & crate::slab::GENERATION_MASK;

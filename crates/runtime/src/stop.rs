@@ -77,7 +77,8 @@ impl Stop {
             wakers.extend(state.waiting.take_all());
             family.extend(state.children.take_all().filter_map(|child| child.upgrade()));
         }
-        wakers.into_iter().for_each(Waker::wake);
+        // One that panics, a foreign one, must not keep the others from hearing it.
+        wakers.into_iter().for_each(|waker| crate::task::quietly(|| waker.wake()));
     }
 
     /// Whether it has been raised.

@@ -19,7 +19,7 @@ const REAP: Duration = Duration::from_secs(2);
 
 pub(super) struct Lingering {
     key: Key,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 impl Io {
@@ -108,6 +108,7 @@ impl Io {
             nothing_left &= !self.listener_is_held(key);
             self.drop_listener(key);
         }
+        nothing_left &= self.drop_watches();
         for key in self.conns.keys() {
             if let Some(conn) = self.conns.get(key).filter(|conn| !conn.has(flag::DROPPED)) {
                 nothing_left = false;

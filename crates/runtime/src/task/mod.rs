@@ -13,6 +13,7 @@ pub use join::{JoinError, JoinHandle};
 pub use set::JoinSet;
 
 use crate::slab::Key;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Index of the future given to `block_on`; no slab grows that far.
 const MAIN_INDEX: u32 = 0x00ff_ffff;
@@ -55,5 +56,13 @@ impl Token {
     #[inline]
     pub fn key(self) -> Key {
         Key { index: self.0 as u32 & 0x00ff_ffff, generation: (self.0 >> 24) as u32 & 0x00ff_ffff }
+    }
+}
+
+/// Runs code of the user's whose panic would meet somebody it does not concern: a waker of others, the destructor of what
+/// nobody wants. The panic has been reported by its hook; the payload is forgotten, for its destructor might panic too.
+pub(crate) fn quietly(f: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        std::mem::forget(payload);
     }
 }

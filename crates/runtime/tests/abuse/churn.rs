@@ -63,9 +63,9 @@ fn storm(backend: BackendKind) {
     assert_eq!(open_descriptors(), before, "{backend}: descriptors are left when the runtime is gone");
 }
 
-type Served = Rc<RefCell<VecDeque<JoinHandle<std::io::Result<()>>>>>;
+pub type Served = Rc<RefCell<VecDeque<JoinHandle<std::io::Result<()>>>>>;
 
-async fn serve(listener: TcpListener, served: Served) {
+pub async fn serve(listener: TcpListener, served: Served) {
     while let Ok(stream) = listener.accept().await {
         let mut served = served.borrow_mut();
         served.push_back(spawn(echo(stream)));
@@ -77,7 +77,7 @@ async fn serve(listener: TcpListener, served: Served) {
 }
 
 /// Aborts a connection's task every now and then.
-async fn assassin(served: Served) {
+pub async fn assassin(served: Served) {
     let mut dice = Dice::new(7);
     loop {
         sleep(Duration::from_micros(dice.roll(600))).await;
@@ -89,7 +89,7 @@ async fn assassin(served: Served) {
 }
 
 /// Opens connections and ends each in one of the ways the world has.
-async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
+pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
     let mut dice = Dice::new(seed + 1);
     while left.get() > 0 {
         left.set(left.get() - 1);
@@ -120,7 +120,7 @@ async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
 }
 
 /// As many leases as there are buffers, all alive together: none got lost.
-async fn every_buffer_can_be_lent_at_once() {
+pub async fn every_buffer_can_be_lent_at_once() {
     let (listener, address) = listen();
     let (mut clients, mut leases) = (Vec::new(), Vec::new());
     for _ in 0..BUFFERS {
