@@ -5,10 +5,10 @@
 
 use runtime::{
     Runtime, Stop,
-    net::{TcpListener, TcpStream, UnixStream},
+    net::{TcpListener, TcpStream},
+    signal::{Signal, Signals},
     spawn,
 };
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::{
     env,
     error::Error,
@@ -33,7 +33,7 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     println!("listening on {}", listener.local_addr()?);
     let stop = Stop::new();
     spawn(accept(listener, stop.clone()));
-    terminated().await?;
+    Signals::new(&[Signal::Interrupt, Signal::Terminate])?.recv().await;
     stop.raise();
     match runtime::drain(PATIENCE).await {
         0 => println!("all connections have ended"),
@@ -69,15 +69,6 @@ async fn unless<T>(stop: &Stop, work: impl Future<Output = T>) -> Option<T> {
         Poll::Pending => told.as_mut().poll(cx).map(|()| None),
     })
     .await
-}
-
-/// A signal becomes a byte on a socket, and a socket can be awaited.
-async fn terminated() -> io::Result<()> {
-    let (read, write) = std::os::unix::net::UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
-    }
-    UnixStream::from_std(read)?.recv().await.map(drop)
 }
 
 fn address() -> Result<SocketAddr, String> {

@@ -6,11 +6,11 @@ use hyper::{Request, Response, body::Incoming, server::conn::http1, service::ser
 use runtime::{
     Runtime, Stop,
     adapters::HyperTimer,
-    net::{TcpListener, TcpStream, UnixStream},
+    net::{TcpListener, TcpStream},
+    signal::{Signal, Signals},
     spawn,
     time::sleep,
 };
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::{
     convert::Infallible,
     env,
@@ -35,7 +35,7 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     println!("listening on {}", listener.local_addr()?);
     let stop = Stop::new();
     let acceptor = spawn(accept(listener, stop.clone()));
-    terminated().await?;
+    Signals::new(&[Signal::Interrupt, Signal::Terminate])?.recv().await;
     acceptor.abort();
     stop.raise();
     runtime::drain(PATIENCE).await;
@@ -68,15 +68,6 @@ async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallib
         sleep(Duration::from_millis(500)).await;
     }
     Ok(Response::new("hello\n".to_owned()))
-}
-
-/// A signal becomes a byte on a socket, and a socket can be awaited.
-async fn terminated() -> io::Result<()> {
-    let (read, write) = std::os::unix::net::UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
-    }
-    UnixStream::from_std(read)?.recv().await.map(drop)
 }
 
 fn address() -> Result<SocketAddr, String> {

@@ -5,7 +5,7 @@
 use crate::{
     group,
     sync::oneshot::{Receiver, oneshot},
-    task::JoinError,
+    task::{JoinError, quietly},
 };
 use std::{
     collections::VecDeque,
@@ -139,10 +139,8 @@ impl Pool {
         loop {
             if let Some(work) = state.queue.pop_front() {
                 drop(state);
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(Ok(())))) {
-                    // The destructor of an output that nobody wanted. Its payload may have one, too: let it be.
-                    std::mem::forget(panic);
-                }
+                // The destructor of an output that nobody wants may panic.
+                quietly(|| work(Ok(())));
                 state = self.lock();
                 continue;
             }
@@ -166,7 +164,7 @@ impl Pool {
         let abandoned = if state.threads == 0 { std::mem::take(&mut state.queue) } else { VecDeque::new() };
         drop(state);
         for work in abandoned {
-            work(Err(io::Error::new(error.kind(), error.to_string())));
+            quietly(|| work(Err(io::Error::new(error.kind(), error.to_string()))));
         }
     }
 

@@ -4,6 +4,7 @@ use crate::{
     driver::BackendKind,
     metrics::MetricsHandle,
     time::clock::Clock,
+    trace::note,
     uring::{self, RingFeature},
     worker::Worker,
 };
@@ -106,7 +107,12 @@ impl Builder {
         };
         uring::check_environment()?;
         let (worker, fallback) = Worker::new(wanted, self.spin, Clock::new(self.virtual_clock))?;
-        Ok(Runtime { worker, fallback })
+        let runtime = Runtime { worker, fallback };
+        note!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
+        if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {
+            note!(WARN, "no io_uring here"; worker = runtime.worker.id(), why = why);
+        }
+        Ok(runtime)
     }
 }
 

@@ -3,7 +3,7 @@
 //! One thread of the process hears them all and tells every [`Signals`] that wants to know; the handlers themselves only
 //! mark what has come. A signal that nobody has named keeps its usual effect.
 
-use crate::{group, trace::note};
+use crate::{group, task::quietly, trace::note};
 use signal_hook::{consts, iterator, low_level::emulate_default_handler};
 use std::{
     ffi::c_int,
@@ -214,5 +214,6 @@ fn tell(number: c_int) {
         heard.signals |= signal.bit();
         waiters.extend(heard.waiter.take());
     }
-    waiters.into_iter().for_each(Waker::wake);
+    // A panic in one, a foreign one, must not end the thread that hears.
+    waiters.into_iter().for_each(|waiter| quietly(|| waiter.wake()));
 }

@@ -177,11 +177,6 @@ impl Worker {
             hunger: trace::Hunger::default(),
         });
         LIVE.with(|live| live.borrow_mut().push(Rc::as_ptr(&worker)));
-        let backend_in_use = worker.io().backend();
-        note!(INFO, "a worker begins"; worker = id, backend = backend_in_use);
-        if let Some(why) = fallback.as_ref().filter(|_| backend.is_none()) {
-            note!(WARN, "no io_uring here"; worker = id, why = why);
-        }
         Ok((worker, fallback))
     }
 

@@ -301,7 +301,7 @@ impl<T> Receiver<T> {
     /// Lets nobody send any more. What has been sent can still be received.
     pub fn close(&mut self) {
         let senders = lock(&self.shared).close();
-        senders.into_iter().for_each(Waker::wake);
+        wake(senders);
     }
 }
 
@@ -311,7 +311,7 @@ impl<T> Drop for Receiver<T> {
         let senders = state.close();
         let (unreceived, waker) = (mem::take(&mut state.sent), state.receiver.take());
         drop(state);
-        senders.into_iter().for_each(Waker::wake);
+        wake(senders);
         drop((unreceived, waker));
     }
 }

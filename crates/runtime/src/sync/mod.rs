@@ -20,9 +20,7 @@ mod lock {
     pub(super) use std::sync::{Arc, Mutex, MutexGuard};
 }
 
-/// Wakes whoever waits. No lock may be held.
-fn wake(waiting: Option<std::task::Waker>) {
-    if let Some(waker) = waiting {
-        waker.wake();
-    }
+/// Wakes those who wait. No lock may be held; a panic in a waker of others is not ours.
+fn wake(waiting: impl IntoIterator<Item = std::task::Waker>) {
+    waiting.into_iter().for_each(|waker| crate::task::quietly(|| waker.wake()));
 }
