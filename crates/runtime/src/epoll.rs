@@ -43,7 +43,7 @@ pub(crate) enum Event {
     /// Another thread rang.
     Rung,
     /// A descriptor of the user's can be read or written, or is at its end.
-    Watched(Key, Interest),
+    Watched(Key),
 }
 
 /// What a descriptor is watched for.
@@ -162,6 +162,13 @@ impl Epoll {
         }
     }
 
+    /// What the descriptor of the event just taken is ready for.
+    #[cold]
+    pub fn ready_for(&self) -> Interest {
+        let flags = self.events.get(self.next - 1).map_or(ENDED, |event| event.flags);
+        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) }
+    }
+
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         if let Some(key) = self.writable.take() {
@@ -188,19 +195,9 @@ impl Epoll {
                         (false, false) => continue,
                     }
                 }
-                _ => {
-                    if let Some(event) = watched(kind, key, flags) {
-                        return Some(event);
-                    }
-                }
+                _ if Kind::untag_watch(event.data.u64()).is_some() => return Some(Event::Watched(key)),
+                _ => continue,
             }
         }
     }
-}
-
-#[cold]
-fn watched(kind: Option<Kind>, key: Key, flags: epoll::EventFlags) -> Option<Event> {
-    let ready =
-        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) };
-    (kind == Some(Kind::WatchInput)).then_some(Event::Watched(key, ready))
 }
