@@ -86,6 +86,13 @@ impl Ring {
         either!(self, ring => ring.give(buffers, buffer), kernel => kernel.give(buffer, buffers.address(buffer)));
     }
 
+    pub fn given(&self) -> u16 {
+        match self {
+            Self::Real(ring) => ring.given(),
+            Self::Fake(fake) => fake.kernel().given,
+        }
+    }
+
     pub fn receive(&mut self, key: Key, fd: RawFd) {
         either!(self, ring => ring.receive(key, fd), kernel => kernel.receive(key, fd));
     }
