@@ -93,6 +93,15 @@ impl Driver {
         opened != Opened::Refused
     }
 
+    /// How many buffers have ever been given, modulo 2^16. Epoll needs no count: it looks for a buffer when it has one to
+    /// fill, and knows.
+    pub fn given(&self) -> u16 {
+        match self {
+            Self::Uring(uring) => uring.given(),
+            Self::Epoll(_) => 0,
+        }
+    }
+
     /// Submits what is queued and waits for events.
     #[inline]
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
