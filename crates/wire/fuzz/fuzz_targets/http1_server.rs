@@ -33,7 +33,7 @@ fn drive(pieces: &[&[u8]], limits: &Limits) -> (Vec<u8>, Vec<u8>, Vec<String>) {
                 Event::Head(head) => {
                     asked.push(head.method_name.to_owned());
                     let response = Response::new(&mut out, head.exchange(), &stamp, 200).expect("200 is a status");
-                    let _after = response.body(head.target.as_bytes());
+                    let _after = response.body(head.target().as_bytes());
                     answered = true;
                     head.fields.iter().for_each(drop);
                     (head.path(), head.query(), head.authority());

@@ -39,7 +39,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Reads one off.
-    #[inline]
+    #[inline(always)]
     pub fn note(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), Fault> {
         match name.len() {
             4 if fields::is(name, b"host") => self.host_repeated |= self.host.replace(value).is_some(),

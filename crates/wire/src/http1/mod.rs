@@ -35,6 +35,7 @@ mod ready;
 mod reply;
 mod request;
 mod response;
+mod scan;
 pub mod server;
 mod status;
 mod stream;

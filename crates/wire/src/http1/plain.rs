@@ -4,20 +4,10 @@
 //! Must never decide anything: what is not plain, not whole or not right is `None` here, and `httparse` and the checks
 //! behind it say what it is. A test holds the two against each other.
 
-use super::{Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, fields::is_token, head, reply, target};
-
-static TOKEN: [bool; 256] = {
-    let mut token = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        token[byte] = is_token(byte as u8);
-        byte += 1;
-    }
-    token
-};
+use super::{Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, head, reply, scan, target};
 
 /// A request head that is plain, and where it ends.
-#[inline]
+#[inline(always)]
 pub(super) fn request<'a>(window: &'a [u8], limits: &Limits) -> Option<(head::Line<'a>, Fields<'a>, Facts<'a>, usize)> {
     let (method, method_name) = match window {
         [b'G', b'E', b'T', b' ', b'/', ..] => (Method::Get, "GET"),
@@ -37,7 +27,6 @@ pub(super) fn request<'a>(window: &'a [u8], limits: &Limits) -> Option<(head::Li
         b" HTTP/1.0\r\n" => Version::Http10,
         _ => return None,
     };
-    let target = str::from_utf8(target).ok()?;
     let line = head::Line { method, method_name, target, version, authority: None };
     let (fields, facts, length) = fields(&rest[11..], limits)?;
     Some((line, fields, facts, method_name.len() + 1 + target.len() + 11 + length))
@@ -55,17 +44,17 @@ pub(super) fn reply<'a>(window: &'a [u8], limits: &Limits) -> Option<(reply::Lin
     }
     let digit = |byte: &u8| u16::from(byte - b'0');
     let status = digit(hundreds) * 100 + digit(tens) * 10 + digit(ones);
-    let (reason, behind) = rest.split_at(run(rest));
+    let (reason, behind) = rest.split_at(scan::text(rest));
     if !behind.starts_with(b"\r\n") || !reason.is_ascii() {
         return None;
     }
-    let line = reply::Line { status, reason: str::from_utf8(reason).ok()?, version: Version::Http11 };
+    let line = reply::Line { status, reason, version: Version::Http11 };
     let (fields, facts, length) = fields(&behind[2..], limits)?;
     Some((line, fields, facts, 13 + reason.len() + 2 + length))
 }
 
 /// Field lines down to the empty one.
-#[inline]
+#[inline(never)]
 fn fields<'a>(block: &'a [u8], limits: &Limits) -> Option<(Fields<'a>, Facts<'a>, usize)> {
     let mut facts = Facts::default();
     let mut rest = block;
@@ -76,39 +65,16 @@ fn fields<'a>(block: &'a [u8], limits: &Limits) -> Option<(Fields<'a>, Facts<'a>
             let block = if length == 0 { &[] } else { &block[..length + 2] };
             return Some((Fields::from_first_line(block), facts, length + 2));
         }
-        let colon = rest.iter().position(|byte| !TOKEN[usize::from(*byte)])?;
-        let (name, line) = rest.split_at(colon);
+        let (name, line) = rest.split_at(scan::token(rest));
         let line = line.strip_prefix(b": ")?;
-        let (value, behind) = line.split_at(run(line));
-        let [first, ..] = value else { return None };
-        if name.is_empty() || *first == b' ' || value.ends_with(b" ") {
+        let (value, behind) = line.split_at(scan::text(line));
+        if name.is_empty() || value.is_empty() || value.starts_with(b" ") || value.ends_with(b" ") {
             return None;
         }
         rest = behind.strip_prefix(b"\r\n")?;
         facts.note(name, value).ok()?;
     }
     None
-}
-
-/// How many bytes of `bytes` come before the first control character: eight at a time, as in "Bit Twiddling Hacks",
-/// "Determine if a word has a byte less than n". HTAB is one of them: it may stand in a value, but never does.
-#[inline]
-fn run(bytes: &[u8]) -> usize {
-    const ONES: u64 = u64::MAX / 255;
-    let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        let word = u64::from_le_bytes(*word);
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let delete = word ^ (ONES * 0x7f);
-        let delete = delete.wrapping_sub(ONES) & !delete;
-        // A borrow spoils only what is above the first hit, and the first is the one wanted.
-        let hits = (control | delete) & (ONES * 0x80);
-        if hits != 0 {
-            return at + hits.trailing_zeros() as usize / 8;
-        }
-        at += 8;
-    }
-    at + bytes[at..].iter().take_while(|byte| !byte.is_ascii_control()).count()
 }
 
 #[cfg(test)]
@@ -202,17 +168,6 @@ mod tests {
                 let generally = reply::parse_any(window, to_head, &limits)
                     .map(|parsed| parsed.map(|(head, end)| (format!("{head:?}"), end)).expect("plain and yet not whole"));
                 prop_assert_eq!(plainly, generally);
-            }
-        }
-
-        #[test]
-        fn a_run_ends_at_the_first_control_character(mut bytes in vec(0x20u8..=0xff, 0..40), at: prop::sample::Index, control in prop_oneof![0u8..0x20, Just(0x7fu8)]) {
-            bytes.iter_mut().filter(|byte| **byte == 0x7f).for_each(|byte| *byte = b'x');
-            prop_assert_eq!(run(&bytes), bytes.len());
-            if !bytes.is_empty() {
-                let at = at.index(bytes.len());
-                bytes[at] = control;
-                prop_assert_eq!(run(&bytes), at);
             }
         }
     }

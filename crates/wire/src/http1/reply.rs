@@ -4,15 +4,18 @@ use std::mem::MaybeUninit;
 
 use httparse::{ParserConfig, Response, Status};
 
-use super::{After, Body, Fault, Fields, Limits, MAX_FIELDS, Version, facts::Facts, fields, head, plain};
+use super::{
+    After, Body, Fault, Fields, Limits, MAX_FIELDS, Version,
+    facts::Facts,
+    fields::{self, Ascii},
+    head, plain,
+};
 
 /// The head of a response. Borrows from the bytes received.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
     /// The status code, 100 to 999.
     pub status: u16,
-    /// The reason phrase; empty if it holds bytes outside ASCII.
-    pub reason: &'a str,
     /// The version.
     pub version: Version,
     /// All fields, those that frame the message included.
@@ -21,9 +24,15 @@ pub struct Head<'a> {
     pub body: Body,
     /// What becomes of the connection behind this response.
     pub after: After,
+    reason: Ascii<'a>,
 }
 
-impl Head<'_> {
+impl<'a> Head<'a> {
+    /// The reason phrase; empty if it holds bytes outside ASCII.
+    pub fn reason(&self) -> &'a str {
+        self.reason.text()
+    }
+
     /// Whether the final response is still to come. `101 Switching Protocols` is final.
     #[inline]
     pub fn is_interim(&self) -> bool {
@@ -49,7 +58,7 @@ pub(super) fn parse<'a>(bytes: &'a [u8], to_head: bool, limits: &Limits) -> Resu
 /// A status line.
 pub(super) struct Line<'a> {
     pub status: u16,
-    pub reason: &'a str,
+    pub reason: &'a [u8],
     pub version: Version,
 }
 
@@ -83,7 +92,7 @@ fn check<'a>(bytes: &'a [u8], response: &Response<'_, 'a>, to_head: bool, limits
         return Err(Fault::StatusLine);
     }
     let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-    let line = Line { status, reason: response.reason.unwrap_or_default(), version };
+    let line = Line { status, reason: response.reason.unwrap_or_default().as_bytes(), version };
     decide(line, Fields::of(bytes, headers), &Facts::gather(headers)?, to_head, limits)
 }
 
@@ -109,5 +118,5 @@ pub(super) fn decide<'a>(
         return Err(Fault::BodyTooLong);
     }
     let keep = facts.persists(version) && body != Body::UntilClose;
-    Ok(Head { status, reason, version, fields, body, after: After::keep_if(keep) })
+    Ok(Head { status, reason: Ascii(reason), version, fields, body, after: After::keep_if(keep) })
 }

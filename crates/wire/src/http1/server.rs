@@ -101,6 +101,7 @@ impl Connection {
         match self.phase {
             Phase::Head if input.is_empty() => None,
             Phase::Head => self.head(input, limits),
+            Phase::Body if matches!(self.body, Decoder::Sized(0)) && self.partial.is_none() => Some(self.end()),
             Phase::Body => self.body(input, limits),
             Phase::Trailers => self.trailers(input, limits),
             Phase::Closed => {
@@ -186,6 +187,12 @@ impl Connection {
     }
 
     #[inline]
+    fn end(&mut self) -> Event<'static> {
+        self.phase = if self.last { Phase::Closed } else { Phase::Head };
+        Event::End(After::keep_if(!self.last))
+    }
+
+    #[inline(never)]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         // A torn head has been handed out and looked at by now.
         if !self.partial.is_none() {
@@ -193,10 +200,7 @@ impl Connection {
         }
         match self.body.next(input, limits) {
             Ok(Piece::Data(data)) => Some(Event::Body(data)),
-            Ok(Piece::End) => {
-                self.phase = if self.last { Phase::Closed } else { Phase::Head };
-                Some(Event::End(After::keep_if(!self.last)))
-            }
+            Ok(Piece::End) => Some(self.end()),
             Ok(Piece::More) => None,
             Ok(Piece::Trailers) => {
                 self.phase = Phase::Trailers;

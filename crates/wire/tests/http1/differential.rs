@@ -19,9 +19,16 @@ use std::{
 use http_body_util::{BodyExt, Empty};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use wire::http1::Limits;
 
-use crate::{cases::ALL, common::Verdict, differences};
+use crate::{
+    cases::ALL,
+    common::{Verdict, serve, verdict},
+    differences,
+    splits::fragments,
+};
 
 /// A verdict without what cannot be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,10 +85,33 @@ fn hyper_agrees_but_for_the_known_differences() {
     compare("hyper", &verdicts);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn what_we_take_hyper_takes_alike(bytes in fragments()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let ours = verdict(&serve(&[&bytes], &Limits::default()));
+        // The one thing that we take and hyper does not: see the table.
+        let is_later = bytes.windows(8).any(|at| at == b"HTTP/1.2");
+        if matches!(ours, Verdict::Takes(_)) && !is_later {
+            prop_assert_eq!(runtime.block_on(hyper(&bytes)), ours);
+        }
+    }
+}
+
+/// What the service sees.
+#[derive(Debug, Default)]
+struct Notes {
+    bodies: Vec<Vec<u8>>,
+    open: bool,
+    refused: bool,
+}
+
 /// Gives the bytes and the end of input to a hyper server in memory.
 async fn hyper(bytes: &[u8]) -> Verdict {
     let (mut client, server) = tokio::io::duplex(1 << 16);
-    let seen: Arc<Mutex<(Vec<Vec<u8>>, bool, bool)>> = Arc::default();
+    let seen: Arc<Mutex<Notes>> = Arc::default();
     let notes = Arc::clone(&seen);
     let service = service_fn(move |request: Request<Incoming>| {
         let notes = Arc::clone(&notes);
@@ -89,11 +119,11 @@ async fn hyper(bytes: &[u8]) -> Verdict {
             let body = request.into_body().collect().await;
             let mut notes = notes.lock().unwrap();
             match body {
-                Ok(body) => notes.0.push(body.to_bytes().to_vec()),
-                Err(error) if error.is_incomplete_message() => notes.1 = true,
+                Ok(body) => notes.bodies.push(body.to_bytes().to_vec()),
+                Err(error) if error.is_incomplete_message() => notes.open = true,
                 // A chunked body that ends too early says "unexpected EOF", as an I/O error.
-                Err(error) if format!("{error:?}").contains("UnexpectedEof") => notes.1 = true,
-                Err(_) => notes.2 = true,
+                Err(error) if format!("{error:?}").contains("UnexpectedEof") => notes.open = true,
+                Err(_) => notes.refused = true,
             }
             Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new()))
         }
@@ -107,7 +137,7 @@ async fn hyper(bytes: &[u8]) -> Verdict {
     };
     let both = async { tokio::join!(connection, speak) };
     let (result, ()) = tokio::time::timeout(Duration::from_secs(5), both).await.expect("hyper comes to an end");
-    let (bodies, open, refused) = std::mem::take(&mut *seen.lock().unwrap());
+    let Notes { bodies, open, refused } = std::mem::take(&mut *seen.lock().unwrap());
     let refused = refused || result.is_err_and(|error| error.is_parse()) || says_error(&answer);
     match (refused, open || bodies.is_empty()) {
         (true, _) => Verdict::Refuses(400),
