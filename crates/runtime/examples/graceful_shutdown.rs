@@ -29,11 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(address: SocketAddr) -> io::Result<()> {
+    let mut signals = Signals::new(&[Signal::Interrupt, Signal::Terminate])?;
     let listener = TcpListener::bind(address)?;
     println!("listening on {}", listener.local_addr()?);
     let stop = Stop::new();
     spawn(accept(listener, stop.clone()));
-    Signals::new(&[Signal::Interrupt, Signal::Terminate])?.recv().await;
+    signals.recv().await;
     stop.raise();
     match runtime::drain(PATIENCE).await {
         0 => println!("all connections have ended"),
