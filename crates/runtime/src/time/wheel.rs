@@ -41,6 +41,12 @@ impl Links {
     /// Those of a timer in no slot: it has fired.
     const NONE: Self = Self { previous: u32::MAX, next: u32::MAX };
 
+    /// Looks at one of the two: they were written one by one, and a processor waits for what it reads as one word.
+    #[inline]
+    fn are_none(self) -> bool {
+        self.previous == Self::NONE.previous
+    }
+
     fn to_itself(slot: usize) -> Self {
         Self { previous: RING + slot as u32, next: RING + slot as u32 }
     }
@@ -136,7 +142,7 @@ impl Timers {
     /// True when the timer has fired; else notes who waits.
     pub fn poll(&mut self, key: Key, wakers: &mut Wakers, cx: &Context<'_>) -> bool {
         match self.timers.get(key) {
-            Some(timer) if timer.links != Links::NONE => {
+            Some(timer) if !timer.links.are_none() => {
                 wakers.park(&mut timer.waiter, cx);
                 false
             }
@@ -146,11 +152,13 @@ impl Timers {
 
     /// Forgets a timer, fired or not.
     pub fn remove(&mut self, key: Key, wakers: &mut Wakers) {
-        let Some(mut timer) = self.timers.remove(key) else {
+        let Some(timer) = self.timers.get(key) else {
             return;
         };
+        let links = timer.links;
         wakers.forget(&mut timer.waiter);
-        if timer.links != Links::NONE && self.detach(timer.links) {
+        self.timers.remove(key);
+        if !links.are_none() && self.detach(links) {
             self.find_next();
         }
     }
