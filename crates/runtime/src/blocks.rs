@@ -3,7 +3,10 @@
 //! A block is busy from the write until its completion; the last one freed is used first, for it is warm. Memory is
 //! reserved a group at a time and touched only as far as blocks are really filled.
 
-use std::{io, ptr::NonNull};
+use std::{
+    io::{self, IoSlice},
+    ptr::NonNull,
+};
 
 /// Bytes of one block: enough that streaming is not one round trip for every few kilobytes.
 pub(crate) const BLOCK_SIZE: usize = 16 * 1024;
@@ -67,6 +70,18 @@ impl Blocks {
         // and a borrowed slice cannot overlap a mapping that no slice was ever made of.
         unsafe { self.address(block).copy_from_nonoverlapping(NonNull::from(bytes).cast(), len) };
         len
+    }
+
+    /// As `fill`, of several pieces one after the other.
+    pub fn gather(&mut self, block: u32, pieces: &[IoSlice<'_>]) -> usize {
+        let mut filled = 0;
+        for piece in pieces {
+            let len = piece.len().min(BLOCK_SIZE - filled);
+            // SAFETY: as in `fill`, and what is filled never exceeds BLOCK_SIZE.
+            unsafe { self.address(block).add(filled).copy_from_nonoverlapping(NonNull::from(&**piece).cast(), len) };
+            filled += len;
+        }
+        filled
     }
 }
 

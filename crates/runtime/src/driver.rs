@@ -25,6 +25,14 @@ impl fmt::Display for BackendKind {
     }
 }
 
+/// What became of opening something that is opened at first use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opened {
+    Now,
+    Before,
+    Refused,
+}
+
 #[expect(clippy::large_enum_variant, reason = "a worker has one driver, and a box would cost a step an event")]
 pub(crate) enum Driver {
     Uring(Uring),
@@ -72,6 +80,26 @@ impl Driver {
             Self::Uring(uring) => uring.given(),
             Self::Epoll(_) => 0,
         }
+    }
+
+    /// Makes a large receive buffer available again.
+    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+        match self {
+            Self::Uring(uring) => uring.give_large(buffers, buffer),
+            Self::Epoll(epoll) => epoll.free_large.push(buffer),
+        }
+    }
+
+    /// Makes ready to receive into large buffers, at first use; false if the kernel refuses.
+    pub fn open_large(&mut self, buffers: &mut Buffers) -> bool {
+        let opened = match self {
+            Self::Uring(uring) => uring.open_large(),
+            Self::Epoll(epoll) => epoll.open_large(),
+        };
+        if opened == Opened::Now {
+            buffers.large().for_each(|buffer| self.give_large(buffers, buffer));
+        }
+        opened != Opened::Refused
     }
 
     /// Submits what is queued and waits for events.

@@ -8,7 +8,8 @@ use super::{
     socket::{Stage, inode},
 };
 use crate::{
-    buffers::{BUFFER_SIZE, RING},
+    buffers::{LARGE_RING, RING},
+    driver::Opened,
     event::Kind,
     slab::Key,
 };
@@ -53,6 +54,7 @@ pub(crate) struct Kernel {
     in_flight: u32,
     /// Calls so far: a worker that turns for ever is a fault, not a test that hangs.
     calls: u32,
+    large: Option<bool>,
 }
 
 impl Kernel {
@@ -73,18 +75,33 @@ impl Kernel {
     }
 
     /// A receive buffer is lent to us.
-    pub fn give(&mut self, buffer: u16, start: NonNull<u8>) {
+    pub fn give(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
         if !self.held.insert(buffer) {
             self.fault(format!("buffer {buffer} was given twice"));
         }
-        if self.net.lent.len() >= usize::from(RING) {
+        let room = usize::from(if large { LARGE_RING } else { RING });
+        if self.net.group(large).0.len() >= room {
             self.fault("more buffers were given than the ring holds".to_owned());
         }
-        self.check_apart(start.as_ptr() as usize, BUFFER_SIZE, "a buffer that was given");
-        // SAFETY: the caller lends BUFFER_SIZE bytes from here.
-        unsafe { start.write_bytes(POISON, BUFFER_SIZE) };
-        self.net.lent.push_back((buffer, start));
-        self.given = self.given.wrapping_add(1);
+        let size = self.net.group(large).1;
+        self.check_apart(start.as_ptr() as usize, size, "a buffer that was given");
+        // SAFETY: the caller lends so many bytes from here.
+        unsafe { start.write_bytes(POISON, size) };
+        self.net.group(large).0.push_back((buffer, start));
+        self.given = self.given.wrapping_add(u16::from(!large));
+    }
+
+    /// The group of large buffers; some kernels have none.
+    pub fn open_large(&mut self) -> Opened {
+        match self.large {
+            Some(true) => Opened::Before,
+            Some(false) => Opened::Refused,
+            None => {
+                let opened = !self.net.script.rarely(4);
+                self.large = Some(opened);
+                if opened { Opened::Now } else { Opened::Refused }
+            }
+        }
     }
 
     /// Memory of a send in flight is nobody else's.
@@ -95,9 +112,12 @@ impl Kernel {
         }
     }
 
-    pub fn receive(&mut self, key: Key, fd: RawFd) {
+    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
         let sock = self.sock(fd);
-        self.push(What::Receive, Kind::Receive, key, sock);
+        if large && self.large != Some(true) {
+            self.fault(format!("receive {key:?} names a group of buffers that is not there"));
+        }
+        self.push(What::Receive { large }, Kind::Receive, key, sock);
     }
 
     pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {

@@ -16,7 +16,14 @@ mod socket;
 mod tests;
 mod world;
 
-use crate::{buffers::Buffers, event::Kind, metrics::Metrics, slab::Key, uring::Uring};
+use crate::{
+    buffers::Buffers,
+    driver::Opened,
+    event::Kind,
+    metrics::Metrics,
+    slab::Key,
+    uring::{RingFeature, Uring},
+};
 use io_uring::cqueue;
 use kernel::Kernel;
 use std::{
@@ -83,7 +90,7 @@ impl Ring {
     }
 
     pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
-        either!(self, ring => ring.give(buffers, buffer), kernel => kernel.give(buffer, buffers.address(buffer)));
+        either!(self, ring => ring.give(buffers, buffer), kernel => kernel.give(buffer, buffers.address(buffer), false));
     }
 
     pub fn given(&self) -> u16 {
@@ -93,8 +100,24 @@ impl Ring {
         }
     }
 
-    pub fn receive(&mut self, key: Key, fd: RawFd) {
-        either!(self, ring => ring.receive(key, fd), kernel => kernel.receive(key, fd));
+    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+        let start = buffers.address(buffer);
+        either!(self, ring => ring.give_large(buffers, buffer), kernel => kernel.give(buffer, start, true));
+    }
+
+    pub fn open_large(&mut self) -> Opened {
+        either!(self, ring => ring.open_large(), kernel => kernel.open_large())
+    }
+
+    pub fn rungs(&self) -> Vec<RingFeature> {
+        match self {
+            Self::Real(ring) => ring.rungs(),
+            Self::Fake(_) => Vec::new(),
+        }
+    }
+
+    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
+        either!(self, ring => ring.receive(key, fd, large), kernel => kernel.receive(key, fd, large));
     }
 
     pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
@@ -111,6 +134,14 @@ impl Ring {
 
     pub fn cancel(&mut self, kind: Kind, key: Key) {
         either!(self, ring => ring.cancel(kind, key), kernel => kernel.cancel(kind, key));
+    }
+
+    /// The programs of the tests watch no descriptors: here a poll has nothing to wait for.
+    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+        match self {
+            Self::Real(ring) => ring.poll(kind, key, fd),
+            Self::Fake(_) => unreachable!("the fake ring polls no descriptors"),
+        }
     }
 
     pub fn watch_bell(&mut self, fd: RawFd) {

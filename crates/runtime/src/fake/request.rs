@@ -4,7 +4,7 @@ use super::{
     net::{Net, POISON},
     socket,
 };
-use crate::{buffers::BUFFER_SIZE, event::Kind, slab::Key};
+use crate::{event::Kind, slab::Key};
 use io_uring::cqueue;
 use std::{
     collections::VecDeque,
@@ -51,7 +51,9 @@ pub(crate) struct Sending {
 
 #[derive(Debug)]
 pub(crate) enum What {
-    Receive,
+    Receive {
+        large: bool,
+    },
     Send(Sending),
     Accept,
     /// The address in the caller's memory, and what it was.
@@ -98,7 +100,7 @@ impl Request {
             return !self.ended;
         }
         match &self.what {
-            What::Receive => net.socks[self.sock].is_readable(),
+            What::Receive { .. } => net.socks[self.sock].is_readable(),
             What::Send(_) => net.socks[self.sock].is_writable(),
             What::Accept => !net.backlog.is_empty(),
             What::Connect(..) => true,
@@ -123,7 +125,7 @@ impl Request {
     /// Ends it for no reason that it would know of.
     pub fn disturb(&mut self, net: &mut Net) {
         match &self.what {
-            What::Receive => self.end(-libc::EINTR, 0),
+            What::Receive { .. } => self.end(-libc::EINTR, 0),
             What::Send(sending) => self.end(part(sending.done, libc::EINTR), 0),
             What::Accept => self.end(-[libc::ECONNABORTED, libc::EINTR, libc::EAGAIN][net.script.pick(3)], 0),
             What::Connect(..) => {
@@ -139,32 +141,34 @@ impl Request {
     }
 
     fn receive(&mut self, net: &mut Net) {
+        let What::Receive { large } = self.what else { return };
         let waiting = net.socks[self.sock].waiting();
         // A receive that is told to stop may still find something first.
         if self.cancelled && !(waiting > 0 && net.script.pick(3) == 1) {
-            let attached = stray_buffer(net);
+            let attached = stray_buffer(net, large);
             return self.end(-libc::ECANCELED, attached);
         }
         if net.script.rarely(24) {
             return self.end(-libc::EINTR, 0);
         }
         // The kernel looks for a buffer before it looks at the socket.
-        let Some(&(buffer, start)) = net.lent.front() else { return self.end(-libc::ENOBUFS, 0) };
+        let (group, size) = net.group(large);
+        let Some(&(buffer, start)) = group.front() else { return self.end(-libc::ENOBUFS, 0) };
         let sock = &mut net.socks[self.sock];
         if waiting == 0 {
             let errno = sock.take_errno();
-            let attached = stray_buffer(net);
+            let attached = stray_buffer(net, large);
             return self.end(-errno, attached);
         }
-        net.lent.pop_front();
-        let most =
-            if sock.crumbs { 1 } else { [BUFFER_SIZE, 1, 100, 1 + net.script.pick(256) * 16][net.script.pick(4)] };
-        let len = waiting.min(most).min(BUFFER_SIZE);
-        // SAFETY: the runtime has lent this buffer of BUFFER_SIZE bytes: it is the kernel's, which is us.
-        let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), BUFFER_SIZE) };
+        let most = if sock.crumbs { 1 } else { [size, 1, 100, 1 + net.script.pick(256) * 16][net.script.pick(4)] };
+        net.group(large).0.pop_front();
+        let len = waiting.min(most).min(size);
+        // SAFETY: the runtime has lent this buffer of `size` bytes: it is the kernel's, which is us.
+        let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), size) };
         if into.iter().any(|byte| *byte != POISON) {
             net.faults.push(format!("buffer {buffer} was written to while the kernel had it"));
         }
+        let sock = &mut net.socks[self.sock];
         for byte in &mut into[..len] {
             *byte = socket::byte(self.sock, sock.received);
             sock.received += 1;
@@ -253,9 +257,9 @@ fn buffer_flags(buffer: u16) -> u32 {
 }
 
 /// Sometimes a completion without data has a buffer all the same.
-fn stray_buffer(net: &mut Net) -> u32 {
+fn stray_buffer(net: &mut Net, large: bool) -> u32 {
     if !net.script.rarely(4) {
         return 0;
     }
-    net.lent.pop_front().map_or(0, |(buffer, _)| buffer_flags(buffer))
+    net.group(large).0.pop_front().map_or(0, |(buffer, _)| buffer_flags(buffer))
 }

@@ -108,6 +108,7 @@ impl Io {
             nothing_left &= !self.listener_is_held(key);
             self.drop_listener(key);
         }
+        nothing_left &= self.drop_watches();
         for key in self.conns.keys() {
             if let Some(conn) = self.conns.get(key).filter(|conn| !conn.has(flag::DROPPED)) {
                 nothing_left = false;

@@ -10,7 +10,7 @@
 
 use super::Io;
 use crate::{
-    buffers::{BUFFERS, SPARES_AT_ONCE},
+    buffers::{BUFFERS, SPARES, SPARES_AT_ONCE},
     conn::flag,
     slab::Key,
 };
@@ -73,6 +73,9 @@ impl Io {
             self.hunger.hopeful = true;
             return self.driver.give(&self.buffers, buffer);
         }
+        if buffer < SPARES {
+            return self.driver.give_large(&self.buffers, buffer);
+        }
         self.buffers.put_spare(buffer);
         self.hunger.waited = self.hunger.waited.min(PATIENCE);
     }
@@ -80,7 +83,10 @@ impl Io {
     /// A connection found no buffer to receive into.
     pub(super) fn starve(&mut self, key: Key) {
         self.metrics.buffers_exhausted += 1;
-        if self.hand_out_more_buffers() {
+        let Some(conn) = self.conns.get(key) else { return };
+        let was_large = conn.has(flag::LARGE);
+        conn.clear(flag::LARGE);
+        if was_large || self.hand_out_more_buffers() {
             return self.start_receive(key);
         }
         let Some(conn) = self.conns.get(key) else { return };

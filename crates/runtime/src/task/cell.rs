@@ -1,6 +1,7 @@
 //! One task: its future, then its output, in one allocation shared by the run queue and the join handle.
 
 use super::{join::JoinError, quietly};
+use crate::worker;
 use std::{
     cell::{Cell, RefCell, UnsafeCell},
     future::Future,
@@ -68,6 +69,9 @@ impl<F: Future> TaskCell<F> {
                 Err(JoinError::panic(panic))
             }
         };
+        if result.as_ref().is_err_and(JoinError::is_panic) {
+            worker::current(|worker| worker.panicked_tasks.set(worker.panicked_tasks.get() + 1));
+        }
         // SAFETY: as above; the stage is `Empty`, so nothing of the user's is dropped by this assignment.
         unsafe { *self.stage.get() = Stage::Done(result) };
         self.done.set(true);

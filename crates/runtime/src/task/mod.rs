@@ -6,9 +6,11 @@
 pub(crate) mod cell;
 pub(crate) mod join;
 pub(crate) mod queue;
+mod set;
 pub(crate) mod waker;
 
 pub use join::{JoinError, JoinHandle};
+pub use set::JoinSet;
 
 use crate::slab::Key;
 use std::panic::{AssertUnwindSafe, catch_unwind};
