@@ -73,6 +73,15 @@ impl Driver {
         }
     }
 
+    /// How many buffers have ever been given, modulo 2^16. Epoll needs no count: it looks for a buffer when it has one to
+    /// fill, and knows.
+    pub fn given(&self) -> u16 {
+        match self {
+            Self::Uring(uring) => uring.given(),
+            Self::Epoll(_) => 0,
+        }
+    }
+
     /// Makes a large receive buffer available again.
     pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
         match self {
@@ -91,15 +100,6 @@ impl Driver {
             buffers.large().for_each(|buffer| self.give_large(buffers, buffer));
         }
         opened != Opened::Refused
-    }
-
-    /// How many buffers have ever been given, modulo 2^16. Epoll needs no count: it looks for a buffer when it has one to
-    /// fill, and knows.
-    pub fn given(&self) -> u16 {
-        match self {
-            Self::Uring(uring) => uring.given(),
-            Self::Epoll(_) => 0,
-        }
     }
 
     /// Submits what is queued and waits for events.

@@ -52,9 +52,9 @@ pub(crate) struct Kernel {
     pub given: u16,
     sends: Vec<(Key, usize, usize)>,
     in_flight: u32,
-    large: Option<bool>,
     /// Calls so far: a worker that turns for ever is a fault, not a test that hangs.
     calls: u32,
+    large: Option<bool>,
 }
 
 impl Kernel {

@@ -89,7 +89,7 @@ impl Uring {
         }
     }
 
-    /// How many buffers have ever been handed to the kernel, modulo 2^16.
+    /// How many of the usual size have ever been handed to the kernel, modulo 2^16.
     pub fn given(&self) -> u16 {
         self.buffers.given()
     }
