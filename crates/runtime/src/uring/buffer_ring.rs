@@ -31,11 +31,6 @@ impl BufferRing {
         Ok(buffer_ring)
     }
 
-    /// How many buffers were ever given, modulo 2^16.
-    pub fn given(&self) -> u16 {
-        self.tail
-    }
-
     /// Hands a buffer to the kernel. There are never more of them in the ring than it has entries.
     #[inline]
     pub fn give(&mut self, address: NonNull<u8>, len: u32, buffer: u16) {
