@@ -1,5 +1,5 @@
-//! The plain shape that nearly every head comes in, read in one pass: single spaces, CRLF, no white space to trim, no empty
-//! value. A third of the work of reading it in general, which is the half of what answering a small request takes.
+//! The plain shape that nearly every head comes in, read in one pass: single spaces, CRLF, no white space to trim. It takes
+//! half the instructions that the general way does.
 //!
 //! Must never decide anything: what is not plain, not whole or not right is `None` here, and `httparse` and the checks
 //! behind it say what it is. A test holds the two against each other.
@@ -68,7 +68,7 @@ fn fields<'a>(block: &'a [u8], limits: &Limits) -> Option<(Fields<'a>, Facts<'a>
         let (name, line) = rest.split_at(scan::token(rest));
         let line = line.strip_prefix(b": ")?;
         let (value, behind) = line.split_at(scan::text(line));
-        if name.is_empty() || value.is_empty() || value.starts_with(b" ") || value.ends_with(b" ") {
+        if name.is_empty() || value.starts_with(b" ") || value.ends_with(b" ") {
             return None;
         }
         rest = behind.strip_prefix(b"\r\n")?;
@@ -83,55 +83,80 @@ mod tests {
 
     use super::*;
 
-    fn bytes() -> impl Strategy<Value = Vec<u8>> {
-        let known = prop::sample::select(vec![
-            "GET /",
-            "GET / HTTP/1.1\r\n",
-            "GET /",
-            "HEAD / HTTP/1.0\r\n",
-            "POST /a?b HTTP/1.1\r\n",
-            "PUT ",
-            "/x",
-            " ",
-            "#",
-            " HTTP/1.1\r\n",
-            " HTTP/1.0\r\n",
-            "HTTP/1.1 200 OK\r\n",
-            "HTTP/1.1 204 \r\n",
-            "HTTP/1.1 099 x\r\n",
-            "HTTP/1.1 1",
-            "HTTP/1.0 200 OK\r\n",
+    /// A head, nearly always: a start line, field lines and an end, each right in most cases; sometimes with a byte changed.
+    fn bytes(starts: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
+        const LINES: &[&str] = &[
             "Host: a\r\n",
             "Host: localhost:8080\r\n",
             "Host: a b\r\n",
+            "Host: a \r\n",
+            "Host:  a\r\n",
+            "Host:a\r\n",
+            "Host: a\t\r\n",
             "User-Agent: curl/7.88.1 (long enough)\r\n",
             "Accept: */*\r\n",
             "A:b\r\n",
             "A: \r\n",
-            "A:  b\r\n",
-            "A: b \r\n",
+            "A:\r\n",
             "A: b\tc\r\n",
             "A: \u{e9}\r\n",
+            "X_1: b\r\n",
             "A : b\r\n",
             ": b\r\n",
             "A: b\n",
             " c\r\n",
             "A: b\r",
-            "Content-Length: 3\r\n",
-            "Content-Length: x\r\n",
-            "Transfer-Encoding: chunked\r\n",
-            "Connection: close\r\n",
-            "Expect: 100-continue\r\n",
-            "Connection: keep-alive\r\n",
             "A: \u{7f}\r\n",
             "A: b\0\r\n",
-            "\r\n",
-            "\r\n\r\n",
-            "rest",
-        ]);
-        vec(prop_oneof![12 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => vec(any::<u8>(), 0..9)], 1..9)
-            .prop_map(|parts| parts.concat())
+            "Content-Length: 2\r\n",
+            "Content-Length: 3 \r\n",
+            "Content-Length: x\r\n",
+            "Connection: close\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "Expect: 100-continue\r\n",
+            "Connection: keep-alive \r\n",
+        ];
+        const ENDS: &[&str] = &["\r\n", "\r\n", "\r\nrest", "\r\n\r\n", "\n", "\r", ""];
+        let parts = (
+            prop::sample::select(starts),
+            vec(prop::sample::select(LINES), 0..4),
+            prop::sample::select(ENDS),
+            prop::option::weighted(0.2, (any::<prop::sample::Index>(), any::<u8>())),
+        );
+        parts.prop_map(|(start, lines, end, change)| {
+            let mut bytes = [start, &lines.concat(), end].concat().into_bytes();
+            if let Some((at, byte)) = change {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes
+        })
     }
+
+    const REQUESTS: &[&str] = &[
+        "GET / HTTP/1.1\r\n",
+        "GET / HTTP/1.0\r\n",
+        "POST /a?b HTTP/1.1\r\n",
+        "HEAD / HTTP/1.1\r\n",
+        "PUT /#a HTTP/1.1\r\n",
+        "GET /a b HTTP/1.1\r\n",
+        "GET  / HTTP/1.1\r\n",
+        "GET / HTTP/1.2\r\n",
+        "GET /\u{e9} HTTP/1.1\r\n",
+        "GET /a HTTP/1.1\n",
+        "PUT /|\" HTTP/1.1\r\n",
+    ];
+    const REPLIES: &[&str] = &[
+        "HTTP/1.1 200 OK\r\n",
+        "HTTP/1.1 204 \r\n",
+        "HTTP/1.1 204\r\n",
+        "HTTP/1.1 100 Continue\r\n",
+        "HTTP/1.1 999 \u{e9}\r\n",
+        "HTTP/1.1 099 x\r\n",
+        "HTTP/1.0 200 OK\r\n",
+        "HTTP/1.1  200 OK\r\n",
+        "HTTP/1.1 304 Not\tModified\r\n",
+    ];
 
     fn limits() -> impl Strategy<Value = Limits> {
         prop_oneof![
@@ -144,7 +169,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn what_is_plain_is_read_as_in_general(bytes in bytes(), limits in limits()) {
+        fn what_is_plain_is_read_as_in_general(bytes in bytes(REQUESTS), limits in limits()) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
             let plainly = request(window, &limits).map(|(line, fields, facts, end)| {
                 head::decide(line, fields, &facts, &limits).map(|head| (format!("{head:?}"), end))
@@ -159,7 +184,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_a_plain_reply_is_read_as_in_general(bytes in bytes(), limits in limits(), to_head: bool) {
+        fn what_is_a_plain_reply_is_read_as_in_general(bytes in bytes(REPLIES), limits in limits(), to_head: bool) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
             let plainly = reply(window, &limits).map(|(line, fields, facts, end)| {
                 reply::decide(line, fields, &facts, to_head, &limits).map(|head| (format!("{head:?}"), end))
