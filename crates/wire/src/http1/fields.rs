@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.block.is_empty()
+        self.iter().next().is_none()
     }
 }
 

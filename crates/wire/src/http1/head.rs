@@ -129,8 +129,9 @@ pub(super) enum Parsed<'a> {
 #[inline(always)]
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
     let window = bytes.get(..limits.head).unwrap_or(bytes);
-    match plain::request(window, limits) {
-        Some((line, fields, facts, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
+    let mut facts = Facts::default();
+    match plain::request(window, limits, &mut facts) {
+        Some((line, fields, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
         None => parse_any(window, limits),
     }
 }

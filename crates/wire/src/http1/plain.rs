@@ -6,9 +6,13 @@
 
 use super::{Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, head, reply, scan, target};
 
-/// A request head that is plain, and where it ends.
+/// A request head that is plain, and where it ends; what its fields say is noted in `facts`.
 #[inline(always)]
-pub(super) fn request<'a>(window: &'a [u8], limits: &Limits) -> Option<(head::Line<'a>, Fields<'a>, Facts<'a>, usize)> {
+pub(super) fn request<'a>(
+    window: &'a [u8],
+    limits: &Limits,
+    facts: &mut Facts<'a>,
+) -> Option<(head::Line<'a>, Fields<'a>, usize)> {
     let (method, method_name) = match window {
         [b'G', b'E', b'T', b' ', b'/', ..] => (Method::Get, "GET"),
         [b'P', b'O', b'S', b'T', b' ', b'/', ..] => (Method::Post, "POST"),
@@ -22,19 +26,23 @@ pub(super) fn request<'a>(window: &'a [u8], limits: &Limits) -> Option<(head::Li
     if length > limits.target {
         return None;
     }
-    let version = match rest.first_chunk()? {
-        b" HTTP/1.1\r\n" => Version::Http11,
-        b" HTTP/1.0\r\n" => Version::Http10,
-        _ => return None,
+    let (version, rest) = match rest.strip_prefix(b" HTTP/1.1\r\n") {
+        Some(rest) => (Version::Http11, rest),
+        None => (Version::Http10, rest.strip_prefix(b" HTTP/1.0\r\n")?),
     };
     let line = head::Line { method, method_name, target, version, authority: None };
-    let (fields, facts, length) = fields(&rest[11..], limits)?;
-    Some((line, fields, facts, method_name.len() + 1 + target.len() + 11 + length))
+    let block = fields(rest, limits, facts)?;
+    let end = window.len() - rest.len() + block.len();
+    Some((line, Fields::from_first_line(block), end))
 }
 
-/// A response head that is plain, and where it ends.
-#[inline]
-pub(super) fn reply<'a>(window: &'a [u8], limits: &Limits) -> Option<(reply::Line<'a>, Fields<'a>, Facts<'a>, usize)> {
+/// A response head that is plain, and where it ends; what its fields say is noted in `facts`.
+#[inline(always)]
+pub(super) fn reply<'a>(
+    window: &'a [u8],
+    limits: &Limits,
+    facts: &mut Facts<'a>,
+) -> Option<(reply::Line<'a>, Fields<'a>, usize)> {
     let (start, rest) = window.split_first_chunk()?;
     let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'1', b' ', hundreds @ b'1'..=b'9', tens, ones, b' '] = start else {
         return None;
@@ -45,25 +53,23 @@ pub(super) fn reply<'a>(window: &'a [u8], limits: &Limits) -> Option<(reply::Lin
     let digit = |byte: &u8| u16::from(byte - b'0');
     let status = digit(hundreds) * 100 + digit(tens) * 10 + digit(ones);
     let (reason, behind) = rest.split_at(scan::text(rest));
-    if !behind.starts_with(b"\r\n") || !reason.is_ascii() {
+    let rest = behind.strip_prefix(b"\r\n")?;
+    if !reason.is_ascii() {
         return None;
     }
     let line = reply::Line { status, reason, version: Version::Http11 };
-    let (fields, facts, length) = fields(&behind[2..], limits)?;
-    Some((line, fields, facts, 13 + reason.len() + 2 + length))
+    let block = fields(rest, limits, facts)?;
+    let end = window.len() - rest.len() + block.len();
+    Some((line, Fields::from_first_line(block), end))
 }
 
-/// Field lines down to the empty one.
+/// Field lines down to the empty one, which is the last.
 #[inline(never)]
-fn fields<'a>(block: &'a [u8], limits: &Limits) -> Option<(Fields<'a>, Facts<'a>, usize)> {
-    let mut facts = Facts::default();
-    let mut rest = block;
+fn fields<'a>(bytes: &'a [u8], limits: &Limits, facts: &mut Facts<'a>) -> Option<&'a [u8]> {
+    let mut rest = bytes;
     for _ in 0..=limits.fields.min(MAX_FIELDS) {
         if rest.starts_with(b"\r\n") {
-            let length = block.len() - rest.len();
-            // As the general way has it: no fields are no block.
-            let block = if length == 0 { &[] } else { &block[..length + 2] };
-            return Some((Fields::from_first_line(block), facts, length + 2));
+            return bytes.get(..bytes.len() - rest.len() + 2);
         }
         let (name, line) = rest.split_at(scan::token(rest));
         let line = line.strip_prefix(b": ")?;
@@ -171,7 +177,8 @@ mod tests {
         #[test]
         fn what_is_plain_is_read_as_in_general(bytes in bytes(REQUESTS), limits in limits()) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
-            let plainly = request(window, &limits).map(|(line, fields, facts, end)| {
+            let mut facts = Facts::default();
+            let plainly = request(window, &limits, &mut facts).map(|(line, fields, end)| {
                 head::decide(line, fields, &facts, &limits).map(|head| (format!("{head:?}"), end))
             });
             if let Some(plainly) = plainly {
@@ -186,7 +193,8 @@ mod tests {
         #[test]
         fn what_is_a_plain_reply_is_read_as_in_general(bytes in bytes(REPLIES), limits in limits(), to_head: bool) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
-            let plainly = reply(window, &limits).map(|(line, fields, facts, end)| {
+            let mut facts = Facts::default();
+            let plainly = reply(window, &limits, &mut facts).map(|(line, fields, end)| {
                 reply::decide(line, fields, &facts, to_head, &limits).map(|head| (format!("{head:?}"), end))
             });
             if let Some(plainly) = plainly {
@@ -204,9 +212,9 @@ mod tests {
             "GET /x HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
         ] {
-            assert!(request(text.as_bytes(), &Limits::SERVER).is_some(), "{text}");
+            assert!(request(text.as_bytes(), &Limits::SERVER, &mut Facts::default()).is_some(), "{text}");
         }
         let text = "HTTP/1.1 200 OK\r\nServer: brunt\r\nContent-Length: 5\r\n\r\nhello";
-        assert!(reply(text.as_bytes(), &Limits::CLIENT).is_some());
+        assert!(reply(text.as_bytes(), &Limits::CLIENT, &mut Facts::default()).is_some());
     }
 }
