@@ -1,6 +1,13 @@
 //! `Runtime` and how one is built.
 
-use crate::{driver::BackendKind, metrics::MetricsHandle, time::clock::Clock, worker::Worker};
+use crate::{
+    driver::BackendKind,
+    metrics::MetricsHandle,
+    time::clock::Clock,
+    trace::note,
+    uring::{self, RingFeature},
+    worker::Worker,
+};
 use std::{future::Future, io, rc::Rc, time::Duration};
 
 /// A thread's runtime. It stays on the thread that built it, and everything spawned on it does too.
@@ -37,6 +44,12 @@ impl Runtime {
     /// Which backend it stands on.
     pub fn backend(&self) -> BackendKind {
         self.worker.io().backend()
+    }
+
+    /// The optional features of io_uring that it found, and those that it did not; none on epoll. The environment variable
+    /// `BRUNT_RING` leaves some out: their names with commas between them, or `plain` for all.
+    pub fn ring_features(&self) -> Vec<RingFeature> {
+        self.worker.io().rungs()
     }
 
     /// Its counters, for any thread to read at any time.
@@ -92,8 +105,14 @@ impl Builder {
             Some(backend) => Some(backend),
             None => from_environment(std::env::var("BRUNT_BACKEND").ok().as_deref())?,
         };
+        uring::check_environment()?;
         let (worker, fallback) = Worker::new(wanted, self.spin, Clock::new(self.virtual_clock))?;
-        Ok(Runtime { worker, fallback })
+        let runtime = Runtime { worker, fallback };
+        note!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
+        if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {
+            note!(WARN, "no io_uring here"; worker = runtime.worker.id(), why = why);
+        }
+        Ok(runtime)
     }
 }
 

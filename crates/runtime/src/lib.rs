@@ -7,6 +7,7 @@
 //! - A dropped read loses nothing: data waits in the connection's inbox, whichever way it is read next.
 //! - A panic stays in its task, and a task can be aborted.
 //! - Where io_uring is forbidden the same program runs on epoll; [`Runtime::fallback_reason`] says why.
+//! - Hyper and rustls run unmodified, with the features `hyper` and `futures-io`.
 //!
 //! ```
 //! use runtime::{Runtime, net::{TcpListener, TcpStream}};
@@ -38,6 +39,9 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
 
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub mod adapters;
+mod blocking;
 mod blocks;
 mod buffers;
 mod builder;
@@ -45,26 +49,33 @@ mod conn;
 mod driver;
 mod epoll;
 mod event;
+#[cfg(test)]
+mod fake;
 pub mod group;
 mod io;
 mod lease;
 mod mailbox;
 mod metrics;
 pub mod net;
+pub mod signal;
 mod slab;
 mod spin;
 mod stop;
+pub mod sync;
 mod task;
 pub mod time;
+mod trace;
 mod uring;
 mod waiter;
 mod worker;
 
+pub use blocking::{Blocking, blocking};
 pub use builder::{Builder, Runtime};
 pub use driver::BackendKind;
 pub use metrics::{Metrics, MetricsHandle};
 pub use stop::Stop;
-pub use task::{JoinError, JoinHandle};
+pub use task::{JoinError, JoinHandle, JoinSet};
+pub use uring::RingFeature;
 
 use std::{
     future::{Future, poll_fn},

@@ -10,13 +10,14 @@ use crate::{
         Token,
         cell::{Runnable, TaskCell},
         join::JoinHandle,
-        waker,
+        quietly, waker,
     },
     time::{
         clock::{Clock, Found, GRACE},
         punctual::Punctual,
         wheel::Timers,
     },
+    trace::{self, note, within},
     waiter::Due,
 };
 use rustix::event::{EventfdFlags, eventfd};
@@ -26,7 +27,6 @@ use std::{
     io,
     mem::ManuallyDrop,
     os::fd::OwnedFd,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     ptr,
     rc::Rc,
@@ -52,6 +52,7 @@ pub(crate) struct Worker {
     running: Cell<bool>,
     /// When this turn's events were handed over, once somebody has asked.
     pub turn_time: Cell<Option<Instant>>,
+    hunger: trace::Hunger,
 }
 
 /// The part of a worker that other threads may touch.
@@ -173,6 +174,7 @@ impl Worker {
             clock,
             running: Cell::new(false),
             turn_time: Cell::new(None),
+            hunger: trace::Hunger::default(),
         });
         LIVE.with(|live| live.borrow_mut().push(Rc::as_ptr(&worker)));
         Ok((worker, fallback))
@@ -209,6 +211,7 @@ impl Worker {
         assert!(!self.running.replace(true), "block_on was called inside itself");
         let _running = OnDrop(|| self.running.set(false));
         let _current = Entered(CURRENT.replace(self));
+        let _span = within!("worker"; worker = self.id);
         let _punctual = Punctual::new();
         let mut future = pin!(future);
         let waker = waker::new(Token::main(self.id));
@@ -223,6 +226,7 @@ impl Worker {
             }
             self.run_ready();
             self.turn();
+            self.hunger.look(self.id, || self.io().report().spare_buffers);
         }
     }
 
@@ -349,6 +353,8 @@ impl Drop for Worker {
         let _ = LIVE.try_with(|live| live.borrow_mut().retain(|worker| !ptr::eq(*worker, me)));
         let mut places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         places[usize::from(self.id)] = if nothing_left { Place::Free } else { Place::Retired };
+        drop(places);
+        note!(INFO, "a worker has ended"; worker = self.id, left_nothing = nothing_left);
     }
 }
 
@@ -379,7 +385,7 @@ fn enlist(remote: Arc<Remote>) -> io::Result<u16> {
 /// in the task as every other panic does.
 #[inline]
 fn drop_quietly(ended: Option<Rc<dyn Runnable>>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
+    quietly(|| drop(ended));
 }
 
 /// Calls a function when it is dropped, also when a panic passes.

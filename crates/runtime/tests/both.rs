@@ -286,6 +286,13 @@ on_both_backends! {
         assert_eq!(&lease[..], b"passed on");
     }
 
+    a_lease_can_be_changed_and_sent {
+        let (mut client, mut server) = pair().await; client.write_all(b"shout").await.unwrap();
+        let mut lease = Some({ let mut lease = server.recv().await.unwrap(); lease.make_ascii_uppercase(); lease });
+        std::future::poll_fn(|cx| server.poll_send(cx, &mut lease)).await.unwrap();
+        assert!(lease.is_none() && *client.recv().await.unwrap() == *b"SHOUT");
+    }
+
     leases_that_are_kept_only_delay {
         // More data than all buffers hold, with every lease kept for a while: nothing is lost and nothing hangs.
         let (mut client, mut server) = pair().await;

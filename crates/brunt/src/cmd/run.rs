@@ -69,6 +69,10 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
           help_heading = "In the place of the plan's own")]
     repeat: Option<u32>,
+    /// How often a trial is run again at most that a slow spell of the machine has disturbed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100),
+          help_heading = "In the place of the plan's own")]
+    again: Option<u32>,
     /// Length of the measured window of every trial
     #[arg(long, short, value_name = "TIME", help_heading = "In the place of the plan's own")]
     duration: Option<Span>,
@@ -148,6 +152,7 @@ impl Args {
         }
         plan.seed = self.seed.unwrap_or(plan.seed);
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
+        plan.again = self.again.unwrap_or(plan.again);
         Ok(plan)
     }
 

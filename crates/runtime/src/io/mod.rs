@@ -3,12 +3,15 @@
 //! No user code ever runs in here: events end in [`Wakers`], and the worker wakes tasks when nothing is borrowed.
 
 mod accept;
+#[cfg(test)]
+mod audit;
 mod close;
 mod connect;
 mod crowd;
 mod hunger;
 mod receive;
 mod transmit;
+mod watch;
 
 use crate::{
     blocks::Blocks,
@@ -34,6 +37,7 @@ use std::{
 };
 
 pub(crate) use receive::Received;
+pub(crate) use watch::Direction;
 
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
@@ -45,6 +49,7 @@ pub(crate) struct Io {
     blocks: Blocks,
     conns: Slab<Conn>,
     listeners: Slab<Listener>,
+    watches: Slab<watch::Watched>,
     /// Addresses that connects in flight point to.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
     hunger: hunger::Hunger,
@@ -65,6 +70,7 @@ impl Io {
             blocks: Blocks::new(),
             conns: Slab::new(),
             listeners: Slab::new(),
+            watches: Slab::new(),
             addresses: Vec::new(),
             hunger: hunger::Hunger::new(),
             lingering: VecDeque::new(),
@@ -80,6 +86,14 @@ impl Io {
 
     pub fn backend(&self) -> BackendKind {
         self.driver.kind()
+    }
+
+    /// The optional features of the ring; none on epoll.
+    pub fn rungs(&self) -> Vec<crate::uring::RingFeature> {
+        match &self.driver {
+            Driver::Uring(uring) => uring.rungs(),
+            Driver::Epoll(_) => Vec::new(),
+        }
     }
 
     /// Takes a connected socket in.
@@ -190,8 +204,7 @@ impl Io {
                 self.connected(key, result);
             }
             Some(Kind::Bell) => self.rung(more),
-            // A cancel that found nothing to cancel: the request had already ended.
-            Some(Kind::Cancel | Kind::Conn) | None => (),
+            _ => self.polled(data, result),
         }
     }
 
@@ -213,6 +226,7 @@ impl Io {
                 Event::Writable(key) => self.writable(key),
                 Event::Acceptable(key) => self.acceptable(key),
                 Event::Rung => self.rung(true),
+                Event::Watched(key) => self.watched(key),
             }
         }
     }

@@ -1,0 +1,74 @@
+//! Where a body ends: by length, by chunks, or with the connection. Body bytes are passed on, never kept.
+
+use super::{Fault, Limits, chunked::Chunks};
+
+/// The body that a head announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Body {
+    /// None, or one of length 0.
+    Empty,
+    /// As many bytes, more than 0.
+    Sized(u64),
+    /// Chunks.
+    Chunked,
+    /// All until the peer closes: responses only.
+    UntilClose,
+}
+
+/// Finds the end of one body.
+#[derive(Debug)]
+pub(super) enum Decoder {
+    /// So many bytes to come.
+    Sized(u64),
+    /// Chunks to come.
+    Chunked(Chunks),
+    /// Who knows.
+    UntilClose,
+}
+
+/// What comes next.
+pub(super) enum Piece<'i> {
+    /// Bytes of the body, at least one.
+    Data(&'i [u8]),
+    /// The body is over; its trailer section follows.
+    Trailers,
+    /// The body is over.
+    End,
+    /// The input is used up.
+    More,
+}
+
+impl Decoder {
+    /// For a body as announced.
+    #[inline]
+    pub fn new(body: Body) -> Self {
+        match body {
+            Body::Empty => Self::Sized(0),
+            Body::Sized(length) => Self::Sized(length),
+            Body::Chunked => Self::Chunked(Chunks::default()),
+            Body::UntilClose => Self::UntilClose,
+        }
+    }
+
+    /// Takes from `input` what belongs to the body.
+    #[inline]
+    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, Fault> {
+        match self {
+            Self::Sized(0) => Ok(Piece::End),
+            _ if input.is_empty() => Ok(Piece::More),
+            Self::Sized(left) => Ok(Piece::Data(take(input, left))),
+            Self::Chunked(chunks) => chunks.next(input, limits),
+            Self::UntilClose => Ok(Piece::Data(std::mem::take(input))),
+        }
+    }
+}
+
+/// Takes at most `left` bytes and counts them off.
+#[inline]
+pub(super) fn take<'i>(input: &mut &'i [u8], left: &mut u64) -> &'i [u8] {
+    let length = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+    let (taken, rest) = input.split_at(length);
+    *input = rest;
+    *left -= length as u64;
+    taken
+}

@@ -1,0 +1,321 @@
+//! The client's side of one connection: responses out of bytes, each told which request it answers.
+//!
+//! ```
+//! use wire::http1::{After, Limits, client::{Connection, Event, Request}};
+//!
+//! let (mut connection, mut out) = (Connection::default(), Vec::new());
+//! let asked = Request::get("localhost:8080", "/").encode(&mut out, None).unwrap();
+//! connection.sent(asked).unwrap();
+//!
+//! let mut input = &b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"[..];
+//! // Nearly every answer comes in one piece ...
+//! let whole = connection.whole(&mut input, &Limits::CLIENT).unwrap();
+//! assert_eq!((whole.head.status, whole.body, whole.head.after), (200, &b"hi"[..], After::Keep));
+//! // ... and what does not, comes as events.
+//! assert!(connection.next(&mut input, &Limits::CLIENT).is_none());
+//! ```
+
+use super::{
+    After, Body, Fault, Fields, Limits, Refused,
+    block::Partial,
+    body::{Decoder, Piece},
+    reply,
+    trailers::{self, Section},
+};
+pub use super::{
+    reply::Head,
+    request::{Asked, Request},
+};
+
+/// What happens next on a connection.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A 1xx response: the final one is still to come.
+    Interim(Head<'a>),
+    /// A final response begins.
+    Head(Head<'a>),
+    /// Bytes of its body, at least one.
+    Body(&'a [u8]),
+    /// The trailer fields of a chunked body, if there are any.
+    Trailers(Fields<'a>),
+    /// The response is complete: the oldest unanswered request is answered. After [`After::Close`] nothing follows.
+    End(After),
+    /// The bytes are refused, or missing. Nothing follows: close.
+    Fault(Fault),
+}
+
+/// A final response that came in one piece.
+#[derive(Debug, Clone, Copy)]
+pub struct Whole<'a> {
+    /// Its head; `head.after` says what becomes of the connection.
+    pub head: Head<'a>,
+    /// Its body, which may be empty.
+    pub body: &'a [u8],
+}
+
+/// The reading half of a client's connection, and the count of what it waits for.
+#[derive(Debug)]
+pub struct Connection {
+    partial: Partial,
+    body: Decoder,
+    /// Which of the oldest 64 unanswered requests are HEAD, the oldest in the lowest bit.
+    heads: u64,
+    unanswered: u32,
+    phase: Phase,
+    after: After,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Head,
+    /// As `Head`, but the buffer holds an interim head that has been handed out.
+    Interim,
+    Body,
+    Trailers,
+    /// `101 Switching Protocols` has been handed out: its end is next.
+    Switching,
+    /// The bytes are another protocol's.
+    Switched,
+    Closed,
+}
+
+/// What follows a head.
+enum Next {
+    Final(Body, After),
+    Interim,
+    Switch,
+}
+
+impl Next {
+    #[inline]
+    fn after(head: &Head<'_>) -> Self {
+        match head.status {
+            101 => Self::Switch,
+            100..=199 => Self::Interim,
+            _ => Self::Final(head.body, head.after),
+        }
+    }
+}
+
+/// A generator holds a million of them.
+const _: () = assert!(size_of::<Connection>() <= 56);
+
+impl Default for Connection {
+    fn default() -> Self {
+        Self {
+            partial: Partial::default(),
+            body: Decoder::new(Body::Empty),
+            heads: 0,
+            unanswered: 0,
+            phase: Phase::Head,
+            after: After::Keep,
+        }
+    }
+}
+
+impl Connection {
+    /// A request has been, or is about to be, sent. Responses are matched to requests in this order.
+    ///
+    /// # Errors
+    /// [`Refused::PipelineTooDeep`] for HEAD behind 64 or more unanswered requests.
+    #[inline]
+    pub fn sent(&mut self, asked: Asked) -> Result<(), Refused> {
+        if asked.is_head {
+            if self.unanswered >= u64::BITS {
+                return Err(Refused::PipelineTooDeep);
+            }
+            self.heads |= 1 << self.unanswered;
+        }
+        self.unanswered += 1;
+        Ok(())
+    }
+
+    /// Requests sent and not answered to the end. Behind a response that closes, they were not processed, or nobody knows.
+    pub fn unanswered(&self) -> u32 {
+        self.unanswered
+    }
+
+    /// The next response, if all of it lies at the beginning of `input`, which is then moved past it. `None` changes
+    /// nothing: call [`Self::next`], which understands what this does not.
+    #[inline]
+    pub fn whole<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Whole<'i>> {
+        let bytes = *input;
+        if self.phase != Phase::Head || !self.partial.is_none() || self.unanswered == 0 || bytes.is_empty() {
+            return None;
+        }
+        let (head, end) = reply::parse(bytes, self.heads & 1 != 0, limits).ok()??;
+        let length = match head.body {
+            Body::Empty => 0,
+            Body::Sized(length) => usize::try_from(length).ok()?,
+            _ => return None,
+        };
+        let body = bytes.get(end..)?.get(..length)?;
+        if head.status < 200 {
+            return None;
+        }
+        *input = &bytes[end + length..];
+        self.after = head.after;
+        self.answered();
+        Some(Whole { head, body })
+    }
+
+    /// The next event in `input`, which is moved past the bytes that were used. `None` when all are: read more.
+    ///
+    /// To be called until it returns `None`; only then is `input` empty, unless the protocol was switched.
+    #[inline]
+    pub fn next<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
+        match self.phase {
+            Phase::Head => self.head(input, limits),
+            Phase::Interim => {
+                self.partial.clear();
+                self.phase = Phase::Head;
+                self.head(input, limits)
+            }
+            Phase::Body => self.body(input, limits),
+            Phase::Trailers => self.trailers(input, limits),
+            Phase::Switching => {
+                self.partial.clear();
+                self.answered();
+                self.phase = Phase::Switched;
+                Some(Event::End(After::Keep))
+            }
+            Phase::Switched => None,
+            Phase::Closed => {
+                *input = &[];
+                None
+            }
+        }
+    }
+
+    /// The server will send no more. `None` if nothing was missing; [`Event::End`] if this is how the body ends
+    /// (RFC 9112, section 6.3, rule 8); else [`Event::Fault`].
+    pub fn eof(&mut self) -> Option<Event<'static>> {
+        let event = match self.phase {
+            Phase::Body if matches!(self.body, Decoder::UntilClose) => {
+                self.answered();
+                Some(Event::End(After::Close))
+            }
+            Phase::Body | Phase::Trailers => Some(Event::Fault(Fault::Truncated)),
+            Phase::Head if !self.partial.is_none() => Some(Event::Fault(Fault::Truncated)),
+            Phase::Head | Phase::Interim if self.unanswered > 0 => Some(Event::Fault(Fault::Unanswered)),
+            Phase::Head | Phase::Interim | Phase::Switching | Phase::Switched | Phase::Closed => None,
+        };
+        self.close();
+        event
+    }
+
+    fn close(&mut self) {
+        self.partial.clear();
+        self.phase = Phase::Closed;
+    }
+
+    /// Counts the oldest request as answered.
+    #[inline]
+    fn answered(&mut self) {
+        self.unanswered -= 1;
+        self.heads >>= 1;
+        self.phase = match self.after {
+            After::Keep => Phase::Head,
+            After::Close => Phase::Closed,
+        };
+    }
+
+    fn head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
+        let bytes = *input;
+        if bytes.is_empty() {
+            return None;
+        }
+        // RFC 9112, 9.2: data that answers nothing is not to be taken for a response.
+        if self.unanswered == 0 {
+            return self.fault(Fault::Unsolicited, input);
+        }
+        if !self.partial.is_none() {
+            return self.torn_head(input, limits);
+        }
+        match reply::parse(bytes, self.heads & 1 != 0, limits) {
+            Ok(Some((head, end))) => {
+                *input = &bytes[end..];
+                self.begin(Next::after(&head), false);
+                Some(if head.is_interim() { Event::Interim(head) } else { Event::Head(head) })
+            }
+            Ok(None) => self.torn_head(input, limits),
+            Err(fault) => self.fault(fault, input),
+        }
+    }
+
+    /// Gets ready for what follows a head; `torn` is one that lies in the buffer and is yet to be looked at.
+    #[inline]
+    fn begin(&mut self, head: Next, torn: bool) {
+        self.phase = match head {
+            Next::Final(body, after) => {
+                (self.body, self.after) = (Decoder::new(body), after);
+                Phase::Body
+            }
+            Next::Interim if torn => Phase::Interim,
+            Next::Interim => Phase::Head,
+            Next::Switch => Phase::Switching,
+        };
+    }
+
+    #[cold]
+    fn torn_head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
+        let before = self.partial.append(input, limits.head);
+        let to_head = self.heads & 1 != 0;
+        let (next, end) = match reply::parse(self.partial.bytes(), to_head, limits) {
+            Ok(Some((head, end))) => (Next::after(&head), end),
+            Ok(None) => {
+                *input = &[];
+                return None;
+            }
+            Err(fault) => return self.fault(fault, input),
+        };
+        self.begin(next, true);
+        *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
+        // Parsed a second time, for a view that outlives the changes above: the borrow checker sees no other way.
+        let (head, _) = reply::parse(self.partial.bytes(), to_head, limits).ok()??;
+        Some(if head.is_interim() { Event::Interim(head) } else { Event::Head(head) })
+    }
+
+    #[inline]
+    fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
+        if !self.partial.is_none() {
+            self.partial.clear();
+        }
+        match self.body.next(input, limits) {
+            Ok(Piece::Data(data)) => Some(Event::Body(data)),
+            Ok(Piece::End) => {
+                self.answered();
+                Some(Event::End(self.after))
+            }
+            Ok(Piece::More) => None,
+            Ok(Piece::Trailers) => {
+                self.phase = Phase::Trailers;
+                self.trailers(input, limits)
+            }
+            Err(fault) => self.fault(fault, input),
+        }
+    }
+
+    fn trailers<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
+        let section = match trailers::read(&mut self.partial, input, limits) {
+            Ok(section) => section,
+            Err(fault) => return self.fault(fault, input),
+        };
+        if let Section::More = section {
+            return None;
+        }
+        (self.body, self.phase) = (Decoder::new(Body::Empty), Phase::Body);
+        match section {
+            Section::Whole(fields) => Some(Event::Trailers(fields)),
+            Section::Kept => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
+            Section::Empty | Section::More => self.body(input, limits),
+        }
+    }
+
+    #[cold]
+    fn fault<'c>(&mut self, fault: Fault, input: &mut &[u8]) -> Option<Event<'c>> {
+        *input = &[];
+        self.close();
+        Some(Event::Fault(fault))
+    }
+}

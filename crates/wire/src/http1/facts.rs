@@ -1,0 +1,157 @@
+//! The few fields that frame a message or decide about its connection, gathered in one pass over the parsed head.
+
+use httparse::Header;
+
+use super::{Body, Fault, Version, fields};
+
+/// What the fields of one head say about framing, routing and the connection.
+#[derive(Default)]
+pub(super) struct Facts<'a> {
+    /// The first `Host`.
+    pub host: Option<&'a [u8]>,
+    /// Whether there is another.
+    pub host_repeated: bool,
+    /// `Content-Length`.
+    pub length: Option<u64>,
+    /// `Transfer-Encoding: chunked`.
+    pub chunked: bool,
+    /// `Connection: close`.
+    pub close: bool,
+    /// `Connection: keep-alive`.
+    pub keep_alive: bool,
+    /// `Connection: upgrade`.
+    pub upgrade: bool,
+    /// `Expect: 100-continue`.
+    pub expects_continue: bool,
+    /// An `Expect` of anything else.
+    pub expects_other: bool,
+}
+
+impl<'a> Facts<'a> {
+    /// Reads them off.
+    #[inline]
+    pub fn gather(headers: &[Header<'a>]) -> Result<Self, Fault> {
+        let mut facts = Self::default();
+        for header in headers {
+            facts.note(header.name.as_bytes(), header.value)?;
+        }
+        Ok(facts)
+    }
+
+    /// Reads one off.
+    #[inline(always)]
+    pub fn note(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), Fault> {
+        match name.len() {
+            4 if fields::is(name, b"host") => self.host_repeated |= self.host.replace(value).is_some(),
+            6 if fields::is(name, b"expect") => self.expect(value),
+            10 if fields::is(name, b"connection") => self.connection(value),
+            14 if fields::is(name, b"content-length") => self.length(value)?,
+            17 if fields::is(name, b"transfer-encoding") => self.coding(value)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether a trailer section that says this tries to frame or route what has long been framed and routed.
+    pub fn has_any_of_a_head(&self) -> bool {
+        self.host.is_some()
+            || self.length.is_some()
+            || self.chunked
+            || self.close
+            || self.keep_alive
+            || self.upgrade
+            || self.expects_continue
+            || self.expects_other
+    }
+
+    /// What body is announced, if any is (RFC 9112, section 6.3, rules 3 to 5).
+    #[inline]
+    pub fn body(&self, version: Version) -> Result<Option<Body>, Fault> {
+        match (self.chunked, self.length) {
+            (false, None) => Ok(None),
+            (false, Some(0)) => Ok(Some(Body::Empty)),
+            (false, Some(length)) => Ok(Some(Body::Sized(length))),
+            // RFC 9112, 6.1: a 1.0 message with a transfer coding has been through a hop that did not understand it.
+            (true, _) if version == Version::Http10 => Err(Fault::CodingInHttp10),
+            // Rule 3: it "ought to be handled as an error".
+            (true, Some(_)) => Err(Fault::LengthAndCoding),
+            (true, None) => Ok(Some(Body::Chunked)),
+        }
+    }
+
+    /// Whether the connection outlives the message (RFC 9112, section 9.3).
+    #[inline]
+    pub fn persists(&self, version: Version) -> bool {
+        !self.close && (version >= Version::Http11 || self.keep_alive)
+    }
+
+    /// RFC 9112, 6.3, rule 5, would let equal values pass. Two lengths are an accident or an attack.
+    fn length(&mut self, value: &[u8]) -> Result<(), Fault> {
+        match self.length.replace(decimal(value)?) {
+            Some(_) => Err(Fault::LengthRepeated),
+            None => Ok(()),
+        }
+    }
+
+    /// Two fields would be two codings, and no two known ones can be combined.
+    fn coding(&mut self, value: &[u8]) -> Result<(), Fault> {
+        if self.chunked {
+            return Err(Fault::CodingInvalid);
+        }
+        self.chunked = true;
+        coding(value)
+    }
+
+    /// RFC 9110, section 7.6.1: a list of case-insensitive options, perhaps over several fields.
+    fn connection(&mut self, value: &[u8]) {
+        for option in fields::elements(value) {
+            match option.len() {
+                5 if option.eq_ignore_ascii_case(b"close") => self.close = true,
+                7 if option.eq_ignore_ascii_case(b"upgrade") => self.upgrade = true,
+                10 if option.eq_ignore_ascii_case(b"keep-alive") => self.keep_alive = true,
+                _ => {}
+            }
+        }
+    }
+
+    /// RFC 9110, section 10.1.1.
+    fn expect(&mut self, value: &[u8]) {
+        for expectation in fields::elements(value) {
+            match expectation.eq_ignore_ascii_case(b"100-continue") {
+                true => self.expects_continue = true,
+                false => self.expects_other = true,
+            }
+        }
+    }
+}
+
+/// `1*DIGIT` (RFC 9110, section 8.6): no sign, no list, no `0x`, no `_`, no more than 64 bits. Leading zeros are digits.
+fn decimal(value: &[u8]) -> Result<u64, Fault> {
+    if value.is_empty() {
+        return Err(Fault::LengthInvalid);
+    }
+    value.iter().try_fold(0u64, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return Err(Fault::LengthInvalid);
+        }
+        number.checked_mul(10).and_then(|tens| tens.checked_add(digit.into())).ok_or(Fault::LengthInvalid)
+    })
+}
+
+/// `Ok` for `chunked`, alone: the one coding known here (RFC 9112, section 6.1).
+fn coding(value: &[u8]) -> Result<(), Fault> {
+    if value.eq_ignore_ascii_case(b"chunked") {
+        return Ok(());
+    }
+    let (mut chunked, mut last_is_chunked, mut empty, mut other) = (0, false, false, false);
+    for name in fields::elements(value) {
+        last_is_chunked = name.eq_ignore_ascii_case(b"chunked");
+        chunked += u32::from(last_is_chunked);
+        empty |= name.is_empty();
+        other |= !last_is_chunked && !name.is_empty();
+    }
+    // RFC 9112, 6.1: 501 for a coding not understood; 6.3, rule 4: 400 if the end of the body cannot be told.
+    let framed = chunked == 0 || (chunked == 1 && last_is_chunked);
+    if other && framed && !empty { Err(Fault::CodingUnknown) } else { Err(Fault::CodingInvalid) }
+}

@@ -1,0 +1,276 @@
+//! The head of a request: parsed from bytes that hold all of it, checked, and handed on as a view of those bytes.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Error, Request, Status};
+
+use super::{
+    Body, Fault, Fields, Limits, MAX_FIELDS, Method, Version,
+    facts::Facts,
+    fields::{self, Ascii},
+    plain, scan, target,
+};
+
+/// The head of a request. Every field of it borrows from the bytes received.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// The method.
+    pub method: Method,
+    /// Its name, for methods that [`Method`] does not know.
+    pub method_name: &'a str,
+    /// The version.
+    pub version: Version,
+    /// All fields, those that frame the message included.
+    pub fields: Fields<'a>,
+    /// The body that follows: never [`Body::UntilClose`] in a request.
+    pub body: Body,
+    /// The client waits for `100 Continue`, or a final status, before it sends the body (RFC 9110, section 10.1.1).
+    pub expects_continue: bool,
+    /// `Connection: upgrade`: the client would speak what `Upgrade` names.
+    pub wants_upgrade: bool,
+    target: Ascii<'a>,
+    authority: Option<Ascii<'a>>,
+    keep_alive: bool,
+}
+
+/// What a response must know of its request. Outlives the [`Head`], for a response that takes its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    pub(super) version: Version,
+    pub(super) is_head: bool,
+    pub(super) keep_alive: bool,
+}
+
+impl Exchange {
+    /// As if the client had asked for `Connection: close`.
+    pub fn closing(self) -> Self {
+        Self { keep_alive: false, ..self }
+    }
+}
+
+impl<'a> Head<'a> {
+    /// What a response must know.
+    #[inline]
+    pub fn exchange(&self) -> Exchange {
+        Exchange { version: self.version, is_head: self.method == Method::Head, keep_alive: self.keep_alive }
+    }
+
+    /// Whether the client would have the connection kept.
+    pub fn keeps_alive(&self) -> bool {
+        self.keep_alive
+    }
+
+    /// The target as received, in one of the four forms of RFC 9112, section 3.2.
+    pub fn target(&self) -> &'a str {
+        self.target.text()
+    }
+
+    /// `host[:port]` that the request is for: of the target if that names one, else of `Host` (RFC 9112, section 3.3).
+    /// `None` only in HTTP/1.0.
+    pub fn authority(&self) -> Option<&'a str> {
+        self.authority.map(Ascii::text)
+    }
+
+    /// The target without authority and query; `*` for the whole server, empty for CONNECT.
+    pub fn path(&self) -> &'a str {
+        Ascii(self.path_bytes()).text()
+    }
+
+    /// [`Self::path`] for those who compare it with bytes.
+    #[inline]
+    pub fn path_bytes(&self) -> &'a [u8] {
+        let whole = self.path_and_query();
+        &whole[..scan::run(whole, 0, |byte| byte != b'?')]
+    }
+
+    /// What follows the first `?` of the target.
+    pub fn query(&self) -> Option<&'a str> {
+        self.path_and_query().get(self.path_bytes().len() + 1..).map(|query| Ascii(query).text())
+    }
+
+    #[inline]
+    fn path_and_query(&self) -> &'a [u8] {
+        let Ascii(target) = self.target;
+        if target.starts_with(b"/") || target == b"*" {
+            return target;
+        }
+        match target::split_absolute(target) {
+            // RFC 9110, 4.2.3: an empty path of an http URI is "/".
+            Some((_, b"")) => b"/",
+            Some((_, rest)) => rest,
+            None => b"",
+        }
+    }
+}
+
+/// A request line, its target in a form that the method allows.
+pub(super) struct Line<'a> {
+    pub method: Method,
+    pub method_name: &'a str,
+    pub target: &'a [u8],
+    pub version: Version,
+    /// Of the target, if it names one.
+    pub authority: Option<&'a [u8]>,
+}
+
+/// What the bytes so far amount to.
+pub(super) enum Parsed<'a> {
+    /// A head, which ends before byte `.1`.
+    Head(Head<'a>, usize),
+    /// The beginning of one.
+    More,
+    /// A head of HTTP/1.2 or later: parse again with the digit at this place a 1.
+    LaterMinor(usize),
+}
+
+/// Parses a head at the beginning of `bytes`. Only the first [`Limits::head`] bytes are looked at, so that the outcome
+/// does not depend on how many came at once.
+#[inline(always)]
+pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
+    let window = bytes.get(..limits.head).unwrap_or(bytes);
+    match plain::request(window, limits) {
+        Some((line, fields, facts, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
+        None => parse_any(window, limits),
+    }
+}
+
+/// Parses whatever there is.
+#[inline(never)]
+pub(super) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
+    let mut slots = [const { MaybeUninit::uninit() }; MAX_FIELDS];
+    let slots = &mut slots[..limits.fields.min(MAX_FIELDS)];
+    let mut request = Request::new(&mut []);
+    match request.parse_with_uninit_headers(window, slots) {
+        Ok(Status::Complete(end)) => Ok(Parsed::Head(check(&window[..end], &request, limits)?, end)),
+        Ok(Status::Partial) => more(window, &request, limits),
+        Err(Error::Version) => version(window, &request, limits),
+        Err(error) => Err(fault(error)),
+    }
+}
+
+/// More is wanted, unless it would be too much.
+#[cold]
+fn more<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, Fault> {
+    if window.len() < limits.head {
+        return Ok(Parsed::More);
+    }
+    Err(match (request.method, request.path) {
+        (None, _) => Fault::RequestLine,
+        // RFC 9110, 15.5.15.
+        (Some(_), None) => Fault::TargetTooLong,
+        // RFC 6585, 5.
+        (Some(_), Some(_)) => Fault::HeadTooLong,
+    })
+}
+
+/// The parser knows 1.0 and 1.1 only. RFC 9110, 2.5: a later minor version is to be understood as the latest one known;
+/// RFC 9110, 15.6.6: another major version is 505.
+#[cold]
+fn version<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, Fault> {
+    let path = request.path.ok_or(Fault::RequestLine)?.as_bytes();
+    let start = fields::offset(window, path) + path.len() + 1;
+    let text = window.get(start..).unwrap_or_default();
+    let text = text.get(..8).unwrap_or(text);
+    let fits = |(byte, form): (&u8, &u8)| byte == form || *form == b'0' && byte.is_ascii_digit();
+    if !text.iter().zip(b"HTTP/0.0").all(fits) {
+        return Err(Fault::VersionSyntax);
+    }
+    match text {
+        [_, _, _, _, _, b'1', _, _] => Ok(Parsed::LaterMinor(start + 7)),
+        [_, _, _, _, _, _, _, _] => Err(Fault::VersionUnknown),
+        _ => more(window, request, limits),
+    }
+}
+
+/// What the parser's complaint is called here.
+pub(super) fn fault(error: Error) -> Fault {
+    match error {
+        Error::HeaderName => Fault::FieldName,
+        Error::HeaderValue => Fault::FieldValue,
+        Error::NewLine => Fault::LineEnding,
+        Error::Status => Fault::StatusLine,
+        Error::Token => Fault::RequestLine,
+        Error::TooManyHeaders => Fault::TooManyFields,
+        Error::Version => Fault::VersionSyntax,
+    }
+}
+
+/// Checks what the parser leaves to others.
+#[inline]
+fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Result<Head<'a>, Fault> {
+    let (Some(method_name), Some(target), Some(minor)) = (request.method, request.path, request.version) else {
+        return Err(Fault::RequestLine);
+    };
+    let headers = &*request.headers;
+    // RFC 9112, 2.2: empty lines before the request line are ignored; the parser takes bare LF for such a line.
+    // (Counted back from the target: the method may be a constant of the parser's instead of a part of `bytes`.)
+    let before = fields::offset(bytes, target.as_bytes()).saturating_sub(method_name.len() + 1);
+    let empty_lines = bytes.get(..before).unwrap_or_default();
+    let clean = empty_lines.is_empty() || empty_lines.chunks(2).all(|line| line == b"\r\n");
+    if !clean || !fields::ends_lines_in_crlf(bytes, headers) {
+        return Err(Fault::LineEnding);
+    }
+    if target.len() > limits.target {
+        return Err(Fault::TargetTooLong);
+    }
+    let method = Method::named(method_name);
+    let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
+    let target = target.as_bytes();
+    let authority = target::check(method, target)?;
+    let line = Line { method, method_name, target, version, authority };
+    decide(line, Fields::of(bytes, headers), &Facts::gather(headers)?, limits)
+}
+
+/// Decides what a well-formed head means, and whether it may.
+#[inline(always)]
+pub(super) fn decide<'a>(
+    line: Line<'a>,
+    fields: Fields<'a>,
+    facts: &Facts<'a>,
+    limits: &Limits,
+) -> Result<Head<'a>, Fault> {
+    let Line { method, method_name, target, version, authority } = line;
+    let host = host(facts, version)?;
+    let body = facts.body(version)?.unwrap_or(Body::Empty);
+    if matches!(body, Body::Sized(length) if length > limits.body) {
+        // RFC 9110, 15.5.14.
+        return Err(Fault::BodyTooLong);
+    }
+    if method == Method::Trace && body != Body::Empty {
+        // RFC 9110, 9.3.8.
+        return Err(Fault::TraceWithBody);
+    }
+    // RFC 9110, 10.1.1: a 1.0 client's expectation is ignored; an unknown one may be answered with 417.
+    let is_modern = version >= Version::Http11;
+    if facts.expects_other && is_modern {
+        return Err(Fault::Expectation);
+    }
+    Ok(Head {
+        method,
+        method_name,
+        target: Ascii(target),
+        version,
+        fields,
+        body,
+        // RFC 9112, 3.2.2: the authority of an absolute target replaces `Host`.
+        authority: authority.or(host).map(Ascii),
+        expects_continue: facts.expects_continue && is_modern && body != Body::Empty,
+        // RFC 9110, 7.8: `Upgrade` in HTTP/1.0 is ignored.
+        wants_upgrade: facts.upgrade && is_modern,
+        keep_alive: facts.persists(version),
+    })
+}
+
+/// RFC 9112, 3.2: a 1.1 request has one valid `Host`, a 1.0 request at most one.
+#[inline]
+fn host<'a>(facts: &Facts<'a>, version: Version) -> Result<Option<&'a [u8]>, Fault> {
+    if facts.host_repeated {
+        return Err(Fault::HostRepeated);
+    }
+    match facts.host {
+        Some(host) if target::is_host(host) => Ok(Some(host)),
+        Some(_) => Err(Fault::HostInvalid),
+        None if version == Version::Http10 => Ok(None),
+        None => Err(Fault::HostMissing),
+    }
+}

@@ -1,0 +1,129 @@
+//! Requests, appended to a buffer. A generator renders one once and sends the same bytes ever after.
+
+use super::{
+    Method, Refused, Stream, Version, scan,
+    stream::{is_framing, write_decimal, write_field},
+    target,
+};
+
+/// A request to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The method, any token but CONNECT.
+    pub method: &'a str,
+    /// The target: a path with its query, `*`, or, to a proxy, a whole URI. %-encoded.
+    pub target: &'a str,
+    /// `host[:port]` for the `Host` field.
+    pub host: &'a str,
+    /// Fields besides `Host`, `Connection` and those that frame the body.
+    pub fields: &'a [(&'a str, &'a [u8])],
+    /// The version to speak.
+    pub version: Version,
+    /// Whether the connection is to be kept: said aloud only where it is not the version's default.
+    pub keep_alive: bool,
+}
+
+/// What a [`Connection`](super::client::Connection) must know of a request to understand the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "the connection must be told, or it takes the answer for unsolicited"]
+pub struct Asked {
+    pub(super) is_head: bool,
+}
+
+impl Asked {
+    /// For a request of that method which was written by other means.
+    pub fn with(method: &str) -> Self {
+        Self { is_head: method == "HEAD" }
+    }
+}
+
+impl<'a> Request<'a> {
+    /// `GET target` in HTTP/1.1, connection kept.
+    pub fn get(host: &'a str, target: &'a str) -> Self {
+        Self { method: "GET", target, host, fields: &[], version: Version::Http11, keep_alive: true }
+    }
+
+    /// Appends the request with its body, if it has one.
+    ///
+    /// # Errors
+    /// If a part would break the message or its framing. Nothing is written then.
+    pub fn encode(&self, out: &mut Vec<u8>, body: Option<&[u8]>) -> Result<Asked, Refused> {
+        // RFC 9110, 8.6: a method that usually has content says when there is none.
+        let usually = matches!(Method::named(self.method), Method::Post | Method::Put | Method::Patch);
+        let length = body.map(|body| body.len() as u64).or(usually.then_some(0));
+        self.head(out, Framing { length, chunked: false })?;
+        out.extend_from_slice(body.unwrap_or_default());
+        Ok(Asked::with(self.method))
+    }
+
+    /// Appends the head of a request whose body, of `length` bytes, is sent as a stream.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn encode_sized(&self, out: &mut Vec<u8>, length: u64) -> Result<(Asked, Stream), Refused> {
+        self.head(out, Framing { length: Some(length), chunked: false })?;
+        Ok((Asked::with(self.method), Stream::sized(length)))
+    }
+
+    /// Appends the head of a request whose body is sent in chunks.
+    ///
+    /// # Errors
+    /// As [`Self::encode`]; and in HTTP/1.0.
+    pub fn encode_chunked(&self, out: &mut Vec<u8>) -> Result<(Asked, Stream), Refused> {
+        if self.version == Version::Http10 {
+            return Err(Refused::ChunksInHttp10);
+        }
+        self.head(out, Framing { length: None, chunked: true })?;
+        Ok((Asked::with(self.method), Stream::chunked()))
+    }
+
+    fn head(&self, out: &mut Vec<u8>, framing: Framing) -> Result<(), Refused> {
+        if self.method.is_empty() || scan::token(self.method.as_bytes()) < self.method.len() || self.method == "CONNECT"
+        {
+            return Err(Refused::Method);
+        }
+        if !target::is_clean(self.target.as_bytes()) {
+            return Err(Refused::Target);
+        }
+        if !target::is_host(self.host.as_bytes()) {
+            return Err(Refused::Host);
+        }
+        let start = out.len();
+        for part in [self.method, " ", self.target] {
+            out.extend_from_slice(part.as_bytes());
+        }
+        out.extend_from_slice(match self.version {
+            Version::Http10 => b" HTTP/1.0\r\nHost: ",
+            Version::Http11 => b" HTTP/1.1\r\nHost: ",
+        });
+        out.extend_from_slice(self.host.as_bytes());
+        out.extend_from_slice(b"\r\n");
+        for (name, value) in self.fields {
+            let reserved = is_framing(name) || name.eq_ignore_ascii_case("host");
+            let written = if reserved { Err(Refused::FieldReserved) } else { write_field(out, name, value) };
+            written.inspect_err(|_| out.truncate(start))?;
+        }
+        if let Some(length) = framing.length {
+            out.extend_from_slice(b"Content-Length: ");
+            write_decimal(out, length);
+            out.extend_from_slice(b"\r\n");
+        }
+        if framing.chunked {
+            out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+        }
+        // RFC 9112, 9.3: the version's default goes without saying.
+        out.extend_from_slice(match (self.keep_alive, self.version) {
+            (true, Version::Http11) | (false, Version::Http10) => b"\r\n",
+            (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",
+            (false, Version::Http11) => b"Connection: close\r\n\r\n",
+        });
+        Ok(())
+    }
+}
+
+/// What the head says about the body.
+#[derive(Clone, Copy)]
+struct Framing {
+    length: Option<u64>,
+    chunked: bool,
+}

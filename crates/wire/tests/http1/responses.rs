@@ -1,0 +1,193 @@
+//! What a server writes: nothing that its framing does not cover, nothing that the caller can break out of.
+
+use proptest::{collection::vec, prelude::*};
+use wire::http1::{
+    After, Exchange, Limits, Ready, Refused, Response, Stamp, Version,
+    server::{Connection, Event},
+};
+
+use crate::common::{Seen, cut, read};
+
+/// The exchange of a request that was read.
+fn exchange(request: &str) -> Exchange {
+    let (mut connection, mut input) = (Connection::default(), request.as_bytes());
+    match connection.next(&mut input, &Limits::default()) {
+        Some(Event::Head(head)) => head.exchange(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn get() -> Exchange {
+    exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+}
+
+fn text(out: &[u8]) -> String {
+    String::from_utf8(out.to_vec()).unwrap()
+}
+
+#[test]
+fn comp_date_header_and_server_are_in_every_response() {
+    let (mut out, stamp) = (Vec::new(), Stamp::new(Some("brunt"), 784_111_777).unwrap());
+    let _after = Response::new(&mut out, get(), &stamp, 404).unwrap().field("X-A", b"b").unwrap().close().body(b"none");
+    assert_eq!(
+        text(&out),
+        "HTTP/1.1 404 Not Found\r\nServer: brunt\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-A: b\r\n\
+         Content-Length: 4\r\nConnection: close\r\n\r\nnone"
+    );
+}
+
+#[test]
+fn comp_no_cl_in_204() {
+    for status in [204, 304] {
+        let (mut out, mut ready) = (Vec::new(), Vec::new());
+        let after = Response::new(&mut out, get(), &Stamp::bare(), status).unwrap().body(b"not sent");
+        assert_eq!(after, Ready::new(status, &[], b"not sent").unwrap().write(&mut ready, get(), &Stamp::bare()));
+        assert_eq!(out, ready);
+        let (mut stream, _after) = Response::new(&mut out, get(), &Stamp::bare(), status).unwrap().stream();
+        stream.write(&mut out, b"not sent").unwrap();
+        stream.end(&mut out).unwrap();
+        let line = format!("HTTP/1.1 {status} {}\r\n\r\n", wire::http1::reason(status));
+        assert_eq!(text(&out), format!("{line}{line}"));
+    }
+}
+
+#[test]
+fn a_205_says_that_there_is_nothing() {
+    let mut out = Vec::new();
+    let _after = Response::new(&mut out, get(), &Stamp::bare(), 205).unwrap().body(b"not sent");
+    let _after = Ready::new(205, &[], b"not sent").unwrap().write(&mut out, get(), &Stamp::bare());
+    assert_eq!(text(&out), "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n".repeat(2));
+}
+
+#[test]
+fn head_gets_the_fields_of_get_and_no_body() {
+    let head = exchange("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    for streamed in [false, true] {
+        let written = |exchange| {
+            let mut out = Vec::new();
+            let response = Response::new(&mut out, exchange, &Stamp::bare(), 200).unwrap();
+            let (mut stream, _after) = if streamed { response.stream() } else { response.sized(2) };
+            stream.write(&mut out, b"hi").unwrap();
+            stream.end(&mut out).unwrap();
+            text(&out)
+        };
+        let (whole, bare) = (written(get()), written(head));
+        assert!(bare.ends_with("\r\n\r\n") && whole.starts_with(&bare) && whole.len() > bare.len(), "{whole} {bare}");
+    }
+}
+
+#[test]
+fn unknown_statuses_have_an_empty_phrase_and_impossible_ones_are_refused() {
+    let mut out = Vec::new();
+    let _after = Response::new(&mut out, get(), &Stamp::bare(), 799).unwrap().body(b"");
+    assert_eq!(text(&out), "HTTP/1.1 799 \r\nContent-Length: 0\r\n\r\n");
+    for status in [0, 99, 100, 101, 199, 1000] {
+        assert_eq!(Response::new(&mut Vec::new(), get(), &Stamp::bare(), status).unwrap_err(), Refused::Status(status));
+        assert_eq!(Ready::new(status, &[], b"").unwrap_err(), Refused::Status(status));
+    }
+    for status in [99, 101, 200] {
+        assert_eq!(Response::interim(&mut Vec::new(), get(), status, &[]), Err(Refused::Status(status)));
+    }
+}
+
+#[test]
+fn header_injection_is_refused_and_leaves_no_trace() {
+    let bad: [(&str, &[u8], Refused); 9] = [
+        ("X-A", b"b\r\nSet-Cookie: c", Refused::FieldValue),
+        ("X-A", b"b\nc", Refused::FieldValue),
+        ("X-A", b"b\rc", Refused::FieldValue),
+        ("X-A", b"b\0c", Refused::FieldValue),
+        ("X-A: b\r\nX-B", b"c", Refused::FieldName),
+        ("X A", b"b", Refused::FieldName),
+        ("", b"b", Refused::FieldName),
+        ("content-length", b"5", Refused::FieldReserved),
+        ("Transfer-Encoding", b"chunked", Refused::FieldReserved),
+    ];
+    for (name, value, refused) in bad {
+        let mut out = b"before".to_vec();
+        let response = Response::new(&mut out, get(), &Stamp::bare(), 200).unwrap().field("X-Good", b"1").unwrap();
+        assert_eq!(response.field(name, value).unwrap_err(), refused);
+        assert_eq!(Response::interim(&mut out, get(), 103, &[("Link", b"x"), (name, value)]), Err(refused));
+        assert_eq!(out, b"before");
+        assert_eq!(Ready::new(200, &[(name, value)], b"").unwrap_err(), refused);
+        let (stream, _after) = Response::new(&mut out, get(), &Stamp::bare(), 200).unwrap().stream();
+        let length = out.len();
+        assert_eq!(stream.end_with(&mut out, &[("X-Good", b"1"), (name, value)]), Err(refused));
+        assert_eq!(out.len(), length);
+    }
+}
+
+#[test]
+fn a_stream_keeps_its_word_about_its_length() {
+    let mut out = Vec::new();
+    let (mut stream, _after) = Response::new(&mut out, get(), &Stamp::bare(), 200).unwrap().sized(5);
+    stream.write(&mut out, b"hel").unwrap();
+    assert_eq!(stream.write(&mut out, b"lo!"), Err(Refused::BodyTooLong(1)));
+    assert!(out.ends_with(b"hel"));
+    assert_eq!(stream.end(&mut out), Err(Refused::BodyTooShort(2)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn what_a_server_writes_a_client_reads(
+        status in prop_oneof![200u16..=600, Just(200), Just(204), Just(304)],
+        fields in vec(("X-[A-Za-z0-9]{1,8}", "[!-~]{0,12}"), 0..4),
+        body in vec(any::<u8>(), 0..60),
+        pieces in vec(0usize..60, 0..4),
+        how in 0u8..4,
+        is_head: bool,
+        is_old: bool,
+        keep: bool,
+        cuts in vec(0usize..400, 0..6),
+        whole: bool,
+    ) {
+        let method = if is_head { "HEAD" } else { "GET" };
+        let options = match (keep, is_old) {
+            (true, true) => "Connection: keep-alive\r\n",
+            (false, false) => "Connection: close\r\n",
+            _ => "",
+        };
+        let asked = exchange(&format!("{method} / HTTP/1.{}\r\nHost: a\r\n{options}\r\n", u8::from(!is_old)));
+        let pairs: Vec<(&str, &[u8])> = fields.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let stamp = Stamp::new(Some("brunt"), 0).unwrap();
+        let mut out = Vec::new();
+        let after = if how == 0 {
+            Ready::new(status, &pairs, &body).unwrap().write(&mut out, asked, &stamp)
+        } else {
+            let mut response = Response::new(&mut out, asked, &stamp, status).unwrap();
+            for (name, value) in &pairs {
+                response = response.field(name, value).unwrap();
+            }
+            match how {
+                1 => response.body(&body),
+                2 | 3 => {
+                    let (mut stream, after) =
+                        if how == 2 && status != 205 { response.sized(body.len() as u64) } else { response.stream() };
+                    for piece in cut(&body, &pieces) {
+                        stream.write(&mut out, piece).unwrap();
+                    }
+                    stream.end(&mut out).unwrap();
+                    after
+                }
+                _ => unreachable!(),
+            }
+        };
+        let seen = read(&[method], &cut(&out, &cuts), &Limits::CLIENT, whole, after == After::Close);
+        let Some(Seen::Response { status: read_status, version, fields: read_fields, .. }) = seen.first() else {
+            panic!("no response in {seen:?}");
+        };
+        prop_assert_eq!((*read_status, *version), (status, Version::Http11));
+        for (name, value) in &fields {
+            prop_assert!(read_fields.contains(&(name.clone(), value.as_bytes().to_vec())), "{name} of {read_fields:?}");
+        }
+        let body: Vec<u8> = if is_head || matches!(status, 204 | 304) || status == 205 && how < 3 { Vec::new() } else { body };
+        let read_body: Vec<u8> = seen.iter().filter_map(|event| match event {
+            Seen::Body(data) => Some(data.clone()),
+            _ => None,
+        }).flatten().collect();
+        prop_assert_eq!(read_body, body);
+        prop_assert_eq!(seen.last(), Some(&Seen::End(after)), "{:?}", seen);
+    }
+}
