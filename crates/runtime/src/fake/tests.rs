@@ -152,6 +152,7 @@ fn two_that_starve_do_not_take_turns_for_ever() {
         ops: vec![Op::Recv],
         abort: None,
         foreign: false,
+        split: false,
     };
     for room in [1, 64] {
         run(&Plan { hoard: Some(3072), room, ..kind(vec![life.clone(); 2]) }).unwrap();
