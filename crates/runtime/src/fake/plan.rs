@@ -35,7 +35,9 @@ impl fmt::Debug for Choices {
 #[derive(Debug, Clone)]
 pub(super) struct Life {
     pub origin: Origin,
+    /// Its connect is refused, or never answered.
     pub refused: bool,
+    pub silent: bool,
     pub peer: Vec<PeerAct>,
     /// What the peer lets stand unread.
     pub window: usize,
@@ -123,11 +125,12 @@ fn life() -> impl Strategy<Value = Life> {
     let origin = prop_oneof![Just(Origin::Adopted), Just(Origin::Accepted), Just(Origin::Connected)];
     let window = prop_oneof![1usize..200, 1usize..50_000, Just(1 << 20)];
     let often = proptest::bool::weighted;
-    let ends = (option::weighted(0.3, 0u8..20), any::<bool>(), often(0.1), often(0.3));
+    let ends = (option::weighted(0.3, 0u8..20), any::<bool>(), often(0.1), often(0.1), often(0.3));
     (origin, vec(act(), 0..8), window, vec(op(), 0..10), ends).prop_map(
-        |(origin, peer, window, ops, (abort, foreign, refused, split))| Life {
+        |(origin, peer, window, ops, (abort, foreign, refused, silent, split))| Life {
             origin,
             refused,
+            silent,
             peer,
             window,
             ops,

@@ -105,7 +105,7 @@ impl Request {
             What::Receive { .. } => net.socks[self.sock].is_readable(),
             What::Send(_) => net.socks[self.sock].is_writable(),
             What::Accept => !net.backlog.is_empty(),
-            What::Connect(..) => true,
+            What::Connect(..) => !net.socks[self.sock].silent,
             What::Bell(bell) => !net.bell_on_its_way && socket::is_ready(*bell, libc::POLLIN),
             What::Poll(file, events) => socket::is_ready(file.as_raw_fd(), *events),
             What::Answer => false,

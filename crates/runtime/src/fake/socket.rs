@@ -62,6 +62,8 @@ pub(crate) struct Sock {
     pub shut_at: Option<usize>,
     /// A connect to it is refused.
     pub refuses: bool,
+    /// Or never answered.
+    pub silent: bool,
     /// Every byte comes alone.
     pub crumbs: bool,
 }
@@ -93,6 +95,7 @@ impl Sock {
             reader_told: false,
             shut_at: None,
             refuses,
+            silent: false,
             crumbs: false,
         }
     }

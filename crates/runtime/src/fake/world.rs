@@ -161,7 +161,8 @@ impl World {
             let sock = kernel.net.socks.get(who);
             let in_vain = match track.doing {
                 Doing::Nothing => false,
-                Doing::Runs | Doing::Connects | Doing::Sleeps | Doing::Watches => true,
+                Doing::Runs | Doing::Sleeps | Doing::Watches => true,
+                Doing::Connects => !sock.is_some_and(|sock| sock.silent),
                 Doing::Reads => sock.is_some_and(|sock| (sock.is_readable() && !hungry) || sock.received > track.got),
                 Doing::Writes => !kernel.waits_for_peer(who),
                 Doing::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
