@@ -131,6 +131,7 @@ impl Args {
             fresh: self.fresh,
             tester,
             brunt,
+            pace: lab::pace::time,
             command: command(),
         };
         let stop = stop_on_signals()?;
