@@ -12,6 +12,9 @@ const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::
 const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::ERR);
 const FIRST_EVENTS: usize = 256;
 const MOST_EVENTS: usize = 8192;
+/// The kernel may end a wait late by a thousandth of it (select_estimate_accuracy in its fs/select.c): a longer one than this
+/// ends early instead, and the worker waits for the rest.
+const LONG: Duration = Duration::from_millis(10);
 
 pub(crate) struct Epoll {
     fd: OwnedFd,
@@ -40,7 +43,7 @@ pub(crate) enum Event {
     /// Another thread rang.
     Rung,
     /// A descriptor of the user's can be read or written, or is at its end.
-    Watched(Key, Interest),
+    Watched(Key),
 }
 
 /// What a descriptor is watched for.
@@ -128,6 +131,7 @@ impl Epoll {
         self.events.reserve(room.clamp(FIRST_EVENTS, MOST_EVENTS));
         self.next = 0;
         metrics.enters += 1;
+        let timeout = timeout.map(|t| if t > LONG { t - t / 512 } else { t });
         let spec = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: i64::from(t.subsec_nanos()) });
         if self.coarse {
             return self.wait_coarse(timeout);
@@ -158,6 +162,13 @@ impl Epoll {
         }
     }
 
+    /// What the descriptor of the event just taken is ready for.
+    #[cold]
+    pub fn ready_for(&self) -> Interest {
+        let flags = self.events.get(self.next - 1).map_or(ENDED, |event| event.flags);
+        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) }
+    }
+
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         if let Some(key) = self.writable.take() {
@@ -184,19 +195,9 @@ impl Epoll {
                         (false, false) => continue,
                     }
                 }
-                _ => {
-                    if let Some(event) = watched(kind, key, flags) {
-                        return Some(event);
-                    }
-                }
+                _ if Kind::untag_watch(event.data.u64()).is_some() => return Some(Event::Watched(key)),
+                _ => continue,
             }
         }
     }
-}
-
-#[cold]
-fn watched(kind: Option<Kind>, key: Key, flags: epoll::EventFlags) -> Option<Event> {
-    let ready =
-        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) };
-    (kind == Some(Kind::WatchInput)).then_some(Event::Watched(key, ready))
 }

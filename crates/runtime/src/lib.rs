@@ -7,6 +7,7 @@
 //! - A dropped read loses nothing: data waits in the connection's inbox, whichever way it is read next.
 //! - A panic stays in its task, and a task can be aborted.
 //! - Where io_uring is forbidden the same program runs on epoll; [`Runtime::fallback_reason`] says why.
+//! - Hyper and rustls run unmodified, with the features `hyper` and `futures-io`.
 //!
 //! ```
 //! use runtime::{Runtime, net::{TcpListener, TcpStream}};

@@ -120,12 +120,13 @@ fn echo_timeout() {
         let mut stream = server.connect();
         ask(&mut stream, b"hello");
         expect(&mut stream, b"still there?\n");
-        ask(&mut stream, b"yes");
-        for _ in 0..3 {
-            expect(&mut stream, b"still there?\n");
-        }
-        expect(&mut stream, b"goodbye\n");
-        expect_end(&mut stream);
+        stream.write_all(b"yes\n").unwrap();
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).unwrap();
+        // On a busy machine our answer may be late, and it is asked again.
+        let (before, after) = rest.split_once("yes\n").unwrap();
+        assert!(before.replace("still there?\n", "").is_empty(), "{rest}");
+        assert_eq!(after, "still there?\n".repeat(3) + "goodbye\n");
     }
 }
 
@@ -137,12 +138,13 @@ fn graceful_shutdown() {
         ask(&mut idle, b"hello");
         ask(&mut busy, b"hello");
         busy.write_all(&[7; 50_000]).unwrap();
-        // On its way back; the rest has arrived, and is sent back although it is time to go.
-        expect(&mut busy, &[7; 1]);
-        thread::sleep(Duration::from_millis(100));
+        // On its way back, and not lost though the server ends before it is read.
+        while busy.peek(&mut [0; 50_000]).unwrap() < 50_000 {
+            thread::sleep(Duration::from_millis(1));
+        }
         server.terminate();
         expect_end(&mut idle);
-        expect(&mut busy, &[7; 49_999]);
+        expect(&mut busy, &[7; 50_000]);
         expect_end(&mut busy);
         assert!(server.end().success());
         assert!(TcpStream::connect(server.address).is_err());
@@ -176,7 +178,7 @@ fn hyper_server() {
         get(&mut busy, "/");
         expect_hello(&mut busy);
         get(&mut busy, "/slow");
-        thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(300));
         server.terminate();
         expect_end(&mut idle);
         // Asked before the end, so it is answered, and that is the last answer.

@@ -49,8 +49,11 @@ pub(crate) struct Kernel {
     /// Requests whose last completion has not been taken, buffers that have not come back, and sends likewise.
     pub open: Vec<(Kind, Key)>,
     pub held: HashSet<u16>,
+    pub given: u16,
     sends: Vec<(Key, usize, usize)>,
     in_flight: u32,
+    /// Calls so far: a worker that turns for ever is a fault, not a test that hangs.
+    calls: u32,
     large: Option<bool>,
 }
 
@@ -85,6 +88,7 @@ impl Kernel {
         // SAFETY: the caller lends so many bytes from here.
         unsafe { start.write_bytes(POISON, size) };
         self.net.group(large).0.push_back((buffer, start));
+        self.given = self.given.wrapping_add(u16::from(!large));
     }
 
     /// The group of large buffers; some kernels have none.
@@ -210,6 +214,8 @@ impl Kernel {
         for _ in 0..=self.net.script.pick(12) {
             self.step();
         }
+        self.calls += 1;
+        assert!(self.calls != 300_000, "the worker turns for ever");
     }
 
     fn sleep(&mut self, timeout: Option<Duration>) {

@@ -93,6 +93,13 @@ impl Ring {
         either!(self, ring => ring.give(buffers, buffer), kernel => kernel.give(buffer, buffers.address(buffer), false));
     }
 
+    pub fn given(&self) -> u16 {
+        match self {
+            Self::Real(ring) => ring.given(),
+            Self::Fake(fake) => fake.kernel().given,
+        }
+    }
+
     pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
         let start = buffers.address(buffer);
         either!(self, ring => ring.give_large(buffers, buffer), kernel => kernel.give(buffer, start, true));

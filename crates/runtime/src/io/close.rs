@@ -14,8 +14,8 @@ use std::{
 
 /// How long a send of a dropped stream may still take before it is cancelled: the peer does not read.
 const LINGER: Duration = Duration::from_secs(5);
-/// How long shutting down waits for the kernel to give back what it holds.
-const REAP: Duration = Duration::from_secs(2);
+/// How long shutting down waits for the kernel to give back what it holds; unit tests have one that never does.
+const REAP: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 2000 });
 
 pub(super) struct Lingering {
     key: Key,

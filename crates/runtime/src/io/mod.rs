@@ -204,7 +204,7 @@ impl Io {
                 self.connected(key, result);
             }
             Some(Kind::Bell) => self.rung(more),
-            _ => self.polled(kind, key, result),
+            _ => self.polled(data, result),
         }
     }
 
@@ -226,7 +226,7 @@ impl Io {
                 Event::Writable(key) => self.writable(key),
                 Event::Acceptable(key) => self.acceptable(key),
                 Event::Rung => self.rung(true),
-                Event::Watched(key, ready) => self.watched(key, ready),
+                Event::Watched(key) => self.watched(key),
             }
         }
     }

@@ -115,13 +115,10 @@ impl Io {
     /// The ring says that a descriptor is ready, or that it cannot be watched. Whatever else completes comes here as well
     /// and is of no interest.
     #[cold]
-    pub(super) fn polled(&mut self, kind: Option<Kind>, key: Key, result: i32) {
-        let direction = match kind {
-            Some(Kind::WatchInput) => Direction::Input,
-            Some(Kind::WatchOutput) => Direction::Output,
-            // A cancel that found nothing to cancel: the request had already ended.
-            _ => return,
-        };
+    pub(super) fn polled(&mut self, data: u64, result: i32) {
+        // None: a cancel that found nothing to cancel, for the request had already ended.
+        let Some((kind, key)) = Kind::untag_watch(data) else { return };
+        let direction = if kind == Kind::WatchInput { Direction::Input } else { Direction::Output };
         self.request_goes_on(false);
         let Some(watched) = self.watches.get(key) else { return };
         let side = &mut watched.sides[direction as usize];
@@ -142,8 +139,10 @@ impl Io {
 
     /// Epoll says that a descriptor is ready. It reports nothing more until somebody asks: who waits for the other
     /// direction is woken to do so.
-    pub(super) fn watched(&mut self, key: Key, ready: Interest) {
-        let Some(watched) = self.watches.get(key) else { return };
+    #[cold]
+    pub(super) fn watched(&mut self, key: Key) {
+        let (Driver::Epoll(epoll), Some(watched)) = (&self.driver, self.watches.get(key)) else { return };
+        let ready = epoll.ready_for();
         for (side, ready) in watched.sides.iter_mut().zip([ready.input, ready.output]) {
             if mem::take(&mut side.armed) {
                 side.ready = ready;

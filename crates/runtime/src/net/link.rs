@@ -58,11 +58,10 @@ impl Link {
     pub fn poll_recv(&self, cx: &Context<'_>) -> Poll<io::Result<Lease>> {
         // SAFETY: the reference does not leave this function.
         let Some(worker) = (unsafe { worker::find(self.worker) }) else { return Poll::Ready(Err(closed())) };
-        let received = ready!(worker.io().poll_receive(self.key, cx));
-        Poll::Ready(received.map(|received| match received {
-            Some(received) => Lease::new(self.worker, received),
-            None => Lease::end_of_stream(),
-        }))
+        let Some(received) = ready!(worker.io().poll_receive(self.key, cx))? else {
+            return Poll::Ready(Ok(Lease::end_of_stream()));
+        };
+        Poll::Ready(Ok(Lease::new(self.worker, received)))
     }
 
     #[inline(always)]

@@ -14,7 +14,7 @@ impl<F: Family> Stream<F> {
     /// # Runtime::new()?.block_on(async {
     /// let (mut stream, mut peer) = UnixStream::pair()?;
     /// let (mut reader, mut writer) = stream.split();
-    /// // More than the kernel holds: it can be written only while the peer reads, and the peer reads it back to us.
+    /// // More than sockets hold, and the peer sends it back: it goes only if both directions go at the same time.
     /// runtime::spawn(async move {
     ///     while let Ok(lease) = peer.recv().await {
     ///         if lease.is_empty() || peer.send(lease).await.is_err() { break }

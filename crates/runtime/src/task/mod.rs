@@ -60,9 +60,11 @@ impl Token {
 }
 
 /// Runs code of the user's whose panic would meet somebody it does not concern: a waker of others, the destructor of what
-/// nobody wants. The panic has been reported by its hook; the payload is forgotten, for its destructor might panic too.
+/// nobody wants. The panic hook has reported it.
 pub(crate) fn quietly(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        std::mem::forget(payload);
+    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { return };
+    // A payload's destructor may panic too, with yet another payload: that one is forgotten.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
     }
 }

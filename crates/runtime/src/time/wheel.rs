@@ -2,7 +2,7 @@
 //! however many there are.
 //!
 //! A slot of the lowest level holds the deadlines of one tick, a slot of the next level those of 64 ticks, and so on;
-//! eight levels reach as far as nanoseconds in 64 bits do. When the time of a higher slot comes, its timers move down.
+//! nine levels reach as far as nanoseconds in 64 bits do. When the time of a higher slot comes, its timers move down.
 //! Slots only group: a timer keeps its exact deadline, does not fire before it, and does not wait for the end of its tick.
 //! Those of equal deadlines fire in the order in which they were armed.
 //!
@@ -18,12 +18,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A tick is 2^16 ns.
-const TICK_BITS: u32 = 16;
+/// A tick is 2^10 ns: with longer ones a slot of thousands of timers is walked for each of them that comes due.
+const TICK_BITS: u32 = 10;
 const LEVEL_BITS: u32 = 6;
 /// Slots of a level.
 const SLOTS: usize = 1 << LEVEL_BITS;
-const LEVELS: usize = (u64::BITS - TICK_BITS) as usize / LEVEL_BITS as usize;
+const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(LEVEL_BITS) as usize;
 /// Later than every deadline.
 const NEVER: u64 = u64::MAX;
 /// Timers looked at in one turn, save that a slot once begun is finished: after a long stop the others come next turn.
@@ -40,6 +40,12 @@ struct Links {
 impl Links {
     /// Those of a timer in no slot: it has fired.
     const NONE: Self = Self { previous: u32::MAX, next: u32::MAX };
+
+    /// Looks at one of the two: they were written one by one, and a processor waits for what it reads as one word.
+    #[inline]
+    fn are_none(self) -> bool {
+        self.previous == Self::NONE.previous
+    }
 
     fn to_itself(slot: usize) -> Self {
         Self { previous: RING + slot as u32, next: RING + slot as u32 }
@@ -70,11 +76,12 @@ pub(crate) struct Timers {
     slots: Box<[Slot]>,
     /// Slots with timers in them, a bit each, and levels with such slots.
     occupied: [u64; LEVELS],
-    levels: u8,
+    levels: u16,
     /// The tick at which the wheel stands. Every timer below the highest level that differs from it is in a lower slot.
     tick: u64,
-    /// The `least` of the first slot.
+    /// The `least` of the first slot, and as a moment of the machine's clock, for a look at it every turn.
     next: u64,
+    next_at: Instant,
     /// Time is counted in nanoseconds from here.
     start: Instant,
     /// Due timers of one slot, in order: deadline, place in the slot, number.
@@ -91,6 +98,7 @@ impl Timers {
             levels: 0,
             tick: 0,
             next: NEVER,
+            next_at: start,
             start,
             due: Vec::new(),
         }
@@ -111,7 +119,7 @@ impl Timers {
     /// slot was forgotten and left others there. That costs one look in vain.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
-        (self.next != NEVER).then(|| self.start + Duration::from_nanos(self.next))
+        (self.next != NEVER).then_some(self.next_at)
     }
 
     /// Nanoseconds on the wheel. What lies before its start is long due, what lies centuries ahead never is.
@@ -121,18 +129,20 @@ impl Timers {
         since.as_secs().saturating_mul(1_000_000_000).saturating_add(since.subsec_nanos().into()).min(NEVER - 1)
     }
 
-    pub fn insert(&mut self, deadline: Instant) -> Key {
-        let deadline = self.nanos(deadline);
+    pub fn insert(&mut self, at: Instant) -> Key {
+        let deadline = self.nanos(at);
         let key = self.timers.insert(Timer { deadline, ..Timer::default() });
         self.attach(key.index, deadline);
-        self.next = self.next.min(deadline);
+        if deadline < self.next {
+            (self.next, self.next_at) = (deadline, at);
+        }
         key
     }
 
     /// True when the timer has fired; else notes who waits.
     pub fn poll(&mut self, key: Key, wakers: &mut Wakers, cx: &Context<'_>) -> bool {
         match self.timers.get(key) {
-            Some(timer) if timer.links != Links::NONE => {
+            Some(timer) if !timer.links.are_none() => {
                 wakers.park(&mut timer.waiter, cx);
                 false
             }
@@ -142,31 +152,48 @@ impl Timers {
 
     /// Forgets a timer, fired or not.
     pub fn remove(&mut self, key: Key, wakers: &mut Wakers) {
-        let Some(mut timer) = self.timers.remove(key) else {
+        let Some(timer) = self.timers.get(key) else {
             return;
         };
+        let links = timer.links;
         wakers.forget(&mut timer.waiter);
-        if timer.links != Links::NONE {
-            self.detach(timer.links);
+        self.timers.remove(key);
+        if !links.are_none() && self.detach(links) {
+            self.find_next();
         }
     }
 
     /// Fires timers due at `now`, the earliest first. If they are very many, `next_deadline` says that more are due.
     #[inline]
     pub fn fire(&mut self, now: Instant, wakers: &mut Wakers) {
-        let now = self.nanos(now);
-        if self.next <= now {
-            self.turn(now, wakers);
+        if self.next != NEVER && self.next_at <= now {
+            self.turn(self.nanos(now), wakers);
         }
     }
 
     fn turn(&mut self, now: u64, wakers: &mut Wakers) {
         let mut work = 0;
-        while self.next <= now && work < WORK_A_TURN {
-            let Some(slot) = self.first() else { break };
-            self.advance_to(slot);
-            work += if slot < SLOTS { self.fire_slot(slot, now, wakers) } else { self.move_down(slot) };
-            self.next = self.least();
+        while work < WORK_A_TURN
+            && let Some(slot) = self.first()
+            && self.slots[slot].least <= now
+        {
+            // No timer is earlier than the least of the first slot: the wheel may stand there.
+            self.tick = self.tick.max(self.slots[slot].least >> TICK_BITS);
+            work += match self.alone_in(slot) {
+                // It need not move down to fire.
+                Some(number) if self.timers.at(number).deadline <= now => self.fire_one(number, wakers),
+                _ if slot < SLOTS => self.fire_slot(slot, now, wakers),
+                _ => self.move_down(slot),
+            };
+        }
+        self.find_next();
+    }
+
+    fn find_next(&mut self) {
+        let next = self.first().map_or(NEVER, |slot| self.slots[slot].least);
+        // Seldom another one: the division is saved.
+        if mem::replace(&mut self.next, next) != next && next != NEVER {
+            self.next_at = self.start + Duration::from_nanos(next);
         }
     }
 
@@ -178,16 +205,18 @@ impl Timers {
         Some(level * SLOTS + self.occupied.get(level)?.trailing_zeros() as usize)
     }
 
-    #[inline]
-    fn least(&self) -> u64 {
-        self.first().map_or(NEVER, |slot| self.slots[slot].least)
+    /// The timer of a slot that has no other.
+    fn alone_in(&self, slot: usize) -> Option<u32> {
+        let Links { previous, next } = self.slots[slot].links;
+        (previous == next).then_some(next)
     }
 
-    /// Turns the wheel to the beginning of that slot.
-    fn advance_to(&mut self, slot: usize) {
-        let shift = (slot / SLOTS) as u32 * LEVEL_BITS;
-        let above = self.tick >> shift >> LEVEL_BITS;
-        self.tick = (above << LEVEL_BITS | (slot % SLOTS) as u64) << shift;
+    fn fire_one(&mut self, number: u32, wakers: &mut Wakers) -> usize {
+        let timer = self.timers.at(number);
+        let links = mem::replace(&mut timer.links, Links::NONE);
+        wakers.wake(&mut timer.waiter);
+        self.detach(links);
+        1
     }
 
     /// Fires what is due in a slot of one tick; returns how many timers that took a look at.
@@ -253,16 +282,17 @@ impl Timers {
         self.links(previous).next = number;
     }
 
-    /// Closes the gap that a timer of these links leaves.
+    /// Closes the gap that a timer of these links leaves; true when its slot is empty now.
     #[inline]
-    fn detach(&mut self, Links { previous, next }: Links) {
+    fn detach(&mut self, Links { previous, next }: Links) -> bool {
         self.links(previous).next = next;
         self.links(next).previous = previous;
         // Only a slot alone is on both sides.
-        if previous == next {
+        let alone = previous == next;
+        if alone {
             self.vacate((next - RING) as usize);
-            self.next = self.least();
         }
+        alone
     }
 
     fn vacate(&mut self, slot: usize) {
@@ -282,5 +312,7 @@ impl Timers {
     }
 }
 
+#[cfg(test)]
+mod measure;
 #[cfg(test)]
 mod tests;

@@ -46,6 +46,11 @@ impl BufferRing {
         let tail = unsafe { &*BufRingEntry::tail(self.entries.as_ptr()).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);
     }
+
+    /// How many buffers have ever been given, modulo 2^16.
+    pub fn given(&self) -> u16 {
+        self.tail
+    }
 }
 
 impl Drop for BufferRing {

@@ -89,6 +89,11 @@ impl Uring {
         }
     }
 
+    /// How many of the usual size have ever been handed to the kernel, modulo 2^16.
+    pub fn given(&self) -> u16 {
+        self.buffers.given()
+    }
+
     #[inline(always)]
     fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: every entry is built in this file; what it points to stays valid as the module's head says.

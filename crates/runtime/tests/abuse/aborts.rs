@@ -57,9 +57,12 @@ enum End {
     Runtime,
 }
 
+/// A task that somebody may abort from inside.
+type Handle = Rc<RefCell<Option<JoinHandle<()>>>>;
+
 /// Starts it so that it ends at its n-th poll; the counter tells how many there have been.
-fn start(end: End, at: usize) -> (Rc<RefCell<Option<JoinHandle<()>>>>, Rc<Cell<usize>>) {
-    let handle: Rc<RefCell<Option<JoinHandle<()>>>> = Rc::default();
+fn start(end: End, at: usize) -> (Handle, Rc<Cell<usize>>) {
+    let handle = Handle::default();
     let polls = Rc::new(Cell::new(0));
     let (me, count) = (handle.clone(), polls.clone());
     let task = spawn(async move {

@@ -88,6 +88,15 @@ pub async fn assassin(served: Served) {
     }
 }
 
+/// A task that ends with whoever started it.
+struct Doomed<T>(JoinHandle<T>);
+
+impl<T> Drop for Doomed<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Opens connections and ends each in one of the ways the world has.
 pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
     let mut dice = Dice::new(seed + 1);
@@ -108,9 +117,8 @@ pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
             2 => drop(stream.write_all(&bytes).await.and(stream.recv().await.map(drop))),
             // An aborted reader: its task holds the stream.
             3 => {
-                let reader = spawn(async move { stream.recv().await.map(|lease| lease.len()) });
+                let _reader = Doomed(spawn(async move { stream.recv().await.map(|lease| lease.len()) }));
                 sleep(Duration::from_micros(dice.roll(200))).await;
-                reader.abort();
             }
             // A connect that nobody waits for.
             4 => drop(runtime::time::timeout(Duration::ZERO, TcpStream::connect(address)).await),

@@ -61,6 +61,7 @@ pub fn alone(name: &str, body: impl FnOnce()) {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
     assert!(text.contains("1 passed"), "there is no test '{name}': {text}");
+    println!("{text}");
 }
 
 /// Receive buffers that a worker uses as long as nobody hoards them.

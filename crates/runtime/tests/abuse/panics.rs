@@ -66,16 +66,16 @@ async fn a_waker_that_panics_does_not_keep_others_from_waking() {
     let (bomb, gone_off) = Bomb::waker(false);
     let mut pairs = Vec::new();
     let flags: Vec<_> = (0..10).map(|_| Arc::new(Flag(AtomicU32::new(0)))).collect();
-    for n in 0..10 {
+    for (n, flag) in flags.iter().enumerate() {
         let (client, mut server) = pair().await;
-        let waker = if n % 3 == 0 { bomb.clone() } else { flags[n].clone().into() };
+        let waker = if n % 3 == 0 { bomb.clone() } else { flag.clone().into() };
         assert!(pin!(server.recv()).poll(&mut Context::from_waker(&waker)).is_pending());
         pairs.push((client, server));
     }
     // All in one poll, so that they are woken in as few turns as the kernel likes.
-    let mut cx = Context::from_waker(Waker::noop());
+    let cx = Context::from_waker(Waker::noop());
     for (client, _) in &mut pairs {
-        assert!(matches!(client.poll_write(&mut cx, b"x"), Poll::Ready(Ok(1))));
+        assert!(matches!(client.poll_write(&cx, b"x"), Poll::Ready(Ok(1))));
     }
     for (n, flag) in flags.iter().enumerate().filter(|(n, _)| n % 3 != 0) {
         while flag.0.load(Ordering::SeqCst) == 0 {

@@ -101,6 +101,15 @@ async fn dropping_the_write_half_ends_its_direction_after_what_was_written() {
     while let Ok(len) = timeout(Duration::from_millis(20), writer.write(&[7; 16_384])).await {
         written += len.unwrap();
     }
+    // On epoll a lease is what can be in flight.
+    let (mut source, mut sink) = pair().await;
+    source.write_all(&[7; 4000]).await.unwrap();
+    let lease = sink.recv().await.unwrap();
+    let len = lease.len();
+    if let Ok(sent) = timeout(Duration::from_millis(20), writer.send(lease)).await {
+        sent.unwrap();
+        written += len;
+    }
     drop(writer);
     sleep(Duration::from_millis(5)).await;
     let mut got = 0;

@@ -33,17 +33,23 @@ impl<'a> Facts<'a> {
     pub fn gather(headers: &[Header<'a>]) -> Result<Self, Fault> {
         let mut facts = Self::default();
         for header in headers {
-            let name = header.name.as_bytes();
-            match name.len() {
-                4 if fields::is(name, b"host") => facts.host_repeated |= facts.host.replace(header.value).is_some(),
-                6 if fields::is(name, b"expect") => facts.expect(header.value),
-                10 if fields::is(name, b"connection") => facts.connection(header.value),
-                14 if fields::is(name, b"content-length") => facts.length(header.value)?,
-                17 if fields::is(name, b"transfer-encoding") => facts.coding(header.value)?,
-                _ => {}
-            }
+            facts.note(header.name.as_bytes(), header.value)?;
         }
         Ok(facts)
+    }
+
+    /// Reads one off.
+    #[inline(always)]
+    pub fn note(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), Fault> {
+        match name.len() {
+            4 if fields::is(name, b"host") => self.host_repeated |= self.host.replace(value).is_some(),
+            6 if fields::is(name, b"expect") => self.expect(value),
+            10 if fields::is(name, b"connection") => self.connection(value),
+            14 if fields::is(name, b"content-length") => self.length(value)?,
+            17 if fields::is(name, b"transfer-encoding") => self.coding(value)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Whether a trailer section that says this tries to frame or route what has long been framed and routed.

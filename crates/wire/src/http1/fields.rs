@@ -88,6 +88,22 @@ impl<'a> Iterator for Iter<'a> {
     }
 }
 
+/// Bytes known to be ASCII, made text for those alone who ask: checking them once more costs more than most ever need.
+#[derive(Clone, Copy)]
+pub(super) struct Ascii<'a>(pub &'a [u8]);
+
+impl<'a> Ascii<'a> {
+    pub fn text(self) -> &'a str {
+        str::from_utf8(self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Ascii<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.text(), f)
+    }
+}
+
 /// Where `part`, a slice of `whole`, begins in it.
 #[inline]
 pub(super) fn offset(whole: &[u8], part: &[u8]) -> usize {

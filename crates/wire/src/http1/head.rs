@@ -4,7 +4,12 @@ use std::mem::MaybeUninit;
 
 use httparse::{Error, Request, Status};
 
-use super::{Body, Fault, Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, fields, target};
+use super::{
+    Body, Fault, Fields, Limits, MAX_FIELDS, Method, Version,
+    facts::Facts,
+    fields::{self, Ascii},
+    plain, scan, target,
+};
 
 /// The head of a request. Every field of it borrows from the bytes received.
 #[derive(Debug, Clone, Copy)]
@@ -13,8 +18,6 @@ pub struct Head<'a> {
     pub method: Method,
     /// Its name, for methods that [`Method`] does not know.
     pub method_name: &'a str,
-    /// The target as received, in one of the four forms of RFC 9112, section 3.2.
-    pub target: &'a str,
     /// The version.
     pub version: Version,
     /// All fields, those that frame the message included.
@@ -25,7 +28,8 @@ pub struct Head<'a> {
     pub expects_continue: bool,
     /// `Connection: upgrade`: the client would speak what `Upgrade` names.
     pub wants_upgrade: bool,
-    authority: Option<&'a [u8]>,
+    target: Ascii<'a>,
+    authority: Option<Ascii<'a>>,
     keep_alive: bool,
 }
 
@@ -56,37 +60,57 @@ impl<'a> Head<'a> {
         self.keep_alive
     }
 
+    /// The target as received, in one of the four forms of RFC 9112, section 3.2.
+    pub fn target(&self) -> &'a str {
+        self.target.text()
+    }
+
     /// `host[:port]` that the request is for: of the target if that names one, else of `Host` (RFC 9112, section 3.3).
     /// `None` only in HTTP/1.0.
     pub fn authority(&self) -> Option<&'a str> {
-        // Known to be ASCII; turned into text by those alone who ask.
-        self.authority.and_then(|host| str::from_utf8(host).ok())
+        self.authority.map(Ascii::text)
     }
 
     /// The target without authority and query; `*` for the whole server, empty for CONNECT.
     pub fn path(&self) -> &'a str {
-        match self.path_and_query().split_once('?') {
-            Some((path, _)) => path,
-            None => self.path_and_query(),
-        }
+        Ascii(self.path_bytes()).text()
+    }
+
+    /// [`Self::path`] for those who compare it with bytes.
+    #[inline]
+    pub fn path_bytes(&self) -> &'a [u8] {
+        let whole = self.path_and_query();
+        &whole[..scan::run(whole, 0, |byte| byte != b'?')]
     }
 
     /// What follows the first `?` of the target.
     pub fn query(&self) -> Option<&'a str> {
-        self.path_and_query().split_once('?').map(|(_, query)| query)
+        self.path_and_query().get(self.path_bytes().len() + 1..).map(|query| Ascii(query).text())
     }
 
-    fn path_and_query(&self) -> &'a str {
-        if self.target.starts_with('/') || self.target == "*" {
-            return self.target;
+    #[inline]
+    fn path_and_query(&self) -> &'a [u8] {
+        let Ascii(target) = self.target;
+        if target.starts_with(b"/") || target == b"*" {
+            return target;
         }
-        match target::split_absolute(self.target) {
+        match target::split_absolute(target) {
             // RFC 9110, 4.2.3: an empty path of an http URI is "/".
-            Some((_, "")) => "/",
+            Some((_, b"")) => b"/",
             Some((_, rest)) => rest,
-            None => "",
+            None => b"",
         }
     }
+}
+
+/// A request line, its target in a form that the method allows.
+pub(super) struct Line<'a> {
+    pub method: Method,
+    pub method_name: &'a str,
+    pub target: &'a [u8],
+    pub version: Version,
+    /// Of the target, if it names one.
+    pub authority: Option<&'a [u8]>,
 }
 
 /// What the bytes so far amount to.
@@ -101,9 +125,18 @@ pub(super) enum Parsed<'a> {
 
 /// Parses a head at the beginning of `bytes`. Only the first [`Limits::head`] bytes are looked at, so that the outcome
 /// does not depend on how many came at once.
-#[inline]
+#[inline(always)]
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
     let window = bytes.get(..limits.head).unwrap_or(bytes);
+    match plain::request(window, limits) {
+        Some((line, fields, facts, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
+        None => parse_any(window, limits),
+    }
+}
+
+/// Parses whatever there is.
+#[inline(never)]
+pub(super) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_FIELDS];
     let slots = &mut slots[..limits.fields.min(MAX_FIELDS)];
     let mut request = Request::new(&mut []);
@@ -182,9 +215,22 @@ fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Res
     }
     let method = Method::named(method_name);
     let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-    let in_target = target::check(method, target)?;
-    let facts = Facts::gather(headers)?;
-    let host = host(&facts, version)?;
+    let target = target.as_bytes();
+    let authority = target::check(method, target)?;
+    let line = Line { method, method_name, target, version, authority };
+    decide(line, Fields::of(bytes, headers), &Facts::gather(headers)?, limits)
+}
+
+/// Decides what a well-formed head means, and whether it may.
+#[inline(always)]
+pub(super) fn decide<'a>(
+    line: Line<'a>,
+    fields: Fields<'a>,
+    facts: &Facts<'a>,
+    limits: &Limits,
+) -> Result<Head<'a>, Fault> {
+    let Line { method, method_name, target, version, authority } = line;
+    let host = host(facts, version)?;
     let body = facts.body(version)?.unwrap_or(Body::Empty);
     if matches!(body, Body::Sized(length) if length > limits.body) {
         // RFC 9110, 15.5.14.
@@ -202,12 +248,12 @@ fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Res
     Ok(Head {
         method,
         method_name,
-        target,
+        target: Ascii(target),
         version,
-        fields: Fields::of(bytes, headers),
+        fields,
         body,
         // RFC 9112, 3.2.2: the authority of an absolute target replaces `Host`.
-        authority: in_target.or(host),
+        authority: authority.or(host).map(Ascii),
         expects_continue: facts.expects_continue && is_modern && body != Body::Empty,
         // RFC 9110, 7.8: `Upgrade` in HTTP/1.0 is ignored.
         wants_upgrade: facts.upgrade && is_modern,

@@ -4,15 +4,18 @@ use std::mem::MaybeUninit;
 
 use httparse::{ParserConfig, Response, Status};
 
-use super::{After, Body, Fault, Fields, Limits, MAX_FIELDS, Version, facts::Facts, fields, head};
+use super::{
+    After, Body, Fault, Fields, Limits, MAX_FIELDS, Version,
+    facts::Facts,
+    fields::{self, Ascii},
+    head, plain,
+};
 
 /// The head of a response. Borrows from the bytes received.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
     /// The status code, 100 to 999.
     pub status: u16,
-    /// The reason phrase; empty if it holds bytes outside ASCII.
-    pub reason: &'a str,
     /// The version.
     pub version: Version,
     /// All fields, those that frame the message included.
@@ -21,9 +24,15 @@ pub struct Head<'a> {
     pub body: Body,
     /// What becomes of the connection behind this response.
     pub after: After,
+    reason: Ascii<'a>,
 }
 
-impl Head<'_> {
+impl<'a> Head<'a> {
+    /// The reason phrase; empty if it holds bytes outside ASCII.
+    pub fn reason(&self) -> &'a str {
+        self.reason.text()
+    }
+
     /// Whether the final response is still to come. `101 Switching Protocols` is final.
     #[inline]
     pub fn is_interim(&self) -> bool {
@@ -40,6 +49,26 @@ pub(super) fn parse<'a>(bytes: &'a [u8], to_head: bool, limits: &Limits) -> Resu
         return Err(Fault::StatusLine);
     }
     let window = bytes.get(..limits.head).unwrap_or(bytes);
+    match plain::reply(window, limits) {
+        Some((line, fields, facts, end)) => Ok(Some((decide(line, fields, &facts, to_head, limits)?, end))),
+        None => parse_any(window, to_head, limits),
+    }
+}
+
+/// A status line.
+pub(super) struct Line<'a> {
+    pub status: u16,
+    pub reason: &'a [u8],
+    pub version: Version,
+}
+
+/// Parses whatever there is.
+#[inline(never)]
+pub(super) fn parse_any<'a>(
+    window: &'a [u8],
+    to_head: bool,
+    limits: &Limits,
+) -> Result<Option<(Head<'a>, usize)>, Fault> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_FIELDS];
     let slots = &mut slots[..limits.fields.min(MAX_FIELDS)];
     let mut response = Response::new(&mut []);
@@ -63,7 +92,20 @@ fn check<'a>(bytes: &'a [u8], response: &Response<'_, 'a>, to_head: bool, limits
         return Err(Fault::StatusLine);
     }
     let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
-    let facts = Facts::gather(headers)?;
+    let line = Line { status, reason: response.reason.unwrap_or_default().as_bytes(), version };
+    decide(line, Fields::of(bytes, headers), &Facts::gather(headers)?, to_head, limits)
+}
+
+/// Decides what a well-formed head means.
+#[inline]
+pub(super) fn decide<'a>(
+    line: Line<'a>,
+    fields: Fields<'a>,
+    facts: &Facts<'a>,
+    to_head: bool,
+    limits: &Limits,
+) -> Result<Head<'a>, Fault> {
+    let Line { status, reason, version } = line;
     let announced = facts.body(version)?;
     let body = match announced {
         // RFC 9112, 6.3, rule 1: these have none, whatever their fields announce.
@@ -76,12 +118,5 @@ fn check<'a>(bytes: &'a [u8], response: &Response<'_, 'a>, to_head: bool, limits
         return Err(Fault::BodyTooLong);
     }
     let keep = facts.persists(version) && body != Body::UntilClose;
-    Ok(Head {
-        status,
-        reason: response.reason.unwrap_or_default(),
-        version,
-        fields: Fields::of(bytes, headers),
-        body,
-        after: After::keep_if(keep),
-    })
+    Ok(Head { status, reason: Ascii(reason), version, fields, body, after: After::keep_if(keep) })
 }

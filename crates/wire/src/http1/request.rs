@@ -1,8 +1,7 @@
 //! Requests, appended to a buffer. A generator renders one once and sends the same bytes ever after.
 
 use super::{
-    Method, Refused, Stream, Version,
-    fields::is_token,
+    Method, Refused, Stream, Version, scan,
     stream::{is_framing, write_decimal, write_field},
     target,
 };
@@ -79,7 +78,8 @@ impl<'a> Request<'a> {
     }
 
     fn head(&self, out: &mut Vec<u8>, framing: Framing) -> Result<(), Refused> {
-        if self.method.is_empty() || !self.method.bytes().all(is_token) || self.method == "CONNECT" {
+        if self.method.is_empty() || scan::token(self.method.as_bytes()) < self.method.len() || self.method == "CONNECT"
+        {
             return Err(Refused::Method);
         }
         if !target::is_clean(self.target.as_bytes()) {

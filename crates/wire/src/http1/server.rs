@@ -5,17 +5,20 @@
 //!
 //! let (limits, stamp) = (Limits::default(), Stamp::new(Some("doc"), 784111777).unwrap());
 //! let (mut connection, mut out) = (Connection::default(), Vec::new());
+//! let mut answered = false;
 //! let mut input = &b"GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n"[..];
 //! while let Some(event) = connection.next(&mut input, &limits) {
 //!     match event {
 //!         Event::Head(head) => {
 //!             let response = Response::new(&mut out, head.exchange(), &stamp, 200).unwrap();
 //!             let _after = response.body(head.path().as_bytes());
+//!             answered = true;
 //!         }
-//!         Event::Fault(fault) => {
+//!         Event::End(_) => answered = false,
+//!         Event::Fault(fault) if !answered => {
 //!             let _close = Response::refuse(&mut out, &stamp, fault);
 //!         }
-//!         Event::Body(_) | Event::Trailers(_) | Event::End(_) => {}
+//!         Event::Body(_) | Event::Trailers(_) | Event::Fault(_) => {}
 //!     }
 //! }
 //! // Both answers are in `out`, in order, for one write.
@@ -43,7 +46,8 @@ pub enum Event<'a> {
     /// The request is complete. After [`After::Close`] the client wants no more answers, and nothing follows.
     End(After),
     /// The bytes are refused: answer with [`Response::refuse`](super::Response::refuse) behind the answers already owed,
-    /// then close. Nothing follows.
+    /// then close. Nothing follows. If this comes between the head and the end of a request that has been answered, only
+    /// close: two answers to one request would make the second the answer to the next.
     Fault(Fault),
 }
 
@@ -97,6 +101,7 @@ impl Connection {
         match self.phase {
             Phase::Head if input.is_empty() => None,
             Phase::Head => self.head(input, limits),
+            Phase::Body if matches!(self.body, Decoder::Sized(0)) && self.partial.is_none() => Some(self.end()),
             Phase::Body => self.body(input, limits),
             Phase::Trailers => self.trailers(input, limits),
             Phase::Closed => {
@@ -182,6 +187,12 @@ impl Connection {
     }
 
     #[inline]
+    fn end(&mut self) -> Event<'static> {
+        self.phase = if self.last { Phase::Closed } else { Phase::Head };
+        Event::End(After::keep_if(!self.last))
+    }
+
+    #[inline(never)]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         // A torn head has been handed out and looked at by now.
         if !self.partial.is_none() {
@@ -189,10 +200,7 @@ impl Connection {
         }
         match self.body.next(input, limits) {
             Ok(Piece::Data(data)) => Some(Event::Body(data)),
-            Ok(Piece::End) => {
-                self.phase = if self.last { Phase::Closed } else { Phase::Head };
-                Some(Event::End(After::keep_if(!self.last)))
-            }
+            Ok(Piece::End) => Some(self.end()),
             Ok(Piece::More) => None,
             Ok(Piece::Trailers) => {
                 self.phase = Phase::Trailers;

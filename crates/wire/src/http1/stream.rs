@@ -1,6 +1,6 @@
 //! Writing what is common to requests and responses: field lines, and bodies that are sent piece by piece.
 
-use super::{Refused, chunked::write_chunk, fields::is_token};
+use super::{Refused, chunked::write_chunk, scan};
 
 /// A body under way. Holds no buffer: each piece goes to whatever buffer is written next.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,12 +95,13 @@ pub(super) fn is_framing(name: &str) -> bool {
 
 /// Appends `name: value CRLF`, or nothing. This is where field injection ends: no CR, LF or NUL comes past (RFC 9110, 5.5).
 pub(super) fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Refused> {
-    if name.is_empty() || !name.bytes().all(is_token) {
+    if name.is_empty() || scan::token(name.as_bytes()) < name.len() {
         return Err(Refused::FieldName);
     }
-    if value.iter().any(|byte| matches!(byte, 0..=8 | 10..=31 | 127)) {
+    if scan::text(value) < value.len() && value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
         return Err(Refused::FieldValue);
     }
+    out.reserve(name.len() + value.len() + 4);
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
     out.extend_from_slice(value);

@@ -1,6 +1,6 @@
 //! Request targets and hosts: which of the four forms (RFC 9112, section 3.2), and whether it is well-formed.
 
-use super::{Fault, Method};
+use super::{Fault, Method, scan};
 
 /// What a byte may be part of.
 const TARGET: u8 = 1;
@@ -34,6 +34,12 @@ fn all(bytes: &[u8], class: u8) -> bool {
     bytes.iter().fold(class, |common, byte| common & CLASS[usize::from(*byte)]) == class
 }
 
+/// How many bytes of `bytes` can stand in a target.
+#[inline]
+pub(super) fn run(bytes: &[u8]) -> usize {
+    scan::run(bytes, 0, |byte| CLASS[usize::from(byte)] & TARGET != 0)
+}
+
 /// Whether `bytes` can stand as a target, whatever its form.
 pub(super) fn is_clean(bytes: &[u8]) -> bool {
     !bytes.is_empty() && all(bytes, TARGET)
@@ -42,10 +48,12 @@ pub(super) fn is_clean(bytes: &[u8]) -> bool {
 /// Whether `bytes` is `host[:port]`, the host not empty (RFC 9110, section 7.2; RFC 9112, section 3.2).
 #[inline]
 pub(super) fn is_host(bytes: &[u8]) -> bool {
-    match bytes.iter().position(|byte| CLASS[usize::from(*byte)] & HOST == 0) {
-        None => !bytes.is_empty(),
-        Some(0) => matches!(bytes, [b'[', literal @ ..] if is_literal(literal)),
-        Some(colon) => bytes[colon] == b':' && is_port(&bytes[colon + 1..]),
+    match bytes.split_at(scan::run(bytes, 0, |byte| CLASS[usize::from(byte)] & HOST != 0)) {
+        ([], [b'[', literal @ ..]) => is_literal(literal),
+        ([], _) => false,
+        (_, []) => true,
+        (_, [b':', port @ ..]) => is_port(port),
+        _ => false,
     }
 }
 
@@ -64,13 +72,13 @@ fn is_literal(bytes: &[u8]) -> bool {
 /// `*DIGIT`: an empty port is the default one (RFC 3986, section 3.2.3).
 #[inline]
 fn is_port(bytes: &[u8]) -> bool {
-    bytes.len() <= 5 && bytes.iter().all(u8::is_ascii_digit)
+    bytes.len() <= 5 && scan::run(bytes, 0, |byte| byte.is_ascii_digit()) == bytes.len()
 }
 
 /// Checks that the target is in a form that the method allows. Returns the authority, if the target names one.
 #[inline]
-pub(super) fn check(method: Method, target: &str) -> Result<Option<&[u8]>, Fault> {
-    match target.as_bytes() {
+pub(super) fn check(method: Method, target: &[u8]) -> Result<Option<&[u8]>, Fault> {
+    match target {
         // RFC 9112, 3.2.1, origin-form: all methods but CONNECT.
         bytes @ [b'/', ..] if method != Method::Connect && all(bytes, TARGET) => Ok(None),
         // RFC 9112, 3.2.4, asterisk-form: OPTIONS alone.
@@ -83,7 +91,6 @@ pub(super) fn check(method: Method, target: &str) -> Result<Option<&[u8]>, Fault
         bytes if method != Method::Connect && all(bytes, TARGET) => {
             let (authority, _) = split_absolute(target).ok_or(Fault::Target)?;
             // RFC 9110, 4.2.1 and 4.2.4: an http URI has a host, and no user information.
-            let authority = authority.as_bytes();
             if is_host(authority) { Ok(Some(authority)) } else { Err(Fault::Target) }
         }
         _ => Err(Fault::Target),
@@ -96,11 +103,11 @@ fn has_port(host: &[u8]) -> bool {
 }
 
 /// Authority, and path with query, of an absolute `http` or `https` target.
-pub(super) fn split_absolute(target: &str) -> Option<(&str, &str)> {
-    let colon = target.find("://")?;
-    let (scheme, rest) = (&target[..colon], &target[colon + 3..]);
-    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+pub(super) fn split_absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = target.iter().position(|byte| *byte == b':')?;
+    let (scheme, rest) = (&target[..colon], target[colon..].strip_prefix(b"://")?);
+    if !scheme.eq_ignore_ascii_case(b"http") && !scheme.eq_ignore_ascii_case(b"https") {
         return None;
     }
-    Some(rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())))
+    Some(rest.split_at(rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len())))
 }

@@ -15,8 +15,11 @@ fn seen(asked: &[&str], bytes: &str) -> Vec<Seen> {
     events
 }
 
-/// Status, body and ending of each response; the fault, if it ends in one.
-fn short(asked: &[&str], bytes: &str) -> (Vec<(u16, String, Option<After>)>, Option<Fault>) {
+/// Status, body and ending of a response.
+type Answer = (u16, String, Option<After>);
+
+/// Each response; the fault, if it ends in one.
+fn short(asked: &[&str], bytes: &str) -> (Vec<Answer>, Option<Fault>) {
     let (mut answers, mut fault) = (Vec::new(), None);
     for event in seen(asked, bytes) {
         match event {
@@ -30,7 +33,7 @@ fn short(asked: &[&str], bytes: &str) -> (Vec<(u16, String, Option<After>)>, Opt
     (answers, fault)
 }
 
-fn one(method: &str, bytes: &str) -> (u16, String, Option<After>) {
+fn one(method: &str, bytes: &str) -> Answer {
     let (mut answers, fault) = short(&[method], bytes);
     assert_eq!((answers.len(), fault), (1, None), "{answers:?}");
     answers.remove(0)

@@ -55,7 +55,7 @@ fn owned(event: server::Event<'_>) -> Seen {
     match event {
         server::Event::Head(head) => Seen::Request {
             method: head.method_name.to_owned(),
-            target: head.target.to_owned(),
+            target: head.target().to_owned(),
             version: head.version,
             fields: pairs(head.fields),
             body: head.body,

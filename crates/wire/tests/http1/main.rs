@@ -4,6 +4,8 @@
 mod cases;
 mod client;
 mod common;
+mod differences;
+mod differential;
 mod keepalive;
 mod limits;
 mod responses;

@@ -29,7 +29,7 @@ fn every_case_gives_the_same_cut_in_two_anywhere_or_into_single_bytes() {
 }
 
 /// What a client may send or a fuzzer may make of it: pieces of requests in any order, some of them whole.
-fn fragments() -> impl Strategy<Value = Vec<u8>> {
+pub fn fragments() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(vec![
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
         "POST /x?y HTTP/1.1\r\nHost: a\r\nContent-Length: 7\r\n\r\n1234567",

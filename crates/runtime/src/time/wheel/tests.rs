@@ -65,9 +65,11 @@ impl Bench {
 
     fn advance(&mut self, to: u64) -> Result<(), TestCaseError> {
         self.now = self.now.max(to);
-        let mut fired = self.fire();
+        let (mut fired, mut turns) = (self.fire(), 0);
         while self.wheel.next_deadline().is_some_and(|next| next <= self.at(self.now)) {
             fired.extend(self.fire());
+            turns += 1;
+            prop_assert!(turns < 1000, "it turns without an end");
         }
         let later = self.model.split_off(&(self.now + 1, 0));
         let due = mem::replace(&mut self.model, later);

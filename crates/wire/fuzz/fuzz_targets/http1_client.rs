@@ -1,0 +1,66 @@
+//! Responses of any bytes, cut in two ways: no panic, no loop, the same events, with and without the short cut.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use wire::http1::{
+    Limits,
+    client::{Asked, Connection, Event},
+};
+
+fn drive(asked: u8, pieces: &[&[u8]], limits: &Limits, whole: bool) -> Vec<u8> {
+    let mut connection = Connection::default();
+    for bit in 0..asked & 3 {
+        let method = if asked >> (2 + bit) & 1 == 1 { "HEAD" } else { "GET" };
+        connection.sent(Asked::with(method)).expect("a shallow pipeline");
+    }
+    let (mut said, mut in_body) = (Vec::new(), false);
+    let mut note = |event: Event<'_>| {
+        if let Event::Body(data) = event {
+            if !in_body {
+                said.extend_from_slice(b"\nbody ");
+            }
+            said.extend_from_slice(data);
+        } else {
+            said.extend_from_slice(format!("\n{event:?}").as_bytes());
+        }
+        in_body = matches!(event, Event::Body(_));
+    };
+    for piece in pieces {
+        let mut input = *piece;
+        let mut calls = 0;
+        loop {
+            calls += 1;
+            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can say");
+            if whole && let Some(whole) = connection.whole(&mut input, limits) {
+                note(Event::Head(whole.head));
+                if !whole.body.is_empty() {
+                    note(Event::Body(whole.body));
+                }
+                note(Event::End(whole.head.after));
+                continue;
+            }
+            match connection.next(&mut input, limits) {
+                Some(event) => note(event),
+                None => break,
+            }
+        }
+    }
+    if let Some(event) = connection.eof() {
+        note(event);
+    }
+    said
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&[how, first, second], bytes)) = data.split_first_chunk::<3>() else { return };
+    let limits = match how & 1 {
+        0 => Limits::CLIENT,
+        _ => Limits { head: 80, fields: 3, target: 12, body: 20, chunk_extensions: 12, trailers: 24 },
+    };
+    let first = usize::from(first).min(bytes.len());
+    let second = (first + usize::from(second)).min(bytes.len());
+    let events = drive(how >> 2, &[bytes], &limits, false);
+    let pieces = [&bytes[..first], &bytes[first..second], &bytes[second..]];
+    assert_eq!(drive(how >> 2, &pieces, &limits, false), events);
+    assert_eq!(drive(how >> 2, &pieces, &limits, true), events);
+});
