@@ -5,16 +5,17 @@ use crate::{
     cells::Cells,
     ledger::Ledger,
     order::Slot,
+    pace::{Paces, Timer, is_better},
     plan::{Plan, Target},
     port::Ports,
     prepare::{NotBuilt, build},
     schedule::Schedule,
-    store::{Experiment, SCHEMA, Store},
+    store::{Experiment, Kept, SCHEMA, Store},
     tester::Tester,
     trial::{Bench, End, Failure, Job},
     watch::{Event, Place, Watch},
 };
-use outcome::directory::Directory;
+use outcome::{directory::Directory, verdict::Kind};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     path::PathBuf,
@@ -42,6 +43,8 @@ pub struct Request {
     pub tester: Tester,
     /// The binary whose `serve` is a target.
     pub brunt: PathBuf,
+    /// Tells the machine's pace beside each trial.
+    pub pace: Timer,
     /// The command line as typed.
     pub command: Vec<String>,
 }
@@ -89,26 +92,22 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
         ports: Ports::new(),
         unbuilt: BTreeMap::new(),
         overhead: Duration::ZERO,
+        run: 0,
     };
     if runner.build(&todo, watch).is_err() {
         finish.interrupted = true;
         return Ok(finish);
     }
-    let slots: Vec<Slot> = todo.iter().map(|(_, slot)| *slot).collect();
-    for (done, (index, slot)) in todo.into_iter().enumerate() {
-        if stop.load(Ordering::Relaxed) {
-            finish.interrupted = true;
+    finish.interrupted = !runner.trials(&todo, total, watch)?;
+    for _ in 0..request.plan.again {
+        let disturbed = if finish.interrupted { Vec::new() } else { runner.disturbed()? };
+        if disturbed.is_empty() {
             break;
         }
-        let place =
-            Place { number: index + 1, total, cell: schedule.cell(slot), repeat: slot.repeat, left: Duration::ZERO };
-        if runner.trial(place, &slots[done..], done, watch)? {
-            finish.run += 1;
-        } else {
-            finish.interrupted = true;
-            break;
-        }
+        watch.saw(Event::Again(disturbed.len()));
+        finish.interrupted = !runner.again(&disturbed, total, watch)?;
     }
+    finish.run = runner.run;
     Ok(finish)
 }
 
@@ -158,6 +157,8 @@ struct Runner<'a> {
     unbuilt: BTreeMap<String, String>,
     /// What the trials so far took beside their load, all together.
     overhead: Duration,
+    /// How many there were.
+    run: usize,
 }
 
 impl Runner<'_> {
@@ -194,14 +195,64 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs one trial and tells of it; false if it was interrupted. `rest` are the trials to come, this one first, and
-    /// `done` is how many this invocation has run.
-    fn trial(&mut self, place: Place, rest: &[Slot], done: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
+    /// Runs these trials, each with its place in the order; false if that was interrupted.
+    fn trials(&mut self, todo: &[(usize, Slot)], total: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
+        let slots: Vec<Slot> = todo.iter().map(|(_, slot)| *slot).collect();
+        for (done, (index, slot)) in todo.iter().enumerate() {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let cell = self.schedule.cell(*slot);
+            let place = Place { number: index + 1, total, cell, repeat: slot.repeat, left: Duration::ZERO };
+            if !self.trial(place, &slots[done..], watch)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The trials whose result was disturbed and that may be run again.
+    fn disturbed(&self) -> Result<Vec<(usize, Slot)>, Error> {
+        let Some(experiment) = self.store.experiment()? else { return Ok(Vec::new()) };
+        let paces = Paces::of(self.store, &experiment);
+        let is_disturbed = |slot: &Slot| {
+            let cell = self.schedule.cell(*slot);
+            let kept = paces.kept(self.store, cell, slot.repeat);
+            matches!(kept, Some(Kept::Done(result)) if result.verdict.kind == Kind::Disturbed)
+                && self.store.asides(&cell.id, slot.repeat) < self.request.plan.again
+        };
+        Ok(self.schedule.order.iter().copied().enumerate().filter(|(_, slot)| is_disturbed(slot)).collect())
+    }
+
+    /// Runs disturbed trials again. One that ended undisturbed counts, else the one at the better pace, and the other is
+    /// kept beside it: which one that is must not depend on what was measured.
+    fn again(&mut self, trials: &[(usize, Slot)], total: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
+        for (done, trial) in trials.iter().enumerate() {
+            let (cell, repeat) = (&self.schedule.cell(trial.1).id, trial.1.repeat);
+            self.store.set_aside(cell, repeat)?;
+            let whole = self.trials(&trials[done..=done], total, watch)?;
+            let pace = |record: Option<crate::trial::Record>| record?.pace;
+            let earlier = pace(self.store.record_aside(cell, repeat));
+            let now = self.store.kept(cell, repeat);
+            let is_fine = matches!(&now, Some(Kept::Done(result)) if result.verdict.kind != Kind::Disturbed);
+            let is_worse = is_better(earlier, pace(self.store.record(cell, repeat)));
+            if !is_fine && (is_worse || !matches!(now, Some(Kept::Done(_)))) {
+                self.store.swap_aside(cell, repeat)?;
+            }
+            if !whole {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs one trial and tells of it; false if it was interrupted. `rest` are the trials to come, this one first.
+    fn trial(&mut self, place: Place, rest: &[Slot], watch: &mut dyn Watch) -> Result<bool, Error> {
         let cell = place.cell;
         let target = self.request.plan.targets.iter().find(|target| target.name == cell.target);
         let target = target.expect("cells are made of the plan's own targets");
         let dir = self.store.trial(&cell.id, place.repeat);
-        let overhead = self.overhead.checked_div(done as u32);
+        let overhead = self.overhead.checked_div(self.run as u32);
         let whole = self.schedule.time(rest, overhead);
         let since = Instant::now();
         watch.saw(Event::Begins(Place { left: whole, ..place }));
@@ -216,6 +267,7 @@ impl Runner<'_> {
                     tester: &self.request.tester,
                     brunt: &self.request.brunt,
                     base: &self.request.base,
+                    pace: self.request.pace,
                     ledger: &self.ledger,
                     stop: self.stop,
                 };
@@ -236,8 +288,10 @@ impl Runner<'_> {
         };
         let took = since.elapsed();
         self.overhead += took.saturating_sub(cell.load_time());
-        let left = self.schedule.time(&rest[1..], Some(self.overhead / (done as u32 + 1)));
+        let left = self.schedule.time(&rest[1..], Some(self.overhead / (self.run as u32 + 1)));
         watch.saw(Event::Ends { place: Place { left, ..place }, end: &end, took });
-        Ok(!matches!(end, End::Interrupted))
+        let interrupted = matches!(end, End::Interrupted);
+        self.run += usize::from(!interrupted);
+        Ok(!interrupted)
     }
 }

@@ -19,6 +19,7 @@ pub mod ledger;
 pub mod machine;
 pub mod nearest;
 pub mod order;
+pub mod pace;
 pub mod plan;
 pub mod port;
 pub mod prepare;

@@ -23,6 +23,8 @@ pub struct Plan {
     pub seed: u64,
     /// Trials of each cell.
     pub repeats: u32,
+    /// How often a disturbed trial is run again at most.
+    pub again: u32,
     /// What no sweep varies.
     pub load: Settings,
     /// Each is a product of its axes; the cells of all of them are measured.
@@ -91,9 +93,9 @@ pub enum Start {
 
 impl Plan {
     /// Tells plans apart whose trials do not belong into one directory. Comments, the description, the number of
-    /// repeats and the make of the report do not count: they change no trial.
+    /// repeats, what is done about disturbed trials and the make of the report do not count: they change no trial.
     pub fn hash(&self) -> String {
-        let counted = Self { description: String::new(), repeats: 0, best_over: None, ..self.clone() };
+        let counted = Self { description: String::new(), repeats: 0, again: 0, best_over: None, ..self.clone() };
         let bytes = serde_json::to_vec(&counted).expect("a plan holds only text, numbers and maps with text keys");
         format!("{:016x}", fnv1a(&bytes))
     }

@@ -12,6 +12,7 @@ mod text;
 
 use crate::{
     cells::Skipped,
+    pace::Paces,
     store::{Experiment, Kept, Store},
 };
 use outcome::env::Env;
@@ -35,6 +36,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Trials wanted that have neither a result nor a reason why not.
     pub not_run: usize,
+    /// Disturbed trials that were run again; the attempts are kept, and do not count.
+    pub repeated: usize,
     /// Cells that could not be run here.
     pub skipped: Vec<Skipped>,
     /// The circumstances of the trials that tell them.
@@ -48,13 +51,15 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         let message = format!("{} holds no run: there is no experiment.json", dir.display());
         io::Error::new(io::ErrorKind::NotFound, message)
     })?;
-    let (mut rows, mut envs) = (Vec::new(), Vec::new());
+    let paces = Paces::of(&store, &experiment);
+    let (mut rows, mut envs, mut repeated) = (Vec::new(), Vec::new(), 0);
     for cell in &experiment.cells.run {
         let trials: Vec<(u32, Kept)> = store
             .repeats(&cell.id)
             .into_iter()
-            .filter_map(|repeat| Some((repeat, store.kept(&cell.id, repeat)?)))
+            .filter_map(|repeat| Some((repeat, paces.kept(&store, cell, repeat)?)))
             .collect();
+        repeated += trials.iter().map(|(repeat, _)| store.asides(&cell.id, *repeat) as usize).sum::<usize>();
         envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(&cell.id, *repeat)));
         if !trials.is_empty() {
             rows.push(Row::new(cell.clone(), trials));
@@ -67,7 +72,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     };
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
-    Ok(Report { experiment, rows, not_run, skipped, envs })
+    Ok(Report { experiment, rows, not_run, repeated, skipped, envs })
 }
 
 /// The report of a run as Markdown.

@@ -5,6 +5,7 @@
 //! runs/quick/
 //!   experiment.json   the plan's hash, seed, cells, skipped cells, order     plan.toml   the plan as it was read
 //!   trials/CELL/REPEAT/   one result directory a trial, or failed.json       builds/TARGET.log   output of builds
+//!   trials/CELL/REPEAT.disturbed-N/   attempts that were disturbed and repeated
 //!   report.md         rendered from the above                                running.json   process groups alive
 //!   charts/           linked from report.md, drawn from the same
 //! ```
@@ -131,6 +132,45 @@ impl Store {
     /// What was started for a trial.
     pub fn record(&self, cell: &str, repeat: u32) -> Option<Record> {
         Directory::open(self.trial(cell, repeat)).read_json("trial.json").ok()
+    }
+
+    /// What was started for every trial of a cell, those set aside included.
+    pub fn records(&self, cell: &str) -> Vec<Record> {
+        let entries = fs::read_dir(self.path.join("trials").join(cell)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Directory::open(entry.path()).read_json("trial.json").ok()).collect()
+    }
+
+    /// Where attempts at a trial are kept that were disturbed and repeated.
+    fn aside(&self, cell: &str, repeat: u32, attempt: u32) -> PathBuf {
+        self.path.join("trials").join(cell).join(format!("{repeat}.disturbed-{attempt}"))
+    }
+
+    /// Attempts at a trial that were set aside.
+    pub fn asides(&self, cell: &str, repeat: u32) -> u32 {
+        (1..).take_while(|attempt| self.aside(cell, repeat, *attempt).exists()).count() as u32
+    }
+
+    /// Sets a disturbed trial aside, to make room for the next attempt.
+    pub fn set_aside(&self, cell: &str, repeat: u32) -> io::Result<()> {
+        let aside = self.aside(cell, repeat, self.asides(cell, repeat) + 1);
+        fs::rename(self.trial(cell, repeat), aside)
+    }
+
+    /// Lets the attempt set aside last and the present one change places, if there is a present one.
+    pub fn swap_aside(&self, cell: &str, repeat: u32) -> io::Result<()> {
+        let (present, aside) = (self.trial(cell, repeat), self.aside(cell, repeat, self.asides(cell, repeat)));
+        let spare = present.with_extension("swapped");
+        if present.exists() {
+            fs::rename(&present, &spare)?;
+        }
+        fs::rename(&aside, &present)?;
+        if spare.exists() { fs::rename(&spare, &aside) } else { Ok(()) }
+    }
+
+    /// What was started for the attempt set aside last.
+    pub fn record_aside(&self, cell: &str, repeat: u32) -> Option<Record> {
+        let aside = self.aside(cell, repeat, self.asides(cell, repeat));
+        Directory::open(aside).read_json("trial.json").ok()
     }
 
     /// The repeats of a cell that have a directory, ascending.

@@ -4,6 +4,7 @@
 use crate::{
     cells::Cell,
     ledger::Ledger,
+    pace::{self, Pace},
     plan::{Start, Target},
     port::{self, Ports},
     prepare::{self, folder},
@@ -59,7 +60,7 @@ impl Failure {
 }
 
 /// `trial.json`: what was started, so that anyone can do it again by hand.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Name of the cell.
     pub cell: String,
@@ -73,6 +74,9 @@ pub struct Record {
     pub target: Vec<String>,
     /// The tester's command line.
     pub tester: Vec<String>,
+    /// How fast the machine was before and after.
+    #[serde(default)]
+    pub pace: Option<Pace>,
 }
 
 /// What all trials of an experiment have in common.
@@ -83,6 +87,8 @@ pub struct Bench<'a> {
     pub brunt: &'a Path,
     /// The plan's folder.
     pub base: &'a Path,
+    /// Tells the machine's pace.
+    pub pace: pace::Timer,
     /// Remembers process groups.
     pub ledger: &'a Arc<Ledger>,
     /// Set when the run is to end.
@@ -154,7 +160,10 @@ impl Bench<'_> {
             started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
             target: launch.words(),
             tester: Vec::new(),
+            pace: None,
         };
+        tick("looking at the machine");
+        let before = (self.pace)(job.cell);
         let fail = |why: String, log: &str| Ok(Err(Failure { why, log: last_lines(&job.dir.join(log), 3) }));
 
         tick("starting the target");
@@ -229,6 +238,10 @@ impl Bench<'_> {
                 "port {port} is still taken although the target's process group is gone: it must stay in the foreground"
             );
             return fail(why, TARGET_LOG);
+        }
+        if let (Some(before_us), Some(after_us)) = (before, (self.pace)(job.cell)) {
+            record.pace = Some(Pace { before_us, after_us });
+            directory.write_json("trial.json", &record)?;
         }
         match directory.read_result() {
             Ok(result) if result.interrupted => fail("the tester was interrupted".to_owned(), TESTER_LOG),

@@ -51,6 +51,8 @@ pub enum Event<'a> {
         /// Why.
         why: &'a str,
     },
+    /// That many trials were disturbed and are run again.
+    Again(usize),
     /// A trial begins.
     Begins(Place<'a>),
     /// A trial runs; sent a few times a second.

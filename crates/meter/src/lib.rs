@@ -13,14 +13,18 @@
 //! | [`own`] | instructions of threads of this very process |
 //! | [`host`] | CPU time stolen by the hypervisor |
 //! | [`environment`] | the circumstances of a trial, `env.json` |
+//! | [`doctor`] | what on this machine falsifies results, and how to mend it |
+//! | [`pace`] | how fast the machine is at the moment
 
 mod clock;
 pub mod counters;
+pub mod doctor;
 pub mod environment;
 pub mod host;
 mod ledger;
 pub mod listener;
 pub mod own;
+pub mod pace;
 mod proc;
 pub mod process;
 pub mod server;

@@ -16,6 +16,7 @@ pub struct ServerMeter {
     pid: u32,
     tree: Tree,
     counters: Counters,
+    rss_start_bytes: u64,
     window: Option<Window>,
     counted_first: Option<Reading>,
     last_sample: Snapshot,
@@ -40,7 +41,8 @@ impl ServerMeter {
         let mut tree = Tree::new(pids)?;
         let counters = Counters::attach_tree(&mut tree, &Event::RESULT);
         let last_sample = tree.sample();
-        Ok(Self { pid, tree, counters, window: None, counted_first: None, last_sample, stopped: None })
+        let rss_start_bytes = last_sample.rss_bytes;
+        Ok(Self { pid, tree, counters, rss_start_bytes, window: None, counted_first: None, last_sample, stopped: None })
     }
 
     /// The process it was attached to.
@@ -101,6 +103,7 @@ impl ServerMeter {
         server.cpu_system_percent = Some(usage.cpu.system_percent());
         server.busiest_thread_percent = usage.busiest_thread_percent;
         server.run_queue_wait_percent = usage.run_queue_wait_percent;
+        server.rss_start_bytes = Some(self.rss_start_bytes);
         server.rss_bytes = Some(usage.rss_bytes);
         server.rss_peak_bytes = usage.rss_peak_bytes;
         server.threads = Some(usage.threads);
@@ -142,11 +145,12 @@ impl ServerMeter {
 const PER_REQUEST: [&str; 4] =
     ["cpu_us_per_request", "instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
 
-const FIGURES: [&str; 12] = [
+const FIGURES: [&str; 13] = [
     "cpu_user_percent",
     "cpu_system_percent",
     "busiest_thread_percent",
     "run_queue_wait_percent",
+    "rss_start_bytes",
     "rss_bytes",
     "rss_peak_bytes",
     "threads",

@@ -204,6 +204,8 @@ pub struct Server {
     pub busiest_thread_percent: Option<f64>,
     /// How long its busiest thread was ready to run while somebody else had its core, in percent of the window.
     pub run_queue_wait_percent: Option<f64>,
+    /// Resident memory before the first connection, in bytes.
+    pub rss_start_bytes: Option<u64>,
     /// Resident memory at the end of the window, in bytes.
     pub rss_bytes: Option<u64>,
     /// Largest resident memory since the process began, in bytes.

@@ -80,6 +80,11 @@ pub enum Disturbance {
         /// How long a thread of it waited for its core, in percent of the window.
         percent: f64,
     },
+    /// Whoever shares the processor unseen: the machine was slow for a while.
+    Pace {
+        /// How fast a fixed piece of work went before or after, in percent of the fastest time of the experiment.
+        percent: f64,
+    },
 }
 
 impl Doubt {
@@ -129,6 +134,11 @@ impl Doubt {
             Self::Disturbed(Disturbance::RunQueue { whose, percent }) => {
                 format!("a thread of the {whose} waited {percent:.0} % of the time for its core while others had it")
             }
+            Self::Disturbed(Disturbance::Pace { percent }) => {
+                format!(
+                    "just before or after, the machine was at {percent:.0} % of the pace it has shown in this experiment"
+                )
+            }
         }
     }
 
@@ -153,6 +163,10 @@ impl Doubt {
             Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle".to_owned(),
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate".to_owned(),
             Self::Disturbed(Disturbance::Steal { .. }) => "repeat the run on a quieter machine".to_owned(),
+            Self::Disturbed(Disturbance::Pace { .. }) => {
+                "more repeats, or --again to run disturbed trials anew; a machine of its own has no slow spells"
+                    .to_owned()
+            }
             Self::Disturbed(Disturbance::RunQueue { .. }) => {
                 "end what else runs on these cores, or give generator and server cores of their own (--cores)"
                     .to_owned()
@@ -216,6 +230,15 @@ impl Verdict {
             why: doubts.iter().map(Doubt::why).collect(),
             remedy: doubts.iter().map(Doubt::remedy).collect(),
         }
+    }
+
+    /// Adds a doubt that was found later.
+    pub fn add(&mut self, doubt: &Doubt) {
+        let worst = doubt.kind() > self.kind;
+        let place = if worst { 0 } else { self.why.len() };
+        self.why.insert(place, doubt.why());
+        self.remedy.insert(place, doubt.remedy());
+        self.kind = self.kind.max(doubt.kind());
     }
 
     /// Whether the numbers may be believed.

@@ -3,7 +3,10 @@
 //! A block is busy from the write until its completion; the last one freed is used first, for it is warm. Memory is
 //! reserved a group at a time and touched only as far as blocks are really filled.
 
-use std::{io, ptr::NonNull};
+use std::{
+    io::{self, IoSlice},
+    ptr::NonNull,
+};
 
 /// Bytes of one block: enough that streaming is not one round trip for every few kilobytes.
 pub(crate) const BLOCK_SIZE: usize = 16 * 1024;
@@ -68,6 +71,18 @@ impl Blocks {
         unsafe { self.address(block).copy_from_nonoverlapping(NonNull::from(bytes).cast(), len) };
         len
     }
+
+    /// As `fill`, of several pieces one after the other.
+    pub fn gather(&mut self, block: u32, pieces: &[IoSlice<'_>]) -> usize {
+        let mut filled = 0;
+        for piece in pieces {
+            let len = piece.len().min(BLOCK_SIZE - filled);
+            // SAFETY: as in `fill`, and what is filled never exceeds BLOCK_SIZE.
+            unsafe { self.address(block).add(filled).copy_from_nonoverlapping(NonNull::from(&**piece).cast(), len) };
+            filled += len;
+        }
+        filled
+    }
 }
 
 impl Blocks {
@@ -85,5 +100,13 @@ impl Drop for Blocks {
             // SAFETY: mapped in `grow` with this length; the ring is closed before the blocks are dropped.
             let _ = unsafe { rustix::mm::munmap(group.as_ptr().cast(), BLOCK_SIZE * GROUP as usize) };
         }
+    }
+}
+
+#[cfg(test)]
+impl Blocks {
+    /// Those that are not free, in order.
+    pub fn busy(&self) -> Vec<u32> {
+        (0..self.groups.len() as u32 * GROUP).filter(|block| !self.free.contains(block)).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! The worker's receive buffers: one mapping of equal blocks, shared by all connections, and the segments in them.
 //!
+//! By number: the usual ones, the large ones (each as many blocks in a row, named by its first), the spares.
+//!
 //! No connection owns a buffer while it is idle. A received segment occupies one buffer from its arrival until the reader
 //! has copied it or dropped its lease. Memory is reserved at once and touched only as buffers are first given out.
 
@@ -16,9 +18,17 @@ pub(crate) const RING: u16 = 2048;
 pub(crate) const SPARES_AT_ONCE: u16 = 64;
 /// The usual buffers of a worker at most. They and the spares of one time fit into the ring together.
 pub(crate) const BUFFERS: u16 = RING - SPARES_AT_ONCE;
+/// Blocks of one large buffer: what comes in long messages comes in fewer pieces.
+const LARGE_BLOCKS: u16 = 8;
+/// Bytes of one large buffer.
+pub(crate) const LARGE_SIZE: usize = BUFFER_SIZE * LARGE_BLOCKS as usize;
+/// Large buffers of a worker, and entries of the kernel's ring of them.
+pub(crate) const LARGE_RING: u16 = 64;
+/// The first spare.
+pub(crate) const SPARES: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
 /// All buffers, spares included: what slow readers and peers can make a worker hold at most, 256 MiB. Few in unit tests,
 /// which want to see the end of them.
-const ALL: u16 = if cfg!(test) { RING + 1024 } else { NO_BUFFER };
+const ALL: u16 = if cfg!(test) { SPARES + 1088 } else { NO_BUFFER };
 const BYTES: usize = BUFFER_SIZE * ALL as usize;
 /// Buffers given out at the start; more follow when the kernel runs out of them.
 const FIRST: u16 = 128;
@@ -41,6 +51,8 @@ pub(crate) struct Buffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
     given_out: u16,
+    #[cfg(test)]
+    large_given: bool,
     /// Spares that are at home, all of them below `next_spare`, which no one has seen yet.
     spares: Vec<u16>,
     next_spare: u16,
@@ -61,7 +73,16 @@ impl Buffers {
             )?
         };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { base, segments: Vec::new(), given_out: 0, spares: Vec::new(), next_spare: BUFFERS, leased: 0 })
+        Ok(Self {
+            base,
+            segments: Vec::new(),
+            given_out: 0,
+            #[cfg(test)]
+            large_given: false,
+            spares: Vec::new(),
+            next_spare: SPARES,
+            leased: 0,
+        })
     }
 
     /// The next buffers never given out before, for the driver to publish; empty at the cap.
@@ -70,6 +91,16 @@ impl Buffers {
         self.given_out = (first.max(FIRST / 2) * 2).min(BUFFERS);
         self.know(self.given_out);
         first..self.given_out
+    }
+
+    /// The large buffers, all of them.
+    pub fn large(&mut self) -> impl Iterator<Item = u16> + use<> {
+        self.know(SPARES);
+        #[cfg(test)]
+        {
+            self.large_given = true;
+        }
+        (BUFFERS..SPARES).step_by(usize::from(LARGE_BLOCKS))
     }
 
     /// A buffer beyond the usual ones, for one use; none when all are out.
@@ -96,16 +127,16 @@ impl Buffers {
             let bytes = BUFFER_SIZE * self.spares.len();
             // SAFETY: the spares lie one after another, and nobody refers to any of them.
             let _ = unsafe {
-                rustix::mm::madvise(self.address(BUFFERS).as_ptr().cast(), bytes, rustix::mm::Advice::LinuxDontNeed)
+                rustix::mm::madvise(self.address(SPARES).as_ptr().cast(), bytes, rustix::mm::Advice::LinuxDontNeed)
             };
             self.spares = Vec::new();
-            self.next_spare = BUFFERS;
+            self.next_spare = SPARES;
         }
     }
 
     /// Spares handed out and not yet home.
     pub fn spares_out(&self) -> u16 {
-        self.next_spare - BUFFERS - self.spares.len() as u16
+        self.next_spare - SPARES - self.spares.len() as u16
     }
 
     /// Start of a buffer.
@@ -130,5 +161,23 @@ impl Drop for Buffers {
             // request refers to it any more.
             let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), BYTES) };
         }
+    }
+}
+
+#[cfg(test)]
+impl Buffers {
+    /// All that were ever given out and have not been forgotten since.
+    pub fn known(&self) -> impl Iterator<Item = u16> {
+        let large = if self.large_given { BUFFERS..SPARES } else { 0..0 };
+        let large = large.step_by(usize::from(LARGE_BLOCKS));
+        (0..self.given_out).chain(large).chain(SPARES..self.next_spare)
+    }
+
+    pub fn spares_at_home(&self) -> &[u16] {
+        &self.spares
+    }
+
+    pub fn all_are_out(&self) -> bool {
+        self.given_out == BUFFERS && self.next_spare == ALL && self.spares.is_empty()
     }
 }

@@ -1,6 +1,13 @@
 //! `Runtime` and how one is built.
 
-use crate::{driver::BackendKind, worker::Worker};
+use crate::{
+    driver::BackendKind,
+    metrics::MetricsHandle,
+    time::clock::Clock,
+    trace::note,
+    uring::{self, RingFeature},
+    worker::Worker,
+};
 use std::{future::Future, io, rc::Rc, time::Duration};
 
 /// A thread's runtime. It stays on the thread that built it, and everything spawned on it does too.
@@ -21,7 +28,7 @@ impl std::fmt::Debug for Worker {
 impl Runtime {
     /// Choices, all with good defaults.
     pub fn builder() -> Builder {
-        Builder { backend: None, spin: Duration::ZERO }
+        Builder { backend: None, spin: Duration::ZERO, virtual_clock: false }
     }
 
     /// A runtime with the best backend of this machine.
@@ -39,6 +46,17 @@ impl Runtime {
         self.worker.io().backend()
     }
 
+    /// The optional features of io_uring that it found, and those that it did not; none on epoll. The environment variable
+    /// `BRUNT_RING` leaves some out: their names with commas between them, or `plain` for all.
+    pub fn ring_features(&self) -> Vec<RingFeature> {
+        self.worker.io().rungs()
+    }
+
+    /// Its counters, for any thread to read at any time.
+    pub fn metrics_handle(&self) -> MetricsHandle {
+        self.worker.metrics_handle()
+    }
+
     /// Why it does not stand on io_uring; `None` if it does.
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback.as_deref()
@@ -51,6 +69,7 @@ impl Runtime {
 pub struct Builder {
     backend: Option<BackendKind>,
     spin: Duration,
+    virtual_clock: bool,
 }
 
 impl Builder {
@@ -68,14 +87,32 @@ impl Builder {
         self
     }
 
+    /// Gives the runtime a clock for tests: [`time::now`](crate::time::now) stands still as long as anything is ready,
+    /// and when nothing is it jumps to the next deadline, so that an hour passes in no time.
+    /// [`time::advance`](crate::time::advance) moves it by hand.
+    ///
+    /// The kernel and other threads live in real time. While connections or listeners are open, the clock waits one real
+    /// millisecond for them before it jumps: a peer that takes longer, or another thread that is to wake a task, looks as
+    /// if it had been silent until the next deadline. Without any deadline the runtime sleeps as usual.
+    pub fn virtual_clock(mut self, on: bool) -> Self {
+        self.virtual_clock = on;
+        self
+    }
+
     /// Builds the runtime on this thread.
     pub fn build(self) -> io::Result<Runtime> {
         let wanted = match self.backend {
             Some(backend) => Some(backend),
             None => from_environment(std::env::var("BRUNT_BACKEND").ok().as_deref())?,
         };
-        let (worker, fallback) = Worker::new(wanted, self.spin)?;
-        Ok(Runtime { worker, fallback })
+        uring::check_environment()?;
+        let (worker, fallback) = Worker::new(wanted, self.spin, Clock::new(self.virtual_clock))?;
+        let runtime = Runtime { worker, fallback };
+        note!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
+        if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {
+            note!(WARN, "no io_uring here"; worker = runtime.worker.id(), why = why);
+        }
+        Ok(runtime)
     }
 }
 

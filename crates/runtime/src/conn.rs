@@ -28,6 +28,12 @@ pub(crate) mod flag {
     pub const WANTS_OUTPUT: u16 = 1 << 8;
     /// The send in flight was cancelled: whatever it has sent until then, it is over.
     pub const GIVEN_UP: u16 = 1 << 9;
+    /// Its messages are long: it receives into large buffers.
+    pub const LARGE: u16 = 1 << 10;
+    /// Nobody writes any more: the write direction is shut down when the send in flight has ended.
+    pub const ENDING: u16 = 1 << 11;
+    /// The lowest of the bits that count short pieces received into large buffers; the highest bits of the word.
+    pub const SHORT: u16 = 1 << 13;
 }
 
 /// What a send in flight points to: a send block, or a leased receive buffer.
@@ -109,6 +115,12 @@ impl Conn {
     #[inline]
     pub fn clear(&mut self, bits: u16) {
         self.flags &= !bits;
+    }
+
+    /// Counts a short piece in a large buffer; true for the eighth in a row.
+    pub fn count_short(&mut self) -> bool {
+        self.flags = self.flags.wrapping_add(flag::SHORT);
+        self.flags < flag::SHORT
     }
 
     /// Appends a filled buffer to the inbox.

@@ -1,6 +1,10 @@
 //! The one place that knows that there are two backends.
 
-use crate::{buffers::Buffers, epoll::Epoll, metrics::Metrics, uring::Uring};
+#[cfg(test)]
+use crate::fake::Ring as Uring;
+#[cfg(not(test))]
+use crate::uring::Uring;
+use crate::{buffers::Buffers, epoll::Epoll, metrics::Metrics};
 use std::{fmt, io, time::Duration};
 
 /// Which mechanism of the kernel a runtime stands on.
@@ -21,7 +25,18 @@ impl fmt::Display for BackendKind {
     }
 }
 
-#[expect(clippy::large_enum_variant, reason = "a worker has one driver, and a box would cost a step an event")]
+/// What became of opening something that is opened at first use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opened {
+    Now,
+    Before,
+    Refused,
+}
+
+#[cfg_attr(
+    not(test),
+    expect(clippy::large_enum_variant, reason = "a worker has one driver, and a box would cost a step an event")
+)]
 pub(crate) enum Driver {
     Uring(Uring),
     Epoll(Epoll),
@@ -59,6 +74,35 @@ impl Driver {
             Self::Uring(uring) => uring.give(buffers, buffer),
             Self::Epoll(epoll) => epoll.free_buffers.push(buffer),
         }
+    }
+
+    /// How many buffers have ever been given, modulo 2^16. Epoll needs no count: it looks for a buffer when it has one to
+    /// fill, and knows.
+    pub fn given(&self) -> u16 {
+        match self {
+            Self::Uring(uring) => uring.given(),
+            Self::Epoll(_) => 0,
+        }
+    }
+
+    /// Makes a large receive buffer available again.
+    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+        match self {
+            Self::Uring(uring) => uring.give_large(buffers, buffer),
+            Self::Epoll(epoll) => epoll.free_large.push(buffer),
+        }
+    }
+
+    /// Makes ready to receive into large buffers, at first use; false if the kernel refuses.
+    pub fn open_large(&mut self, buffers: &mut Buffers) -> bool {
+        let opened = match self {
+            Self::Uring(uring) => uring.open_large(),
+            Self::Epoll(epoll) => epoll.open_large(),
+        };
+        if opened == Opened::Now {
+            buffers.large().for_each(|buffer| self.give_large(buffers, buffer));
+        }
+        opened != Opened::Refused
     }
 
     /// Submits what is queued and waits for events.

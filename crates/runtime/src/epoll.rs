@@ -1,6 +1,6 @@
 //! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
 
-use crate::{event::Kind, metrics::Metrics, slab::Key};
+use crate::{driver::Opened, event::Kind, metrics::Metrics, slab::Key};
 use rustix::event::{Timespec, epoll};
 use std::{
     io,
@@ -12,6 +12,9 @@ const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::
 const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::ERR);
 const FIRST_EVENTS: usize = 256;
 const MOST_EVENTS: usize = 8192;
+/// The kernel may end a wait late by a thousandth of it (select_estimate_accuracy in its fs/select.c): a longer one than this
+/// ends early instead, and the worker waits for the rest.
+const LONG: Duration = Duration::from_millis(10);
 
 pub(crate) struct Epoll {
     fd: OwnedFd,
@@ -23,6 +26,9 @@ pub(crate) struct Epoll {
     coarse: bool,
     /// Receive buffers that are free.
     pub free_buffers: Vec<u16>,
+    /// Large ones that are free, once they are in use.
+    pub free_large: Vec<u16>,
+    has_large: bool,
 }
 
 /// What epoll reports.
@@ -36,6 +42,8 @@ pub(crate) enum Event {
     Acceptable(Key),
     /// Another thread rang.
     Rung,
+    /// A descriptor of the user's can be read or written, or is at its end.
+    Watched(Key),
 }
 
 /// What a descriptor is watched for.
@@ -55,7 +63,13 @@ impl Epoll {
             writable: None,
             coarse: false,
             free_buffers: Vec::new(),
+            free_large: Vec::new(),
+            has_large: false,
         })
+    }
+
+    pub fn open_large(&mut self) -> Opened {
+        if std::mem::replace(&mut self.has_large, true) { Opened::Before } else { Opened::Now }
     }
 
     /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.
@@ -81,6 +95,33 @@ impl Epoll {
         Ok(!flags.is_empty())
     }
 
+    /// Watches a descriptor until the next event; after that it stays in the set and reports nothing.
+    pub fn watch_once(
+        &self,
+        kind: Kind,
+        key: Key,
+        fd: BorrowedFd<'_>,
+        registered: bool,
+        interest: Interest,
+    ) -> io::Result<()> {
+        let mut flags = epoll::EventFlags::ONESHOT;
+        flags.set(INPUT, interest.input);
+        flags.set(epoll::EventFlags::OUT, interest.output);
+        let data = epoll::EventData::new_u64(kind.tag(key));
+        let result = match registered {
+            false => epoll::add(&self.fd, fd, data, flags),
+            true => epoll::modify(&self.fd, fd, data, flags),
+        };
+        result.map_err(io::Error::from)
+    }
+
+    /// Takes a descriptor out of the set, if it still is what was put there.
+    pub fn forget(&self, fd: Option<BorrowedFd<'_>>) {
+        if let Some(fd) = fd {
+            let _ = epoll::delete(&self.fd, fd);
+        }
+    }
+
     /// Waits for events: not at all for `Some(0)`, for ever for `None`.
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
         // As many events as came last time at most filled the list: busy loops see everybody each turn.
@@ -90,6 +131,7 @@ impl Epoll {
         self.events.reserve(room.clamp(FIRST_EVENTS, MOST_EVENTS));
         self.next = 0;
         metrics.enters += 1;
+        let timeout = timeout.map(|t| if t > LONG { t - t / 512 } else { t });
         let spec = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: i64::from(t.subsec_nanos()) });
         if self.coarse {
             return self.wait_coarse(timeout);
@@ -120,6 +162,13 @@ impl Epoll {
         }
     }
 
+    /// What the descriptor of the event just taken is ready for.
+    #[cold]
+    pub fn ready_for(&self) -> Interest {
+        let flags = self.events.get(self.next - 1).map_or(ENDED, |event| event.flags);
+        Interest { input: flags.intersects(INPUT | ENDED), output: flags.intersects(epoll::EventFlags::OUT | ENDED) }
+    }
+
     #[inline]
     pub fn next_event(&mut self) -> Option<Event> {
         if let Some(key) = self.writable.take() {
@@ -146,6 +195,7 @@ impl Epoll {
                         (false, false) => continue,
                     }
                 }
+                _ if Kind::untag_watch(event.data.u64()).is_some() => return Some(Event::Watched(key)),
                 _ => continue,
             }
         }

@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Bell = 5,
     Cancel = 6,
     Conn = 7,
+    WatchInput = 8,
+    WatchOutput = 9,
 }
 
 impl Kind {
@@ -22,7 +24,7 @@ impl Kind {
         (self as u64) << 56 | u64::from(key.generation) << 32 | u64::from(key.index)
     }
 
-    /// The kind and the slot of a tag; nothing for a tag that is not ours.
+    /// The kind and the slot of a tag; nothing for a tag that is not ours, and no kind for one of a watch.
     #[inline]
     pub fn untag(data: u64) -> (Option<Self>, Key) {
         let kind = match data >> 56 {
@@ -35,7 +37,23 @@ impl Kind {
             7 => Some(Self::Conn),
             _ => None,
         };
-        let generation = (data >> 32) as u32 & crate::slab::GENERATION_MASK;
-        (kind, Key { index: data as u32, generation })
+        (kind, slot(data))
     }
+
+    /// As `untag`, for watches alone: told apart from the others here so that those are told apart in fewer steps.
+    #[cold]
+    #[inline(never)]
+    pub fn untag_watch(data: u64) -> Option<(Self, Key)> {
+        let kind = match data >> 56 {
+            8 => Self::WatchInput,
+            9 => Self::WatchOutput,
+            _ => return None,
+        };
+        Some((kind, slot(data)))
+    }
+}
+
+#[inline(always)]
+fn slot(data: u64) -> Key {
+    Key { index: data as u32, generation: (data >> 32) as u32 & crate::slab::GENERATION_MASK }
 }

@@ -23,6 +23,15 @@ pub fn pin_to_core(core: usize) -> io::Result<()> {
     sched_setaffinity(None, &set).map_err(|errno| named(errno.into()))
 }
 
+/// Lets the calling thread, which began with the cores of the worker that started it, run wherever the process may: on
+/// the cores of its first thread.
+pub(crate) fn unpin() {
+    // Refused or not, the thread works.
+    if let Ok(cores) = sched_getaffinity(Some(rustix::process::getpid())) {
+        let _ = sched_setaffinity(None, &cores);
+    }
+}
+
 /// In words.
 fn allowed_cores() -> String {
     let Ok(set) = sched_getaffinity(None) else { return "other cores".to_owned() };

@@ -7,6 +7,7 @@
 //! - A dropped read loses nothing: data waits in the connection's inbox, whichever way it is read next.
 //! - A panic stays in its task, and a task can be aborted.
 //! - Where io_uring is forbidden the same program runs on epoll; [`Runtime::fallback_reason`] says why.
+//! - Hyper and rustls run unmodified, with the features `hyper` and `futures-io`.
 //!
 //! ```
 //! use runtime::{Runtime, net::{TcpListener, TcpStream}};
@@ -38,6 +39,9 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
 
+#[cfg(any(feature = "futures-io", feature = "hyper"))]
+pub mod adapters;
+mod blocking;
 mod blocks;
 mod buffers;
 mod builder;
@@ -45,26 +49,33 @@ mod conn;
 mod driver;
 mod epoll;
 mod event;
+#[cfg(test)]
+mod fake;
 pub mod group;
 mod io;
 mod lease;
 mod mailbox;
 mod metrics;
 pub mod net;
+pub mod signal;
 mod slab;
 mod spin;
 mod stop;
+pub mod sync;
 mod task;
 pub mod time;
+mod trace;
 mod uring;
 mod waiter;
 mod worker;
 
+pub use blocking::{Blocking, blocking};
 pub use builder::{Builder, Runtime};
 pub use driver::BackendKind;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, MetricsHandle};
 pub use stop::Stop;
-pub use task::{JoinError, JoinHandle};
+pub use task::{JoinError, JoinHandle, JoinSet};
+pub use uring::RingFeature;
 
 use std::{
     future::{Future, poll_fn},
@@ -82,9 +93,14 @@ pub fn metrics() -> Metrics {
     worker::current(|worker| worker.metrics())
 }
 
+/// The counters of this thread's runtime, for any thread to read at any time. Must be called inside `block_on`.
+pub fn metrics_handle() -> MetricsHandle {
+    worker::current(worker::Worker::metrics_handle)
+}
+
 /// When the events of this turn of the loop were handed over by the kernel; the clock is read once a turn, by the first
 /// who asks. Good for the time at which data arrived, which is the same for all that arrived together; never later than
-/// `Instant::now()`. Must be called inside `block_on`.
+/// [`time::now`]. Must be called inside `block_on`.
 #[inline]
 pub fn turn_time() -> Instant {
     worker::current(worker::Worker::turn_time)
@@ -107,14 +123,14 @@ pub async fn yield_now() {
 /// Waits until every spawned task of this runtime has ended, but not longer than `limit`; returns how many are left. To
 /// be awaited by the future of `block_on`, not by a task, which would wait for itself.
 pub async fn drain(limit: Duration) -> usize {
-    let deadline = Instant::now() + limit;
+    let deadline = time::after(limit);
     let mut pause = Duration::from_micros(200);
     loop {
         let left = worker::current(|worker| worker.task_count());
-        if left == 0 || Instant::now() >= deadline {
+        if left == 0 || time::now() >= deadline {
             return left;
         }
-        time::sleep(pause.min(deadline - Instant::now())).await;
+        time::sleep(pause.min(deadline - time::now())).await;
         pause = (pause * 2).min(Duration::from_millis(10));
     }
 }

@@ -129,4 +129,58 @@ mod tests {
         model.preemption_bound = Some(3);
         model.check(|| posts_and_sleeps(2));
     }
+
+    /// A worker ends and another takes its number, while two threads wake a task by that number: one of the old worker's,
+    /// which nobody may miss, and one of the new worker's, which must arrive. As `worker::wake_remote` does it: the place
+    /// is looked up under its lock, and what was found there is used without it.
+    #[test]
+    fn a_number_used_again_loses_no_wake_up() {
+        const STALE: u64 = 1;
+        const LIVE: u64 = 2;
+        type Remote = Arc<(Mailbox, Bell)>;
+        fn wake(place: &Mutex<Option<Remote>>, token: u64) {
+            let remote = place.lock().unwrap().clone();
+            if let Some(remote) = remote
+                && remote.0.post(Token(token))
+            {
+                *remote.1.0.lock().unwrap() = true;
+                remote.1.1.notify_one();
+            }
+        }
+        let new = || Arc::new((Mailbox::new(), Bell(Mutex::new(false), Condvar::new())));
+        let mut model = Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let place: Arc<Mutex<Option<Remote>>> = Arc::new(Mutex::new(Some(new())));
+            let stale = thread::spawn({
+                let place = place.clone();
+                move || wake(&place, STALE)
+            });
+            // The old worker ends, the new one begins, and only then is there a token of it.
+            *place.lock().unwrap() = None;
+            let remote = new();
+            *place.lock().unwrap() = Some(remote.clone());
+            let live = thread::spawn({
+                let place = place.clone();
+                move || wake(&place, LIVE)
+            });
+            let mut got = Vec::new();
+            while !got.contains(&LIVE) {
+                if remote.0.is_pending() {
+                    got.extend(remote.0.take().into_iter().map(|token| token.0));
+                } else if remote.0.fall_asleep() {
+                    let mut rung = remote.1.0.lock().unwrap();
+                    while !*rung {
+                        rung = remote.1.1.wait(rung).unwrap();
+                    }
+                    *rung = false;
+                    drop(rung);
+                    remote.0.wake_up();
+                }
+            }
+            stale.join().unwrap();
+            live.join().unwrap();
+            assert!(got.iter().all(|token| [STALE, LIVE].contains(token)));
+        });
+    }
 }

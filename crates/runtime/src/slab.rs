@@ -109,6 +109,14 @@ impl<T: Default> Slab<T> {
         self.slot(key).map(|slot| &mut slot.value)
     }
 
+    /// What a slot holds, whichever life it is in: for those who link slots with each other and unlink what they remove.
+    #[inline]
+    pub fn at(&mut self, index: u32) -> &mut T {
+        assert!((index as usize) < self.used, "no slot was ever begun there");
+        // SAFETY: below `used` every slot was written, and the borrow of `self` makes this the only reference to it.
+        unsafe { &mut self.base.add(index as usize).as_mut().value }
+    }
+
     pub fn remove(&mut self, key: Key) -> Option<T> {
         let slot = self.slot(key)?;
         slot.generation = (slot.generation + 1) & GENERATION_MASK;

@@ -4,7 +4,7 @@
 
 use crate::{
     slab::{Key, Slab},
-    task::{Token, queue::Tasks, waker},
+    task::{Token, queue::Tasks, quietly, waker},
 };
 use std::task::{Context, Waker};
 
@@ -34,11 +34,13 @@ pub(crate) enum Due {
 }
 
 impl Due {
-    /// Does it. Nothing of the worker may be borrowed.
+    /// Does it. Nothing of the worker may be borrowed. A panic of one must not keep the others from being woken.
     pub fn settle(self) {
-        if let Self::Wake(waker) = self {
-            waker.wake();
-        }
+        quietly(move || {
+            if let Self::Wake(waker) = self {
+                waker.wake();
+            }
+        });
     }
 }
 
@@ -122,6 +124,11 @@ impl Wakers {
     /// Foreign wakers to settle now that nothing is borrowed.
     pub fn take_due(&mut self) -> Vec<Due> {
         std::mem::take(&mut self.due)
+    }
+
+    #[cfg(test)]
+    pub fn foreign_count(&self) -> usize {
+        self.foreign.len()
     }
 
     /// Nobody is ready and nothing is due.

@@ -4,15 +4,20 @@ use crate::{
     driver::BackendKind,
     io::Io,
     mailbox::Mailbox,
-    metrics::Metrics,
+    metrics::Published,
     spin::Spin,
     task::{
         Token,
         cell::{Runnable, TaskCell},
         join::JoinHandle,
-        waker,
+        quietly, waker,
     },
-    time::heap::Timers,
+    time::{
+        clock::{Clock, Found, GRACE},
+        punctual::Punctual,
+        wheel::Timers,
+    },
+    trace::{self, note, within},
     waiter::Due,
 };
 use rustix::event::{EventfdFlags, eventfd};
@@ -22,7 +27,6 @@ use std::{
     io,
     mem::ManuallyDrop,
     os::fd::OwnedFd,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     ptr,
     rc::Rc,
@@ -38,13 +42,17 @@ pub(crate) struct Worker {
     id: u16,
     timers: RefCell<Timers>,
     io: RefCell<Io>,
-    spin: RefCell<Spin>,
+    pub spin: RefCell<Spin>,
     remote: Arc<Remote>,
-    polls: Cell<u64>,
+    pub polls: Cell<u64>,
+    pub panicked_tasks: Cell<u64>,
+    pub published: Published,
+    pub clock: Clock,
     /// `block_on` runs, here or further up the stack.
     running: Cell<bool>,
     /// When this turn's events were handed over, once somebody has asked.
-    turn_time: Cell<Option<Instant>>,
+    pub turn_time: Cell<Option<Instant>>,
+    hunger: trace::Hunger,
 }
 
 /// The part of a worker that other threads may touch.
@@ -78,6 +86,13 @@ pub(crate) fn current<R>(f: impl FnOnce(&Worker) -> R) -> R {
     assert!(!worker.is_null(), "this must be called inside Runtime::block_on");
     // SAFETY: `block_on` sets the pointer to a worker that it keeps alive and resets it before it returns.
     f(unsafe { &*worker })
+}
+
+/// The time on the clock of the worker whose `block_on` runs here, or else the machine's.
+#[inline]
+pub(crate) fn now() -> Instant {
+    // SAFETY: as in `current`.
+    unsafe { CURRENT.get().as_ref() }.map_or_else(Instant::now, |worker| worker.clock.now())
 }
 
 /// Calls `f` with that worker if it lives on this thread.
@@ -142,20 +157,24 @@ fn wake_remote(token: Token) {
 }
 
 impl Worker {
-    pub fn new(backend: Option<BackendKind>, spin: Duration) -> io::Result<(Rc<Self>, Option<String>)> {
+    pub fn new(backend: Option<BackendKind>, spin: Duration, clock: Clock) -> io::Result<(Rc<Self>, Option<String>)> {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let (io, fallback) = Io::new(backend, !spin.is_zero(), bell.clone())?;
         let remote = Arc::new(Remote { mailbox: Mailbox::new(), bell });
         let id = enlist(remote.clone())?;
         let worker = Rc::new(Self {
             id,
-            timers: RefCell::new(Timers::new()),
+            timers: RefCell::new(Timers::new(clock.now())),
             io: RefCell::new(io),
             spin: RefCell::new(Spin::new(spin)),
             remote,
             polls: Cell::new(0),
+            panicked_tasks: Cell::new(0),
+            published: Published::default(),
+            clock,
             running: Cell::new(false),
             turn_time: Cell::new(None),
+            hunger: trace::Hunger::default(),
         });
         LIVE.with(|live| live.borrow_mut().push(Rc::as_ptr(&worker)));
         Ok((worker, fallback))
@@ -181,24 +200,6 @@ impl Worker {
         self.io().wakers.tasks.len()
     }
 
-    /// See [`crate::turn_time`].
-    #[inline]
-    pub fn turn_time(&self) -> Instant {
-        self.turn_time.get().unwrap_or_else(|| {
-            let now = Instant::now();
-            self.turn_time.set(Some(now));
-            now
-        })
-    }
-
-    pub fn metrics(&self) -> Metrics {
-        let mut metrics = self.io.borrow().report();
-        self.spin.borrow().report(&mut metrics);
-        metrics.polls = self.polls.get();
-        metrics.tasks = self.task_count() as u64;
-        metrics
-    }
-
     pub fn spawn<F: Future + 'static>(&self, future: F) -> JoinHandle<F::Output> {
         let cell = Rc::new(TaskCell::new(future));
         let key = self.io().wakers.tasks.insert(cell.clone());
@@ -210,6 +211,8 @@ impl Worker {
         assert!(!self.running.replace(true), "block_on was called inside itself");
         let _running = OnDrop(|| self.running.set(false));
         let _current = Entered(CURRENT.replace(self));
+        let _span = within!("worker"; worker = self.id);
+        let _punctual = Punctual::new();
         let mut future = pin!(future);
         let waker = waker::new(Token::main(self.id));
         let mut cx = Context::from_waker(&waker);
@@ -218,10 +221,12 @@ impl Worker {
             if std::mem::take(&mut self.io().wakers.tasks.main_ready)
                 && let Poll::Ready(output) = future.as_mut().poll(&mut cx)
             {
+                self.publish();
                 return output;
             }
             self.run_ready();
             self.turn();
+            self.hunger.look(self.id, || self.io().report().spare_buffers);
         }
     }
 
@@ -246,6 +251,7 @@ impl Worker {
 
     /// One trip to the kernel: timers and events make tasks ready.
     fn turn(&self) {
+        self.publish();
         let mut timeout = Some(Duration::ZERO);
         let mut asleep = false;
         if self.io().wakers.is_idle() {
@@ -267,8 +273,13 @@ impl Worker {
             self.remote.mailbox.wake_up();
         }
         let mut timers = self.timers.borrow_mut();
-        if timers.next_deadline().is_some() {
-            timers.fire(Instant::now(), &mut io.wakers);
+        if !timers.is_idle() {
+            let now = self.clock.turn(|| Found {
+                idle: io.is_idle() && !self.remote.mailbox.is_pending(),
+                events: io.metrics.events,
+                next: timers.next_deadline(),
+            });
+            timers.fire(now, &mut io.wakers);
         }
         drop(timers);
         self.wake_all(io);
@@ -285,8 +296,12 @@ impl Worker {
         if self.io.borrow().is_hungry() {
             return Some(Duration::ZERO);
         }
-        let deadlines = [self.timers.borrow().next_deadline(), self.io.borrow().lingering_until()];
-        let next = deadlines.into_iter().flatten().min()?;
+        let timer = self.timers.borrow().next_deadline();
+        if let (Some(deadline), Some(now)) = (timer, self.clock.standing()) {
+            let patient = deadline > now && self.io.borrow().may_hear();
+            return Some(if patient { GRACE } else { Duration::ZERO });
+        }
+        let next = [timer, self.io.borrow().lingering_until()].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
@@ -323,9 +338,10 @@ impl Worker {
                 drop_quietly(ended);
             }
         }
-        let nothing_left = self.io().shut_down() && self.timers.borrow().is_empty();
+        let nothing_left = self.io().shut_down() && self.timers.borrow().len() == 0;
         let due = self.io().wakers.take_due();
         due.into_iter().for_each(Due::settle);
+        self.publish();
         nothing_left
     }
 }
@@ -337,6 +353,8 @@ impl Drop for Worker {
         let _ = LIVE.try_with(|live| live.borrow_mut().retain(|worker| !ptr::eq(*worker, me)));
         let mut places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         places[usize::from(self.id)] = if nothing_left { Place::Free } else { Place::Retired };
+        drop(places);
+        note!(INFO, "a worker has ended"; worker = self.id, left_nothing = nothing_left);
     }
 }
 
@@ -367,7 +385,7 @@ fn enlist(remote: Arc<Remote>) -> io::Result<u16> {
 /// in the task as every other panic does.
 #[inline]
 fn drop_quietly(ended: Option<Rc<dyn Runnable>>) {
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
+    quietly(|| drop(ended));
 }
 
 /// Calls a function when it is dropped, also when a panic passes.

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+mod doctor;
 mod load;
 mod run;
 mod serve;
+mod signals;
 mod stdout;
 
 use outcome::ExitCode;
@@ -16,6 +18,8 @@ pub enum Command {
     Load(load::Args),
     /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
     Run(run::Args),
+    /// Find what on this machine falsifies results, and the command that mends it.
+    Doctor(doctor::Args),
 }
 
 impl Command {
@@ -25,6 +29,7 @@ impl Command {
             Self::Serve(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Run(args) => args.run(),
+            Self::Doctor(args) => args.run(),
         }
     }
 }

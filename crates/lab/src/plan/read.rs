@@ -32,6 +32,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         description: String::new(),
         seed: 1,
         repeats: 3,
+        again: 1,
         load: Settings::default(),
         sweeps: Vec::new(),
         best_over: None,
@@ -45,6 +46,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
             "description" => plan.description = text.string(value, "description")?,
             "seed" => plan.seed = text.whole(value, "seed", 0..=i64::MAX as u64)?,
             "repeats" => plan.repeats = text.whole(value, "repeats", 1..=1000)? as u32,
+            "again" => plan.again = text.whole(value, "again", 0..=100)? as u32,
             "best_over" => plan.best_over = Some(text.string(value, "best_over")?),
             "load" => text.load(&mut plan.load, text.table(value, "load")?)?,
             "sweep" => match value.get_ref() {
@@ -60,7 +62,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
                 _ => return Err(text.fault(place.clone(), "a target is written as [[target]], in double brackets")),
             },
             _ => {
-                let known = ["name", "description", "seed", "repeats", "best_over", "load", "sweep", "target"];
+                let known = ["name", "description", "seed", "repeats", "again", "best_over", "load", "sweep", "target"];
                 return Err(text.fault(place.clone(), format!("unknown key '{key}'{}", hint(key, &known))));
             }
         }

@@ -118,6 +118,13 @@ pub fn concerns(report: &Report) -> Vec<String> {
         }
     }
     lines.extend(doubts(report));
+    if report.repeated > 0 {
+        lines.push(format!(
+            "run again: {} that had been disturbed; of the attempts at a trial the one at the machine's best pace counts, \
+             the others are kept beside it",
+            plural(report.repeated, "trial")
+        ));
+    }
     if report.not_run > 0 {
         lines.push(format!("not run: {} of {}", report.not_run, plural(report.experiment.order.len(), "trial")));
     }

@@ -45,6 +45,8 @@ pub struct Figures {
     pub cpu_percent: Option<f64>,
     /// Resident memory of the server.
     pub rss_bytes: Option<f64>,
+    /// What the server's resident memory grew by for each connection, in bytes; only of enough connections to tell.
+    pub rss_per_connection_bytes: Option<f64>,
     /// CPU time of the server for a request.
     pub cpu_us_per_request: Option<f64>,
     /// User-mode instructions of the server for a request.
@@ -105,10 +107,20 @@ impl Figures {
             cpu_user_percent: of(|r| r.server.cpu_user_percent),
             cpu_percent: of(|r| r.server.cpu_percent()),
             rss_bytes: of(|r| r.server.rss_bytes.map(|bytes| bytes as f64)),
+            rss_per_connection_bytes: of(rss_per_connection_bytes),
             cpu_us_per_request: of(|r| r.server.cpu_us_per_request),
             instructions_user_per_request: of(|r| r.server.instructions_user_per_request),
         }
     }
+}
+
+/// With fewer connections the pages a server touches anyway outweigh theirs.
+const ENOUGH_CONNECTIONS: u64 = 1000;
+
+fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
+    let grown = result.server.rss_bytes?.saturating_sub(result.server.rss_start_bytes?);
+    let connections = result.connections.peak;
+    (connections >= ENOUGH_CONNECTIONS).then(|| grown as f64 / connections as f64)
 }
 
 /// A percentile counts only where enough values lie beyond it.

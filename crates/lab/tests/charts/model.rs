@@ -87,7 +87,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         order: Vec::new(),
         cells,
     };
-    Report { experiment, rows, not_run: 0, skipped: Vec::new(), envs: vec![env()] }
+    Report { experiment, rows, not_run: 0, repeated: 0, skipped: Vec::new(), envs: vec![env()] }
 }
 
 /// The report of a plan on a machine of so many cores, with a result for each trial.

@@ -14,12 +14,12 @@ use std::{
 
 /// How long a send of a dropped stream may still take before it is cancelled: the peer does not read.
 const LINGER: Duration = Duration::from_secs(5);
-/// How long shutting down waits for the kernel to give back what it holds.
-const REAP: Duration = Duration::from_secs(2);
+/// How long shutting down waits for the kernel to give back what it holds; unit tests have one that never does.
+const REAP: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 2000 });
 
 pub(super) struct Lingering {
     key: Key,
-    until: Instant,
+    pub(super) until: Instant,
 }
 
 impl Io {
@@ -108,6 +108,7 @@ impl Io {
             nothing_left &= !self.listener_is_held(key);
             self.drop_listener(key);
         }
+        nothing_left &= self.drop_watches();
         for key in self.conns.keys() {
             if let Some(conn) = self.conns.get(key).filter(|conn| !conn.has(flag::DROPPED)) {
                 nothing_left = false;

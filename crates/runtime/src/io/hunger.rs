@@ -10,7 +10,7 @@
 
 use super::Io;
 use crate::{
-    buffers::{BUFFERS, SPARES_AT_ONCE},
+    buffers::{BUFFERS, SPARES, SPARES_AT_ONCE},
     conn::flag,
     slab::Key,
 };
@@ -30,9 +30,11 @@ pub(super) struct Hunger {
     straight_below: u16,
     /// A buffer has come back since somebody was fed last.
     hopeful: bool,
-    /// Who was fed last. If it finds nothing, nothing is there.
-    probe: Option<Key>,
-    /// The probe has found nothing.
+    /// Who was fed last, and how many buffers had been given to the driver by then. If one of these finds nothing and
+    /// no buffer was given since, nothing is there.
+    fed: VecDeque<Key>,
+    given: u16,
+    /// One of them has found nothing.
     dry: bool,
     /// Turns gone by since then.
     waited: u8,
@@ -40,7 +42,8 @@ pub(super) struct Hunger {
 
 impl Hunger {
     pub fn new() -> Self {
-        Self { starved: VecDeque::new(), straight_below: BUFFERS, hopeful: false, probe: None, dry: false, waited: 0 }
+        let (starved, fed) = (VecDeque::new(), VecDeque::new());
+        Self { starved, straight_below: BUFFERS, hopeful: false, fed, given: 0, dry: false, waited: 0 }
     }
 
     #[inline]
@@ -70,6 +73,9 @@ impl Io {
             self.hunger.hopeful = true;
             return self.driver.give(&self.buffers, buffer);
         }
+        if buffer < SPARES {
+            return self.driver.give_large(&self.buffers, buffer);
+        }
         self.buffers.put_spare(buffer);
         self.hunger.waited = self.hunger.waited.min(PATIENCE);
     }
@@ -77,7 +83,10 @@ impl Io {
     /// A connection found no buffer to receive into.
     pub(super) fn starve(&mut self, key: Key) {
         self.metrics.buffers_exhausted += 1;
-        if self.hand_out_more_buffers() {
+        let Some(conn) = self.conns.get(key) else { return };
+        let was_large = conn.has(flag::LARGE);
+        conn.clear(flag::LARGE);
+        if was_large || self.hand_out_more_buffers() {
             return self.start_receive(key);
         }
         let Some(conn) = self.conns.get(key) else { return };
@@ -89,7 +98,8 @@ impl Io {
         let hunger = &mut self.hunger;
         hunger.starved.push_back(key);
         hunger.straight_below = 0;
-        if hunger.probe == Some(key) {
+        // Its completion may be older than buffers that were given since, or come turns after those of others.
+        if hunger.given == self.driver.given() && hunger.fed.contains(&key) {
             hunger.dry = true;
         }
     }
@@ -114,15 +124,23 @@ impl Io {
         }
     }
 
-    /// Lets those who starve longest try again. They may find something or not; if the last one does not, it will say so.
+    /// Lets those who starve longest try again. They may find something or not; who does not will say so.
     fn feed(&mut self) {
+        let given = self.driver.given();
+        if self.hunger.given != given {
+            self.hunger.given = given;
+            self.hunger.fed.clear();
+        }
         let mut fed = 0;
         while fed < FEED
             && let Some(key) = self.hunger.starved.pop_front()
         {
             if let Some(conn) = self.conns.get(key).filter(|conn| conn.has(flag::STARVED) && !conn.has(flag::DROPPED)) {
                 conn.clear(flag::STARVED);
-                self.hunger.probe = Some(key);
+                if self.hunger.fed.len() == FEED {
+                    self.hunger.fed.pop_front();
+                }
+                self.hunger.fed.push_back(key);
                 self.start_receive(key);
                 fed += 1;
             }

@@ -3,12 +3,15 @@
 //! No user code ever runs in here: events end in [`Wakers`], and the worker wakes tasks when nothing is borrowed.
 
 mod accept;
+#[cfg(test)]
+mod audit;
 mod close;
 mod connect;
 mod crowd;
 mod hunger;
 mod receive;
 mod transmit;
+mod watch;
 
 use crate::{
     blocks::Blocks,
@@ -34,6 +37,7 @@ use std::{
 };
 
 pub(crate) use receive::Received;
+pub(crate) use watch::Direction;
 
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
@@ -45,6 +49,7 @@ pub(crate) struct Io {
     blocks: Blocks,
     conns: Slab<Conn>,
     listeners: Slab<Listener>,
+    watches: Slab<watch::Watched>,
     /// Addresses that connects in flight point to.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
     hunger: hunger::Hunger,
@@ -65,6 +70,7 @@ impl Io {
             blocks: Blocks::new(),
             conns: Slab::new(),
             listeners: Slab::new(),
+            watches: Slab::new(),
             addresses: Vec::new(),
             hunger: hunger::Hunger::new(),
             lingering: VecDeque::new(),
@@ -80,6 +86,14 @@ impl Io {
 
     pub fn backend(&self) -> BackendKind {
         self.driver.kind()
+    }
+
+    /// The optional features of the ring; none on epoll.
+    pub fn rungs(&self) -> Vec<crate::uring::RingFeature> {
+        match &self.driver {
+            Driver::Uring(uring) => uring.rungs(),
+            Driver::Epoll(_) => Vec::new(),
+        }
     }
 
     /// Takes a connected socket in.
@@ -109,9 +123,20 @@ impl Io {
         }
     }
 
+    /// Nobody is ready, and nothing that is here already will make anybody ready.
+    pub fn is_idle(&mut self) -> bool {
+        self.wakers.is_idle() && !self.is_hungry() && !self.has_work()
+    }
+
+    /// The kernel may have something for us at any time.
+    pub fn may_hear(&self) -> bool {
+        self.conns.len() + self.listeners.len() > 0
+    }
+
     /// One trip to the kernel, and all that came of it.
     pub fn turn(&mut self, timeout: Option<Duration>) {
         self.metrics.turns += 1;
+        let before = self.metrics.events;
         if let Some(crowd) = &mut self.crowd {
             crowd.turn(self.metrics.turns);
         }
@@ -120,6 +145,7 @@ impl Io {
             Driver::Uring(_) => self.reap(),
             Driver::Epoll(_) => self.ready(),
         }
+        self.metrics.count_batch(self.metrics.events - before);
         if !self.lingering.is_empty() {
             self.end_lingering();
         }
@@ -178,8 +204,7 @@ impl Io {
                 self.connected(key, result);
             }
             Some(Kind::Bell) => self.rung(more),
-            // A cancel that found nothing to cancel: the request had already ended.
-            Some(Kind::Cancel | Kind::Conn) | None => (),
+            _ => self.polled(data, result),
         }
     }
 
@@ -201,6 +226,7 @@ impl Io {
                 Event::Writable(key) => self.writable(key),
                 Event::Acceptable(key) => self.acceptable(key),
                 Event::Rung => self.rung(true),
+                Event::Watched(key) => self.watched(key),
             }
         }
     }

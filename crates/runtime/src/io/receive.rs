@@ -1,9 +1,16 @@
 //! The receiving side: events fill a connection's inbox, readers empty it, and a slow reader stops its peer.
 
 use super::{Io, closed, from_errno};
-use crate::{buffers::BUFFER_SIZE, conn::flag, driver::Driver, event::Kind, slab::Key};
+use crate::{
+    buffers::{BUFFER_SIZE, LARGE_SIZE},
+    conn::flag,
+    driver::Driver,
+    event::Kind,
+    slab::Key,
+};
 use std::{
     io,
+    mem::MaybeUninit,
     os::fd::BorrowedFd,
     ptr::NonNull,
     task::{Context, Poll},
@@ -50,7 +57,7 @@ impl Io {
         }
         conn.set(flag::RECEIVING);
         match &mut self.driver {
-            Driver::Uring(uring) => uring.receive(key, conn.fd),
+            Driver::Uring(uring) => uring.receive(key, conn.fd, conn.has(flag::LARGE)),
             Driver::Epoll(_) => self.update_interest(key),
         }
     }
@@ -80,9 +87,10 @@ impl Io {
         if !more {
             conn.clear(flag::RECEIVING | flag::STOPPING);
         }
-        if result > 0
+        // One comparison: something, and less than fills the buffer.
+        if (result as u32).wrapping_sub(1) < BUFFER_SIZE as u32 - 1
             && let Some(buffer) = buffer
-            && !conn.has(flag::DROPPED)
+            && !conn.has(flag::DROPPED | flag::LARGE)
         {
             conn.push_segment(&mut self.buffers, buffer, result as u16);
             if let Some(crowd) = &mut self.crowd {
@@ -94,8 +102,49 @@ impl Io {
             }
             return;
         }
-        self.received_by_nobody(buffer);
-        self.receive_ended(key, result);
+        self.received_otherwise(key, result, buffer, more);
+    }
+
+    /// What is not a short piece for somebody who is there.
+    #[inline(never)]
+    fn received_otherwise(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
+        match (buffer, self.conns.get(key)) {
+            (Some(buffer), Some(conn)) if result > 0 && !conn.has(flag::DROPPED) => {
+                conn.push_segment(&mut self.buffers, buffer, result as u16);
+                self.wakers.wake(&mut conn.reader);
+                if more && conn.inbox_len >= INBOX_LIMIT {
+                    self.push_back(key);
+                }
+                self.fit_receive(key, result as usize);
+            }
+            _ => {
+                self.received_by_nobody(buffer);
+                self.receive_ended(key, result);
+            }
+        }
+    }
+
+    /// A full buffer has more behind it: from then on the connection receives into large ones, until what it receives is
+    /// short again.
+    fn fit_receive(&mut self, key: Key, len: usize) {
+        let Some(conn) = self.conns.get(key) else { return };
+        let short = len < BUFFER_SIZE;
+        match conn.has(flag::LARGE) {
+            false if short => return,
+            false => {
+                if !self.driver.open_large(&mut self.buffers) {
+                    return;
+                }
+                conn.set(flag::LARGE);
+            }
+            true if !short => return conn.flags &= flag::SHORT - 1,
+            true if !conn.count_short() => return,
+            true => conn.clear(flag::LARGE),
+        }
+        if matches!(self.driver, Driver::Uring(_)) {
+            // The request names its kind of buffer: it ends, and the next one names the other.
+            self.stop_receive(key);
+        }
     }
 
     /// A buffer comes back whatever became of its connection.
@@ -149,23 +198,25 @@ impl Io {
             if !conn.has(flag::RECEIVING) {
                 return;
             }
-            let Some(buffer) = epoll.free_buffers.pop() else {
+            let large = if conn.has(flag::LARGE) { epoll.free_large.pop() } else { None };
+            let size = if large.is_some() { LARGE_SIZE } else { BUFFER_SIZE };
+            let Some(buffer) = large.or_else(|| epoll.free_buffers.pop()) else {
                 self.stop_receive(key);
                 return self.starve(key);
             };
-            // SAFETY: the buffer is free, so no segment, lease or request refers to it; it holds BUFFER_SIZE bytes.
-            let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).as_ptr(), BUFFER_SIZE) };
+            // SAFETY: the buffer is free, so no segment, lease or request refers to it; it holds that many bytes.
+            let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).as_ptr(), size) };
             // SAFETY: a live slot owns its open descriptor.
             let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
             match rustix::net::recv(fd, into, rustix::net::RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return self.received(key, 0, Some(buffer), true),
                 Ok((len, _)) => {
                     self.received(key, len as i32, Some(buffer), true);
-                    if len < BUFFER_SIZE {
+                    if len < size {
                         return;
                     }
                 }
-                Err(rustix::io::Errno::AGAIN) => return epoll.free_buffers.push(buffer),
+                Err(rustix::io::Errno::AGAIN) => return self.recycle(buffer),
                 Err(errno) => return self.received(key, -errno.raw_os_error(), Some(buffer), true),
             }
         }
@@ -203,7 +254,12 @@ impl Io {
 
     /// Copies out of the inbox as much as there is and fits; 0 is the end of the stream.
     #[inline]
-    pub fn poll_read(&mut self, key: Key, cx: &Context<'_>, mut into: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub fn poll_read(
+        &mut self,
+        key: Key,
+        cx: &Context<'_>,
+        mut into: &mut [MaybeUninit<u8>],
+    ) -> Poll<io::Result<usize>> {
         if into.is_empty() {
             return Poll::Ready(Ok(0));
         }

@@ -6,13 +6,21 @@ use crate::{
     driver::Driver,
     slab::Key,
 };
-use rustix::{io::Errno, net::SendFlags};
+use rustix::{
+    io::Errno,
+    net::{SendAncillaryBuffer, SendFlags, sendmsg},
+};
 use std::{
-    io,
+    io::{self, IoSlice},
     os::fd::BorrowedFd,
     ptr::NonNull,
     task::{Context, Poll},
 };
+
+/// Now or not at all, and an error instead of a signal.
+const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
+/// Pieces that the kernel takes at a time (UIO_MAXIOV).
+const MOST_PIECES: usize = 1024;
 
 /// A leased buffer, where its data begins, and how much there is.
 pub(crate) type Part = (u16, NonNull<u8>, u32);
@@ -62,7 +70,9 @@ impl Io {
         if bytes.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let Driver::Uring(uring) = &mut self.driver else { return self.poll_write_direct(key, cx, bytes) };
+        let Driver::Uring(uring) = &mut self.driver else {
+            return self.poll_write_direct(key, cx, |fd| rustix::net::send(fd, bytes, AT_ONCE));
+        };
         let block = match self.blocks.take() {
             Ok(block) => block,
             Err(error) => return Poll::Ready(Err(error)),
@@ -74,15 +84,48 @@ impl Io {
         Poll::Ready(Ok(len))
     }
 
+    /// As `poll_write`, of several pieces: one send.
+    pub fn poll_write_vectored(
+        &mut self,
+        key: Key,
+        cx: &Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
+        if conn.has(flag::SENDING) || conn.write_errno != 0 {
+            return self.poll_flush(key, cx).map_ok(|()| 0);
+        }
+        let Some(first) = pieces.iter().position(|piece| !piece.is_empty()) else { return Poll::Ready(Ok(0)) };
+        let pieces = &pieces[first..pieces.len().min(first + MOST_PIECES)];
+        let Driver::Uring(uring) = &mut self.driver else {
+            let send = |fd: BorrowedFd<'_>| sendmsg(fd, pieces, &mut SendAncillaryBuffer::default(), AT_ONCE);
+            return self.poll_write_direct(key, cx, send);
+        };
+        let block = match self.blocks.take() {
+            Ok(block) => block,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        let len = self.blocks.gather(block, pieces);
+        conn.set(flag::SENDING);
+        (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u32);
+        uring.send(key, conn.fd, self.blocks.address(block), len as u32);
+        Poll::Ready(Ok(len))
+    }
+
     /// Epoll: from the caller's memory straight into the socket.
-    fn poll_write_direct(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write_direct(
+        &mut self,
+        key: Key,
+        cx: &Context<'_>,
+        send: impl Fn(BorrowedFd<'_>) -> Result<usize, Errno>,
+    ) -> Poll<io::Result<usize>> {
         let Some(conn) = self.conns.get(key) else {
             return Poll::Ready(Err(closed()));
         };
         loop {
             // SAFETY: a live slot owns its open descriptor.
             let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
-            match rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            match send(fd) {
                 Ok(len) => return Poll::Ready(Ok(len)),
                 Err(Errno::INTR) => (),
                 Err(Errno::AGAIN) => {
@@ -121,7 +164,7 @@ impl Io {
         let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), len as usize) };
         // SAFETY: a live slot owns its open descriptor.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-        let result = match rustix::net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+        let result = match rustix::net::send(fd, bytes, AT_ONCE) {
             Ok(sent) => sent as i32,
             Err(errno) => -errno.raw_os_error(),
         };
@@ -137,22 +180,48 @@ impl Io {
         }
         conn.clear(flag::SENDING);
         self.wakers.wake(&mut conn.writer);
-        let (source, special) = (conn.source, conn.has(flag::WANTS_OUTPUT | flag::DROPPED));
+        let (source, special) = (conn.source, conn.has(flag::WANTS_OUTPUT | flag::DROPPED | flag::ENDING));
         self.release(source);
         if special {
             self.sent_all(key);
         }
     }
 
-    /// After the last byte, what most connections do not need: look away from output, close.
+    /// After the last byte, what most connections do not need: look away from output, shut it down, close.
     #[cold]
     fn sent_all(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
+        let ending = conn.has(flag::ENDING);
+        conn.clear(flag::ENDING);
         if conn.has(flag::WANTS_OUTPUT) {
             conn.clear(flag::WANTS_OUTPUT);
             self.update_interest(key);
         }
+        if ending {
+            self.shut_output(key);
+        }
         self.close_if_quiet(key);
+    }
+
+    /// Nobody writes any more: the write direction is shut down after everything written has gone.
+    pub fn end_output(&mut self, key: Key) {
+        let Some(conn) = self.conns.get(key) else { return };
+        self.wakers.forget(&mut conn.writer);
+        if conn.has(flag::SENDING) {
+            return conn.set(flag::ENDING);
+        }
+        if conn.has(flag::WANTS_OUTPUT) {
+            conn.clear(flag::WANTS_OUTPUT);
+            self.update_interest(key);
+        }
+        self.shut_output(key);
+    }
+
+    fn shut_output(&mut self, key: Key) {
+        if let Ok(fd) = self.fd(key) {
+            // The only error is that the peer has ended the connection, and there is nothing left to shut down.
+            let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Write);
+        }
     }
 
     #[cold]

@@ -1,8 +1,23 @@
-//! Sockets.
+//! Sockets: streams and listeners of TCP and Unix, datagrams of UDP, and readiness of any descriptor.
 
+mod link;
 mod listener;
+mod methods;
+mod resolve;
+mod socket_file;
+mod split;
 mod stream;
+mod tcp;
+mod udp;
+mod unix;
+mod watch;
 
 pub use crate::lease::Lease;
-pub use listener::TcpListener;
-pub use stream::TcpStream;
+pub use listener::Listener;
+pub use resolve::{HostPort, resolve};
+pub use split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};
+pub use stream::{Family, Recv, Send, Stream};
+pub use tcp::{Tcp, TcpListener, TcpStream};
+pub use udp::{Datagram, UdpSocket};
+pub use unix::{Credentials, Unix, UnixListener, UnixStream};
+pub use watch::Watch;

@@ -1,6 +1,7 @@
 //! One task: its future, then its output, in one allocation shared by the run queue and the join handle.
 
-use super::join::JoinError;
+use super::{join::JoinError, quietly};
+use crate::worker;
 use std::{
     cell::{Cell, RefCell, UnsafeCell},
     future::Future,
@@ -60,13 +61,24 @@ impl<F: Future> TaskCell<F> {
             unsafe { *self.stage.get() = Stage::Empty };
         }));
         self.polling.set(false);
-        let result = dropped.map_or_else(|panic| Err(JoinError::panic(panic)), |()| result);
+        let result = match dropped {
+            Ok(()) => result,
+            Err(panic) => {
+                // The output goes with it, and its destructor may panic as well.
+                quietly(|| drop(result));
+                Err(JoinError::panic(panic))
+            }
+        };
+        if result.as_ref().is_err_and(JoinError::is_panic) {
+            worker::current(|worker| worker.panicked_tasks.set(worker.panicked_tasks.get() + 1));
+        }
         // SAFETY: as above; the stage is `Empty`, so nothing of the user's is dropped by this assignment.
         unsafe { *self.stage.get() = Stage::Done(result) };
         self.done.set(true);
         let joiner = self.joiner.borrow_mut().take();
         if let Some(joiner) = joiner {
-            joiner.wake();
+            // Perhaps a foreign one, whose panic is not this task's.
+            quietly(|| joiner.wake());
         }
     }
 }
@@ -111,7 +123,9 @@ impl<F: Future> Runnable for TaskCell<F> {
 impl<F: Future> Joinable<F::Output> for TaskCell<F> {
     fn poll_join(&self, cx: &Context<'_>) -> Poll<Result<F::Output, JoinError>> {
         if !self.done.get() {
-            *self.joiner.borrow_mut() = Some(cx.waker().clone());
+            // The waker of before is dropped when nothing is borrowed: it may be foreign.
+            let before = self.joiner.replace(Some(cx.waker().clone()));
+            drop(before);
             return Poll::Pending;
         }
         // SAFETY: `done` is set, so the future is gone, nobody polls, and the stage is only read by the one join handle.

@@ -1,8 +1,8 @@
 //! `JoinHandle`: wait for a task's output, or abort it.
 
 use super::{Token, cell::Joinable};
-use crate::worker;
-use std::{any::Any, fmt, future::Future, pin::Pin, rc::Rc, task};
+use crate::{trace::note, worker};
+use std::{any::Any, fmt, future::Future, io, pin::Pin, rc::Rc, task};
 
 /// A claim on the output of a spawned task. Dropping it lets the task run on unwatched.
 pub struct JoinHandle<T> {
@@ -44,45 +44,63 @@ impl<T> fmt::Debug for JoinHandle<T> {
 
 /// Why a task has no output.
 pub struct JoinError {
-    panic: Option<Box<dyn Any + Send>>,
+    cause: Cause,
+}
+
+enum Cause {
+    Aborted,
+    Panic(Box<dyn Any + Send>),
+    NoThread(io::Error),
 }
 
 impl JoinError {
     pub(crate) fn aborted() -> Self {
-        Self { panic: None }
+        Self { cause: Cause::Aborted }
     }
 
     pub(crate) fn panic(payload: Box<dyn Any + Send>) -> Self {
-        Self { panic: Some(payload) }
+        let error = Self { cause: Cause::Panic(payload) };
+        note!(ERROR, "a panic ended a task and nothing else"; error = error);
+        error
+    }
+
+    pub(crate) fn no_thread(error: io::Error) -> Self {
+        let error = Self { cause: Cause::NoThread(error) };
+        note!(ERROR, "blocking work was not done"; error = error);
+        error
     }
 
     /// The task was aborted.
     pub fn is_aborted(&self) -> bool {
-        self.panic.is_none()
+        matches!(self.cause, Cause::Aborted)
     }
 
     /// The task panicked; the panic stayed in it.
     pub fn is_panic(&self) -> bool {
-        self.panic.is_some()
+        matches!(self.cause, Cause::Panic(_))
     }
 
     /// The panic's payload, to be raised again with `std::panic::resume_unwind`.
     pub fn into_panic(self) -> Option<Box<dyn Any + Send>> {
-        self.panic
-    }
-
-    fn message(&self) -> Option<&str> {
-        let payload = self.panic.as_ref()?;
-        payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        match self.cause {
+            Cause::Panic(payload) => Some(payload),
+            _ => None,
+        }
     }
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.panic, self.message()) {
-            (None, _) => f.write_str("the task was aborted"),
-            (Some(_), Some(message)) => write!(f, "the task panicked: {message}"),
-            (Some(_), None) => f.write_str("the task panicked"),
+        let payload = match &self.cause {
+            Cause::Aborted => return f.write_str("the task was aborted"),
+            Cause::NoThread(error) => {
+                return write!(f, "no thread can be started for blocking work: {error}; see ulimit -u and ulimit -v");
+            }
+            Cause::Panic(payload) => payload,
+        };
+        match payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref().map(String::as_str)) {
+            Some(message) => write!(f, "the task panicked: {message}"),
+            None => f.write_str("the task panicked"),
         }
     }
 }

@@ -6,11 +6,14 @@
 pub(crate) mod cell;
 pub(crate) mod join;
 pub(crate) mod queue;
+mod set;
 pub(crate) mod waker;
 
 pub use join::{JoinError, JoinHandle};
+pub use set::JoinSet;
 
 use crate::slab::Key;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Index of the future given to `block_on`; no slab grows that far.
 const MAIN_INDEX: u32 = 0x00ff_ffff;
@@ -53,5 +56,15 @@ impl Token {
     #[inline]
     pub fn key(self) -> Key {
         Key { index: self.0 as u32 & 0x00ff_ffff, generation: (self.0 >> 24) as u32 & 0x00ff_ffff }
+    }
+}
+
+/// Runs code of the user's whose panic would meet somebody it does not concern: a waker of others, the destructor of what
+/// nobody wants. The panic hook has reported it.
+pub(crate) fn quietly(f: impl FnOnce()) {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { return };
+    // A payload's destructor may panic too, with yet another payload: that one is forgotten.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(second);
     }
 }

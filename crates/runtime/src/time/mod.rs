@@ -1,6 +1,8 @@
-//! Time: `sleep`, `timeout`, `interval`. Timers are exact to the kernel's wake-up, not rounded to a tick.
+//! Time: `now`, `sleep`, `timeout`, `interval`. Timers are exact to the kernel's wake-up, not rounded to a tick.
 
-pub(crate) mod heap;
+pub(crate) mod clock;
+pub(crate) mod punctual;
+pub(crate) mod wheel;
 
 use crate::{slab::Key, worker};
 use std::{
@@ -11,17 +13,46 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The time on the clock of the runtime whose `block_on` runs on this thread: `Instant::now()`, unless that runtime has a
+/// [virtual clock](crate::Builder::virtual_clock) or there is none.
+#[inline]
+pub fn now() -> Instant {
+    worker::now()
+}
+
+/// Moves a virtual clock on, as if this thread had been busy for so long: what comes due meanwhile fires late, all at
+/// once, in order of its deadlines, and its tasks have run when this returns. To let everything happen at its time,
+/// `sleep` instead. Must be called inside `block_on`.
+///
+/// # Panics
+/// If the runtime was not built with a [virtual clock](crate::Builder::virtual_clock).
+pub async fn advance(duration: Duration) {
+    let to = after(duration);
+    worker::current(|worker| worker.clock.set(to));
+    // One turn fires the timers; the next one comes when those whom they woke have run.
+    crate::yield_now().await;
+    crate::yield_now().await;
+}
+
 /// Waits for `duration`.
 pub fn sleep(duration: Duration) -> Sleep {
-    // A sum past the end of time waits for a century, which nobody will tell from for ever.
-    let century = Duration::from_secs(100 * 365 * 24 * 3600);
-    let now = Instant::now();
-    sleep_until(now.checked_add(duration).unwrap_or(now + century))
+    sleep_until(after(duration))
 }
 
 /// Waits until `deadline`.
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep { deadline, timer: None }
+}
+
+/// So long from now.
+pub(crate) fn after(duration: Duration) -> Instant {
+    later(now(), duration)
+}
+
+/// A sum past the end of time is a century, which nobody will tell from for ever.
+fn later(than: Instant, by: Duration) -> Instant {
+    let century = Duration::from_secs(100 * 365 * 24 * 3600);
+    than.checked_add(by).unwrap_or(than + century)
 }
 
 /// The future of [`sleep`]. Dropping it forgets the timer.
@@ -96,7 +127,7 @@ pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Outp
 /// Ticks at `start + n * period`, the first one `period` from now.
 pub fn interval(period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval needs a period above zero");
-    Interval { next: Instant::now() + period, period }
+    Interval { next: after(period), period }
 }
 
 /// The ticks of [`interval`].
@@ -112,9 +143,9 @@ impl Interval {
     pub async fn tick(&mut self) -> Instant {
         let due = self.next;
         sleep_until(due).await;
-        let missed = Instant::now().saturating_duration_since(due).as_nanos() / self.period.as_nanos();
+        let missed = now().saturating_duration_since(due).as_nanos() / self.period.as_nanos();
         let missed = u32::try_from(missed).unwrap_or(u32::MAX - 1);
-        self.next = due + self.period * (missed + 1);
+        self.next = later(due, self.period.saturating_mul(missed + 1));
         due
     }
 }

@@ -4,48 +4,60 @@
 //! trying and never by version. The memory that requests point to belongs to [`crate::buffers`] and [`crate::blocks`]
 //! and outlives the ring; `Io::shut_down` reaps every request before any of it is freed.
 
+mod buffer_ring;
+mod rungs;
 mod setup;
 
 use crate::{
-    buffers::{BUFFER_SIZE, Buffers, RING},
+    buffers::{BUFFER_SIZE, Buffers, LARGE_RING, LARGE_SIZE, RING},
+    driver::Opened,
     event::Kind,
     metrics::Metrics,
     slab::Key,
 };
+use buffer_ring::BufferRing;
 use io_uring::{
     IoUring, cqueue, opcode, squeue,
-    types::{BufRingEntry, Fd, SubmitArgs, Timespec},
+    types::{Fd, SubmitArgs, Timespec},
 };
-use std::{
-    io,
-    mem::MaybeUninit,
-    os::fd::RawFd,
-    ptr::NonNull,
-    sync::atomic::{AtomicU16, Ordering},
-    time::Duration,
-};
+pub use rungs::RingFeature;
+use rungs::{Feature, Rungs};
+use std::{io, mem::MaybeUninit, os::fd::RawFd, ptr::NonNull, time::Duration};
 
-/// The one buffer group of a worker.
+/// The buffer groups of a worker: the usual buffers, and the large ones.
 const GROUP: u16 = 0;
+const LARGE_GROUP: u16 = 1;
 const ENTER_GETEVENTS: u32 = 1;
 const ENTER_EXT_ARG: u32 = 1 << 3;
+const ENTER_NO_IOWAIT: u32 = 1 << 7;
 
 pub(crate) struct Uring {
     ring: IoUring,
-    buffer_ring: NonNull<BufRingEntry>,
-    buffer_tail: u16,
+    buffers: BufferRing,
+    /// Set up when the first connection wants it; `Err` if the kernel refused.
+    large: Option<Result<BufferRing, ()>>,
     /// Requests the kernel holds that will post at least one more completion (cancels and the bell aside).
     in_flight: u32,
     enter_flags: u32,
+    rungs: Rungs,
 }
 
 impl Uring {
     /// Sets up a ring, or says why this machine has none for us.
     pub fn new() -> io::Result<Self> {
-        let ring = setup::ring()?;
-        let buffer_ring = setup::buffer_ring(&ring)?;
-        let enter_flags = ENTER_GETEVENTS | ENTER_EXT_ARG;
-        Ok(Self { ring, buffer_ring, buffer_tail: 0, in_flight: 0, enter_flags })
+        let mut rungs = Rungs::from_environment()?;
+        let ring = setup::ring(&mut rungs)?;
+        let buffers = BufferRing::new(&ring, RING, GROUP)?;
+        let mut enter_flags = ENTER_GETEVENTS | ENTER_EXT_ARG;
+        if rungs.has(Feature::NoIowait) {
+            enter_flags |= ENTER_NO_IOWAIT;
+        }
+        Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, rungs })
+    }
+
+    /// The optional features, and what became of them.
+    pub fn rungs(&self) -> Vec<RingFeature> {
+        self.rungs.report()
     }
 
     pub fn in_flight(&self) -> u32 {
@@ -55,18 +67,31 @@ impl Uring {
     /// Hands a buffer to the kernel.
     #[inline]
     pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
-        let slot = usize::from(self.buffer_tail & (RING - 1));
-        // SAFETY: `slot` is below the ring's RING entries; entries from the published tail on are ours to write, and
-        // there are never more than RING buffers in it (see `io::hunger`), so the kernel has consumed the one that stood
-        // here.
-        let entry = unsafe { &mut *self.buffer_ring.as_ptr().add(slot) };
-        entry.set_addr(buffers.address(buffer).as_ptr() as u64);
-        entry.set_len(BUFFER_SIZE as u32);
-        entry.set_bid(buffer);
-        self.buffer_tail = self.buffer_tail.wrapping_add(1);
-        // SAFETY: the tail lies in the mapped ring, where the kernel reads it with acquire semantics.
-        let tail = unsafe { &*BufRingEntry::tail(self.buffer_ring.as_ptr()).cast::<AtomicU16>() };
-        tail.store(self.buffer_tail, Ordering::Release);
+        self.buffers.give(buffers.address(buffer), BUFFER_SIZE as u32, buffer);
+    }
+
+    /// Sets the second group up, once.
+    pub fn open_large(&mut self) -> Opened {
+        match &self.large {
+            Some(Ok(_)) => return Opened::Before,
+            Some(Err(())) => return Opened::Refused,
+            None => (),
+        }
+        let opened = BufferRing::new(&self.ring, LARGE_RING, LARGE_GROUP).map_err(drop);
+        let outcome = if opened.is_ok() { Opened::Now } else { Opened::Refused };
+        self.large = Some(opened);
+        outcome
+    }
+
+    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+        if let Some(Ok(large)) = &mut self.large {
+            large.give(buffers.address(buffer), LARGE_SIZE as u32, buffer);
+        }
+    }
+
+    /// How many of the usual size have ever been handed to the kernel, modulo 2^16.
+    pub fn given(&self) -> u16 {
+        self.buffers.given()
     }
 
     #[inline(always)]
@@ -86,9 +111,10 @@ impl Uring {
     }
 
     #[inline]
-    pub fn receive(&mut self, key: Key, fd: RawFd) {
+    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
         self.in_flight += 1;
-        self.push(&opcode::RecvMulti::new(Fd(fd), GROUP).build().user_data(Kind::Receive.tag(key)));
+        let group = if large { LARGE_GROUP } else { GROUP };
+        self.push(&opcode::RecvMulti::new(Fd(fd), group).build().user_data(Kind::Receive.tag(key)));
     }
 
     #[inline(always)]
@@ -109,6 +135,13 @@ impl Uring {
         self.in_flight += 1;
         let connect = opcode::Connect::new(Fd(fd), address.as_ptr().cast(), address.len());
         self.push(&connect.build().user_data(Kind::Connect.tag(key)));
+    }
+
+    /// Completes once, when the descriptor is ready for that.
+    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+        self.in_flight += 1;
+        let events = if kind == Kind::WatchInput { libc::POLLIN | libc::POLLRDHUP } else { libc::POLLOUT };
+        self.push(&opcode::PollAdd::new(Fd(fd), events as u32).build().user_data(kind.tag(key)));
     }
 
     /// Asks for the end of a request; its last completion says how it ended.
@@ -169,9 +202,17 @@ impl Uring {
     }
 }
 
+/// An error of the environment that chooses rungs; a wrong name must not look like a machine without io_uring.
+pub(crate) fn check_environment() -> io::Result<()> {
+    Rungs::from_environment().map(drop)
+}
+
 impl Drop for Uring {
     fn drop(&mut self) {
+        // The kernel forgets the groups before their memory goes.
         let _ = self.ring.submitter().unregister_buf_ring(GROUP);
-        setup::free_buffer_ring(self.buffer_ring);
+        if let Some(Ok(_)) = self.large {
+            let _ = self.ring.submitter().unregister_buf_ring(LARGE_GROUP);
+        }
     }
 }

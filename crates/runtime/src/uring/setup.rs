@@ -1,20 +1,21 @@
 //! Setting up a ring by trying: the wanted flags first, then without what is optional.
 
-use super::GROUP;
-use crate::buffers::RING;
-use io_uring::{IoUring, opcode, types::BufRingEntry};
-use std::{io, ptr::NonNull};
+use super::rungs::{Feature, Rungs};
+use io_uring::{IoUring, opcode};
+use std::io;
 
 const SUBMISSIONS: u32 = 1024;
 /// Room for bursts: multishot requests complete many times for one submission.
 const COMPLETIONS: u32 = 8 * SUBMISSIONS;
-const BUFFER_RING_BYTES: usize = RING as usize * size_of::<BufRingEntry>();
 
 /// A ring with deferred task work, proven by one request that goes through it.
-pub(super) fn ring() -> io::Result<IoUring> {
-    let mut ring = build(true).or_else(|error| match error.raw_os_error() {
-        // Linux before 6.6 does not know NO_SQARRAY and refuses what it does not know.
-        Some(libc::EINVAL) => build(false),
+pub(super) fn ring(rungs: &mut Rungs) -> io::Result<IoUring> {
+    let mut ring = build(rungs.has(Feature::NoSqArray)).or_else(|error| match error.raw_os_error() {
+        // A kernel refuses flags it does not know.
+        Some(libc::EINVAL) if rungs.has(Feature::NoSqArray) => {
+            rungs.miss(Feature::NoSqArray);
+            build(false)
+        }
         _ => Err(error),
     })?;
     if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
@@ -25,8 +26,12 @@ pub(super) fn ring() -> io::Result<IoUring> {
     unsafe { ring.submission().push(&opcode::Nop::new().build()) }.map_err(io::Error::other)?;
     ring.submit_and_wait(1)?;
     ring.completion().next().ok_or_else(|| io::Error::other("io_uring lost a request"))?;
-    // One descriptor lookup less in every enter; a kernel that lacks it changes nothing.
-    let _ = ring.submitter().register_ring_fd();
+    if rungs.has(Feature::RegisteredRing) && ring.submitter().register_ring_fd().is_err() {
+        rungs.miss(Feature::RegisteredRing);
+    }
+    if !ring.params().is_feature_no_iowait() {
+        rungs.miss(Feature::NoIowait);
+    }
     Ok(ring)
 }
 
@@ -38,25 +43,4 @@ fn build(no_sqarray: bool) -> io::Result<IoUring> {
         builder.setup_no_sqarray();
     }
     builder.build(SUBMISSIONS)
-}
-
-/// Maps the ring of provided buffers and registers it.
-pub(super) fn buffer_ring(ring: &IoUring) -> io::Result<NonNull<BufRingEntry>> {
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
-    let base = unsafe {
-        mmap_anonymous(std::ptr::null_mut(), BUFFER_RING_BYTES, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
-    };
-    let base: NonNull<BufRingEntry> = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-    // SAFETY: the mapping is page-aligned, has room for RING entries and stays until `free_buffer_ring`, which the
-    // owner calls only after unregistering it.
-    let registered = unsafe { ring.submitter().register_buf_ring_with_flags(base.as_ptr() as u64, RING, GROUP, 0) };
-    registered.inspect_err(|_| free_buffer_ring(base))?;
-    Ok(base)
-}
-
-/// Unmaps what `buffer_ring` mapped.
-pub(super) fn free_buffer_ring(base: NonNull<BufRingEntry>) {
-    // SAFETY: mapped in `buffer_ring` with this length, and no longer registered with any ring.
-    let _ = unsafe { rustix::mm::munmap(base.as_ptr().cast(), BUFFER_RING_BYTES) };
 }

@@ -63,9 +63,9 @@ fn storm(backend: BackendKind) {
     assert_eq!(open_descriptors(), before, "{backend}: descriptors are left when the runtime is gone");
 }
 
-type Served = Rc<RefCell<VecDeque<JoinHandle<std::io::Result<()>>>>>;
+pub type Served = Rc<RefCell<VecDeque<JoinHandle<std::io::Result<()>>>>>;
 
-async fn serve(listener: TcpListener, served: Served) {
+pub async fn serve(listener: TcpListener, served: Served) {
     while let Ok(stream) = listener.accept().await {
         let mut served = served.borrow_mut();
         served.push_back(spawn(echo(stream)));
@@ -77,7 +77,7 @@ async fn serve(listener: TcpListener, served: Served) {
 }
 
 /// Aborts a connection's task every now and then.
-async fn assassin(served: Served) {
+pub async fn assassin(served: Served) {
     let mut dice = Dice::new(7);
     loop {
         sleep(Duration::from_micros(dice.roll(600))).await;
@@ -88,8 +88,17 @@ async fn assassin(served: Served) {
     }
 }
 
+/// A task that ends with whoever started it.
+struct Doomed<T>(JoinHandle<T>);
+
+impl<T> Drop for Doomed<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Opens connections and ends each in one of the ways the world has.
-async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
+pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
     let mut dice = Dice::new(seed + 1);
     while left.get() > 0 {
         left.set(left.get() - 1);
@@ -108,9 +117,8 @@ async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
             2 => drop(stream.write_all(&bytes).await.and(stream.recv().await.map(drop))),
             // An aborted reader: its task holds the stream.
             3 => {
-                let reader = spawn(async move { stream.recv().await.map(|lease| lease.len()) });
+                let _reader = Doomed(spawn(async move { stream.recv().await.map(|lease| lease.len()) }));
                 sleep(Duration::from_micros(dice.roll(200))).await;
-                reader.abort();
             }
             // A connect that nobody waits for.
             4 => drop(runtime::time::timeout(Duration::ZERO, TcpStream::connect(address)).await),
@@ -120,7 +128,7 @@ async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
 }
 
 /// As many leases as there are buffers, all alive together: none got lost.
-async fn every_buffer_can_be_lent_at_once() {
+pub async fn every_buffer_can_be_lent_at_once() {
     let (listener, address) = listen();
     let (mut clients, mut leases) = (Vec::new(), Vec::new());
     for _ in 0..BUFFERS {

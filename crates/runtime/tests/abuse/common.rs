@@ -56,10 +56,12 @@ pub fn alone(name: &str, body: impl FnOnce()) {
         return body();
     }
     let me = std::env::current_exe().unwrap();
-    let output = Command::new(me).args(["--exact", name, "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let output =
+        Command::new(me).args(["--exact", name, "--nocapture", "--include-ignored"]).env(ALONE, "1").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
     assert!(text.contains("1 passed"), "there is no test '{name}': {text}");
+    println!("{text}");
 }
 
 /// Receive buffers that a worker uses as long as nobody hoards them.

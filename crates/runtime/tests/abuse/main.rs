@@ -3,13 +3,18 @@
 //! Every test runs on both backends. Whatever happens, nothing may leak and the next request must be served. Tests that
 //! count what the process holds run in a process of their own ([`common::alone`]).
 
+mod aborts;
 mod buffers;
 mod churn;
 mod common;
+mod day;
 mod descriptors;
 mod groups;
+mod ledger;
 mod outlive;
+mod panics;
 mod peers;
+mod places;
 mod tasks;
 mod timers;
 mod wakers;

@@ -96,6 +96,10 @@ impl Watch for Progress {
                 self.show(format!("building {target}: {command}"));
             }
             Event::BuildFailed { target, why } => self.say(&format!("{target}: {why}")),
+            Event::Again(trials) => {
+                let many = if trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
+                self.say(&format!("{many} disturbed: once more"));
+            }
             Event::Begins(place) => self.show(line(&place, "begins")),
             Event::Runs { place, what } => self.show(line(&place, what)),
             Event::Ends { place, end, took } => {

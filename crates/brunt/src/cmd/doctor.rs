@@ -1,0 +1,108 @@
+//! `brunt doctor`: what on this machine falsifies results, and the command that mends it.
+
+use super::stdout;
+use meter::doctor::{self, Facts, Finding, Needs, State};
+use outcome::{Count, ExitCode};
+use runtime::{BackendKind, Runtime};
+use std::{fmt::Write as _, time::Duration};
+
+/// How long the processors are watched for what others do.
+const WATCH: Duration = Duration::from_millis(500);
+
+/// Flags of `brunt doctor`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Also check for this many connections with both ends on this machine, such as 1M.
+    #[arg(long = "for", value_name = "CONNECTIONS")]
+    connections: Option<Count>,
+    /// Print the findings as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        let mut findings = doctor::examine(
+            &Facts::read(WATCH),
+            Needs { connections: self.connections.map(|connections| connections.0) },
+        );
+        findings.extend(ring());
+        let text = if self.json { json(&findings) } else { text(&findings) };
+        if let Err(error) = stdout::print(&text) {
+            eprintln!("brunt doctor: {error}");
+            return ExitCode::Failed;
+        }
+        match findings.iter().any(|finding| finding.state == State::Bad) {
+            true => ExitCode::Untrusted,
+            false => ExitCode::Good,
+        }
+    }
+}
+
+/// What our runtime finds of io_uring here.
+fn ring() -> Vec<Finding> {
+    let runtime = match Runtime::builder().backend(None).build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let consequence = "brunt's own server and generator cannot run";
+            return vec![Finding::new("io_uring", State::Bad, error.to_string(), consequence, None)];
+        }
+    };
+    if runtime.backend() != BackendKind::Uring {
+        let why = runtime.fallback_reason().unwrap_or("epoll was chosen").to_owned();
+        let consequence = "brunt runs on epoll, at some 80 % of the rate; peers that need io_uring do not run";
+        let remedy = why.contains("forbidden").then(|| {
+            "sysctl -w kernel.io_uring_disabled=0, or a container with --security-opt seccomp=unconfined".to_owned()
+        });
+        return vec![Finding::new("io_uring", State::Warn, why, consequence, remedy)];
+    }
+    let mut findings = vec![Finding::good("io_uring", "all that brunt's runtime needs (Linux 6.1)")];
+    for feature in runtime.ring_features() {
+        let subject = format!("io_uring {}", feature.name);
+        findings.push(match feature.missing {
+            None => Finding::good(&subject, format!("Linux {}: {}", feature.since, feature.gives)),
+            Some(why) => {
+                let evidence = format!("{why} (Linux {})", feature.since);
+                Finding::new(&subject, State::Warn, evidence, format!("without {}", feature.gives), None)
+            }
+        });
+    }
+    findings
+}
+
+fn text(findings: &[Finding]) -> String {
+    let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for finding in findings {
+        let word = match finding.state {
+            State::Good => "ok",
+            State::Unknown => "?",
+            State::Warn => "warn",
+            State::Bad => "BAD",
+        };
+        let _ = writeln!(text, "{word:<5}{:<width$}  {}", finding.subject, finding.evidence);
+        let indent = 7 + width;
+        if !finding.consequence.is_empty() {
+            let _ = writeln!(text, "{:indent$}{}", "", finding.consequence);
+        }
+        if let Some(remedy) = &finding.remedy {
+            let _ = writeln!(text, "{:indent$}mend it: {remedy}", "");
+        }
+    }
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let _ = writeln!(
+        text,
+        "\n{} bad, {} to be aware of, {} unknown",
+        count(State::Bad),
+        count(State::Warn),
+        count(State::Unknown)
+    );
+    text
+}
+
+fn json(findings: &[Finding]) -> String {
+    let mut text = serde_json::to_string_pretty(findings).unwrap_or_default();
+    text.push('\n');
+    text
+}

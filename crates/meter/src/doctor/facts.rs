@@ -1,0 +1,124 @@
+//! What is read of the machine, before anybody judges it.
+
+use crate::{
+    counters::{Counters, Event},
+    environment,
+    host::HostCpu,
+    process::Tree,
+};
+use outcome::env::Env;
+use procfs::Current;
+use std::{collections::BTreeMap, fs, thread, time::Duration};
+
+/// The facts; `None` where there was nothing to read.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// Machine, kernel, limits and settings as `env.json` has them.
+    pub env: Env,
+    /// Memory that can be had without swapping, bytes.
+    pub memory_free_bytes: Option<u64>,
+    /// Time stolen by the hypervisor, percent of all processors.
+    pub steal_percent: Option<f64>,
+    /// Processors that others kept busy while nothing was measured.
+    pub busy_cores: Option<f64>,
+    /// CPU quota of this process's control group, in processors.
+    pub quota_cores: Option<f64>,
+    /// Memory limit of the control group, bytes.
+    pub memory_limit_bytes: Option<u64>,
+    /// Why hardware counters do not count here; `None` if they do.
+    pub counters_missing: Option<String>,
+    /// Other kernel settings, by name, as numbers.
+    pub sysctls: BTreeMap<String, u64>,
+}
+
+/// Settings beside those of `env.json` that bound many connections.
+const SYSCTLS: [&str; 3] = ["fs.nr_open", "fs.file-max", "net.netfilter.nf_conntrack_max"];
+
+impl Facts {
+    /// Reads them, watching the processors for so long.
+    pub fn read(watch: Duration) -> Self {
+        let (cpu, idle) = (HostCpu::now(), idle_ticks());
+        thread::sleep(watch);
+        let steal_percent = cpu.and_then(|before| HostCpu::now()?.steal_percent_since(&before));
+        let busy_cores = idle.and_then(|before| {
+            let (idle, all, cores) = idle_ticks()?;
+            let passed = all.checked_sub(before.1).filter(|passed| *passed > 0)?;
+            Some((1.0 - idle.saturating_sub(before.0) as f64 / passed as f64).max(0.0) * cores as f64)
+        });
+        let number = |name: &&str| {
+            let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
+            Some(((**name).to_owned(), text.trim().parse().ok()?))
+        };
+        let group = |paths: &[&str]| paths.iter().find_map(|path| fs::read_to_string(path).ok());
+        Self {
+            env: environment::collect(),
+            memory_free_bytes: procfs::Meminfo::current().ok().and_then(|info| info.mem_available),
+            steal_percent,
+            busy_cores,
+            quota_cores: quota(
+                group(&["/sys/fs/cgroup/cpu.max"]),
+                group(&["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"]),
+                group(&["/sys/fs/cgroup/cpu/cpu.cfs_period_us"]),
+            ),
+            memory_limit_bytes: group(&["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"])
+                .and_then(|text| text.trim().parse().ok())
+                // The old hierarchy says "no limit" by a number of pages that no machine has.
+                .filter(|bytes: &u64| *bytes < 1 << 60),
+            counters_missing: counters_missing(),
+            sysctls: SYSCTLS.iter().filter_map(number).collect(),
+        }
+    }
+
+    /// A setting of `env.json`, as its last number.
+    pub(super) fn setting(&self, name: &str) -> Option<u64> {
+        self.env.sysctls.get(name)?.split_whitespace().last()?.parse().ok()
+    }
+}
+
+/// Idle and all ticks of all processors since boot, and how many processors there are.
+fn idle_ticks() -> Option<(u64, u64, usize)> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
+    let cores = text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
+    Some((fields.get(3)? + fields.get(4)?, fields.get(..8)?.iter().sum(), cores))
+}
+
+/// CPU quota in processors: `cpu.max` of the new hierarchy, or the two files of the old one.
+fn quota(max: Option<String>, quota_us: Option<String>, period_us: Option<String>) -> Option<f64> {
+    let (quota, period) = match max {
+        Some(text) => {
+            let mut words = text.split_whitespace().map(str::to_owned);
+            (words.next()?, words.next()?)
+        }
+        None => (quota_us?.trim().to_owned(), period_us?.trim().to_owned()),
+    };
+    // `max`, or -1 in the old hierarchy, is no limit.
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+fn counters_missing() -> Option<String> {
+    let mut tree = match Tree::new(&[std::process::id()]) {
+        Ok(tree) => tree,
+        Err(why) => return Some(why),
+    };
+    let mut counters = Counters::attach_tree(&mut tree, &[Event::InstructionsUser]);
+    let first = counters.read();
+    counters.read().since(&first, Event::InstructionsUser).err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_in_processors_in_both_hierarchies() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(quota(some("150000 100000\n"), None, None), Some(1.5));
+        assert_eq!(quota(some("max 100000\n"), None, None), None);
+        assert_eq!(quota(None, some("50000\n"), some("100000\n")), Some(0.5));
+        assert_eq!(quota(None, some("-1\n"), some("100000\n")), None);
+        assert_eq!(quota(None, None, None), None);
+    }
+}

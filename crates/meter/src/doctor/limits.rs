@@ -1,0 +1,218 @@
+//! Judgements about what bounds connections: files, ports, backlogs, memory.
+
+use super::{Facts, Finding, Needs, State};
+
+/// Connections of a run that asks for none in particular.
+const USUAL: u64 = 1_000;
+/// Kernel memory of a loopback connection, both ends in an epoll set: 8.1 KB by the growth of slabs on Linux 6.18.
+const KERNEL_BYTES: u64 = 8_100;
+/// User memory to reckon with for both ends.
+const USER_BYTES: u64 = 1_000;
+/// Descriptors beside the connections.
+const BESIDE: u64 = 100;
+
+pub(super) fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {
+    let wanted = needs.connections.unwrap_or(USUAL);
+    let mut findings = vec![files(facts, wanted), ports(facts, wanted), backlog(facts, wanted)];
+    if needs.connections.is_some() {
+        findings.extend([system_files(facts, wanted), memory(facts, wanted), tcp_memory(facts, wanted)]);
+        findings.extend(conntrack(facts, wanted));
+    }
+    findings
+}
+
+/// brunt raises the soft limit by itself, so the hard one counts.
+fn files(facts: &Facts, wanted: u64) -> Finding {
+    let subject = "open files";
+    let Some((_, hard)) = facts.env.open_files else {
+        return Finding::unknown(subject, "no limit was read", "connections may be refused");
+    };
+    let needed = wanted + BESIDE;
+    if hard >= needed {
+        return Finding::good(subject, format!("{} a process", amount(hard)));
+    }
+    let processes = needed.div_ceil(hard.saturating_sub(BESIDE).max(1));
+    Finding::new(
+        subject,
+        State::Bad,
+        format!("{} a process", amount(hard)),
+        format!("{} connections need {processes} processes on each side", amount(wanted)),
+        Some(format!("ulimit -Hn {needed} (as root; needs fs.nr_open at least that large)")),
+    )
+}
+
+/// A connection to one address and port needs a port of its own for each source address.
+fn ports(facts: &Facts, wanted: u64) -> Finding {
+    let subject = "local ports";
+    let range = facts.env.sysctls.get("net.ipv4.ip_local_port_range");
+    let ends = range.and_then(|range| {
+        let mut words = range.split_whitespace().map(|word| word.parse::<u64>().ok());
+        Some((words.next()??, words.next()??))
+    });
+    let Some((first, last)) = ends else {
+        return Finding::unknown(subject, "no range was read", "many connections may fail with EADDRNOTAVAIL");
+    };
+    let ports = (last + 1).saturating_sub(first);
+    let evidence = format!("{first} to {last}: {} for each source address and target", amount(ports));
+    if ports >= wanted {
+        return Finding::good(subject, evidence);
+    }
+    let addresses = wanted.div_ceil(ports.max(1));
+    Finding::new(
+        subject,
+        State::Warn,
+        evidence,
+        format!("{} connections need {addresses} source addresses or listening ports", amount(wanted)),
+        Some("sysctl -w net.ipv4.ip_local_port_range='1024 65535', and several --listen".to_owned()),
+    )
+}
+
+fn backlog(facts: &Facts, wanted: u64) -> Finding {
+    let subject = "accept backlog";
+    let Some(backlog) = facts.setting("net.core.somaxconn") else {
+        return Finding::unknown(subject, "net.core.somaxconn was not read", "bursts of connections may be dropped");
+    };
+    // A burst as large as a second of opening them all in ten.
+    let burst = (wanted / 10).clamp(128, 65_535);
+    if backlog >= burst {
+        return Finding::good(subject, format!("net.core.somaxconn = {backlog}"));
+    }
+    Finding::new(
+        subject,
+        State::Warn,
+        format!("net.core.somaxconn = {backlog}"),
+        "connections opened in a burst are dropped and tried again after a second",
+        Some(format!("sysctl -w net.core.somaxconn={burst}")),
+    )
+}
+
+fn system_files(facts: &Facts, wanted: u64) -> Finding {
+    let subject = "files of the system";
+    let needed = 2 * (wanted + BESIDE);
+    let limits = [("fs.nr_open", wanted + BESIDE), ("fs.file-max", needed)];
+    for (name, needed) in limits {
+        match facts.sysctls.get(name) {
+            None => return Finding::unknown(subject, format!("{name} was not read"), "opening may fail with ENFILE"),
+            Some(value) if *value < needed => {
+                let remedy = Some(format!("sysctl -w {name}={needed}"));
+                return Finding::new(
+                    subject,
+                    State::Bad,
+                    format!("{name} = {value}"),
+                    "opening fails with ENFILE",
+                    remedy,
+                );
+            }
+            Some(_) => (),
+        }
+    }
+    Finding::good(subject, "fs.nr_open and fs.file-max are large enough")
+}
+
+fn memory(facts: &Facts, wanted: u64) -> Finding {
+    let subject = "memory";
+    let needed = wanted * (KERNEL_BYTES + USER_BYTES);
+    let free = facts.memory_limit_bytes.into_iter().chain(facts.memory_free_bytes).min();
+    let Some(free) = free else {
+        return Finding::unknown(subject, "free memory was not read", "the kernel may kill the server");
+    };
+    let evidence = format!("{} MiB free, about {} MiB needed for both ends", free >> 20, needed >> 20);
+    if free >= needed {
+        return Finding::good(subject, evidence);
+    }
+    let most = free / (KERNEL_BYTES + USER_BYTES);
+    let consequence = format!("about {} connections fit; beyond that the kernel kills a process", amount(most));
+    Finding::new(subject, State::Bad, evidence, consequence, None)
+}
+
+/// `tcp_mem` counts pages; above its last number the kernel drops data of every connection.
+fn tcp_memory(facts: &Facts, wanted: u64) -> Finding {
+    let subject = "TCP memory";
+    let Some(pages) = facts.setting("net.ipv4.tcp_mem") else {
+        return Finding::unknown(subject, "net.ipv4.tcp_mem was not read", "data may be dropped");
+    };
+    // A connection with data in flight holds at least a page at each end.
+    let needed = 2 * wanted;
+    let evidence = format!("net.ipv4.tcp_mem allows {} pages", amount(pages));
+    if pages >= needed {
+        return Finding::good(subject, evidence);
+    }
+    Finding::new(
+        subject,
+        State::Warn,
+        evidence,
+        format!("with data on all {} connections the kernel drops some of it", amount(wanted)),
+        Some(format!("sysctl -w net.ipv4.tcp_mem='{} {} {needed}'", needed / 2, needed * 3 / 4)),
+    )
+}
+
+/// Only where connection tracking is loaded.
+fn conntrack(facts: &Facts, wanted: u64) -> Option<Finding> {
+    let name = "net.netfilter.nf_conntrack_max";
+    let most = *facts.sysctls.get(name)?;
+    if most >= wanted {
+        return Some(Finding::good("connection tracking", format!("{name} = {most}")));
+    }
+    let consequence = "packets of connections beyond that are dropped without a word";
+    let remedy = Some(format!("sysctl -w {name}={wanted}"));
+    Some(Finding::new("connection tracking", State::Bad, format!("{name} = {most}"), consequence, remedy))
+}
+
+/// `1M`, `20k`, `512`: as the command line takes it, and no digit is lost.
+fn amount(number: u64) -> String {
+    match number {
+        0 => "0".to_owned(),
+        n if n.is_multiple_of(1_000_000) => format!("{}M", n / 1_000_000),
+        n if n.is_multiple_of(1_000) => format!("{}k", n / 1_000),
+        n => n.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        let mut facts = Facts { memory_free_bytes: Some(20 << 30), ..Facts::default() };
+        facts.env.open_files = Some((1024, 20_000));
+        let settings = [
+            ("net.ipv4.ip_local_port_range", "32768 60999"),
+            ("net.core.somaxconn", "4096"),
+            ("net.ipv4.tcp_mem", "100 200 3000000"),
+        ];
+        facts.env.sysctls = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        facts.sysctls = [("fs.nr_open", 1_048_576), ("fs.file-max", 9_000_000)].map(|(n, v)| (n.to_owned(), v)).into();
+        facts
+    }
+
+    #[test]
+    fn a_thousand_connections_are_fine_where_a_million_are_not() {
+        assert!(examine(&facts(), Needs::default()).iter().all(|finding| finding.state == State::Good));
+        let findings = examine(&facts(), Needs { connections: Some(1_000_000) });
+        let bad: Vec<&str> =
+            findings.iter().filter(|finding| finding.state != State::Good).map(|f| f.subject.as_str()).collect();
+        assert_eq!(bad, ["open files", "local ports", "accept backlog"]);
+        assert!(findings[0].consequence.contains("51 processes"), "{}", findings[0].consequence);
+        assert!(findings[1].consequence.contains("36 source addresses"), "{}", findings[1].consequence);
+    }
+
+    fn set(facts: &mut Facts, name: &str, value: u64) {
+        facts.sysctls.insert(name.to_owned(), value);
+    }
+
+    #[test]
+    fn each_limit_of_the_system_is_found_when_it_is_too_low() {
+        let needs = Needs { connections: Some(1_000_000) };
+        let worst = |change: fn(&mut Facts), subject: &str| {
+            let mut facts = facts();
+            change(&mut facts);
+            examine(&facts, needs).into_iter().find(|finding| finding.subject == subject).unwrap().state
+        };
+        assert_eq!(worst(|f| set(f, "fs.nr_open", 65_536), "files of the system"), State::Bad);
+        assert_eq!(worst(|f| f.memory_free_bytes = Some(4 << 30), "memory"), State::Bad);
+        assert_eq!(worst(|f| f.memory_limit_bytes = Some(1 << 30), "memory"), State::Bad);
+        assert_eq!(worst(|f| f.env.sysctls.clear(), "TCP memory"), State::Unknown);
+        let track: fn(&mut Facts) = |f| set(f, "net.netfilter.nf_conntrack_max", 262_144);
+        assert_eq!(worst(track, "connection tracking"), State::Bad);
+    }
+}

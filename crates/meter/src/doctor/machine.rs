@@ -1,0 +1,189 @@
+//! Judgements about processors, clock and neighbours.
+
+use super::{Facts, Finding, State};
+
+/// Stolen time above this shows in percentiles: the verdict `disturbed` begins at 1 % of a window.
+const STEAL_PERCENT: f64 = 1.0;
+/// Processors kept busy by others while nothing is measured.
+const BUSY_CORES: f64 = 0.1;
+/// Clocks that are read without a system call.
+const FAST_CLOCKS: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase"];
+
+pub(super) fn examine(facts: &Facts) -> Vec<Finding> {
+    let some = [cores(facts), quota(facts), clock(facts), governor(facts), smt(facts), steal(facts), busy(facts)];
+    some.into_iter().chain([counters(facts)]).collect()
+}
+
+fn cores(facts: &Facts) -> Finding {
+    let subject = "processors";
+    let allowed: Option<outcome::Cores> = facts.env.cpus_allowed.as_deref().and_then(|list| list.parse().ok());
+    match allowed.map(|cores| cores.count()) {
+        None => Finding::unknown(subject, "no list of allowed processors", "server and generator may share a core"),
+        Some(1) => Finding::new(
+            subject,
+            State::Bad,
+            "one processor",
+            "server and generator share it: every latency contains the generator's work",
+            Some("taskset -c 0-1 brunt ... (or a machine with two)".to_owned()),
+        ),
+        Some(count) => {
+            let model = facts.env.cpu.as_deref().unwrap_or("unknown model");
+            Finding::good(subject, format!("{count} of {model}"))
+        }
+    }
+}
+
+fn quota(facts: &Facts) -> Finding {
+    match facts.quota_cores {
+        None => Finding::good("CPU quota", "none"),
+        Some(cores) => Finding::new(
+            "CPU quota",
+            State::Bad,
+            format!("{cores:.2} processors"),
+            "the kernel stops everything in this control group for the rest of each period: pauses of up to 100 ms that \
+             are no property of the server",
+            Some(
+                "run outside of the group, or give the container no --cpus limit and pin it with --cpuset-cpus"
+                    .to_owned(),
+            ),
+        ),
+    }
+}
+
+fn clock(facts: &Facts) -> Finding {
+    let subject = "clock";
+    match facts.env.clock_source.as_deref() {
+        None => Finding::unknown(subject, "not named", "a slow clock would cost a microsecond a reading"),
+        Some(name) if FAST_CLOCKS.contains(&name) => Finding::good(subject, name),
+        Some(name) => Finding::new(
+            subject,
+            State::Bad,
+            name,
+            "each reading is a system call of about a microsecond, in the generator and in many servers",
+            Some("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned()),
+        ),
+    }
+}
+
+fn governor(facts: &Facts) -> Finding {
+    let subject = "frequency governor";
+    match facts.env.governor.as_deref() {
+        None => Finding::unknown(
+            subject,
+            "not visible here, as on most virtual machines",
+            "the host may change frequency unseen: compare only what ran interleaved in one experiment",
+        ),
+        Some("performance") => Finding::good(subject, "performance"),
+        Some(name) => Finding::new(
+            subject,
+            State::Warn,
+            name,
+            "a lightly loaded server runs on a slower core: latency at low rates is the governor's",
+            Some("cpupower frequency-set -g performance".to_owned()),
+        ),
+    }
+}
+
+fn smt(facts: &Facts) -> Finding {
+    let subject = "hyper-threads";
+    match facts.env.smt.as_deref() {
+        None => Finding::unknown(subject, "not said", "two processors may be one core"),
+        Some("on") => Finding::new(
+            subject,
+            State::Warn,
+            "on",
+            "server and generator on two threads of one core slow each other down",
+            Some(
+                "pin them to different cores (lscpu -e), or: echo off > /sys/devices/system/cpu/smt/control".to_owned(),
+            ),
+        ),
+        Some(other) => Finding::good(subject, other),
+    }
+}
+
+fn steal(facts: &Facts) -> Finding {
+    let subject = "stolen time";
+    match facts.steal_percent {
+        None => Finding::unknown(subject, "not counted", "a hypervisor's other guests would go unnoticed"),
+        Some(percent) if percent <= STEAL_PERCENT => Finding::good(subject, format!("{percent:.1} %")),
+        Some(percent) => Finding::new(
+            subject,
+            State::Bad,
+            format!("{percent:.1} % of all processors"),
+            "the hypervisor runs others in between: results will be `disturbed`",
+            Some("wait for a quieter hour, or use a machine of your own".to_owned()),
+        ),
+    }
+}
+
+fn busy(facts: &Facts) -> Finding {
+    let subject = "other processes";
+    match facts.busy_cores {
+        None => Finding::unknown(subject, "not counted", "others may share the cores"),
+        Some(cores) if cores <= BUSY_CORES => Finding::good(subject, format!("{cores:.2} processors busy")),
+        Some(cores) => Finding::new(
+            subject,
+            State::Warn,
+            format!("{cores:.2} processors busy"),
+            "what else runs here takes time from server or generator",
+            Some("top -b -n1 -o %CPU | head -15, and stop what is not needed".to_owned()),
+        ),
+    }
+}
+
+fn counters(facts: &Facts) -> Finding {
+    let subject = "hardware counters";
+    match &facts.counters_missing {
+        None => Finding::good(subject, "instructions are counted"),
+        Some(why) => Finding::new(
+            subject,
+            State::Warn,
+            why.as_str(),
+            "no instructions or cycles per request in results",
+            match facts.setting("kernel.perf_event_paranoid") {
+                Some(level) if (3..100).contains(&level) => Some("sysctl -w kernel.perf_event_paranoid=1".to_owned()),
+                _ => None,
+            },
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(change: impl FnOnce(&mut Facts), judge: fn(&Facts) -> Finding) -> State {
+        let mut facts = Facts::default();
+        change(&mut facts);
+        judge(&facts).state
+    }
+
+    #[test]
+    fn every_fault_is_called_one_and_its_absence_is_not() {
+        for (bad, good, judge) in [
+            ("0", "0-1", cores as fn(&Facts) -> Finding),
+            ("acpi_pm", "tsc", clock),
+            ("powersave", "performance", governor),
+            ("on", "notsupported", smt),
+        ] {
+            let set = |value: &'static str| {
+                move |facts: &mut Facts| {
+                    let env = &mut facts.env;
+                    let value = Some(value.to_owned());
+                    (env.cpus_allowed, env.clock_source) = (value.clone(), value.clone());
+                    (env.governor, env.smt) = (value.clone(), value);
+                }
+            };
+            assert!(state(set(bad), judge) >= State::Warn, "{bad}");
+            assert_eq!(state(set(good), judge), State::Good, "{good}");
+            assert_eq!(state(|_| (), judge), State::Unknown, "{good} unread");
+        }
+        assert_eq!(state(|facts| facts.quota_cores = Some(1.5), quota), State::Bad);
+        assert_eq!(state(|_| (), quota), State::Good);
+        assert_eq!(state(|facts| facts.steal_percent = Some(3.0), steal), State::Bad);
+        assert_eq!(state(|facts| facts.steal_percent = Some(0.2), steal), State::Good);
+        assert_eq!(state(|facts| facts.busy_cores = Some(0.8), busy), State::Warn);
+        assert_eq!(state(|facts| facts.busy_cores = Some(0.01), busy), State::Good);
+        assert_eq!(state(|facts| facts.counters_missing = Some("no".to_owned()), counters), State::Warn);
+    }
+}

@@ -1,0 +1,61 @@
+//! An echo over TLS, by rustls.
+//!
+//! `cargo run -p brunt-runtime --features futures-io --example tls_echo [ADDRESS]`, then talk to it:
+//! `openssl s_client -connect 127.0.0.1:7000 -CAfile crates/runtime/examples/localhost.pem`
+//!
+//! The certificate beside this file is for tests: its key is known to everybody.
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use futures_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
+use runtime::{
+    Runtime,
+    net::{TcpListener, TcpStream},
+    spawn,
+};
+use std::{env, error::Error, io, net::SocketAddr, sync::Arc};
+
+const CERTIFICATE_AND_KEY: &[u8] = include_bytes!("localhost.pem");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (address, acceptor) = (address()?, acceptor()?);
+    Ok(Runtime::new()?.block_on(serve(address, acceptor))?)
+}
+
+fn acceptor() -> Result<TlsAcceptor, Box<dyn Error>> {
+    let certificate = CertificateDer::from_pem_slice(CERTIFICATE_AND_KEY)?;
+    let key = PrivateKeyDer::from_pem_slice(CERTIFICATE_AND_KEY)?;
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(vec![certificate], key)?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+async fn serve(address: SocketAddr, acceptor: TlsAcceptor) -> io::Result<()> {
+    let listener = TcpListener::bind(address)?;
+    println!("listening on {}", listener.local_addr()?);
+    loop {
+        spawn(echo(listener.accept().await?, acceptor.clone()));
+    }
+}
+
+async fn echo(stream: TcpStream, acceptor: TlsAcceptor) -> io::Result<()> {
+    let mut stream = acceptor.accept(stream).await?;
+    let mut buffer = [0; 4096];
+    loop {
+        let len = stream.read(&mut buffer).await?;
+        if len == 0 {
+            return stream.close().await;
+        }
+        stream.write_all(&buffer[..len]).await?;
+        stream.flush().await?;
+    }
+}
+
+fn address() -> Result<SocketAddr, String> {
+    let text = env::args().nth(1).unwrap_or_else(|| "127.0.0.1:7000".to_owned());
+    text.parse().map_err(|_| format!("'{text}' is no address; write one like 127.0.0.1:7000"))
+}

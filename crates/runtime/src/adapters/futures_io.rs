@@ -1,0 +1,54 @@
+//! `AsyncRead` and `AsyncWrite` for streams and their halves.
+
+use crate::net::{Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Stream, WriteHalf};
+use futures_io::{AsyncRead, AsyncWrite};
+use std::{
+    io::{self, IoSlice},
+    net::Shutdown,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+macro_rules! async_read {
+    ($($name:tt)+) => {
+        impl<F: Family> AsyncRead for $($name)+ {
+            fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+                self.link().poll_read(cx, into)
+            }
+        }
+    };
+}
+
+macro_rules! async_write {
+    ($($name:tt)+) => {
+        impl<F: Family> AsyncWrite for $($name)+ {
+            fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+                self.link().poll_write(cx, bytes)
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                pieces: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                self.link().poll_write_vectored(cx, pieces)
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.link().poll_flush(cx)
+            }
+
+            fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.link().poll_shutdown(cx, Shutdown::Write)
+            }
+        }
+    };
+}
+
+async_read!(Stream<F>);
+async_read!(ReadHalf<'_, F>);
+async_read!(OwnedReadHalf<F>);
+
+async_write!(Stream<F>);
+async_write!(WriteHalf<'_, F>);
+async_write!(OwnedWriteHalf<F>);

@@ -1,0 +1,80 @@
+//! What hyper 1 asks of a runtime: streams, tasks, time.
+
+use crate::{
+    net::{Family, Stream},
+    time,
+};
+use hyper::rt::{Executor, Read, ReadBufCursor, Sleep, Timer, Write};
+use std::{
+    future::Future,
+    io::{self, IoSlice},
+    net::Shutdown,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+impl<F: Family> Read for Stream<F> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        // SAFETY: `poll_read_uninit` uninitialises nothing.
+        let free = unsafe { into.as_mut() };
+        let len = ready!(self.link().poll_read_uninit(cx, free))?;
+        // SAFETY: it has written so many bytes at the beginning of what is free.
+        unsafe { into.advance(len) };
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<F: Family> Write for Stream<F> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.link().poll_write(cx, bytes)
+    }
+
+    /// Nothing to do: what was written goes out by itself, and hyper, which flushes after every answer, need not be woken
+    /// once more when it has.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.link().poll_shutdown(cx, Shutdown::Write)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.link().poll_write_vectored(cx, pieces)
+    }
+}
+
+/// Runs hyper's own futures (those of HTTP/2) as tasks of this thread's runtime.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HyperExecutor;
+
+impl<F: Future + 'static> Executor<F> for HyperExecutor {
+    fn execute(&self, future: F) {
+        drop(crate::spawn(future));
+    }
+}
+
+/// Gives hyper this runtime's timers, for its time limits.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HyperTimer;
+
+impl Timer for HyperTimer {
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
+        Box::pin(time::sleep(duration))
+    }
+
+    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
+        Box::pin(time::sleep_until(deadline))
+    }
+}
+
+impl Sleep for time::Sleep {}

@@ -1,0 +1,65 @@
+//! A ring of provided buffers: what the kernel receives into, one buffer group of it.
+//!
+//! The owner unregisters the group before it drops this.
+
+use io_uring::{IoUring, types::BufRingEntry};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::{
+    io,
+    ptr::{self, NonNull},
+    sync::atomic::{AtomicU16, Ordering},
+};
+
+pub(super) struct BufferRing {
+    entries: NonNull<BufRingEntry>,
+    /// Their number, a power of two.
+    count: u16,
+    tail: u16,
+}
+
+impl BufferRing {
+    /// Maps an empty ring and registers it as that group.
+    pub fn new(ring: &IoUring, count: u16, group: u16) -> io::Result<Self> {
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
+        let base = unsafe {
+            mmap_anonymous(ptr::null_mut(), bytes(count), ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
+        };
+        let entries = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let buffer_ring = Self { entries, count, tail: 0 };
+        // SAFETY: the mapping is page-aligned, has room for `count` entries and stays until it is dropped.
+        unsafe { ring.submitter().register_buf_ring_with_flags(base as u64, count, group, 0) }?;
+        Ok(buffer_ring)
+    }
+
+    /// Hands a buffer to the kernel. There are never more of them in the ring than it has entries.
+    #[inline]
+    pub fn give(&mut self, address: NonNull<u8>, len: u32, buffer: u16) {
+        let slot = usize::from(self.tail & (self.count - 1));
+        // SAFETY: `slot` is below `count`; entries from the published tail on are ours to write, and as the group has no
+        // more buffers than entries (see `io::hunger`), the kernel has consumed the one that stood here.
+        let entry = unsafe { &mut *self.entries.as_ptr().add(slot) };
+        entry.set_addr(address.as_ptr() as u64);
+        entry.set_len(len);
+        entry.set_bid(buffer);
+        self.tail = self.tail.wrapping_add(1);
+        // SAFETY: the tail lies in the mapped ring, where the kernel reads it with acquire semantics.
+        let tail = unsafe { &*BufRingEntry::tail(self.entries.as_ptr()).cast::<AtomicU16>() };
+        tail.store(self.tail, Ordering::Release);
+    }
+
+    /// How many buffers have ever been given, modulo 2^16.
+    pub fn given(&self) -> u16 {
+        self.tail
+    }
+}
+
+impl Drop for BufferRing {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new` with this length, and no longer registered with any ring.
+        let _ = unsafe { munmap(self.entries.as_ptr().cast(), bytes(self.count)) };
+    }
+}
+
+fn bytes(count: u16) -> usize {
+    usize::from(count) * size_of::<BufRingEntry>()
+}

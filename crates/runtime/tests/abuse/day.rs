@@ -1,0 +1,120 @@
+//! A day's worth of abuse in a minute: a hundred thousand connections opened, reset, closed and aborted at random on each
+//! backend while others are under load. At the end not one descriptor, buffer, slot or byte may be missing.
+//!
+//! `cargo test -p brunt-runtime --release --test abuse day -- --ignored --nocapture`
+
+use crate::{
+    churn::{self, every_buffer_can_be_lent_at_once},
+    common::*,
+    ledger::{Holdings, address_space},
+};
+use runtime::{
+    BackendKind, JoinHandle, spawn,
+    time::{sleep, timeout},
+};
+use std::{
+    cell::{Cell, RefCell},
+    net::SocketAddr,
+    rc::Rc,
+    time::Duration,
+};
+
+const CONNECTIONS: u32 = 100_000;
+/// Clients at a time, and connections beside them that must never notice anything.
+const CLIENTS: u64 = 250;
+const STEADY: u64 = 16;
+/// Far more than it takes.
+const LIMIT: Duration = Duration::from_secs(300);
+
+#[test]
+#[ignore = "a minute of two cores; the head of this file says how to run it"]
+fn a_days_worth_of_abuse_leaves_nothing_behind() {
+    alone("day::a_days_worth_of_abuse_leaves_nothing_behind", || {
+        for backend in BACKENDS {
+            // What is made once for a thread or a process is made now.
+            abuse(backend, CONNECTIONS / 50);
+            let (before, space) = (Holdings::now(), address_space());
+            let (asked, took) = timed(|| abuse(backend, CONNECTIONS));
+            assert_eq!(Holdings::now(), before, "{backend}");
+            let grown = address_space().saturating_sub(space);
+            println!(
+                "{backend}: {CONNECTIONS} connections, {asked} questions beside them in {took:?}; {grown} KiB more"
+            );
+            // The smallest thing that a runtime maps is larger.
+            assert!(grown < 1024, "{backend}: {grown} KiB of address space are gone");
+        }
+    });
+}
+
+/// One runtime's life; returns how many questions were answered beside the storm.
+fn abuse(backend: BackendKind, connections: u32) -> u64 {
+    let runtime = build(backend);
+    let asked = runtime.block_on(async { timeout(LIMIT, storm(connections)).await.expect("the storm hangs") });
+    drop(runtime);
+    asked
+}
+
+async fn storm(connections: u32) -> u64 {
+    let idle = open_descriptors();
+    let (listener, address) = listen();
+    let served: churn::Served = Rc::default();
+    let server = spawn(churn::serve(listener, served.clone()));
+    let left = Rc::new(Cell::new(connections));
+    let asked = Rc::new(Cell::new(0));
+    let mut steady = Vec::new();
+    for seed in 0..STEADY {
+        let (client, server) = pair().await;
+        spawn(echo(server));
+        steady.push(spawn(steadily(client, seed, left.clone(), asked.clone())));
+    }
+    let clients: Rc<RefCell<Vec<JoinHandle<()>>>> = Rc::default();
+    clients.borrow_mut().extend((0..CLIENTS).map(|seed| spawn(churn::client(address, seed, left.clone()))));
+    let hunters = [spawn(churn::assassin(served.clone())), spawn(hunt(address, clients.clone(), left.clone()))];
+    // Hunted ones are replaced: until there is nothing left to open, and the last ones are through.
+    while left.get() > 0 {
+        sleep(Duration::from_millis(2)).await;
+    }
+    hunters.iter().for_each(JoinHandle::abort);
+    for client in clients.take() {
+        if let Err(error) = client.await {
+            assert!(error.is_aborted(), "{error}");
+        }
+    }
+    for task in steady {
+        task.await.expect("a connection that nobody touched has failed");
+    }
+    server.abort();
+    served.borrow_mut().clear();
+    assert_eq!(runtime::drain(PATIENCE).await, 0, "tasks are left");
+    until_no_connection_is_left().await;
+    assert_eq!((runtime::metrics().tasks, open_descriptors()), (0, idle));
+    every_buffer_can_be_lent_at_once().await;
+    until_no_connection_is_left().await;
+    assert_eq!(open_descriptors(), idle);
+    asked.get()
+}
+
+/// Asks on, with every byte looked at, as long as the storm goes.
+async fn steadily(mut stream: runtime::net::TcpStream, seed: u64, left: Rc<Cell<u32>>, asked: Rc<Cell<u64>>) {
+    let mut dice = Dice::new(seed + 1000);
+    while left.get() > 0 {
+        let most = [500, 50_000][usize::from(dice.roll(10) == 0)];
+        let size = 1 + dice.roll(most) as usize;
+        let question: Vec<u8> = (0..size).map(|n| (n as u64 ^ seed ^ asked.get()) as u8).collect();
+        ask(&mut stream, &question).await.unwrap();
+        asked.set(asked.get() + 1);
+        sleep(Duration::from_micros(dice.roll(300))).await;
+    }
+}
+
+/// Aborts clients in the middle of whatever they do, and sends others in their place.
+async fn hunt(address: SocketAddr, clients: Rc<RefCell<Vec<JoinHandle<()>>>>, left: Rc<Cell<u32>>) {
+    let mut dice = Dice::new(99);
+    for seed in CLIENTS.. {
+        sleep(Duration::from_micros(dice.roll(500))).await;
+        let mut clients = clients.borrow_mut();
+        let prey = dice.roll(clients.len() as u64) as usize;
+        clients[prey].abort();
+        clients[prey] = spawn(churn::client(address, seed, left.clone()));
+    }
+}

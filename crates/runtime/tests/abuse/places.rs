@@ -1,0 +1,118 @@
+//! Workers that come and go while other threads wake their tasks, those that live and those long gone: no wake-up is lost,
+//! and a stale one wakes nobody who would mind.
+
+use crate::common::*;
+use runtime::{Stop, spawn, time::timeout};
+use std::{
+    future::poll_fn,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Poll, Waker},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Wakers that anybody may call at any time, the newest ones.
+#[derive(Default)]
+struct Board {
+    wakers: Mutex<Vec<Waker>>,
+    stops: Mutex<Vec<Stop>>,
+    next: AtomicU64,
+    over: AtomicBool,
+}
+
+impl Board {
+    fn pin_up(&self, waker: &Waker) {
+        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = self.next.fetch_add(1, Ordering::Relaxed) as usize % 64;
+        if wakers.len() < 64 {
+            wakers.push(waker.clone());
+        } else {
+            wakers[place] = waker.clone();
+        }
+    }
+
+    fn wake_all(&self) {
+        let wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn raise_all(&self) {
+        let stops = std::mem::take(&mut *self.stops.lock().unwrap_or_else(PoisonError::into_inner));
+        stops.iter().for_each(Stop::raise);
+    }
+}
+
+#[test]
+fn workers_come_and_go_while_others_wake_their_tasks() {
+    let board = Board::default();
+    let end = Instant::now() + Duration::from_millis(1500);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !board.over.load(Ordering::Relaxed) {
+                    board.wake_all();
+                    board.raise_all();
+                    thread::yield_now();
+                }
+            });
+        }
+        let workers: Vec<_> = (0..3)
+            .map(|n| {
+                let board = &board;
+                scope.spawn(move || {
+                    let mut lives = 0u32;
+                    while Instant::now() < end {
+                        live(board, BACKENDS[(n + lives as usize) % 2]);
+                        lives += 1;
+                    }
+                    lives
+                })
+            })
+            .collect();
+        let lives: u32 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+        board.over.store(true, Ordering::Relaxed);
+        assert!(lives > 10, "{lives} workers in all");
+    });
+}
+
+/// A worker's short life: each of its tasks waits for a wake-up that only another thread gives.
+fn live(board: &Board, backend: runtime::BackendKind) {
+    let runtime = build(backend);
+    runtime.block_on(async {
+        for round in 0..5 {
+            let stop = Stop::new();
+            board.stops.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
+            let tasks: Vec<_> = (0..4)
+                .map(|n| {
+                    let stop = stop.clone();
+                    let (posted, waited) = (AtomicBool::new(false), AtomicU64::new(0));
+                    let pinned = std::rc::Rc::new(std::cell::RefCell::new(None));
+                    let kept = pinned.clone();
+                    let task = spawn(async move {
+                        // Stale wakers of other lives may come too: they cost a poll.
+                        poll_fn(|cx| {
+                            *kept.borrow_mut() = Some(cx.waker().clone());
+                            waited.fetch_add(1, Ordering::Relaxed);
+                            if posted.swap(true, Ordering::Relaxed) || n == 3 { Poll::Ready(()) } else { Poll::Pending }
+                        })
+                        .await;
+                        stop.raised().await;
+                    });
+                    (task, pinned)
+                })
+                .collect();
+            runtime::yield_now().await;
+            tasks.iter().filter_map(|(_, waker)| waker.borrow().clone()).for_each(|waker: Waker| board.pin_up(&waker));
+            if round == 4 {
+                // The runtime ends with tasks that wait; their wakers stay on the board.
+                return;
+            }
+            for (task, _) in tasks {
+                timeout(PATIENCE, task).await.expect("a wake-up is lost").unwrap();
+            }
+        }
+    });
+}

@@ -1,0 +1,223 @@
+//! The examples, as a user runs them: started, talked to, and stopped, on both backends.
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use futures_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore,
+        pki_types::{CertificateDer, ServerName, pem::PemObject},
+    },
+};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+const BACKENDS: [&str; 2] = ["uring", "epoll"];
+/// What takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running example. It is killed with this.
+struct Example {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Example {
+    fn start(name: &str, backend: &str) -> Self {
+        // Cargo puts examples beside the folder of test programs, and builds them with a plain `cargo test`.
+        let me = std::env::current_exe().unwrap();
+        let path = me.parent().and_then(|deps| deps.parent()).unwrap().join("examples").join(name);
+        let started =
+            Command::new(&path).arg("127.0.0.1:0").env("BRUNT_BACKEND", backend).stdout(Stdio::piped()).spawn();
+        let mut child = started.unwrap_or_else(|error| {
+            panic!("cannot run {}: {error}; build it by cargo test -p brunt-runtime --examples", path.display())
+        });
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let line = lines.recv_timeout(PATIENCE).expect("it says nothing");
+        let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
+        Self { child, address: address.unwrap_or_else(|| panic!("'{line}' names no address")) }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    fn terminate(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+
+    /// How it ended, by itself.
+    fn end(&mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Example {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn expect(stream: &mut TcpStream, expected: &[u8]) {
+    let mut got = vec![0; expected.len()];
+    stream.read_exact(&mut got).unwrap();
+    assert_eq!(String::from_utf8_lossy(&got), String::from_utf8_lossy(expected));
+}
+
+fn expect_end(stream: &mut TcpStream) {
+    assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+}
+
+fn ask(stream: &mut TcpStream, question: &[u8]) {
+    stream.write_all(question).unwrap();
+    expect(stream, question);
+}
+
+#[test]
+fn echo() {
+    for backend in BACKENDS {
+        let server = Example::start("echo", backend);
+        let (mut one, mut other) = (server.connect(), server.connect());
+        ask(&mut one, b"hello");
+        ask(&mut other, &[7; 100_000]);
+        one.shutdown(Shutdown::Write).unwrap();
+        expect_end(&mut one);
+        ask(&mut other, b"still served");
+    }
+}
+
+#[test]
+fn a_bad_address_is_named() {
+    let server = Example::start("echo", "epoll");
+    let me = std::fs::read_link(format!("/proc/{}/exe", server.child.id())).unwrap();
+    let output = Command::new(me).arg("nowhere").output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && text.contains("'nowhere' is no address"), "{text}");
+}
+
+#[test]
+fn echo_timeout() {
+    for backend in BACKENDS {
+        let server = Example::start("echo_timeout", backend);
+        let mut stream = server.connect();
+        ask(&mut stream, b"hello");
+        expect(&mut stream, b"still there?\n");
+        stream.write_all(b"yes\n").unwrap();
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).unwrap();
+        // On a busy machine our answer may be late, and it is asked again.
+        let (before, after) = rest.split_once("yes\n").unwrap();
+        assert!(before.replace("still there?\n", "").is_empty(), "{rest}");
+        assert_eq!(after, "still there?\n".repeat(3) + "goodbye\n");
+    }
+}
+
+#[test]
+fn graceful_shutdown() {
+    for backend in BACKENDS {
+        let mut server = Example::start("graceful_shutdown", backend);
+        let (mut busy, mut idle) = (server.connect(), server.connect());
+        ask(&mut idle, b"hello");
+        ask(&mut busy, b"hello");
+        busy.write_all(&[7; 50_000]).unwrap();
+        // On its way back, and not lost though the server ends before it is read.
+        while busy.peek(&mut [0; 50_000]).unwrap() < 50_000 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        server.terminate();
+        expect_end(&mut idle);
+        expect(&mut busy, &[7; 50_000]);
+        expect_end(&mut busy);
+        assert!(server.end().success());
+        assert!(TcpStream::connect(server.address).is_err());
+    }
+}
+
+/// The answer to a request that keeps the connection.
+fn get(stream: &mut TcpStream, path: &str) {
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).unwrap();
+}
+
+fn expect_hello(stream: &mut TcpStream) {
+    let (mut answer, mut byte) = (Vec::new(), [0]);
+    while !answer.ends_with(b"\r\n\r\nhello\n") {
+        stream.read_exact(&mut byte).unwrap();
+        answer.push(byte[0]);
+    }
+    let text = String::from_utf8(answer).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.contains("content-length: 6\r\n"), "{text}");
+}
+
+#[test]
+fn hyper_server() {
+    for backend in BACKENDS {
+        let mut server = Example::start("hyper_server", backend);
+        let (mut busy, mut idle) = (server.connect(), server.connect());
+        for _ in 0..50 {
+            get(&mut idle, "/");
+            expect_hello(&mut idle);
+        }
+        get(&mut busy, "/");
+        expect_hello(&mut busy);
+        get(&mut busy, "/slow");
+        thread::sleep(Duration::from_millis(300));
+        server.terminate();
+        expect_end(&mut idle);
+        // Asked before the end, so it is answered, and that is the last answer.
+        expect_hello(&mut busy);
+        expect_end(&mut busy);
+        assert!(server.end().success());
+        assert!(TcpStream::connect(server.address).is_err());
+    }
+}
+
+#[test]
+fn tls_echo() {
+    let certificate = CertificateDer::from_pem_slice(include_bytes!("../examples/localhost.pem")).unwrap();
+    let mut trusted = RootCertStore::empty();
+    trusted.add(certificate).unwrap();
+    let config = ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();
+    let connector = TlsConnector::from(Arc::new(config));
+    for backend in BACKENDS {
+        let server = Example::start("tls_echo", backend);
+        // Whoever does not speak TLS is let go, and the others do not notice.
+        let mut rude = server.connect();
+        rude.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+        rude.read_to_end(&mut Vec::new()).unwrap();
+        let talk = async {
+            let stream = runtime::net::TcpStream::connect(server.address).await.unwrap();
+            let name = ServerName::try_from("localhost").unwrap();
+            let mut stream = connector.connect(name, stream).await.unwrap();
+            for len in [1, 4096, 60_000] {
+                let sent: Vec<u8> = (0..len).map(|i| i as u8).collect();
+                let mut got = vec![0; len];
+                stream.write_all(&sent).await.unwrap();
+                stream.flush().await.unwrap();
+                stream.read_exact(&mut got).await.unwrap();
+                assert!(got == sent, "{len} bytes");
+            }
+            stream.close().await.unwrap();
+            assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
+        };
+        let runtime = runtime::Runtime::new().unwrap();
+        runtime.block_on(runtime::time::timeout(PATIENCE, talk)).expect("it hangs");
+    }
+}

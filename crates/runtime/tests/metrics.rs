@@ -1,0 +1,155 @@
+//! Counters: what they count, and how another thread reads them.
+
+use runtime::{
+    BackendKind, Metrics, MetricsHandle, Runtime, Stop,
+    net::{TcpListener, TcpStream},
+    spawn,
+    time::{sleep, timeout},
+};
+use std::{
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
+
+fn build(backend: BackendKind) -> Runtime {
+    Runtime::builder().backend(Some(backend)).build().unwrap()
+}
+
+/// Reads until it is as wanted; the worker publishes soon, but not at once.
+fn read_until(handle: &MetricsHandle, wanted: impl Fn(&Metrics) -> bool) -> Metrics {
+    let start = Instant::now();
+    loop {
+        let metrics = handle.read();
+        if wanted(&metrics) {
+            return metrics;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "it never came: {metrics:?}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
+    for backend in BACKENDS {
+        let stop = Stop::new();
+        let (sender, receiver) = mpsc::channel();
+        let worker = thread::spawn({
+            let stop = stop.clone();
+            move || {
+                let runtime = build(backend);
+                sender.send(runtime.metrics_handle()).unwrap();
+                runtime.block_on(async {
+                    let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+                    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+                    let mut server = listener.accept().await.unwrap();
+                    for _ in 0..50 {
+                        client.write_all(b"ping").await.unwrap();
+                        let lease = server.recv().await.unwrap();
+                        server.send(lease).await.unwrap();
+                        client.read_exact(&mut [0; 4]).await.unwrap();
+                    }
+                    let panics = [spawn(async { panic!("on purpose") }), spawn(async { panic!("once more") })];
+                    for task in panics {
+                        let ended: Result<(), _> = task.await;
+                        assert!(ended.is_err());
+                    }
+                    spawn(sleep(Duration::from_secs(3600)));
+                    stop.raised().await;
+                    runtime::metrics()
+                })
+            }
+        });
+        let handle = receiver.recv().unwrap();
+        let seen = read_until(&handle.clone(), |metrics| metrics.timers == 1 && metrics.connections == 2);
+        assert_eq!((seen.tasks, seen.panicked_tasks), (1, 2), "{backend}: {seen:?}");
+        assert!(seen.events >= 100 && seen.polls >= 3 && seen.sleeps <= seen.turns, "{backend}: {seen:?}");
+        stop.raise();
+        let last = worker.join().unwrap();
+        assert_eq!(last.batches.iter().sum::<u64>(), last.turns, "{backend}: every turn has its class");
+        // The runtime is gone, and nothing of it is left.
+        let left = handle.read();
+        assert_eq!((left.connections, left.tasks, left.timers), (0, 0, 0), "{backend}: {left:?}");
+        assert!(left.turns >= last.turns && left.polls >= last.polls, "{backend}: {left:?}");
+    }
+}
+
+#[test]
+fn a_handle_never_goes_back_while_the_worker_runs() {
+    let (stop, (sender, receiver)) = (Stop::new(), mpsc::channel());
+    let worker = thread::spawn({
+        let stop = stop.clone();
+        move || {
+            build(BackendKind::Epoll).block_on(async {
+                sender.send(runtime::metrics_handle()).unwrap();
+                while !stop.is_raised() {
+                    spawn(async {}).await.unwrap();
+                }
+                runtime::metrics().polls
+            })
+        }
+    });
+    let handle = receiver.recv().unwrap();
+    let mut before = handle.read();
+    for _ in 0..50 {
+        let after = read_until(&handle, |metrics| *metrics != before);
+        assert!(after.turns >= before.turns && after.polls >= before.polls, "{after:?} after {before:?}");
+        before = after;
+    }
+    stop.raise();
+    assert_eq!(worker.join().unwrap(), handle.read().polls);
+}
+
+#[test]
+fn a_handle_taken_late_is_up_to_date_at_once() {
+    for backend in BACKENDS {
+        let runtime = build(backend);
+        let counted = runtime.block_on(async {
+            for _ in 0..10 {
+                spawn(async {}).await.unwrap();
+            }
+            assert!(timeout(Duration::ZERO, std::future::pending::<()>()).await.is_err());
+            runtime::metrics()
+        });
+        assert_eq!(counted.polls, 10);
+        assert_eq!(runtime.metrics_handle().read(), counted);
+        // Nobody holds one while this runs; the next one knows of it all the same.
+        let counted = runtime.block_on(async {
+            spawn(async {}).await.unwrap();
+            runtime::metrics()
+        });
+        assert_eq!(counted.polls, 11);
+        assert_eq!(runtime.metrics_handle().read(), counted);
+    }
+}
+
+/// `cargo test --release -p brunt-runtime --test metrics -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn what_a_turn_costs() {
+    const TURNS: u32 = 2_000_000;
+    let turn = |runtime: &Runtime, timers: u32| {
+        let once = || {
+            runtime.block_on(async {
+                let sleeps: Vec<_> = (0..timers).map(|_| spawn(sleep(Duration::from_secs(60)))).collect();
+                runtime::yield_now().await;
+                let start = Instant::now();
+                for _ in 0..TURNS {
+                    runtime::yield_now().await;
+                }
+                let took = start.elapsed();
+                sleeps.iter().for_each(runtime::JoinHandle::abort);
+                runtime::yield_now().await;
+                took / TURNS
+            })
+        };
+        (0..5).map(|_| once()).min().unwrap()
+    };
+    // Nothing is submitted, so that a turn of the ring makes no system call.
+    let runtime = build(BackendKind::Uring);
+    let (without, with_timer) = (turn(&runtime, 0), turn(&runtime, 1));
+    let _handle = runtime.metrics_handle();
+    println!("a turn: {without:?}, with a timer {with_timer:?}, with a handle {:?}", turn(&runtime, 0));
+}

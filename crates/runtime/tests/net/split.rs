@@ -1,0 +1,165 @@
+//! The halves of a stream: at once, apart, together again.
+
+use crate::{common::*, on_both_backends};
+use runtime::{
+    net::{Family, OwnedReadHalf, Stream, UnixStream},
+    spawn,
+    time::{sleep, timeout},
+};
+use std::{net::Shutdown, time::Duration};
+
+on_both_backends!(
+    one_task_reads_while_another_writes,
+    half_closed_from_a_borrowed_half,
+    half_closed_from_an_owned_half,
+    dropping_the_write_half_ends_its_direction_after_what_was_written,
+    dropping_the_write_half_of_a_connection_that_was_reset,
+    the_connection_is_closed_with_the_later_half,
+    halves_make_a_stream_again,
+);
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+/// Whatever arrives goes back, and so does the end.
+async fn reflect<F: Family>(mut stream: Stream<F>) {
+    loop {
+        let lease = stream.recv().await.unwrap();
+        if lease.is_empty() {
+            return;
+        }
+        stream.send(lease).await.unwrap();
+    }
+}
+
+async fn read_to_end<F: Family>(reader: &mut OwnedReadHalf<F>) -> Vec<u8> {
+    let mut all = Vec::new();
+    loop {
+        let lease = reader.recv().await.unwrap();
+        if lease.is_empty() {
+            return all;
+        }
+        all.extend_from_slice(&lease);
+    }
+}
+
+/// Far more than sockets and inboxes hold: without reading and writing at the same time both ends would stop.
+async fn through_both_halves<F: Family>(one: Stream<F>, other: Stream<F>) {
+    let all = pattern(6 << 20);
+    spawn(reflect(other));
+    let (mut reader, mut writer) = one.into_split();
+    let sent = all.clone();
+    let writing = spawn(async move { writer.write_all(&sent).await.unwrap() });
+    assert!(read_to_end(&mut reader).await == all);
+    writing.await.unwrap();
+}
+
+async fn one_task_reads_while_another_writes() {
+    let (one, other) = pair().await;
+    through_both_halves(one, other).await;
+    let (one, other) = UnixStream::pair().unwrap();
+    through_both_halves(one, other).await;
+}
+
+async fn half_closed_from_a_borrowed_half() {
+    let (mut client, mut server) = pair().await;
+    let (mut reader, mut writer) = client.split();
+    assert_eq!(reader.as_ref().peer_addr().unwrap(), writer.as_ref().peer_addr().unwrap());
+    writer.write_all(b"question").await.unwrap();
+    writer.shutdown(Shutdown::Write).await.unwrap();
+    let mut question = [0; 8];
+    server.read_exact(&mut question).await.unwrap();
+    assert!(server.recv().await.unwrap().is_empty());
+    server.write_all(b"answer").await.unwrap();
+    let mut answer = [0; 6];
+    reader.read_exact(&mut answer).await.unwrap();
+    assert_eq!((&question, &answer), (b"question", b"answer"));
+    assert!(client.write_all(b"more").await.is_err() || client.flush().await.is_err());
+}
+
+async fn half_closed_from_an_owned_half() {
+    let (client, mut server) = pair().await;
+    let (mut reader, mut writer) = client.into_split();
+    writer.write_all(b"question").await.unwrap();
+    writer.shutdown(Shutdown::Write).await.unwrap();
+    writer.shutdown(Shutdown::Write).await.unwrap();
+    let mut question = [0; 8];
+    server.read_exact(&mut question).await.unwrap();
+    assert!(server.recv().await.unwrap().is_empty());
+    server.write_all(b"answer").await.unwrap();
+    assert_eq!(*reader.recv().await.unwrap(), *b"answer");
+}
+
+async fn dropping_the_write_half_ends_its_direction_after_what_was_written() {
+    let (client, mut server) = pair().await;
+    client.set_send_buffer_size(16 << 10).unwrap();
+    server.set_recv_buffer_size(16 << 10).unwrap();
+    let (mut reader, mut writer) = client.into_split();
+    // Until nothing goes any more: on io_uring a send is in flight then. A write that waits has taken nothing.
+    let mut written = 0;
+    while let Ok(len) = timeout(Duration::from_millis(20), writer.write(&[7; 16_384])).await {
+        written += len.unwrap();
+    }
+    // On epoll a lease is what can be in flight.
+    let (mut source, mut sink) = pair().await;
+    source.write_all(&[7; 4000]).await.unwrap();
+    let lease = sink.recv().await.unwrap();
+    let len = lease.len();
+    if let Ok(sent) = timeout(Duration::from_millis(20), writer.send(lease)).await {
+        sent.unwrap();
+        written += len;
+    }
+    drop(writer);
+    sleep(Duration::from_millis(5)).await;
+    let mut got = 0;
+    loop {
+        let lease = server.recv().await.unwrap();
+        if lease.is_empty() {
+            break;
+        }
+        got += lease.len();
+    }
+    assert_eq!(got, written);
+    server.write_all(b"received").await.unwrap();
+    assert_eq!(*reader.recv().await.unwrap(), *b"received");
+}
+
+async fn dropping_the_write_half_of_a_connection_that_was_reset() {
+    let (client, server) = pair().await;
+    let (mut reader, mut writer) = client.into_split();
+    server.set_linger_zero().unwrap();
+    drop(server);
+    assert!(reader.recv().await.is_err());
+    let _ = writer.write_all(b"anybody?").await;
+    drop(writer);
+    assert!(reader.recv().await.is_err());
+    drop(reader);
+    until_no_connection_is_left().await;
+}
+
+async fn the_connection_is_closed_with_the_later_half() {
+    let (client, mut server) = pair().await;
+    let (reader, mut writer) = client.into_split();
+    drop(reader);
+    writer.write_all(b"alone").await.unwrap();
+    assert_eq!(*server.recv().await.unwrap(), *b"alone");
+    drop(writer);
+    assert!(server.recv().await.unwrap().is_empty());
+    drop(server);
+    until_no_connection_is_left().await;
+}
+
+async fn halves_make_a_stream_again() {
+    let (one, other) = UnixStream::pair().unwrap();
+    let ((reader, writer), (other_reader, other_writer)) = (one.into_split(), other.into_split());
+    let error = reader.reunite(other_writer).unwrap_err();
+    assert!(error.to_string().contains("different streams"));
+    let mut one = error.0.reunite(writer).unwrap();
+    let mut other = error.1.reunite(other_reader).unwrap();
+    // Nothing was shut down on the way.
+    one.write_all(b"whole").await.unwrap();
+    assert_eq!(*other.recv().await.unwrap(), *b"whole");
+    other.write_all(b"again").await.unwrap();
+    assert_eq!(*one.recv().await.unwrap(), *b"again");
+}

@@ -1,0 +1,185 @@
+//! Datagrams: whole, truncated, refused, many.
+
+use crate::on_both_backends;
+use runtime::{
+    net::UdpSocket,
+    spawn,
+    time::{sleep, timeout},
+};
+use std::{
+    cell::Cell,
+    io::ErrorKind,
+    net::{Ipv4Addr, SocketAddr},
+    rc::Rc,
+    time::Duration,
+};
+
+on_both_backends!(
+    datagrams_go_there_and_back,
+    a_truncated_datagram_says_so,
+    a_refused_datagram_is_an_error_of_one_call,
+    a_dropped_receive_loses_nothing,
+    two_tasks_send_and_receive,
+    a_flood_does_not_keep_others_from_their_turn,
+    a_connected_socket_hears_its_peer_alone,
+);
+
+fn any() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+fn two() -> (UdpSocket, UdpSocket) {
+    (UdpSocket::bind(any()).unwrap(), UdpSocket::bind(any()).unwrap())
+}
+
+async fn datagrams_go_there_and_back() {
+    let there = std::net::UdpSocket::bind("[::1]:0").unwrap();
+    let there = UdpSocket::from_std(there).unwrap();
+    let here = UdpSocket::bind("[::1]:0".parse().unwrap()).unwrap();
+    let address = there.local_addr().unwrap();
+    spawn(async move {
+        let mut buffer = vec![0; 65_536];
+        loop {
+            let datagram = there.recv_from(&mut buffer).await.unwrap();
+            let sent = there.send_to(&buffer[..datagram.len], datagram.from).await.unwrap();
+            assert_eq!(sent, datagram.len);
+        }
+    });
+    let mut buffer = vec![0; 65_536];
+    for len in [0, 1, 1400, 9000, 60_000, 0] {
+        let sent: Vec<u8> = (0..len).map(|i| (i * 7) as u8).collect();
+        assert_eq!(here.send_to(&sent, address).await.unwrap(), len);
+        let datagram = here.recv_from(&mut buffer).await.unwrap();
+        assert_eq!((datagram.len, datagram.sent_len, datagram.from), (len, len, address));
+        assert!(!datagram.is_truncated() && buffer[..len] == sent);
+    }
+    let error = here.send_to(&[0; 70_000], address).await.unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE));
+}
+
+async fn a_truncated_datagram_says_so() {
+    let (here, there) = two();
+    let mut buffer = [0; 10];
+    for text in [&b"much more than ten"[..], b"just ten!!", b"also more than that", b"short", b"far more than ten"] {
+        here.send_to(text, there.local_addr().unwrap()).await.unwrap();
+    }
+    let first = there.recv_from(&mut buffer).await.unwrap();
+    assert_eq!((first.len, first.sent_len, first.is_truncated()), (10, 18, true));
+    assert_eq!(&buffer, b"much more ");
+    let second = there.recv_from(&mut buffer).await.unwrap();
+    assert_eq!((second.len, second.is_truncated()), (10, false));
+    let error = there.recv(&mut buffer).await.unwrap_err();
+    assert!(error.kind() == ErrorKind::InvalidData && error.to_string().contains("19 bytes"), "{error}");
+    assert_eq!(there.recv(&mut buffer).await.unwrap(), 5);
+    assert!(there.recv_from(&mut []).await.unwrap().is_truncated());
+}
+
+async fn a_refused_datagram_is_an_error_of_one_call() {
+    let (here, there) = two();
+    let address = there.local_addr().unwrap();
+    drop(there);
+    here.connect(address).unwrap();
+    let mut buffer = [0; 64];
+    for _ in 0..3 {
+        here.send(b"anybody?").await.unwrap();
+        assert_eq!(here.recv(&mut buffer).await.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    }
+    let there = UdpSocket::bind(address).unwrap();
+    here.send(b"now?").await.unwrap();
+    let question = there.recv_from(&mut buffer).await.unwrap();
+    assert_eq!(&buffer[..question.len], b"now?");
+    there.send_to(b"yes", question.from).await.unwrap();
+    assert_eq!(here.recv(&mut buffer).await.unwrap(), 3);
+}
+
+async fn a_dropped_receive_loses_nothing() {
+    let (here, there) = two();
+    let address = there.local_addr().unwrap();
+    let sending = spawn(async move {
+        for n in 0..300u32 {
+            here.send_to(&n.to_le_bytes(), address).await.unwrap();
+            sleep(Duration::from_micros(u64::from(n % 7) * 50)).await;
+        }
+    });
+    let mut got = 0u32;
+    let mut given_up = 0u32;
+    while got < 300 {
+        let mut buffer = [0; 4];
+        let patience = Duration::from_micros(u64::from(given_up % 5) * 40);
+        match timeout(patience, there.recv(&mut buffer)).await {
+            Ok(len) => {
+                assert_eq!((len.unwrap(), u32::from_le_bytes(buffer)), (4, got));
+                got += 1;
+            }
+            Err(_) => {
+                given_up += 1;
+                runtime::yield_now().await;
+            }
+        }
+    }
+    assert!(given_up > 0, "nothing was tested");
+    sending.await.unwrap();
+}
+
+async fn two_tasks_send_and_receive() {
+    let (here, there) = two();
+    here.connect(there.local_addr().unwrap()).unwrap();
+    there.connect(here.local_addr().unwrap()).unwrap();
+    let (here, there) = (Rc::new(here), Rc::new(there));
+    let receive = |socket: Rc<UdpSocket>| {
+        spawn(async move {
+            let mut buffer = [0; 64];
+            for _ in 0..200 {
+                socket.recv(&mut buffer).await.unwrap();
+            }
+        })
+    };
+    let (first, second) = (receive(here.clone()), receive(there.clone()));
+    for socket in [here, there] {
+        spawn(async move {
+            for _ in 0..200 {
+                socket.send(b"hello").await.unwrap();
+                runtime::yield_now().await;
+            }
+        });
+    }
+    first.await.unwrap();
+    second.await.unwrap();
+}
+
+async fn a_flood_does_not_keep_others_from_their_turn() {
+    let (here, there) = two();
+    let address = there.local_addr().unwrap();
+    let turns = Rc::new(Cell::new(0u32));
+    let counted = turns.clone();
+    let other = spawn(async move {
+        loop {
+            counted.set(counted.get() + 1);
+            runtime::yield_now().await;
+        }
+    });
+    // A datagram to send and one to receive at any time: this task never has to wait.
+    let mut buffer = [0; 4];
+    for n in 0..10_000u32 {
+        here.send_to(&n.to_le_bytes(), address).await.unwrap();
+        there.recv(&mut buffer).await.unwrap();
+        assert_eq!(u32::from_le_bytes(buffer), n);
+    }
+    assert!(turns.get() > 100, "{} turns beside 20,000 calls", turns.get());
+    other.abort();
+}
+
+async fn a_connected_socket_hears_its_peer_alone() {
+    let (here, there) = two();
+    let stranger = UdpSocket::bind(any()).unwrap();
+    here.connect(there.local_addr().unwrap()).unwrap();
+    let mut buffer = [0; 64];
+    let to = here.local_addr().unwrap();
+    stranger.send_to(b"not for you", to).await.unwrap();
+    there.send_to(b"for you", to).await.unwrap();
+    assert_eq!(here.recv_from(&mut buffer).await.unwrap().from, there.local_addr().unwrap());
+    assert!(timeout(Duration::from_millis(10), here.recv(&mut buffer)).await.is_err());
+    // Options are the standard library's.
+    here.as_ref().set_broadcast(true).unwrap();
+    assert!(here.as_ref().broadcast().unwrap());
+}

@@ -1,0 +1,86 @@
+//! How late a sleep ends, and that a thread gets its own timer slack back.
+
+use runtime::{
+    BackendKind, Runtime,
+    time::{Interval, interval, sleep},
+};
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
+use std::{
+    num::NonZeroU64,
+    time::{Duration, Instant},
+};
+
+const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
+
+fn build(backend: BackendKind) -> Runtime {
+    Runtime::builder().backend(Some(backend)).build().unwrap()
+}
+
+#[test]
+fn a_thread_sleeps_punctually_inside_and_as_before_outside() {
+    // A thread of its own: the slack is a thread's.
+    std::thread::spawn(|| {
+        let [outer, inner] = BACKENDS.map(build);
+        let mine = NonZeroU64::new(123_456);
+        set_current_timer_slack(mine).unwrap();
+        let slack = || NonZeroU64::new(current_timer_slack().unwrap());
+        outer.block_on(async {
+            assert_eq!(slack(), NonZeroU64::new(1));
+            inner.block_on(async { assert_eq!(slack(), NonZeroU64::new(1)) });
+            assert_eq!(slack(), NonZeroU64::new(1));
+        });
+        assert_eq!(slack(), mine);
+        let panic = std::panic::catch_unwind(|| build(BACKENDS[1]).block_on(async { panic!("on purpose") }));
+        let ended: Result<(), _> = panic;
+        assert!(ended.is_err());
+        assert_eq!(slack(), mine);
+    })
+    .join()
+    .unwrap();
+}
+
+/// `cargo test --release -p brunt-runtime --test punctual -- --ignored --nocapture`
+#[test]
+#[ignore = "a measurement"]
+fn how_late_sleeps_end() {
+    for (period, times) in [(Duration::from_millis(1), 2000), (Duration::from_secs(1), 5)] {
+        for backend in BACKENDS {
+            for slack in [50_000, 1] {
+                build(backend).block_on(async {
+                    set_current_timer_slack(NonZeroU64::new(slack)).unwrap();
+                    let mut late = Vec::new();
+                    for _ in 0..times {
+                        let start = Instant::now();
+                        sleep(period).await;
+                        late.push(start.elapsed() - period);
+                    }
+                    late.sort();
+                    let at = |part: f64| late[((late.len() - 1) as f64 * part) as usize];
+                    println!(
+                        "{backend}, {times} sleeps of {period:?}, slack {slack} ns: median {:?} late, p99 {:?}",
+                        at(0.5),
+                        at(0.99)
+                    );
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn no_sleep_ends_early_and_ticks_keep_their_phase() {
+    for backend in BACKENDS {
+        build(backend).block_on(async {
+            let start = Instant::now();
+            let mut ticks: Interval = interval(Duration::from_micros(500));
+            for _ in 0..100 {
+                let due = ticks.tick().await;
+                assert!(Instant::now() >= due, "{backend}: a tick came early");
+                assert!((due - start).subsec_nanos() % 500_000 < 400_000, "{backend}: the phase has shifted");
+                let begun = Instant::now();
+                sleep(Duration::from_nanos(70_001)).await;
+                assert!(begun.elapsed() >= Duration::from_nanos(70_001), "{backend}: a sleep ended early");
+            }
+        });
+    }
+}

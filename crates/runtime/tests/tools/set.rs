@@ -1,0 +1,191 @@
+//! Sets of tasks.
+
+use crate::{common::*, on_both_backends};
+use runtime::{
+    JoinSet, spawn,
+    time::{sleep, timeout},
+    yield_now,
+};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+on_both_backends!(
+    tasks_come_in_the_order_in_which_they_end,
+    every_end_is_told_once_whatever_it_was,
+    a_dropped_join_next_loses_nothing,
+    a_dropped_set_ends_its_tasks,
+    joining_costs_the_same_in_a_large_set,
+    a_set_may_be_joined_by_one_of_its_own_kind,
+);
+
+async fn tasks_come_in_the_order_in_which_they_end() {
+    let (mut set, ended) = (JoinSet::new(), Rc::new(RefCell::new(Vec::new())));
+    let mut dice = Dice::new(5);
+    for n in 0..500u64 {
+        let (ended, pause, length) = (ended.clone(), dice.roll(3), dice.roll(3000));
+        set.spawn(async move {
+            match pause {
+                0 => (),
+                1 => yield_now().await,
+                _ => sleep(Duration::from_micros(length)).await,
+            }
+            ended.borrow_mut().push(n);
+            n
+        });
+    }
+    assert_eq!(set.len(), 500);
+    let mut joined = Vec::new();
+    while let Some(task) = set.join_next().await {
+        joined.push(task.unwrap());
+        if dice.roll(5) == 0 {
+            sleep(Duration::from_micros(dice.roll(500))).await;
+        }
+    }
+    assert_eq!(joined, *ended.borrow());
+    assert!(set.is_empty() && set.join_next().await.is_none());
+}
+
+async fn every_end_is_told_once_whatever_it_was() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in drop");
+        }
+    }
+    let mut set = JoinSet::new();
+    let mut counts = [0; 3];
+    for round in 0..20 {
+        for n in 0..30u32 {
+            set.spawn(async move {
+                let bomb = (n % 6 == 1).then(|| Bomb);
+                yield_now().await;
+                match n % 3 {
+                    0 => (),
+                    1 if bomb.is_none() => panic!("on purpose"),
+                    1 => drop(bomb),
+                    _ => std::future::pending().await,
+                }
+                n
+            });
+        }
+        // Some are aborted before their first poll, some while they wait.
+        if round % 2 == 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        set.abort_all();
+        assert_eq!(set.len(), 30);
+        while let Some(ended) = set.join_next().await {
+            match ended {
+                Ok(n) => counts[n as usize % 3] += 1,
+                Err(error) if error.is_panic() => counts[1] += 1,
+                Err(error) => counts[2] += usize::from(error.is_aborted()),
+            }
+        }
+        assert_eq!(set.len(), 0);
+    }
+    // Ten rounds of thirty were aborted at once, ten of ten while they waited.
+    assert_eq!(counts, [100, 100, 300 + 100]);
+}
+
+async fn a_dropped_join_next_loses_nothing() {
+    let mut set = JoinSet::new();
+    for n in 0..300u64 {
+        set.spawn(async move {
+            sleep(Duration::from_micros(n * 20)).await;
+            n
+        });
+    }
+    let mut sum = 0;
+    while !set.is_empty() {
+        if let Ok(Some(ended)) = timeout(Duration::from_micros(30), set.join_next()).await {
+            sum += ended.unwrap();
+        }
+    }
+    assert_eq!(sum, (0..300).sum());
+}
+
+async fn a_dropped_set_ends_its_tasks() {
+    struct Alive(Rc<Cell<u32>>);
+    impl Drop for Alive {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() - 1);
+        }
+    }
+    let alive = Rc::new(Cell::new(0));
+    let mut set = JoinSet::new();
+    for _ in 0..100 {
+        alive.set(alive.get() + 1);
+        let guard = Alive(alive.clone());
+        set.spawn(async move {
+            let _guard = guard;
+            std::future::pending::<()>().await;
+        });
+    }
+    yield_now().await;
+    assert_eq!(alive.get(), 100);
+    drop(set);
+    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(alive.get(), 0);
+}
+
+/// Were all handles polled at each end, this would be ten thousand million polls.
+async fn joining_costs_the_same_in_a_large_set() {
+    let mut set = JoinSet::new();
+    for n in 0..100_000u64 {
+        set.spawn(async move {
+            yield_now().await;
+            n
+        });
+    }
+    let start = Instant::now();
+    let mut sum = 0;
+    while let Some(ended) = set.join_next().await {
+        sum += ended.unwrap();
+    }
+    assert_eq!(sum, (0..100_000).sum());
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(10), "{took:?}");
+}
+
+async fn a_set_may_be_joined_by_one_of_its_own_kind() {
+    let mut outer = JoinSet::default();
+    for n in 0..20u64 {
+        outer.spawn(async move {
+            let mut inner = JoinSet::new();
+            (0..n).for_each(|m| inner.spawn(sleep(Duration::from_micros(m))));
+            let mut ended = 0;
+            while inner.join_next().await.is_some() {
+                ended += 1;
+            }
+            ended
+        });
+    }
+    // A task of another kind may wait for the set, too.
+    let waiting = spawn(async move {
+        let mut sum = 0;
+        while let Some(ended) = outer.join_next().await {
+            sum += ended.unwrap();
+        }
+        sum
+    });
+    assert_eq!(waiting.await.unwrap(), (0..20).sum::<u64>());
+}
+
+#[test]
+fn a_set_that_outlives_its_runtime_tells_that_its_tasks_were_aborted() {
+    for backend in BACKENDS {
+        let runtime = build(backend);
+        let mut set = runtime.block_on(async {
+            let mut set = JoinSet::new();
+            set.spawn(std::future::pending::<()>());
+            yield_now().await;
+            set
+        });
+        drop(runtime);
+        let other = build(backend);
+        assert!(other.block_on(guarded(set.join_next())).unwrap().unwrap_err().is_aborted());
+    }
+}

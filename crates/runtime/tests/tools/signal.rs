@@ -1,0 +1,124 @@
+//! Signals of the process.
+
+use crate::common::*;
+use runtime::{
+    BackendKind, Stop,
+    signal::{Signal, Signals},
+    spawn,
+    time::{sleep, timeout},
+};
+use signal_hook::{
+    consts::{SIGHUP, SIGTERM, SIGUSR1, SIGUSR2},
+    low_level::raise,
+};
+use std::{os::unix::process::ExitStatusExt, process::Command, sync::mpsc, thread, time::Duration};
+
+#[test]
+fn a_signal_wakes_a_sleeping_worker() {
+    alone("signal::a_signal_wakes_a_sleeping_worker", || {
+        for backend in BACKENDS {
+            on(backend, async {
+                let mut signals = Signals::new(&[Signal::Terminate, Signal::Hangup]).unwrap();
+                for (number, signal) in [(SIGTERM, Signal::Terminate), (SIGHUP, Signal::Hangup)] {
+                    let thread = thread::spawn(move || {
+                        thread::sleep(Duration::from_millis(20));
+                        raise(number).unwrap();
+                    });
+                    assert_eq!(signals.recv().await, signal);
+                    thread.join().unwrap();
+                }
+                assert!(timeout(Duration::from_millis(20), signals.recv()).await.is_err(), "once is enough");
+            });
+        }
+    });
+}
+
+#[test]
+fn every_listener_hears_what_it_asked_for_and_nothing_else() {
+    alone("signal::every_listener_hears_what_it_asked_for_and_nothing_else", || {
+        for backend in BACKENDS {
+            on(backend, async {
+                let mut both = Signals::new(&[Signal::User1, Signal::User2, Signal::User1]).unwrap();
+                let mut first = Signals::new(&[Signal::User1]).unwrap();
+                let mut none = Signals::new(&[]).unwrap();
+                drop(Signals::new(&[Signal::User1, Signal::User2]).unwrap());
+                let waiting = spawn(async move { none.recv().await });
+                raise(SIGUSR1).unwrap();
+                assert_eq!((both.recv().await, first.recv().await), (Signal::User1, Signal::User1));
+                raise(SIGUSR2).unwrap();
+                assert_eq!(both.recv().await, Signal::User2);
+                assert!(timeout(Duration::from_millis(20), first.recv()).await.is_err());
+                assert!(!waiting.is_finished());
+                // Who listens only now hears nothing of before.
+                let mut late = Signals::new(&[Signal::User2]).unwrap();
+                assert!(timeout(Duration::from_millis(20), late.recv()).await.is_err());
+            });
+        }
+    });
+}
+
+/// Workers on three threads, each with a listener; every signal is raised only when all have heard the one before, so
+/// each must be heard by each.
+#[test]
+fn no_signal_is_lost_between_workers() {
+    alone("signal::no_signal_is_lost_between_workers", || {
+        let (heard, all_heard) = mpsc::channel();
+        let stop = Stop::new();
+        let backends = [BackendKind::Uring, BackendKind::Epoll, BackendKind::Uring];
+        let workers = backends.map(|backend| {
+            let (heard, stop) = (heard.clone(), stop.clone());
+            thread::spawn(move || {
+                build(backend).block_on(guarded(async move {
+                    let mut signals = Signals::new(&[Signal::User1, Signal::User2]).unwrap();
+                    let report = heard.clone();
+                    heard.send(None).unwrap();
+                    spawn(async move {
+                        loop {
+                            report.send(Some(signals.recv().await)).unwrap();
+                        }
+                    });
+                    stop.raised().await;
+                }));
+            })
+        });
+        let next = || all_heard.recv_timeout(PATIENCE).expect("a signal was lost");
+        (0..3).for_each(|_| assert_eq!(next(), None));
+        for n in 0..300 {
+            let (number, signal) = if n % 3 == 0 { (SIGUSR2, Signal::User2) } else { (SIGUSR1, Signal::User1) };
+            raise(number).unwrap();
+            (0..3).for_each(|_| assert_eq!(next(), Some(signal)));
+        }
+        // Of two at once each kind is told; of many of a kind one at least.
+        for _ in 0..100 {
+            [SIGUSR1, SIGUSR2, SIGUSR1].into_iter().for_each(|number| raise(number).unwrap());
+        }
+        let mut seen = Vec::new();
+        while let Ok(signal) = all_heard.recv_timeout(Duration::from_millis(300)) {
+            seen.push(signal.unwrap());
+        }
+        for signal in [Signal::User1, Signal::User2] {
+            assert!(seen.iter().filter(|seen| **seen == signal).count() >= 3, "{seen:?}");
+        }
+        stop.raise();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn the_usual_effect_can_be_had_still() {
+    const CHILD: &str = "BRUNT_SIGNAL_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        on(BackendKind::Epoll, async {
+            let mut signals = Signals::new(&[Signal::Terminate]).unwrap();
+            raise(SIGTERM).unwrap();
+            let first = signals.recv().await;
+            sleep(Duration::from_millis(1)).await;
+            first.act_as_usual().unwrap();
+        });
+        unreachable!("SIGTERM ends a process");
+    }
+    let me = std::env::current_exe().unwrap();
+    let mut child = Command::new(me);
+    let output = child.args(["--exact", "signal::the_usual_effect_can_be_had_still"]).env(CHILD, "1").output().unwrap();
+    assert_eq!(output.status.signal(), Some(SIGTERM), "{output:?}");
+}

@@ -1,0 +1,72 @@
+//! Trees of stops across tasks, workers and threads.
+
+use crate::{common::*, on_both_backends};
+use runtime::{Stop, spawn, time::sleep, yield_now};
+use std::{sync::mpsc, thread, time::Duration};
+
+on_both_backends!(
+    a_parent_ends_all_branches_and_a_branch_only_itself,
+    a_child_made_while_its_parent_is_raised_is_raised,
+);
+
+async fn a_parent_ends_all_branches_and_a_branch_only_itself() {
+    let root = Stop::new();
+    let branches: Vec<Stop> = (0..10).map(|_| root.child()).collect();
+    let mut tasks = Vec::new();
+    for (index, branch) in branches.iter().enumerate() {
+        for _ in 0..5 {
+            // A leaf's handle to its branch is all that holds it.
+            let leaf = branch.child();
+            tasks.push((index, spawn(async move { leaf.raised().await })));
+        }
+    }
+    yield_now().await;
+    branches[3].raise();
+    sleep(Duration::from_millis(1)).await;
+    for (index, task) in &tasks {
+        assert_eq!(task.is_finished(), *index == 3);
+    }
+    drop(branches);
+    let far = thread::spawn({
+        let root = root.clone();
+        move || root.raise()
+    });
+    for (_, task) in tasks {
+        task.await.unwrap();
+    }
+    far.join().unwrap();
+    assert!(root.child().child().is_raised(), "a late child is born raised");
+}
+
+/// Threads make and drop children as fast as they can while another raises: none may sleep through it.
+async fn a_child_made_while_its_parent_is_raised_is_raised() {
+    for round in 0..100u64 {
+        let root = Stop::new();
+        let (done, all_done) = mpsc::channel();
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (root, done) = (root.clone(), done.clone());
+                thread::spawn(move || {
+                    build(runtime::BackendKind::Epoll).block_on(guarded(async move {
+                        loop {
+                            let child = root.child();
+                            drop((root.child(), child.child()));
+                            if root.is_raised() {
+                                child.raised().await;
+                                break done.send(()).unwrap();
+                            }
+                            let grandchild = child.child();
+                            spawn(async move { grandchild.raised().await });
+                            yield_now().await;
+                        }
+                        assert_eq!(runtime::drain(PATIENCE).await, 0);
+                    }));
+                })
+            })
+            .collect();
+        sleep(Duration::from_micros(round * 10)).await;
+        root.raise();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(all_done.try_iter().count(), 2);
+    }
+}

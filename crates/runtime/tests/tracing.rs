@@ -1,0 +1,191 @@
+//! What the feature `tracing` tells, on both backends. Without the feature there is nothing to test.
+#![cfg(feature = "tracing")]
+
+use runtime::{
+    BackendKind, Runtime, blocking,
+    net::{TcpListener, TcpStream},
+    spawn,
+    time::{sleep, timeout},
+};
+use std::{
+    fmt::{self, Write as _},
+    fs::File,
+    future::Future,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+    subscriber::with_default,
+};
+
+/// Writes everything down, as lines. It uses the runtime while it does so, as a subscriber that sends its lines over a
+/// socket would.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<String>>>, Arc<AtomicU64>);
+
+impl Notes {
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.lines().iter().filter(|line| line.contains(text)).count()
+    }
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        write!(self.0, " {field}={value:?}").unwrap();
+    }
+}
+
+impl Subscriber for Notes {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut line = Line(format!("span {}", span.metadata().name()));
+        span.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+        Id::from_u64(self.1.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(event.metadata().level().to_string());
+        event.record(&mut line);
+        self.0.lock().unwrap().push(line.0);
+        // Panics if anything of the worker is borrowed, and where there is no worker, which is all right.
+        if let Err(panic) = std::panic::catch_unwind(|| (runtime::metrics(), drop(spawn(async {})))) {
+            let why = panic.downcast_ref::<&str>().map_or_else(String::new, ToString::to_string);
+            if !why.contains("inside Runtime::block_on") {
+                self.0.lock().unwrap().push(format!("the runtime was not ready for a subscriber: {why}"));
+            }
+        }
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+fn noted<T>(backend: BackendKind, body: impl Future<Output = T>) -> (Notes, T) {
+    let notes = Notes::default();
+    let output = with_default(notes.clone(), || {
+        let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+        runtime.block_on(timeout(Duration::from_secs(30), body)).expect("the test hangs")
+    });
+    assert_eq!(notes.count("not ready"), 0, "{:?}", notes.lines());
+    (notes, output)
+}
+
+const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
+
+#[test]
+fn a_worker_begins_and_ends_and_a_panic_is_told() {
+    for backend in BACKENDS {
+        let (notes, ()) = noted(backend, async {
+            assert!(
+                spawn(async {
+                    if true {
+                        panic!("on purpose")
+                    }
+                })
+                .await
+                .is_err()
+            );
+            spawn(async {}).await.unwrap();
+        });
+        let lines = notes.lines();
+        assert!(
+            lines[0].starts_with("INFO message=a worker begins") && lines[0].contains(&format!("backend={backend}"))
+        );
+        assert!(lines[1].starts_with("span worker worker="), "{lines:?}");
+        assert!(
+            lines[2].starts_with("ERROR message=a panic ended a task") && lines[2].contains("on purpose"),
+            "{lines:?}"
+        );
+        assert!(lines[3].contains("a worker has ended") && lines[3].contains("left_nothing=true"), "{lines:?}");
+        assert_eq!(lines.len(), 4, "{lines:?}");
+    }
+}
+
+#[test]
+fn requests_are_not_told() {
+    for backend in BACKENDS {
+        let (notes, ()) = noted(backend, async {
+            let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            let address = listener.local_addr().unwrap();
+            for _ in 0..20 {
+                let mut client = TcpStream::connect(address).await.unwrap();
+                let mut served = listener.accept().await.unwrap();
+                for _ in 0..20 {
+                    client.write_all(b"x").await.unwrap();
+                    served.read(&mut [0]).await.unwrap();
+                }
+            }
+            blocking(|| ()).await.unwrap();
+        });
+        assert_eq!(notes.lines().len(), 3, "begin, span, end: {:?}", notes.lines());
+    }
+}
+
+#[test]
+fn accepting_that_pauses_and_goes_on_is_told_once_each() {
+    // It takes all descriptors of the process.
+    if std::env::var_os("ALONE").is_none() {
+        let me = std::env::current_exe().unwrap();
+        let args = ["--exact", "accepting_that_pauses_and_goes_on_is_told_once_each"];
+        assert!(std::process::Command::new(me).args(args).env("ALONE", "1").status().unwrap().success());
+        return;
+    }
+    for backend in BACKENDS {
+        let (notes, ()) = noted(backend, async {
+            let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let mut hoard = Vec::new();
+            while let Ok(file) = File::open("/dev/null") {
+                hoard.push(file);
+            }
+            let accepted = spawn(async move { listener.accept().await.unwrap() });
+            sleep(Duration::from_millis(100)).await;
+            hoard.clear();
+            accepted.await.unwrap();
+        });
+        assert_eq!(
+            (notes.count("WARN message=accepting pauses"), notes.count("INFO message=accepting goes on")),
+            (1, 1)
+        );
+    }
+}
+
+#[test]
+fn buffers_that_run_out_are_told_once_and_not_a_thousand_times() {
+    for backend in BACKENDS {
+        let (notes, ()) = noted(backend, async {
+            let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            let address = listener.local_addr().unwrap();
+            let mut flooders = Vec::new();
+            let mut leases = Vec::new();
+            for _ in 0..4 {
+                let mut flooder = TcpStream::connect(address).await.unwrap();
+                flooders.push(spawn(async move { while flooder.write_all(&[1; 65_536]).await.is_ok() {} }));
+                let mut slow = listener.accept().await.unwrap();
+                for _ in 0..600 {
+                    leases.push(slow.recv().await.unwrap());
+                }
+                leases.push(slow.recv().await.unwrap());
+            }
+            assert!(runtime::metrics().spare_buffers > 0);
+            flooders.iter().for_each(runtime::JoinHandle::abort);
+        });
+        let told = notes.count("WARN message=receive buffers have run out");
+        assert!((1..=5).contains(&told), "told {told} times");
+    }
+}
