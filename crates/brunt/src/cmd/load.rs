@@ -12,13 +12,15 @@ mod store;
 mod text;
 mod watch;
 
-use super::stdout;
+use super::{
+    signals::{self, SIGINT, SIGTERM, Second},
+    stdout,
+};
 use clap::ValueEnum;
 use outcome::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, judge};
 use std::{
     io::{self, Write as _},
     path::PathBuf,
-    sync::{Arc, atomic::AtomicBool},
 };
 
 /// Flags of `brunt load`.
@@ -153,7 +155,7 @@ impl Args {
         let mut env = meter::environment::collect();
         let options = ask::options(self, env.cpus_allowed.as_deref())?;
         let mut store = store::Store::create(self.out.as_deref(), self.json.as_deref())?;
-        let stop = stop_on_signals()?;
+        let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
         let (server, no_server) = self.find_server(&options.target)?;
         if let Some(why) = &no_server {
             env.absent.extend(meter::server::all_absent(why));
@@ -222,15 +224,4 @@ impl Args {
             () => ExitCode::Good,
         }
     }
-}
-
-/// The first SIGINT or SIGTERM ends the run early, the second ends the process.
-fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // Handlers run in the order of registration: this one finds the flag set only by an earlier signal.
-        signal_hook::flag::register_conditional_default(signal, stop.clone())?;
-        signal_hook::flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
 }

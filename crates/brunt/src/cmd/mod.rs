@@ -4,6 +4,7 @@ mod doctor;
 mod load;
 mod run;
 mod serve;
+mod signals;
 mod stdout;
 
 use outcome::ExitCode;

@@ -5,7 +5,10 @@ mod choose;
 mod preview;
 mod progress;
 
-use super::stdout;
+use super::{
+    signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
+    stdout,
+};
 use lab::{
     Error,
     experiment::{self, Finish, Request},
@@ -21,7 +24,6 @@ use outcome::{ExitCode, Span};
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
 };
 
 /// Flags of `brunt run`.
@@ -131,9 +133,11 @@ impl Args {
             fresh: self.fresh,
             tester,
             brunt,
+            pace: lab::pace::time,
             command: command(),
         };
-        let stop = stop_on_signals()?;
+        // To die at once would leave the target behind.
+        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
         let mut progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
         let finish = experiment::run(&request, &schedule, &mut progress, &stop)?;
         drop(progress);
@@ -197,15 +201,4 @@ fn command() -> Vec<String> {
         *program = name.unwrap_or("brunt".to_owned());
     }
     words
-}
-
-/// Any of these ends the run once the trial in flight is stopped. A second one changes nothing: to die at once would
-/// leave the target behind.
-fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, stop.clone())?;
-    }
-    Ok(stop)
 }

@@ -1,5 +1,6 @@
 //! `brunt serve`.
 
+use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use outcome::{Cores, ExitCode, Span};
 use serve::{Model, Notice, Options};
 use std::{net::SocketAddr, sync::mpsc, thread};
@@ -59,7 +60,8 @@ impl Echo {
             grace: self.grace.0,
         };
         let stop = runtime::Stop::new();
-        if let Err(error) = stop_on_signal(stop.clone()) {
+        let raised = stop.clone();
+        if let Err(error) = on_first(&[SIGINT, SIGTERM], Second::Kills, move || raised.raise()) {
             eprintln!("brunt serve: cannot watch for signals: {error}");
             return ExitCode::Failed;
         }
@@ -115,23 +117,4 @@ fn tell(notice: &Notice, fallback: Option<&str>) {
     if let Some(reason) = fallback {
         eprintln!("brunt serve: not on io_uring: {reason}");
     }
-}
-
-/// The first SIGINT or SIGTERM raises the stop, the second one kills as usual.
-fn stop_on_signal(stop: runtime::Stop) -> std::io::Result<()> {
-    use signal_hook::{
-        consts::{SIGINT, SIGTERM},
-        iterator::Signals,
-        low_level::emulate_default_handler,
-    };
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in signals.forever() {
-            if stop.is_raised() {
-                let _ = emulate_default_handler(signal);
-            }
-            stop.raise();
-        }
-    })?;
-    Ok(())
 }

@@ -11,7 +11,16 @@ use runtime::{
     time::{sleep, timeout},
     yield_now,
 };
-use std::{cell::Cell, rc::Rc, thread, time::Duration};
+use std::{
+    cell::Cell,
+    future::Future,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Wake, Waker},
+    thread,
+    time::Duration,
+};
 
 on_both_backends!(
     what_waits_moves_up_in_order_and_nobody_overtakes,
@@ -253,5 +262,37 @@ fn a_runtime_that_ends_with_senders_in_line_leaves_the_line_in_order() {
         drop(sender);
         assert_eq!(receiver.try_recv(), Ok(1));
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
+    }
+}
+
+/// A waker of somebody else that panics must hurt neither those who call it nor those who wait beside it.
+#[test]
+fn a_waker_that_panics_keeps_nobody_from_being_woken() {
+    struct Bomb;
+    impl Wake for Bomb {
+        fn wake(self: Arc<Self>) {
+            panic!("on purpose");
+        }
+    }
+    for backend in BACKENDS {
+        on(backend, async {
+            let (sender, mut receiver) = channel(1);
+            sender.send(0).await.unwrap();
+            let bomb = Waker::from(Arc::new(Bomb));
+            let mut first = sender.send(1);
+            assert!(Pin::new(&mut first).poll(&mut Context::from_waker(&bomb)).is_pending());
+            let mut third = sender.send(3);
+            let second = spawn({
+                let sender = sender.clone();
+                async move { sender.send(2).await }
+            });
+            yield_now().await;
+            assert!(Pin::new(&mut third).poll(&mut Context::from_waker(&bomb)).is_pending());
+            assert_eq!(receiver.recv().await, Some(0));
+            receiver.close();
+            assert_eq!(second.await.unwrap(), Err(SendError(2)));
+            assert_eq!((first.await, third.await), (Ok(()), Err(SendError(3))));
+            assert_eq!(receiver.recv().await, Some(1));
+        });
     }
 }

@@ -9,6 +9,7 @@ mod common;
 
 mod blocking;
 mod channel;
+mod channel_model;
 mod resolve;
 mod set;
 mod signal;
