@@ -1,6 +1,8 @@
 //! Whole experiments with a target and a tester made for the purpose: what is recorded when they behave, when they do
 //! not, and that no process of theirs outlives a trial in any case.
 
+mod again;
+
 use lab::{
     Error,
     experiment::{Finish, Request, run},
@@ -373,42 +375,4 @@ fn a_trial_takes_little_more_than_its_load() {
     // Four trials of 20 ms; generous, for the machine may be busy.
     assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
     assert!(Path::new(&scene.out()).join("plan.toml").exists());
-}
-
-/// A tester whose every first attempt at a trial is disturbed, as a busy machine makes it.
-fn disturbed_at_first(scene: Scene, also_the_second: bool) -> Scene {
-    let template = scene.home.path().join("disturbed.json");
-    let mut disturbed = result();
-    disturbed.verdict.kind = outcome::verdict::Kind::Disturbed;
-    disturbed.requests.rate = 9000.0;
-    fs::write(&template, serde_json::to_vec(&disturbed).unwrap()).unwrap();
-    let usual = scene.tester.clone();
-    let again = if also_the_second { "true" } else { "[ ! -e $out.disturbed-1 ]" };
-    let script = format!("{usual}if {again}; then cp {} $out/result.json; fi\n", template.display());
-    let mut scene = scene.tester(&script);
-    scene.plan = scene.plan.replace("again = 0", "again = 2");
-    scene
-}
-
-#[test]
-fn a_disturbed_trial_is_run_again_and_the_attempt_kept_beside_it() {
-    let scene = disturbed_at_first(Scene::with_echo("", &["a"]), false);
-    let finish = scene.run().unwrap();
-    assert_eq!((finish.interrupted, finish.run), (false, 4));
-    let read = report::read(&scene.out()).unwrap();
-    assert_eq!((read.repeated, read.failed()), (2, 0));
-    assert_eq!(read.rows[0].figures.rate.unwrap().median, 5000.0, "the undisturbed attempt counts");
-    let text = report::text(&read, None);
-    assert!(text.contains("run again: 2 trials"), "{text}");
-    // It goes on from there without another attempt.
-    assert_eq!(scene.run().unwrap().run, 0);
-    scene.assert_no_process_left(4);
-}
-
-#[test]
-fn a_machine_that_is_always_disturbed_ends_the_run_all_the_same() {
-    let scene = disturbed_at_first(Scene::with_echo("", &["a"]), true);
-    assert_eq!(scene.run().unwrap().run, 6);
-    let read = report::read(&scene.out()).unwrap();
-    assert_eq!((read.repeated, read.rows[0].verdict()), (4, "disturbed".to_owned()));
 }
