@@ -5,7 +5,7 @@ use crate::{
     cells::Cells,
     ledger::Ledger,
     order::Slot,
-    pace::{Paces, is_better},
+    pace::{Paces, Timer, is_better},
     plan::{Plan, Target},
     port::Ports,
     prepare::{NotBuilt, build},
@@ -43,6 +43,8 @@ pub struct Request {
     pub tester: Tester,
     /// The binary whose `serve` is a target.
     pub brunt: PathBuf,
+    /// Tells the machine's pace beside each trial.
+    pub pace: Timer,
     /// The command line as typed.
     pub command: Vec<String>,
 }
@@ -265,6 +267,7 @@ impl Runner<'_> {
                     tester: &self.request.tester,
                     brunt: &self.request.brunt,
                     base: &self.request.base,
+                    pace: self.request.pace,
                     ledger: &self.ledger,
                     stop: self.stop,
                 };

@@ -34,6 +34,9 @@ impl Pace {
     }
 }
 
+/// How the pace is told; tests have one of their own.
+pub type Timer = fn(&Cell) -> Option<f64>;
+
 /// Times the work once; `None` where that cannot be done (no loopback).
 pub fn time(cell: &Cell) -> Option<f64> {
     let placement = &cell.placement;

@@ -87,6 +87,8 @@ pub struct Bench<'a> {
     pub brunt: &'a Path,
     /// The plan's folder.
     pub base: &'a Path,
+    /// Tells the machine's pace.
+    pub pace: pace::Timer,
     /// Remembers process groups.
     pub ledger: &'a Arc<Ledger>,
     /// Set when the run is to end.
@@ -161,7 +163,7 @@ impl Bench<'_> {
             pace: None,
         };
         tick("looking at the machine");
-        let before = pace::time(job.cell);
+        let before = (self.pace)(job.cell);
         let fail = |why: String, log: &str| Ok(Err(Failure { why, log: last_lines(&job.dir.join(log), 3) }));
 
         tick("starting the target");
@@ -237,7 +239,7 @@ impl Bench<'_> {
             );
             return fail(why, TARGET_LOG);
         }
-        if let (Some(before_us), Some(after_us)) = (before, pace::time(job.cell)) {
+        if let (Some(before_us), Some(after_us)) = (before, (self.pace)(job.cell)) {
             record.pace = Some(Pace { before_us, after_us });
             directory.write_json("trial.json", &record)?;
         }

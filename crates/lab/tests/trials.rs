@@ -116,6 +116,7 @@ impl Scene {
                 grace: Duration::from_millis(400),
             },
             brunt: "/nonexistent".into(),
+            pace: |_| None,
             command: vec!["test".into()],
         };
         (request, schedule)

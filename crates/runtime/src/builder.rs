@@ -91,9 +91,10 @@ impl Builder {
     /// and when nothing is it jumps to the next deadline, so that an hour passes in no time.
     /// [`time::advance`](crate::time::advance) moves it by hand.
     ///
-    /// The kernel and other threads live in real time. While connections or listeners are open, the clock waits one real
-    /// millisecond for them before it jumps: a peer that takes longer, or another thread that is to wake a task, looks as
-    /// if it had been silent until the next deadline. Without any deadline the runtime sleeps as usual.
+    /// The kernel and other threads, those of [`blocking`](crate::blocking) too, live in real time. While sockets are open,
+    /// the clock waits one real millisecond for them before it jumps: a peer that takes longer, or another thread that is
+    /// to wake a task, looks as if it had been silent until the next deadline. Without any deadline the runtime sleeps as
+    /// usual.
     pub fn virtual_clock(mut self, on: bool) -> Self {
         self.virtual_clock = on;
         self

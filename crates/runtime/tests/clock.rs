@@ -2,7 +2,7 @@
 
 use runtime::{
     BackendKind, Runtime,
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpStream, UdpSocket},
     spawn,
     time::{Elapsed, advance, interval, now, sleep, sleep_until, timeout},
 };
@@ -208,6 +208,20 @@ on_both_backends! {
         assert_eq!(now() - start, 20 * HOUR);
         drop(client);
         echo.await.unwrap();
+    }
+
+    a_datagram_on_its_way_is_not_overtaken_either {
+        let bind = || UdpSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let (ours, theirs) = (bind(), bind());
+        let (start, real, mut bytes) = (now(), Instant::now(), [0; 8]);
+        for n in 0..50 {
+            assert!(timeout(HOUR, theirs.recv(&mut bytes)).await.is_err());
+            ours.send_to(&[n], theirs.local_addr().unwrap()).await.unwrap();
+            assert_eq!(timeout(NANO, theirs.recv(&mut bytes)).await.map(Result::unwrap), Ok(1));
+            assert_eq!(bytes[0], n);
+        }
+        assert_eq!(now() - start, 50 * HOUR);
+        assert!(real.elapsed() >= 50 * MS, "the clock does not wait for sockets: {:?}", real.elapsed());
     }
 
     a_server_that_answers_after_a_minute_does_so_in_order {

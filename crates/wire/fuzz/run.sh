@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 seconds=${1:-20}
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing"
-target_dir=${CARGO_TARGET_DIR:-target}
+target_dir=${CARGO_TARGET_DIR:-$PWD/target}
 # A target triple keeps these flags away from build scripts, which have no coverage runtime to link with.
 triple=$(rustc -vV | sed -n 's/^host: //p')
 cargo build --release --locked --quiet --target "$triple" --target-dir "$target_dir"
@@ -22,5 +22,5 @@ seed answers '\050\005\011HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5
 mkdir -p artifacts
 for fuzz in http1_server http1_client; do
     "$target_dir/$triple/release/$fuzz" -max_total_time="$seconds" -max_len=512 -dict=http1.dict -verbosity=0 -print_final_stats=1 \
-        -artifact_prefix="artifacts/$fuzz-" "$seeds" 2>&1 | grep -vE '^(Dictionary|stat::(new_units|slowest|peak))' | sed "s/^/$fuzz: /"
+        -artifact_prefix="artifacts/$fuzz-" "$seeds" 2>&1 | grep -vE '^("|#|Dictionary|stat::(new_units|slowest|peak))' | sed "s/^/$fuzz: /"
 done

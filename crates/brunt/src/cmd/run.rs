@@ -133,6 +133,7 @@ impl Args {
             fresh: self.fresh,
             tester,
             brunt,
+            pace: lab::pace::time,
             command: command(),
         };
         // To die at once would leave the target behind.

@@ -17,7 +17,7 @@ use io_uring::cqueue;
 use std::{
     collections::{HashSet, VecDeque},
     mem::MaybeUninit,
-    os::fd::RawFd,
+    os::fd::{BorrowedFd, RawFd},
     ptr::NonNull,
     task::Waker,
     thread,
@@ -144,6 +144,14 @@ impl Kernel {
         // SAFETY: the address has this length.
         let copy = unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) };
         self.push(What::Connect(address.as_ptr().cast(), copy.to_vec()), Kind::Connect, key, sock);
+    }
+
+    /// As the real one, it keeps the file by itself.
+    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+        // SAFETY: the caller's descriptor is open through the call.
+        let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned().unwrap();
+        let events = if kind == Kind::WatchInput { libc::POLLIN } else { libc::POLLOUT };
+        self.push(What::Poll(file, events), kind, key, 0);
     }
 
     pub fn watch_bell(&mut self, fd: RawFd) {
@@ -340,7 +348,9 @@ impl Kernel {
         {
             self.fault(format!("buffer {buffer} comes back and was never given"));
         }
-        let (Some(kind), key) = Kind::untag(completion.data) else { return };
+        let watch = Kind::untag_watch(completion.data);
+        let of = |(kind, key): (Option<Kind>, Key)| kind.map(|kind| (kind, key));
+        let Some((kind, key)) = watch.or_else(|| of(Kind::untag(completion.data))) else { return };
         if kind == Kind::Bell {
             self.net.bell_on_its_way = false;
         }

@@ -6,14 +6,14 @@ use super::{
     world::{Doing, World},
 };
 use crate::{
-    net::{Lease, TcpListener, TcpStream},
+    net::{Lease, TcpListener, TcpStream, Watch},
     spawn,
     time::timeout,
     yield_now,
 };
 use std::{
     future::{Future, poll_fn},
-    io,
+    io::{self, Read, Write},
     net::Shutdown,
     os::fd::AsRawFd,
     pin::pin,
@@ -86,6 +86,22 @@ pub(super) async fn live(world: Rc<World>, me: usize, lives: Rc<Vec<Life>>, acce
     for op in &life.ops {
         one.apply(op).await;
     }
+    if life.split {
+        let (mut read, write) = one.stream.into_split();
+        // What was written goes out first, and then the write direction is shut down.
+        drop(write);
+        loop {
+            match world.during(me, Doing::Reads, life.foreign, read.recv()).await {
+                Ok(lease) => {
+                    world.got(me, &lease);
+                    if lease.is_empty() {
+                        break;
+                    }
+                }
+                Err(error) => break world.failed(me, "recv", &error),
+            }
+        }
+    }
 }
 
 struct One<'a> {
@@ -149,6 +165,7 @@ impl One<'_> {
                     self.send(lease, copy).await;
                 }
             }
+            Op::Pipe(bytes) => self.pipe(bytes).await,
             _ if self.closed => (),
             Op::Send => {
                 let kept = world.kept.borrow_mut().pop_front();
@@ -157,6 +174,15 @@ impl One<'_> {
                 }
             }
             Op::Write(size) => drop(self.write(size).await),
+            Op::Pieces(size, pieces) => {
+                let bytes = self.fresh(size);
+                let pieces: Vec<_> = bytes.chunks(size.div_ceil(pieces)).map(io::IoSlice::new).collect();
+                let written = world.during(me, Doing::Writes, foreign, self.stream.write_vectored(&pieces)).await;
+                match written {
+                    Ok(len) => world.wrote(me, &bytes[..len]),
+                    Err(error) => world.failed(me, "write_vectored", &error),
+                }
+            }
             Op::WriteAll(size) => {
                 let mut left = size;
                 while left > 0
@@ -252,6 +278,23 @@ impl One<'_> {
                 self.world.failed(self.me, "write", &error);
                 None
             }
+        }
+    }
+
+    async fn pipe(&mut self, bytes: u16) {
+        let (reader, mut writer) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&reader, true).unwrap();
+        let watch = Watch::new(reader);
+        let _ = now(watch.readable()).await;
+        spawn(async move {
+            yield_now().await;
+            // Whoever reads may be gone.
+            let _ = writer.write_all(&vec![7; bytes.into()]);
+        });
+        let (mut left, mut into) = (usize::from(bytes), [0; 1000]);
+        while left > 0 {
+            let read = watch.read_with(|mut pipe| pipe.read(&mut into));
+            left -= self.world.during(self.me, Doing::Watches, self.foreign, read).await.unwrap();
         }
     }
 

@@ -35,7 +35,9 @@ impl fmt::Debug for Choices {
 #[derive(Debug, Clone)]
 pub(super) struct Life {
     pub origin: Origin,
+    /// Its connect is refused, or never answered.
     pub refused: bool,
+    pub silent: bool,
     pub peer: Vec<PeerAct>,
     /// What the peer lets stand unread.
     pub window: usize,
@@ -44,6 +46,8 @@ pub(super) struct Life {
     pub abort: Option<u8>,
     /// It is polled with wakers of its own.
     pub foreign: bool,
+    /// At its end it drops the write half and reads what is left.
+    pub split: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +70,11 @@ pub(super) enum Op {
     /// One write, in part perhaps, or as many as it takes.
     Write(usize),
     WriteAll(usize),
+    /// As a write, in that many pieces.
+    Pieces(usize, usize),
     Flush,
+    /// Waits for a pipe that somebody writes to; the first wait is given up.
+    Pipe(u16),
     /// Polls a read, a receive or both once and drops the futures.
     GiveUp(u8),
     GiveUpWriting(usize),
@@ -90,7 +98,9 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Forget),
         2 => size().prop_map(Op::Write),
         3 => size().prop_map(Op::WriteAll),
+        1 => (size(), 1usize..5).prop_map(|(size, pieces)| Op::Pieces(size, pieces)),
         1 => Just(Op::Flush),
+        1 => (1u16..4000).prop_map(Op::Pipe),
         3 => (0u8..3).prop_map(Op::GiveUp),
         2 => size().prop_map(Op::GiveUpWriting),
         1 => (0u8..80).prop_map(Op::Timeout),
@@ -114,16 +124,19 @@ fn act() -> impl Strategy<Value = PeerAct> {
 fn life() -> impl Strategy<Value = Life> {
     let origin = prop_oneof![Just(Origin::Adopted), Just(Origin::Accepted), Just(Origin::Connected)];
     let window = prop_oneof![1usize..200, 1usize..50_000, Just(1 << 20)];
-    let ends = (option::weighted(0.3, 0u8..20), any::<bool>(), proptest::bool::weighted(0.1));
+    let often = proptest::bool::weighted;
+    let ends = (option::weighted(0.3, 0u8..20), any::<bool>(), often(0.1), often(0.1), often(0.3));
     (origin, vec(act(), 0..8), window, vec(op(), 0..10), ends).prop_map(
-        |(origin, peer, window, ops, (abort, foreign, refused))| Life {
+        |(origin, peer, window, ops, (abort, foreign, refused, silent, split))| Life {
             origin,
             refused,
+            silent,
             peer,
             window,
             ops,
             abort,
             foreign,
+            split,
         },
     )
 }

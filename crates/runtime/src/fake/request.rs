@@ -8,7 +8,7 @@ use crate::{event::Kind, slab::Key};
 use io_uring::cqueue;
 use std::{
     collections::VecDeque,
-    os::fd::{IntoRawFd, RawFd},
+    os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd},
     ptr::NonNull,
 };
 
@@ -59,6 +59,8 @@ pub(crate) enum What {
     /// The address in the caller's memory, and what it was.
     Connect(*const u8, Vec<u8>),
     Bell(RawFd),
+    /// Whatever the real kernel says of that file.
+    Poll(OwnedFd, i16),
     /// The answer to a cancel, on its way.
     Answer,
 }
@@ -103,8 +105,9 @@ impl Request {
             What::Receive { .. } => net.socks[self.sock].is_readable(),
             What::Send(_) => net.socks[self.sock].is_writable(),
             What::Accept => !net.backlog.is_empty(),
-            What::Connect(..) => true,
-            What::Bell(bell) => !net.bell_on_its_way && socket::is_rung(*bell),
+            What::Connect(..) => !net.socks[self.sock].silent,
+            What::Bell(bell) => !net.bell_on_its_way && socket::is_ready(*bell, libc::POLLIN),
+            What::Poll(file, events) => socket::is_ready(file.as_raw_fd(), *events),
             What::Answer => false,
         }
     }
@@ -115,6 +118,8 @@ impl Request {
             Kind::Send => self.send(net),
             Kind::Accept => self.accept(net),
             Kind::Connect => self.connect(net),
+            Kind::WatchInput | Kind::WatchOutput if self.cancelled => self.end(-libc::ECANCELED, 0),
+            Kind::WatchInput | Kind::WatchOutput => self.end(1, 0),
             _ => {
                 net.bell_on_its_way = true;
                 if net.script.rarely(4) { self.end(1, 0) } else { self.goes_on(1, 0) }
@@ -136,6 +141,8 @@ impl Request {
                 net.bell_on_its_way = true;
                 self.end(1, 0);
             }
+            // Readiness is a hint.
+            What::Poll(..) => self.end(1, 0),
             What::Answer => (),
         }
     }
@@ -157,6 +164,7 @@ impl Request {
         let sock = &mut net.socks[self.sock];
         if waiting == 0 {
             let errno = sock.take_errno();
+            sock.reader_told |= errno != 0;
             let attached = stray_buffer(net, large);
             return self.end(-errno, attached);
         }

@@ -5,7 +5,7 @@
 use super::script::Script;
 use std::{
     collections::VecDeque,
-    os::fd::{OwnedFd, RawFd},
+    os::fd::{AsRawFd, OwnedFd, RawFd},
 };
 
 /// What a peer does, one after another.
@@ -56,8 +56,14 @@ pub(crate) struct Sock {
     pub errno: i32,
     pub failed: bool,
     pub broken: bool,
+    /// The error went to a receive.
+    pub reader_told: bool,
+    /// Bytes that had been taken when our end was shut down.
+    pub shut_at: Option<usize>,
     /// A connect to it is refused.
     pub refuses: bool,
+    /// Or never answered.
+    pub silent: bool,
     /// Every byte comes alone.
     pub crumbs: bool,
 }
@@ -86,7 +92,10 @@ impl Sock {
             errno: 0,
             failed: false,
             broken: false,
+            reader_told: false,
+            shut_at: None,
             refuses,
+            silent: false,
             crumbs: false,
         }
     }
@@ -97,10 +106,13 @@ impl Sock {
         self.stage = Stage::Open;
     }
 
-    /// Notes whether the descriptor is still the same.
+    /// Notes whether the descriptor is still the same, and whether it was shut down.
     pub fn look(&mut self) {
         if self.stage == Stage::Open && inode(self.fd) != Some(self.inode) {
             (self.stage, self.far) = (Stage::Closed, None);
+        }
+        if self.shut_at.is_none() && self.far.as_ref().is_some_and(|far| is_ready(far.as_raw_fd(), libc::POLLRDHUP)) {
+            self.shut_at = Some(self.taken.len());
         }
     }
 
@@ -186,9 +198,9 @@ pub(crate) fn pair() -> (OwnedFd, OwnedFd) {
     (near.into(), far.into())
 }
 
-/// Whether an eventfd has been written to.
-pub(crate) fn is_rung(bell: RawFd) -> bool {
-    let mut poll = libc::pollfd { fd: bell, events: libc::POLLIN, revents: 0 };
+/// Whether a descriptor is ready for that, or at its end.
+pub(crate) fn is_ready(fd: RawFd, events: i16) -> bool {
+    let mut poll = libc::pollfd { fd, events, revents: 0 };
     // SAFETY: one structure, which lives through the call.
     unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
 }

@@ -25,7 +25,11 @@ use proptest::{
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 fn kernel(plan: &Plan) -> Rc<RefCell<Kernel>> {
-    let sock = |life: &Life| Sock::new(life.peer.clone(), life.window, life.refused);
+    let sock = |life: &Life| {
+        let mut sock = Sock::new(life.peer.clone(), life.window, life.refused);
+        sock.silent = life.silent;
+        sock
+    };
     let mut socks: Vec<Sock> = plan.lives.iter().map(sock).collect();
     let mut hoarded = Sock::new(vec![PeerAct::Send(plan.hoard.unwrap_or(0))], 1, false);
     hoarded.crumbs = true;
@@ -147,11 +151,13 @@ fn two_that_starve_do_not_take_turns_for_ever() {
     let life = Life {
         origin: Origin::Adopted,
         refused: false,
+        silent: false,
         peer: vec![PeerAct::Send(9000)],
         window: 1,
         ops: vec![Op::Recv],
         abort: None,
         foreign: false,
+        split: false,
     };
     for room in [1, 64] {
         run(&Plan { hoard: Some(3072), room, ..kind(vec![life.clone(); 2]) }).unwrap();

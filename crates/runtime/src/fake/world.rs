@@ -23,6 +23,7 @@ pub(super) enum Doing {
     Accepts,
     Connects,
     Sleeps,
+    Watches,
 }
 
 /// What has passed between a task and its connection.
@@ -114,8 +115,8 @@ impl World {
         }
         track.got += bytes.len();
         let (sent, fin) = {
-            let kernel = self.kernel.borrow();
-            (kernel.net.socks[sock].sent, kernel.net.socks[sock].fin)
+            let sock = &self.kernel.borrow().net.socks[sock];
+            (sock.sent, sock.fin && !sock.reader_told)
         };
         if bytes.is_empty() && !(fin && sent == track.got) {
             self.fault(format!("socket {sock}: an end after {} of {sent} bytes, fin {fin}", track.got));
@@ -160,7 +161,8 @@ impl World {
             let sock = kernel.net.socks.get(who);
             let in_vain = match track.doing {
                 Doing::Nothing => false,
-                Doing::Runs | Doing::Connects | Doing::Sleeps => true,
+                Doing::Runs | Doing::Sleeps | Doing::Watches => true,
+                Doing::Connects => !sock.is_some_and(|sock| sock.silent),
                 Doing::Reads => sock.is_some_and(|sock| (sock.is_readable() && !hungry) || sock.received > track.got),
                 Doing::Writes => !kernel.waits_for_peer(who),
                 Doing::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
@@ -179,6 +181,9 @@ impl World {
         let kernel = self.kernel.borrow();
         for (who, (track, sock)) in self.tracks.borrow().iter().zip(&kernel.net.socks).enumerate() {
             let (wrote, taken) = (track.wrote.len(), sock.taken.len());
+            if sock.shut_at.is_some_and(|at| at < wrote) && !sock.failed {
+                faults.push(format!("socket {who}: shut down before all of {wrote} bytes were sent"));
+            }
             if !track.wrote.starts_with(&sock.taken) {
                 faults.push(format!("socket {who}: of {wrote} bytes written other {taken} were sent"));
             } else if all && taken < wrote && !sock.failed && !kernel.waits_for_peer(who) {

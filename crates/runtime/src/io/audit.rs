@@ -99,6 +99,7 @@ impl Io {
         let counts = [
             ("connections", self.conns.len()),
             ("listeners", self.listeners.len()),
+            ("watches", self.watches.len()),
             ("addresses", self.addresses.len()),
             ("lingering sends", self.lingering.len()),
             ("hungry", usize::from(!self.hunger.is_over())),

@@ -130,7 +130,7 @@ impl Io {
 
     /// The kernel may have something for us at any time.
     pub fn may_hear(&self) -> bool {
-        self.conns.len() + self.listeners.len() > 0
+        self.conns.len() + self.listeners.len() + self.watches.len() > 0
     }
 
     /// One trip to the kernel, and all that came of it.

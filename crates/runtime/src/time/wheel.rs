@@ -282,17 +282,19 @@ impl Timers {
         self.links(previous).next = number;
     }
 
-    /// Closes the gap that a timer of these links leaves; true when its slot is empty now.
+    /// Closes the gap that a timer of these links leaves; true when that has emptied the first slot.
     #[inline]
     fn detach(&mut self, Links { previous, next }: Links) -> bool {
         self.links(previous).next = next;
         self.links(next).previous = previous;
         // Only a slot alone is on both sides.
-        let alone = previous == next;
-        if alone {
-            self.vacate((next - RING) as usize);
+        if previous != next {
+            return false;
         }
-        alone
+        let slot = (next - RING) as usize;
+        let first = self.slots[slot].least == self.next;
+        self.vacate(slot);
+        first
     }
 
     fn vacate(&mut self, slot: usize) {

@@ -57,7 +57,7 @@ enum End {
     Runtime,
 }
 
-/// A task that somebody may abort from inside.
+/// The task, which must be able to abort itself.
 type Handle = Rc<RefCell<Option<JoinHandle<()>>>>;
 
 /// Starts it so that it ends at its n-th poll; the counter tells how many there have been.

@@ -98,7 +98,7 @@ impl Next {
 }
 
 /// A generator holds a million of them.
-const _: () = assert!(size_of::<Connection>() <= 56);
+const _: () = assert!(size_of::<Connection>() <= 48);
 
 impl Default for Connection {
     fn default() -> Self {

@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.block.is_empty()
+        self.iter().next().is_none()
     }
 }
 
@@ -78,11 +78,12 @@ impl<'a> Iterator for Iter<'a> {
     type Item = Field<'a>;
 
     fn next(&mut self) -> Option<Field<'a>> {
-        // The parser has seen this block: every line is `name ":" OWS value OWS CRLF`, and CR stands only at its end.
-        let end = self.rest.iter().position(|byte| *byte == b'\r')?;
-        let (line, rest) = self.rest.split_at(end);
-        self.rest = rest.get(2..).unwrap_or_default();
+        // The parser has seen this block: every line is `name ":" OWS value OWS CRLF`, and CR stands only at its end. What
+        // has no colon is the empty line; there may be other bytes behind it.
+        let block = std::mem::take(&mut self.rest);
+        let (line, rest) = block.split_at(block.iter().position(|byte| *byte == b'\r')?);
         let colon = line.iter().position(|byte| *byte == b':')?;
+        self.rest = rest.get(2..).unwrap_or_default();
         let name = str::from_utf8(&line[..colon]).ok()?;
         Some(Field { name, value: line[colon + 1..].trim_ascii() })
     }
@@ -142,4 +143,19 @@ pub(super) const fn is_token(byte: u8) -> bool {
             byte,
             b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_end_at_the_empty_line_and_stay_ended() {
+        let fields = Fields::from_first_line(b"A: b\r\nC:\r\n\r\nX: not a field\r\n\r\n");
+        let mut iter = fields.iter();
+        assert_eq!(iter.next(), Some(Field { name: "A", value: b"b" }));
+        assert_eq!(iter.next(), Some(Field { name: "C", value: b"" }));
+        assert_eq!((iter.next(), iter.next()), (None, None));
+        assert_eq!((fields.get("c"), fields.get("x")), (Some(&b""[..]), None));
+    }
 }

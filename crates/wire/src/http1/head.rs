@@ -80,12 +80,18 @@ impl<'a> Head<'a> {
     #[inline]
     pub fn path_bytes(&self) -> &'a [u8] {
         let whole = self.path_and_query();
-        &whole[..scan::run(whole, 0, |byte| byte != b'?')]
+        match &whole[..scan::run(whole, 0, |byte| byte != b'?')] {
+            // RFC 9110, 4.2.3: an empty path of an http URI is "/".
+            b"" if self.method != Method::Connect => b"/",
+            path => path,
+        }
     }
 
     /// What follows the first `?` of the target.
     pub fn query(&self) -> Option<&'a str> {
-        self.path_and_query().get(self.path_bytes().len() + 1..).map(|query| Ascii(query).text())
+        let whole = self.path_and_query();
+        let path = scan::run(whole, 0, |byte| byte != b'?');
+        whole.get(path + 1..).map(|query| Ascii(query).text())
     }
 
     #[inline]
@@ -94,12 +100,7 @@ impl<'a> Head<'a> {
         if target.starts_with(b"/") || target == b"*" {
             return target;
         }
-        match target::split_absolute(target) {
-            // RFC 9110, 4.2.3: an empty path of an http URI is "/".
-            Some((_, b"")) => b"/",
-            Some((_, rest)) => rest,
-            None => b"",
-        }
+        target::split_absolute(target).map_or(b"", |(_, rest)| rest)
     }
 }
 
@@ -128,8 +129,9 @@ pub(super) enum Parsed<'a> {
 #[inline(always)]
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
     let window = bytes.get(..limits.head).unwrap_or(bytes);
-    match plain::request(window, limits) {
-        Some((line, fields, facts, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
+    let mut facts = Facts::default();
+    match plain::request(window, limits, &mut facts) {
+        Some((line, fields, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
         None => parse_any(window, limits),
     }
 }

@@ -1,14 +1,18 @@
-//! The plain shape that nearly every head comes in, read in one pass: single spaces, CRLF, no white space to trim, no empty
-//! value. A third of the work of reading it in general, which is the half of what answering a small request takes.
+//! The plain shape that nearly every head comes in, read in one pass: single spaces, CRLF, no white space to trim. It takes
+//! half the instructions that the general way does.
 //!
 //! Must never decide anything: what is not plain, not whole or not right is `None` here, and `httparse` and the checks
 //! behind it say what it is. A test holds the two against each other.
 
 use super::{Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, head, reply, scan, target};
 
-/// A request head that is plain, and where it ends.
+/// A request head that is plain, and where it ends; what its fields say is noted in `facts`.
 #[inline(always)]
-pub(super) fn request<'a>(window: &'a [u8], limits: &Limits) -> Option<(head::Line<'a>, Fields<'a>, Facts<'a>, usize)> {
+pub(super) fn request<'a>(
+    window: &'a [u8],
+    limits: &Limits,
+    facts: &mut Facts<'a>,
+) -> Option<(head::Line<'a>, Fields<'a>, usize)> {
     let (method, method_name) = match window {
         [b'G', b'E', b'T', b' ', b'/', ..] => (Method::Get, "GET"),
         [b'P', b'O', b'S', b'T', b' ', b'/', ..] => (Method::Post, "POST"),
@@ -22,19 +26,23 @@ pub(super) fn request<'a>(window: &'a [u8], limits: &Limits) -> Option<(head::Li
     if length > limits.target {
         return None;
     }
-    let version = match rest.first_chunk()? {
-        b" HTTP/1.1\r\n" => Version::Http11,
-        b" HTTP/1.0\r\n" => Version::Http10,
-        _ => return None,
+    let (version, rest) = match rest.strip_prefix(b" HTTP/1.1\r\n") {
+        Some(rest) => (Version::Http11, rest),
+        None => (Version::Http10, rest.strip_prefix(b" HTTP/1.0\r\n")?),
     };
     let line = head::Line { method, method_name, target, version, authority: None };
-    let (fields, facts, length) = fields(&rest[11..], limits)?;
-    Some((line, fields, facts, method_name.len() + 1 + target.len() + 11 + length))
+    let block = fields(rest, limits, facts)?;
+    let end = window.len() - rest.len() + block.len();
+    Some((line, Fields::from_first_line(block), end))
 }
 
-/// A response head that is plain, and where it ends.
-#[inline]
-pub(super) fn reply<'a>(window: &'a [u8], limits: &Limits) -> Option<(reply::Line<'a>, Fields<'a>, Facts<'a>, usize)> {
+/// A response head that is plain, and where it ends; what its fields say is noted in `facts`.
+#[inline(always)]
+pub(super) fn reply<'a>(
+    window: &'a [u8],
+    limits: &Limits,
+    facts: &mut Facts<'a>,
+) -> Option<(reply::Line<'a>, Fields<'a>, usize)> {
     let (start, rest) = window.split_first_chunk()?;
     let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'1', b' ', hundreds @ b'1'..=b'9', tens, ones, b' '] = start else {
         return None;
@@ -45,30 +53,28 @@ pub(super) fn reply<'a>(window: &'a [u8], limits: &Limits) -> Option<(reply::Lin
     let digit = |byte: &u8| u16::from(byte - b'0');
     let status = digit(hundreds) * 100 + digit(tens) * 10 + digit(ones);
     let (reason, behind) = rest.split_at(scan::text(rest));
-    if !behind.starts_with(b"\r\n") || !reason.is_ascii() {
+    let rest = behind.strip_prefix(b"\r\n")?;
+    if !reason.is_ascii() {
         return None;
     }
     let line = reply::Line { status, reason, version: Version::Http11 };
-    let (fields, facts, length) = fields(&behind[2..], limits)?;
-    Some((line, fields, facts, 13 + reason.len() + 2 + length))
+    let block = fields(rest, limits, facts)?;
+    let end = window.len() - rest.len() + block.len();
+    Some((line, Fields::from_first_line(block), end))
 }
 
-/// Field lines down to the empty one.
+/// Field lines down to the empty one, which is the last.
 #[inline(never)]
-fn fields<'a>(block: &'a [u8], limits: &Limits) -> Option<(Fields<'a>, Facts<'a>, usize)> {
-    let mut facts = Facts::default();
-    let mut rest = block;
+fn fields<'a>(bytes: &'a [u8], limits: &Limits, facts: &mut Facts<'a>) -> Option<&'a [u8]> {
+    let mut rest = bytes;
     for _ in 0..=limits.fields.min(MAX_FIELDS) {
         if rest.starts_with(b"\r\n") {
-            let length = block.len() - rest.len();
-            // As the general way has it: no fields are no block.
-            let block = if length == 0 { &[] } else { &block[..length + 2] };
-            return Some((Fields::from_first_line(block), facts, length + 2));
+            return bytes.get(..bytes.len() - rest.len() + 2);
         }
         let (name, line) = rest.split_at(scan::token(rest));
         let line = line.strip_prefix(b": ")?;
         let (value, behind) = line.split_at(scan::text(line));
-        if name.is_empty() || value.is_empty() || value.starts_with(b" ") || value.ends_with(b" ") {
+        if name.is_empty() || value.starts_with(b" ") || value.ends_with(b" ") {
             return None;
         }
         rest = behind.strip_prefix(b"\r\n")?;
@@ -83,55 +89,80 @@ mod tests {
 
     use super::*;
 
-    fn bytes() -> impl Strategy<Value = Vec<u8>> {
-        let known = prop::sample::select(vec![
-            "GET /",
-            "GET / HTTP/1.1\r\n",
-            "GET /",
-            "HEAD / HTTP/1.0\r\n",
-            "POST /a?b HTTP/1.1\r\n",
-            "PUT ",
-            "/x",
-            " ",
-            "#",
-            " HTTP/1.1\r\n",
-            " HTTP/1.0\r\n",
-            "HTTP/1.1 200 OK\r\n",
-            "HTTP/1.1 204 \r\n",
-            "HTTP/1.1 099 x\r\n",
-            "HTTP/1.1 1",
-            "HTTP/1.0 200 OK\r\n",
+    /// A head, nearly always: a start line, field lines and an end, each right in most cases; sometimes with a byte changed.
+    fn bytes(starts: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
+        const LINES: &[&str] = &[
             "Host: a\r\n",
             "Host: localhost:8080\r\n",
             "Host: a b\r\n",
+            "Host: a \r\n",
+            "Host:  a\r\n",
+            "Host:a\r\n",
+            "Host: a\t\r\n",
             "User-Agent: curl/7.88.1 (long enough)\r\n",
             "Accept: */*\r\n",
             "A:b\r\n",
             "A: \r\n",
-            "A:  b\r\n",
-            "A: b \r\n",
+            "A:\r\n",
             "A: b\tc\r\n",
             "A: \u{e9}\r\n",
+            "X_1: b\r\n",
             "A : b\r\n",
             ": b\r\n",
             "A: b\n",
             " c\r\n",
             "A: b\r",
-            "Content-Length: 3\r\n",
-            "Content-Length: x\r\n",
-            "Transfer-Encoding: chunked\r\n",
-            "Connection: close\r\n",
-            "Expect: 100-continue\r\n",
-            "Connection: keep-alive\r\n",
             "A: \u{7f}\r\n",
             "A: b\0\r\n",
-            "\r\n",
-            "\r\n\r\n",
-            "rest",
-        ]);
-        vec(prop_oneof![12 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => vec(any::<u8>(), 0..9)], 1..9)
-            .prop_map(|parts| parts.concat())
+            "Content-Length: 2\r\n",
+            "Content-Length: 3 \r\n",
+            "Content-Length: x\r\n",
+            "Connection: close\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "Expect: 100-continue\r\n",
+            "Connection: keep-alive \r\n",
+        ];
+        const ENDS: &[&str] = &["\r\n", "\r\n", "\r\nrest", "\r\n\r\n", "\n", "\r", ""];
+        let parts = (
+            prop::sample::select(starts),
+            vec(prop::sample::select(LINES), 0..4),
+            prop::sample::select(ENDS),
+            prop::option::weighted(0.2, (any::<prop::sample::Index>(), any::<u8>())),
+        );
+        parts.prop_map(|(start, lines, end, change)| {
+            let mut bytes = [start, &lines.concat(), end].concat().into_bytes();
+            if let Some((at, byte)) = change {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            bytes
+        })
     }
+
+    const REQUESTS: &[&str] = &[
+        "GET / HTTP/1.1\r\n",
+        "GET / HTTP/1.0\r\n",
+        "POST /a?b HTTP/1.1\r\n",
+        "HEAD / HTTP/1.1\r\n",
+        "PUT /#a HTTP/1.1\r\n",
+        "GET /a b HTTP/1.1\r\n",
+        "GET  / HTTP/1.1\r\n",
+        "GET / HTTP/1.2\r\n",
+        "GET /\u{e9} HTTP/1.1\r\n",
+        "GET /a HTTP/1.1\n",
+        "PUT /|\" HTTP/1.1\r\n",
+    ];
+    const REPLIES: &[&str] = &[
+        "HTTP/1.1 200 OK\r\n",
+        "HTTP/1.1 204 \r\n",
+        "HTTP/1.1 204\r\n",
+        "HTTP/1.1 100 Continue\r\n",
+        "HTTP/1.1 999 \u{e9}\r\n",
+        "HTTP/1.1 099 x\r\n",
+        "HTTP/1.0 200 OK\r\n",
+        "HTTP/1.1  200 OK\r\n",
+        "HTTP/1.1 304 Not\tModified\r\n",
+    ];
 
     fn limits() -> impl Strategy<Value = Limits> {
         prop_oneof![
@@ -144,9 +175,10 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
         #[test]
-        fn what_is_plain_is_read_as_in_general(bytes in bytes(), limits in limits()) {
+        fn what_is_plain_is_read_as_in_general(bytes in bytes(REQUESTS), limits in limits()) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
-            let plainly = request(window, &limits).map(|(line, fields, facts, end)| {
+            let mut facts = Facts::default();
+            let plainly = request(window, &limits, &mut facts).map(|(line, fields, end)| {
                 head::decide(line, fields, &facts, &limits).map(|head| (format!("{head:?}"), end))
             });
             if let Some(plainly) = plainly {
@@ -159,9 +191,10 @@ mod tests {
         }
 
         #[test]
-        fn what_is_a_plain_reply_is_read_as_in_general(bytes in bytes(), limits in limits(), to_head: bool) {
+        fn what_is_a_plain_reply_is_read_as_in_general(bytes in bytes(REPLIES), limits in limits(), to_head: bool) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
-            let plainly = reply(window, &limits).map(|(line, fields, facts, end)| {
+            let mut facts = Facts::default();
+            let plainly = reply(window, &limits, &mut facts).map(|(line, fields, end)| {
                 reply::decide(line, fields, &facts, to_head, &limits).map(|head| (format!("{head:?}"), end))
             });
             if let Some(plainly) = plainly {
@@ -179,9 +212,9 @@ mod tests {
             "GET /x HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
         ] {
-            assert!(request(text.as_bytes(), &Limits::SERVER).is_some(), "{text}");
+            assert!(request(text.as_bytes(), &Limits::SERVER, &mut Facts::default()).is_some(), "{text}");
         }
         let text = "HTTP/1.1 200 OK\r\nServer: brunt\r\nContent-Length: 5\r\n\r\nhello";
-        assert!(reply(text.as_bytes(), &Limits::CLIENT).is_some());
+        assert!(reply(text.as_bytes(), &Limits::CLIENT, &mut Facts::default()).is_some());
     }
 }

@@ -49,8 +49,9 @@ pub(super) fn parse<'a>(bytes: &'a [u8], to_head: bool, limits: &Limits) -> Resu
         return Err(Fault::StatusLine);
     }
     let window = bytes.get(..limits.head).unwrap_or(bytes);
-    match plain::reply(window, limits) {
-        Some((line, fields, facts, end)) => Ok(Some((decide(line, fields, &facts, to_head, limits)?, end))),
+    let mut facts = Facts::default();
+    match plain::reply(window, limits, &mut facts) {
+        Some((line, fields, end)) => Ok(Some((decide(line, fields, &facts, to_head, limits)?, end))),
         None => parse_any(window, to_head, limits),
     }
 }

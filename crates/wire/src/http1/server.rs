@@ -82,8 +82,8 @@ enum Phase {
     Closed,
 }
 
-/// Many connections do nothing most of the time: a million of them must fit in 48 MB.
-const _: () = assert!(size_of::<Connection>() <= 48);
+/// Many connections do nothing most of the time: a million of them must fit in 40 MB.
+const _: () = assert!(size_of::<Connection>() <= 40);
 
 impl Default for Connection {
     fn default() -> Self {

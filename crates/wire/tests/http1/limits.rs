@@ -62,6 +62,17 @@ fn mal_many_headers() {
 }
 
 #[test]
+fn each_limit_on_a_head_is_met_to_the_byte() {
+    let request = "GET /abc HTTP/1.1\r\nHost: a\r\nX: b\r\n\r\n";
+    let exact = Limits { head: request.len(), fields: 2, target: 4, ..Limits::default() };
+    let judge = |limits: &Limits| verdict(&serve(&[request.as_bytes()], limits));
+    assert_eq!(judge(&exact), taken(&[""]));
+    assert_eq!(judge(&Limits { head: request.len() - 1, ..exact.clone() }), Verdict::Refuses(431));
+    assert_eq!(judge(&Limits { fields: 1, ..exact.clone() }), Verdict::Refuses(431));
+    assert_eq!(judge(&Limits { target: 3, ..exact }), Verdict::Refuses(414));
+}
+
+#[test]
 fn mal_chunk_ext_64k() {
     let extended = |bytes: usize| format!("{POST_CHUNKED}5;{}\r\nhello\r\n0\r\n\r\n", "a".repeat(bytes));
     assert_eq!(judge(&extended(65_536)), Verdict::Refuses(400));

@@ -41,7 +41,7 @@ fn schedule(standing: usize, most: u64) -> (Vec<u64>, Vec<Event>) {
 
 /// Nanoseconds a round, the best of some.
 fn best(mut rounds: impl FnMut() -> Duration) -> f64 {
-    let best = (0..5).map(|_| rounds()).min().unwrap();
+    let best = (0..20).map(|_| rounds()).min().unwrap();
     best.as_nanos() as f64 / ROUNDS as f64
 }
 
