@@ -61,10 +61,12 @@ async fn a_panic_stays_with_its_work() {
     }
     // Nobody waits for these outputs any more, and their end is a panic whose payload's end is a panic.
     for _ in 0..100 {
-        drop(blocking(|| {
-            thread::sleep(Duration::from_millis(5));
+        let (go, wait) = mpsc::channel::<()>();
+        drop(blocking(move || {
+            let _ = wait.recv();
             Bomb
         }));
+        drop(go);
     }
     assert_eq!(blocking(|| 1).await.unwrap(), 1);
 }

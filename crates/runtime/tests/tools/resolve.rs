@@ -35,7 +35,7 @@ async fn addresses_are_their_own_answer() {
         (v6.into(), v6),
     ];
     for (host, address) in hosts {
-        assert_eq!(host.to_string().replace("[[", "["), address.to_string());
+        assert_eq!(host.to_string(), address.to_string());
         // In one poll: a name would have to wait for a thread.
         assert_eq!(timeout(Duration::ZERO, resolve(host)).await.unwrap().unwrap(), [address]);
     }
