@@ -33,10 +33,7 @@ pub(crate) enum Opened {
     Refused,
 }
 
-#[cfg_attr(
-    not(test),
-    expect(clippy::large_enum_variant, reason = "a worker has one driver, and a box would cost a step an event")
-)]
+#[expect(clippy::large_enum_variant, reason = "a worker has one driver, and a box would cost a step an event")]
 pub(crate) enum Driver {
     Uring(Uring),
     Epoll(Epoll),
