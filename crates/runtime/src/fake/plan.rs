@@ -156,3 +156,24 @@ pub(super) fn plan(hoard: impl Strategy<Value = Option<u16>>) -> impl Strategy<V
         },
     )
 }
+
+/// All buffers are taken, and everybody takes leases, keeps them and sends those of others: each buffer that comes back is
+/// wanted by several.
+pub(super) fn famine() -> impl Strategy<Value = Plan> {
+    let op =
+        prop_oneof![4 => Just(Op::Keep), 4 => Just(Op::Send), 1 => Just(Op::Recv), 1 => (1u8..5).prop_map(Op::Yield)];
+    let life = (vec((1u16..9000).prop_map(PeerAct::Send), 1..6), vec(op, 1..12)).prop_map(|(peer, ops)| Life {
+        origin: Origin::Adopted,
+        refused: false,
+        silent: false,
+        peer,
+        window: 1 << 20,
+        ops,
+        abort: None,
+        foreign: false,
+        split: false,
+    });
+    (vec(life, 2..7), vec(any::<u8>(), 0..700).prop_map(Choices), 3070u16..3074).prop_map(|(lives, script, hoard)| {
+        Plan { lives, script, room: 64, rounds: 0, early: false, unlisten: None, hoard: Some(hoard) }
+    })
+}

@@ -12,7 +12,7 @@ use super::{
     kernel::Kernel,
     life,
     net::Net,
-    plan::{Choices, Life, Op, Origin, Plan, plan},
+    plan::{Choices, Life, Op, Origin, Plan, famine, plan},
     script::Script,
     socket::{self, PeerAct, Sock, Stage},
     world::World,
@@ -120,24 +120,29 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
     }
 }
 
-fn check(hoard: impl Strategy<Value = Option<u16>>, share: u32) {
+fn check(plans: impl Strategy<Value = Plan>, share: u32) {
     let config = Config { failure_persistence: None, max_shrink_time: 60_000, ..Config::default() };
     let cases = (config.cases / share).max(1);
     let mut runner = TestRunner::new(Config { cases, ..config });
-    if let Err(failure) = runner.run(&plan(hoard), |plan| run(&plan)) {
+    if let Err(failure) = runner.run(&plans, |plan| run(&plan)) {
         panic!("{failure}");
     }
 }
 
 #[test]
 fn whatever_the_kernel_does_nothing_is_lost_and_nobody_waits_in_vain() {
-    check(Just(None), 1);
+    check(plan(Just(None)), 1);
 }
 
 /// There are few spare buffers in unit tests: these plans use up all, all but a few, or more than there are.
 #[test]
 fn however_few_buffers_are_left_everybody_is_served_in_the_end() {
-    check((3040u16..3090).prop_map(Some), 16);
+    check(plan((3040u16..3090).prop_map(Some)), 16);
+}
+
+#[test]
+fn a_buffer_that_comes_back_in_a_famine_is_found() {
+    check(famine(), 16);
 }
 
 /// A plan without surprises.
