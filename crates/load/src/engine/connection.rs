@@ -114,13 +114,15 @@ impl<'w> Conversation<'w> {
                 let Ok(lease) = received else {
                     return Poll::Ready(Failure::Reset);
                 };
+                // Replies that came together came at one time; the clock is read once for all of them. Their bytes belong to
+                // the interval in which they came, as their completions do.
+                let now = core.turn_now(self.worker.clock);
+                core.roster.recorder.advance(now);
                 match self.take(core, &lease) {
                     Taken::Part => (),
                     Taken::Whole => {
                         self.answered = true;
-                        // Replies that came together came at one time; the clock is read once for all of them.
-                        let done = core.turn_now(self.worker.clock);
-                        match core.roster.complete(self.index, done) {
+                        match core.roster.complete(self.index, now) {
                             Next::Send => {
                                 self.begin();
                                 if !self.send_back(core, stream, cx, lease) {
