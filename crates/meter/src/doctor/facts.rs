@@ -37,24 +37,20 @@ const SYSCTLS: [&str; 3] = ["fs.nr_open", "fs.file-max", "net.netfilter.nf_connt
 impl Facts {
     /// Reads them, watching the processors for so long.
     pub fn read(watch: Duration) -> Self {
-        let (cpu, idle) = (HostCpu::now(), idle_ticks());
+        let before = HostCpu::now();
         thread::sleep(watch);
-        let steal_percent = cpu.and_then(|before| HostCpu::now()?.steal_percent_since(&before));
-        let busy_cores = idle.and_then(|before| {
-            let (idle, all, cores) = idle_ticks()?;
-            let passed = all.checked_sub(before.1).filter(|passed| *passed > 0)?;
-            Some((1.0 - idle.saturating_sub(before.0) as f64 / passed as f64).max(0.0) * cores as f64)
-        });
+        let cpu = before.zip(HostCpu::now());
+        let env = environment::collect();
         let number = |name: &&str| {
             let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
             Some(((**name).to_owned(), text.trim().parse().ok()?))
         };
         let group = |paths: &[&str]| paths.iter().find_map(|path| fs::read_to_string(path).ok());
         Self {
-            env: environment::collect(),
             memory_free_bytes: procfs::Meminfo::current().ok().and_then(|info| info.mem_available),
-            steal_percent,
-            busy_cores,
+            steal_percent: cpu.and_then(|(before, after)| after.steal_percent_since(&before)),
+            busy_cores: cpu
+                .and_then(|(before, after)| Some(after.busy_share_since(&before)? * env.cpus_online? as f64)),
             quota_cores: quota(
                 group(&["/sys/fs/cgroup/cpu.max"]),
                 group(&["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"]),
@@ -66,6 +62,7 @@ impl Facts {
                 .filter(|bytes: &u64| *bytes < 1 << 60),
             counters_missing: counters_missing(),
             sysctls: SYSCTLS.iter().filter_map(number).collect(),
+            env,
         }
     }
 
@@ -73,15 +70,6 @@ impl Facts {
     pub(super) fn setting(&self, name: &str) -> Option<u64> {
         self.env.sysctls.get(name)?.split_whitespace().last()?.parse().ok()
     }
-}
-
-/// Idle and all ticks of all processors since boot, and how many processors there are.
-fn idle_ticks() -> Option<(u64, u64, usize)> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-    let cores = text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count();
-    Some((fields.get(3)? + fields.get(4)?, fields.get(..8)?.iter().sum(), cores))
 }
 
 /// CPU quota in processors: `cpu.max` of the new hierarchy, or the two files of the old one.
