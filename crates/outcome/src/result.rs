@@ -6,6 +6,7 @@
 use crate::{latency::LatencySummary, verdict::Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The name and version of this format.
 pub const SCHEMA: &str = "brunt.result/1";
@@ -38,6 +39,9 @@ pub struct RunResult {
     pub connections: Connections,
     /// Payload bytes of the measured window.
     pub bytes: Bytes,
+    /// What the replies of the measured window said; absent where the protocol says nothing (ping-pong).
+    #[serde(default)]
+    pub responses: Option<Responses>,
     /// What the generator itself consumed.
     pub generator: Generator,
     /// What the server consumed, where it could be seen.
@@ -59,6 +63,7 @@ impl RunResult {
             errors: Errors::default(),
             connections: Connections::default(),
             bytes: Bytes::default(),
+            responses: None,
             generator: Generator::default(),
             server: Server::default(),
         }
@@ -171,6 +176,15 @@ pub struct Bytes {
     pub sent: u64,
     /// Taken from the kernel.
     pub received: u64,
+}
+
+/// What the replies of the measured window said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Responses {
+    /// How many replies had which status, by the number as text (`"200"`).
+    pub statuses: BTreeMap<String, u64>,
+    /// Bytes of their bodies, without head and chunk framing.
+    pub body_bytes: Option<u64>,
 }
 
 /// What the generator itself consumed inside the window.
