@@ -119,7 +119,7 @@ impl Conversation {
                 Event::Head(head) => {
                     state.requests = state.requests.wrapping_add(1);
                     if head.body == Body::Empty
-                        && worker.is_plain()
+                        && !worker.is_logging()
                         && let Some(constant) = site.listener(state.listener).sole(&head)
                     {
                         constant.write(out, &head, worker);
@@ -380,3 +380,6 @@ fn copy(head: &Head<'_>) -> Vec<u8> {
     bytes.extend_from_slice(b"\r\n");
     bytes
 }
+
+#[cfg(test)]
+mod tests;
