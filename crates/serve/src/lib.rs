@@ -23,6 +23,8 @@ pub struct Options {
     pub workers: Vec<Option<usize>>,
     /// How long connections may still be served after the stop, if their clients keep them open.
     pub grace: Duration,
+    /// How long a worker of our own runtime may look for work before it sleeps, and while how many connections talk.
+    pub spin: (Duration, u32),
 }
 
 /// What a server tells while it runs, for the one who started it.

@@ -33,6 +33,13 @@ struct Echo {
     /// After SIGINT or SIGTERM: how long clients may still use their connections before these are closed.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     grace: Span,
+    /// Before it sleeps, a worker of uring or epoll looks for work this long, if that pays: answers come sooner by the
+    /// time it takes to wake a core, which is kept busy for it. 0 sleeps at once.
+    #[arg(long, value_name = "TIME", default_value = "50us")]
+    spin: Span,
+    /// It does so only while at most this many connections of a worker talk; from 64 on, however many.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    spin_connections: u32,
     /// Says nothing on stderr.
     #[arg(long, short)]
     quiet: bool,
@@ -58,6 +65,7 @@ impl Echo {
             model,
             workers: self.cores.map_or_else(|| vec![None], |cores| cores.0.into_iter().map(Some).collect()),
             grace: self.grace.0,
+            spin: (self.spin.0, self.spin_connections),
         };
         let stop = runtime::Stop::new();
         let raised = stop.clone();

@@ -20,7 +20,8 @@ pub(crate) fn echo(
     stop: &Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    let builder = Runtime::builder().backend(Some(backend));
+    let (spin, while_few) = options.spin;
+    let builder = Runtime::builder().backend(Some(backend)).spin(spin).spin_connections(while_few);
     let ready = Barrier::new(options.workers.len());
     let failed = Stop::new();
     let results = runtime::group::run(&builder, &options.workers, |_| {
