@@ -35,6 +35,7 @@ mod ready;
 mod reply;
 mod request;
 mod response;
+mod rest;
 mod scan;
 pub mod server;
 mod status;
