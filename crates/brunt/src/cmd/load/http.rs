@@ -109,10 +109,10 @@ impl Flags {
                 return usage(format!("-H '{}' is not of the form 'Name: value'", header.escape_debug()));
             };
             let value = value.trim_matches([' ', '\t']).to_owned();
-            match name.eq_ignore_ascii_case("host") {
-                true if host.replace(value).is_some() => return usage("-H gives Host more than once".to_owned()),
-                true => (),
-                false => fields.push((name.to_owned(), value)),
+            if !name.eq_ignore_ascii_case("host") {
+                fields.push((name.to_owned(), value));
+            } else if host.replace(value).is_some() {
+                return usage("-H gives Host more than once".to_owned());
             }
         }
         Ok((host, fields))
