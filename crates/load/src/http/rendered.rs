@@ -59,7 +59,7 @@ impl Rendered {
             Some(0) => return Err("--reuse 0: a connection carries at least 1 request".to_owned()),
             Some(reuse) if !reuse.is_multiple_of(pipeline.into()) => {
                 return Err(format!(
-                    "--reuse {reuse} and --pipeline {pipeline}: a write cannot be divided, so give a multiple"
+                    "--reuse {reuse} (--no-keepalive is 1) and --pipeline {pipeline}: one write goes to one connection, so give a multiple"
                 ));
             }
             _ => (),
