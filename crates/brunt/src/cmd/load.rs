@@ -184,6 +184,9 @@ impl Args {
         env.absent.extend(seen.absent);
         env.steal_percent = seen.steal_percent;
         result.verdict = judge::judge(&result, env.steal_percent);
+        if let Some(doubt) = outcome::drift::doubt(&report.seconds) {
+            result.verdict.add(&doubt);
+        }
 
         store.write(&env, &report.hlog, &result)?;
         if !store.has_taken_stdout() {
