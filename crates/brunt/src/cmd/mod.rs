@@ -15,7 +15,7 @@ pub enum Command {
     /// Run a reference server.
     Serve(serve::Args),
     /// Put load on a server and measure it.
-    Load(load::Args),
+    Load(Box<load::Args>),
     /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
     Run(run::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
