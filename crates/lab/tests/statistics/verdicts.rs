@@ -1,0 +1,74 @@
+//! What `brunt compare` answers over hundreds of experiments: the same target is "no difference", or at worst "cannot
+//! tell", and a target slowed by 5 % is found, at the repeats that `brunt compare --plan` makes and with the noise that
+//! repeats have on a quiet machine.
+
+use crate::chance::{Chance, share_of};
+use lab::compare::{Answer, Comparison, Figure, Group, MARGIN, Side, compare};
+use outcome::{LatencySummary, RunResult, result::Requests};
+
+const REPEATS: usize = 16;
+const NOISE: f64 = 0.02;
+
+/// Trials of a target that is slower by a factor; `spells` is how often a trial falls into a slow spell of the machine.
+fn trials(chance: &mut Chance, slower: f64, spells: f64) -> Vec<RunResult> {
+    let one = |_| {
+        let spell = if chance.uniform() < spells { 1.25 } else { 1.0 };
+        let slow = slower * spell * (NOISE * chance.normal()).exp();
+        let p99_us = 800.0 * slow * (0.08 * chance.normal()).exp();
+        let mut result = RunResult::new("test");
+        let response =
+            LatencySummary { count: 100_000, p50_us: Some(400.0 * slow), p99_us: Some(p99_us), ..Default::default() };
+        result.requests = Requests { completed: 100_000, rate: 200_000.0 / slow, ..Default::default() };
+        result.latency.response = response;
+        result.server.cpu_us_per_request = Some(5.0 * slow);
+        result
+    };
+    (0..REPEATS).map(one).collect()
+}
+
+fn compared(chance: &mut Chance, slower: f64, spells: f64) -> Comparison {
+    let mut side = |name: &str, slower: f64| Side {
+        name: name.to_owned(),
+        groups: vec![Group { id: name.to_owned(), results: trials(chance, slower, spells), ..Group::default() }],
+    };
+    let (a, b) = (side("a", 1.0), side("b", slower));
+    compare(&a, &b, MARGIN).unwrap()
+}
+
+fn answer(comparison: &Comparison, figure: Figure) -> Answer {
+    let finding = comparison.cells[0].figures.iter().find(|finding| finding.figure == figure).unwrap();
+    finding.answer.clone()
+}
+
+#[test]
+fn a_target_is_no_different_from_itself() {
+    let mut chance = Chance::new(21);
+    let comparisons: Vec<Comparison> = (0..200).map(|_| compared(&mut chance, 1.0, 0.0)).collect();
+    let mut all = comparisons.iter();
+    let same = share_of(200, || answer(all.next().unwrap(), Figure::Rate) == Answer::NoDifference);
+    assert!(same >= 0.95, "{same}");
+    let mut all = comparisons.iter();
+    let false_alarm =
+        share_of(200, || all.next().unwrap().cells[0].figures.iter().any(|found| found.answer == Answer::Different));
+    assert!(false_alarm <= 0.05, "{false_alarm}");
+}
+
+#[test]
+fn slow_spells_of_the_machine_make_no_difference() {
+    let mut chance = Chance::new(22);
+    let false_alarm = share_of(200, || {
+        compared(&mut chance, 1.0, 0.15).cells[0].figures.iter().any(|found| found.answer == Answer::Different)
+    });
+    assert!(false_alarm <= 0.05, "{false_alarm}");
+}
+
+#[test]
+fn a_target_slowed_by_five_percent_is_found() {
+    let mut chance = Chance::new(23);
+    let found = share_of(200, || {
+        let comparison = compared(&mut chance, 1.05, 0.0);
+        let change = comparison.cells[0].figures[0].change().unwrap();
+        answer(&comparison, Figure::Rate) == Answer::Different && (-0.08..-0.02).contains(&change)
+    });
+    assert!(found >= 0.95, "{found}");
+}
