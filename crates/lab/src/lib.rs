@@ -14,6 +14,7 @@
 pub mod cells;
 pub mod compare;
 pub mod experiment;
+pub mod export;
 pub mod fault;
 pub mod find;
 mod fnv;

@@ -2,8 +2,10 @@
 
 mod compare;
 mod doctor;
+mod export;
 mod find;
 mod load;
+mod report;
 mod run;
 mod serve;
 mod signals;
@@ -25,6 +27,10 @@ pub enum Command {
     Compare(compare::Args),
     /// Find the highest rate at which a service keeps its promises.
     Find(find::Args),
+    /// Show what was measured once more, from its directory.
+    Report(report::Args),
+    /// Write results in the format of another program.
+    Export(export::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),
 }
@@ -38,6 +44,8 @@ impl Command {
             Self::Run(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Find(args) => args.run(),
+            Self::Report(args) => args.run(),
+            Self::Export(args) => args.run(),
             Self::Doctor(args) => args.run(),
         }
     }
