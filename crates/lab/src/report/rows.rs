@@ -43,7 +43,7 @@ pub struct Figures {
     pub p50_us: Option<f64>,
     /// Response time, 99th percentile.
     pub p99_us: Option<f64>,
-    /// How sure that is; see [`super::interval`].
+    /// How sure that is: the wider of what it spans between the repeats and of its interval within the one shown.
     pub p99_interval: Option<Interval>,
     /// Response time, 99.9th percentile.
     pub p999_us: Option<f64>,
