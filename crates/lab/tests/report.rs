@@ -268,6 +268,7 @@ fn repeated(home: &Path, thousands: &[f64]) -> Store {
         seed: 1,
         repeats: thousands.len() as u32,
         best_over: None,
+        baseline: None,
         command: vec!["brunt".into()],
         started_unix_s: 0,
         order,
