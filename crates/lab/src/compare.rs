@@ -14,7 +14,7 @@ pub use side::{Group, Side};
 pub use text::text;
 
 use crate::Error;
-use outcome::verdict::Kind;
+use outcome::{RunResult, verdict::Kind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -38,6 +38,8 @@ pub struct Pair {
     pub cell: String,
     /// Trials of A and B.
     pub repeats: [usize; 2],
+    /// Whether each repeat of A is compared with that of B which ran beside it.
+    pub in_pairs: bool,
     /// How many of them have which verdict.
     pub verdicts: [BTreeMap<Kind, usize>; 2],
     /// One for each figure that some trial has.
@@ -67,18 +69,29 @@ pub fn compare(a: &Side, b: &Side, margin: f64) -> Result<Comparison, Error> {
         };
         return Err(Error::Usage(format!("no cell with results is on both sides: {}; {}", names(a), names(b))));
     }
-    let mut cells: Vec<Pair> = matched
-        .into_iter()
-        .map(|(cell, a, b)| Pair {
-            cell,
-            repeats: [a.results.len(), b.results.len()],
-            verdicts: [a.verdicts(), b.verdicts()],
-            figures: Figure::ALL.into_iter().filter_map(|figure| find(figure, &a.results, &b.results)).collect(),
-        })
-        .collect();
+    // Targets of one experiment run one after the other in each repeat.
+    let beside = a.run.is_some() && a.run == b.run;
+    let mut cells: Vec<Pair> = matched.into_iter().map(|(cell, a, b)| pair(cell, a, b, beside)).collect();
     let mut findings: Vec<&mut Finding> = cells.iter_mut().flat_map(|pair| &mut pair.figures).collect();
     finding::answer(&mut findings, margin);
     Ok(Comparison { sides: [a.name.clone(), b.name.clone()], margin, cells, alone })
+}
+
+/// Fewer pairs cannot show a difference: all of five agree by chance once in sixteen times.
+const LEAST_PAIRS: usize = 6;
+
+fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
+    let pairs = if beside { a.pairs(b) } else { Vec::new() };
+    let in_pairs = pairs.len() >= LEAST_PAIRS;
+    let (of_a, of_b): (Vec<&RunResult>, Vec<&RunResult>) =
+        if in_pairs { pairs.into_iter().unzip() } else { (a.results.iter().collect(), b.results.iter().collect()) };
+    Pair {
+        cell,
+        repeats: [of_a.len(), of_b.len()],
+        in_pairs,
+        verdicts: [a.verdicts(), b.verdicts()],
+        figures: Figure::ALL.into_iter().filter_map(|figure| find(figure, &of_a, &of_b, in_pairs)).collect(),
+    }
 }
 
 impl Comparison {

@@ -2,7 +2,7 @@
 
 use crate::stats::{
     CONFIDENCE, median, percentile_median, permutation,
-    ratio::{Effect, holm, ratio},
+    ratio::{Effect, holm, paired, ratio},
 };
 use outcome::{LatencySummary, RunResult, judge::BEYOND_QUANTILE};
 use serde::Serialize;
@@ -91,7 +91,7 @@ pub struct Finding {
     pub interval: Option<[f64; 2]>,
     /// The permutation test's probability of such a difference by chance alone.
     pub p: Option<f64>,
-    /// Welch's probability, raised for the number of figures compared together (Holm).
+    /// The t test's probability, raised for the number of figures compared together (Holm).
     pub p_all: Option<f64>,
     /// What follows.
     pub answer: Answer,
@@ -100,9 +100,10 @@ pub struct Finding {
     repeats: usize,
 }
 
-/// Compares one figure; `None` if no trial has it. The answer is not given yet: it depends on what else is compared.
-pub fn find(figure: Figure, a: &[RunResult], b: &[RunResult]) -> Option<Finding> {
-    let values = |results: &[RunResult]| results.iter().map(|result| figure.of(result)).collect::<Vec<_>>();
+/// Compares one figure; `None` if no trial has it. In pairs the first of one side belongs to the first of the other, and so
+/// on. The answer is not given yet: it depends on what else is compared.
+pub fn find(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pairs: bool) -> Option<Finding> {
+    let values = |results: &[&RunResult]| results.iter().map(|result| figure.of(result)).collect::<Vec<_>>();
     let (all_a, all_b) = (values(a), values(b));
     if all_a.iter().chain(&all_b).all(Option::is_none) {
         return None;
@@ -111,7 +112,9 @@ pub fn find(figure: Figure, a: &[RunResult], b: &[RunResult]) -> Option<Finding>
     let (a, b) = (present(&all_a), present(&all_b));
     // A trial without the figure is one with few requests: to leave it out would favour its side.
     let is_whole = a.len() == all_a.len() && b.len() == all_b.len();
-    let effect = ratio(&a, &b, CONFIDENCE).filter(|_| is_whole);
+    let effect = if in_pairs { paired(&a, &b, CONFIDENCE) } else { ratio(&a, &b, CONFIDENCE) };
+    let effect = effect.filter(|_| is_whole);
+    let p = || if in_pairs { permutation::paired(&a, &b, 1) } else { permutation::p(&a, &b, 1) };
     let middle = |values: &[Option<f64>]| match figure {
         Figure::P50 | Figure::P99 => percentile_median(values.iter().copied()),
         Figure::Rate | Figure::Cost => median(values.iter().copied()),
@@ -122,7 +125,7 @@ pub fn find(figure: Figure, a: &[RunResult], b: &[RunResult]) -> Option<Finding>
         b: middle(&all_b),
         ratio: effect.map(|effect| effect.ratio),
         interval: effect.map(|Effect { interval, .. }| [interval.low, interval.high]),
-        p: effect.and_then(|_| permutation::p(&a, &b, 1)),
+        p: effect.and_then(|_| p()),
         p_all: effect.map(|effect| effect.p),
         answer: Answer::CannotTell { repeats: None },
         repeats: a.len().min(b.len()),
@@ -181,9 +184,14 @@ mod tests {
     }
 
     fn compared(a: &[f64], b: &[f64]) -> Finding {
-        let mut finding = find(Figure::Rate, &trials(a), &trials(b)).unwrap();
+        let (a, b) = (trials(a), trials(b));
+        let mut finding = find(Figure::Rate, &refer(&a), &refer(&b), false).unwrap();
         answer(&mut [&mut finding], MARGIN);
         finding
+    }
+
+    fn refer(results: &[RunResult]) -> Vec<&RunResult> {
+        results.iter().collect()
     }
 
     const STEADY: [f64; 6] = [1000.0, 1004.0, 997.0, 1001.0, 1006.0, 995.0];
@@ -203,6 +211,24 @@ mod tests {
     }
 
     #[test]
+    fn in_pairs_what_both_sides_meet_alike_makes_no_noise() {
+        let spells = [1.0, 0.6, 0.8, 1.0, 0.7, 0.9];
+        let met =
+            |factor: f64| std::iter::zip(STEADY, spells).map(|(rate, spell)| rate * factor * spell).collect::<Vec<_>>();
+        let (a, b) = (
+            trials(&met(1.0)),
+            trials(&std::iter::zip(met(0.9), STEADY).map(|(r, s)| r * s / 1e3).collect::<Vec<_>>()),
+        );
+        let of = |in_pairs: bool| {
+            let mut finding = find(Figure::Rate, &refer(&a), &refer(&b), in_pairs).unwrap();
+            answer(&mut [&mut finding], MARGIN);
+            finding.answer
+        };
+        assert_eq!(of(true), Answer::Different);
+        assert!(matches!(of(false), Answer::CannotTell { .. }));
+    }
+
+    #[test]
     fn three_repeats_cannot_show_a_difference_and_one_nothing() {
         let three = compared(&[100.0, 101.0, 102.0], &[50.0, 51.0, 52.0]);
         assert_eq!((three.p, three.answer), (Some(0.1), Answer::CannotTell { repeats: Some(5) }));
@@ -218,8 +244,9 @@ mod tests {
             result.latency.response = LatencySummary { count, p99_us: Some(50.0), ..Default::default() };
             result
         };
-        let finding = find(Figure::P99, &[with(1000), with(1000)], &[with(1000), with(999)]).unwrap();
+        let (enough, few) = (with(1000), with(999));
+        let finding = find(Figure::P99, &[&enough, &enough], &[&enough, &few], false).unwrap();
         assert_eq!((finding.a, finding.b, finding.ratio), (Some(50.0), None, None));
-        assert_eq!(find(Figure::Cost, &[with(1)], &[with(1)]), None);
+        assert_eq!(find(Figure::Cost, &[&few], &[&few], false), None);
     }
 }

@@ -8,7 +8,11 @@ use crate::{
     store::{Experiment, Kept, Store},
 };
 use outcome::{RunResult, directory::Directory, verdict::Kind};
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// The trials of one cell.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,9 +25,19 @@ pub struct Group {
     pub combination: String,
     /// Its results.
     pub results: Vec<RunResult>,
+    /// The number of each repeat; empty where there is no experiment.
+    pub repeats: Vec<u32>,
 }
 
 impl Group {
+    /// The results of the repeats that both have, each beside its partner.
+    pub(super) fn pairs<'a>(&'a self, other: &'a Self) -> Vec<(&'a RunResult, &'a RunResult)> {
+        let partner =
+            |repeat: &u32| other.repeats.iter().position(|of| of == repeat).map(|place| &other.results[place]);
+        let both = self.repeats.iter().zip(&self.results);
+        both.filter_map(|(repeat, result)| Some((result, partner(repeat)?))).collect()
+    }
+
     /// How many results have which verdict.
     pub fn verdicts(&self) -> BTreeMap<Kind, usize> {
         let mut verdicts = BTreeMap::new();
@@ -39,6 +53,8 @@ impl Group {
 pub struct Side {
     /// What it is called: its directory, or a target's name.
     pub name: String,
+    /// The experiment that it is a part of, if it is one.
+    pub run: Option<PathBuf>,
     /// Its cells that have a result.
     pub groups: Vec<Group>,
 }
@@ -57,7 +73,7 @@ impl Side {
         }
         let store = Store::at(dir);
         if let Some(experiment) = store.experiment()? {
-            return Ok(Self { name, groups: experiment_groups(&store, &experiment) });
+            return Ok(Self { name, run: Some(dir.to_owned()), groups: experiment_groups(&store, &experiment) });
         }
         let directory = Directory::open(dir);
         let results = if directory.is_complete() { vec![directory.read_result()?] } else { results_in(dir)? };
@@ -67,7 +83,7 @@ impl Side {
                  directories with one"
             )));
         }
-        Ok(Self { groups: vec![Group { id: name.clone(), results, ..Group::default() }], name })
+        Ok(Self { groups: vec![Group { id: name.clone(), results, ..Group::default() }], name, run: None })
     }
 
     /// The cells of one target alone.
@@ -85,7 +101,7 @@ impl Side {
                 hint(target, &known)
             )));
         }
-        Ok(Self { name: target.to_owned(), groups })
+        Ok(Self { name: target.to_owned(), run: self.run.clone(), groups })
     }
 
     fn targets(&self) -> usize {
@@ -97,16 +113,17 @@ impl Side {
 fn experiment_groups(store: &Store, experiment: &Experiment) -> Vec<Group> {
     let paces = Paces::of(store, experiment);
     let cells = experiment.cells.run.iter().map(|cell| {
-        let kept = store.repeats(&cell.id).into_iter().filter_map(|repeat| paces.kept(store, cell, repeat));
-        let results = kept.filter_map(|kept| match kept {
-            Kept::Done(result) => Some(*result),
+        let done = store.repeats(&cell.id).into_iter().filter_map(|repeat| match paces.kept(store, cell, repeat)? {
+            Kept::Done(result) => Some((repeat, *result)),
             Kept::Failed(_) => None,
         });
+        let (repeats, results) = done.unzip();
         Group {
             id: cell.id.clone(),
             target: cell.target.clone(),
             combination: cell.combination.clone(),
-            results: results.collect(),
+            results,
+            repeats,
         }
     });
     cells.filter(|group| !group.results.is_empty()).collect()
@@ -154,8 +171,9 @@ mod tests {
             target: (*target).to_owned(),
             combination: (*combination).to_owned(),
             results: vec![RunResult::new("test")],
+            repeats: vec![1],
         };
-        Side { name: "s".into(), groups: cells.iter().map(group).collect() }
+        Side { name: "s".into(), run: None, groups: cells.iter().map(group).collect() }
     }
 
     #[test]

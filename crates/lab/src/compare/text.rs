@@ -24,7 +24,11 @@ pub fn text(comparison: &Comparison) -> String {
 
 fn title(pair: &Pair) -> String {
     let [a, b] = pair.repeats;
-    let repeats = if a == b { format!("{} of each", plural(a, "repeat")) } else { format!("{a} and {b} repeats") };
+    let repeats = match () {
+        () if pair.in_pairs => format!("{} in pairs", plural(a, "repeat")),
+        () if a == b => format!("{} of each", plural(a, "repeat")),
+        () => format!("{a} and {b} repeats"),
+    };
     if pair.cell.is_empty() { repeats } else { format!("{}: {repeats}", pair.cell) }
 }
 
@@ -95,14 +99,18 @@ fn legend(comparison: &Comparison) -> Vec<String> {
     let compared: usize = comparison.cells.iter().map(|pair| pair.figures.len()).sum();
     let mut lines = vec![
         format!(
-            "A, B: medians over the repeats. B to A: ratio of the geometric means over the repeats, with Welch's interval. p: \
-             permutation test. different: p at most 0.05, and Welch's too after Holm's correction for {}. no difference: the \
-             whole interval lies within {} %.",
+            "A, B: medians over the repeats. B to A: ratio of the geometric means over the repeats, with the interval of a t \
+             test. p: permutation test. different: p at most 0.05, and the t test's too after Holm's correction for {}. no \
+             difference: the whole interval lies within {} %.",
             plural(compared, "comparison"),
             percent(comparison.margin)
         ),
         "cost: CPU time of the server for a request.".to_owned(),
     ];
+    if comparison.cells.iter().any(|pair| pair.in_pairs) {
+        let line = "in pairs: each repeat of A with the one of B that ran beside it, so that slow spells of the machine are in both.";
+        lines.push(line.to_owned());
+    }
     for pair in comparison.cells.iter().filter(|pair| pair.verdicts.iter().any(|verdicts| !is_good(verdicts))) {
         let side = |(name, verdicts): (&str, &_)| (!is_good(verdicts)).then(|| format!("{name} {}", count(verdicts)));
         let sides: Vec<String> = ["A", "B"].into_iter().zip(&pair.verdicts).filter_map(side).collect();

@@ -45,6 +45,29 @@ pub fn p(a: &[f64], b: &[f64], seed: u64) -> Option<f64> {
     Some(f64::from(reached + 1) / f64::from(DRAWN + 1))
 }
 
+/// The same of repeats that belong together, the first of `a` with the first of `b` and so on: in each pair chance decides
+/// which is which. `None` also if one side has more.
+pub fn paired(a: &[f64], b: &[f64], seed: u64) -> Option<f64> {
+    let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
+    if a.is_empty() || a.len() != b.len() || ratios.iter().any(|ratio| !ratio.is_finite()) {
+        return None;
+    }
+    let seen = ratios.iter().sum::<f64>().abs();
+    let all: f64 = ratios.iter().map(|ratio| ratio.abs()).sum();
+    let reaches = |turned: &mut dyn FnMut(usize) -> bool| {
+        let signed = ratios.iter().enumerate().map(|(place, ratio)| if turned(place) { -ratio } else { *ratio });
+        signed.sum::<f64>().abs() >= seen - 1e-12 * all.max(1.0)
+    };
+    let ways = 1u64.checked_shl(ratios.len() as u32).unwrap_or(u64::MAX);
+    if ways <= ALL {
+        let reached = (0..ways).filter(|bits| reaches(&mut |place| bits >> place & 1 == 1)).count();
+        return Some(reached as f64 / ways as f64);
+    }
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let reached = (0..DRAWN).filter(|_| reaches(&mut |_| below(2, &mut random) == 1)).count();
+    Some((reached + 1) as f64 / f64::from(DRAWN + 1))
+}
+
 /// How many ways there are to choose `k` of `n`; beyond [`ALL`] any larger number.
 fn divisions(n: u64, k: u64) -> u64 {
     let mut ways = 1u64;
@@ -81,6 +104,15 @@ mod tests {
         assert_eq!(p(&[5.0, 5.0], &[5.0, 5.0, 5.0]), 1.0);
         assert_eq!(super::p(&[], &[1.0], 1), None);
         assert_eq!(super::p(&[0.0], &[1.0], 1), None);
+    }
+
+    #[test]
+    fn of_pairs_that_agree_only_all_turned_around_are_as_far() {
+        assert_eq!(paired(&[1.0, 10.0, 100.0], &[2.0, 21.0, 190.0], 1), Some(2.0 / 8.0));
+        assert_eq!(paired(&[5.0; 6], &[5.0; 6], 1), Some(1.0));
+        assert_eq!(paired(&[1.0, 2.0], &[1.0], 1), None);
+        let (a, b): (Vec<f64>, Vec<f64>) = (0..40).map(|i| (100.0 + f64::from(i), 101.0 + f64::from(i))).unzip();
+        assert!(paired(&a, &b, 1).unwrap() < 0.001);
     }
 
     #[test]

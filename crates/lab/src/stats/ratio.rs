@@ -22,24 +22,36 @@ pub struct Effect {
 /// The ratio of the geometric means of `b` and of `a`; `None` unless both have at least two values and all are above
 /// zero.
 pub fn ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
-    let ((mean_a, error_a), (mean_b, error_b)) = (logs(a)?, logs(b)?);
-    let difference = mean_b - mean_a;
-    let error = error_a + error_b;
-    if error <= 0.0 {
-        // Values without any spread leave no doubt.
-        let ratio = difference.exp();
-        let p = if difference == 0.0 { 1.0 } else { 0.0 };
-        return Some(Effect { ratio, interval: Interval { low: ratio, high: ratio }, p });
-    }
+    let ((mean_a, square_a), (mean_b, square_b)) = (logs(a)?, logs(b)?);
+    let square = square_a + square_b;
     // Welch and Satterthwaite.
-    let part = |error: f64, values: &[f64]| error * error / (values.len() - 1) as f64;
-    let df = error * error / (part(error_a, a) + part(error_b, b));
-    let half = two_sided_quantile(confidence, df) * error.sqrt();
-    Some(Effect {
-        ratio: difference.exp(),
-        interval: Interval { low: (difference - half).exp(), high: (difference + half).exp() },
-        p: two_sided(difference / error.sqrt(), df),
-    })
+    let part = |square: f64, values: &[f64]| square * square / (values.len() - 1) as f64;
+    let df = square * square / (part(square_a, a) + part(square_b, b));
+    Some(effect(mean_b - mean_a, square, df, confidence))
+}
+
+/// The same of repeats that belong together, the first of `a` with the first of `b` and so on: what both meet alike, as a
+/// slow spell of the machine, is not in their ratio (Student 1908). `None` unless both have as many, at least two.
+pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
+    if a.len() != b.len() {
+        return None;
+    }
+    let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / a).collect();
+    let (mean, square) = logs(&ratios)?;
+    Some(effect(mean, square, (ratios.len() - 1) as f64, confidence))
+}
+
+/// The effect of a difference of logarithms with this squared standard error.
+fn effect(difference: f64, square: f64, df: f64, confidence: f64) -> Effect {
+    let ratio = difference.exp();
+    if square <= 0.0 {
+        // Values without any spread leave no doubt.
+        let p = if difference == 0.0 { 1.0 } else { 0.0 };
+        return Effect { ratio, interval: Interval { low: ratio, high: ratio }, p };
+    }
+    let half = two_sided_quantile(confidence, df) * square.sqrt();
+    let interval = Interval { low: (difference - half).exp(), high: (difference + half).exp() };
+    Effect { ratio, interval, p: two_sided(difference / square.sqrt(), df) }
 }
 
 /// Mean of the logarithms, and the square of its standard error.
@@ -78,6 +90,7 @@ mod tests {
         assert_eq!(ratio(&[1.0, 0.0], &[1.0, 2.0], 0.95), None);
         assert_eq!(ratio(&[1.0, f64::NAN], &[1.0, 2.0], 0.95), None);
         let certain = ratio(&[2.0, 2.0], &[3.0, 3.0], 0.95).unwrap();
+        assert_eq!(paired(&[1.0, 2.0], &[1.0], 0.95), None);
         assert_eq!((certain.interval.low, certain.interval.high, certain.p), (certain.ratio, certain.ratio, 0.0));
     }
 

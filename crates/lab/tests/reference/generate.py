@@ -73,6 +73,28 @@ def permutation():
         yield {"a": a, "b": b, "p": float(test.pvalue)}
 
 
+def paired():
+    def distance(ratios, axis=-1):
+        return np.abs(np.mean(ratios, axis=axis))
+
+    for n, factor, spread in [(2, 1.1, 0.02), (6, 0.95, 0.02), (8, 1.0, 0.1), (12, 1.03, 0.04)]:
+        a, b = lognormal(n, 250_000, spread), lognormal(n, 250_000 * factor, spread)
+        test = stats.ttest_rel(np.log(b), np.log(a))
+        interval = test.confidence_interval(0.95)
+        # With one sample, SciPy turns the signs.
+        turned = stats.permutation_test(
+            (np.log(b) - np.log(a),), distance, permutation_type="samples", n_resamples=np.inf, alternative="greater"
+        )
+        yield {
+            "a": a,
+            "b": b,
+            "low": float(np.exp(interval.low)),
+            "high": float(np.exp(interval.high)),
+            "p": float(test.pvalue),
+            "p_permutation": float(turned.pvalue),
+        }
+
+
 def trend():
     for n, slope in [(4, 1), (8, 0), (10, 0.3), (30, 0.1), (30, -0.4), (60, 0.02)]:
         values = random.standard_normal(n) + slope * np.arange(n)
@@ -112,7 +134,7 @@ reference = {
     "scipy": scipy.__version__,
     **{
         case.__name__: list(case())
-        for case in [student, student_quantiles, welch, permutation, trend, outliers, bootstrap]
+        for case in [student, student_quantiles, welch, permutation, trend, outliers, bootstrap, paired]
     },
 }
 place = pathlib.Path(__file__).with_name("reference.json")

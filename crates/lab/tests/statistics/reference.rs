@@ -1,6 +1,12 @@
 //! `tests/reference/generate.py` says how the data came about.
 
-use lab::stats::{bootstrap, median, outliers::outliers, permutation, ratio::ratio, student};
+use lab::stats::{
+    bootstrap, median,
+    outliers::outliers,
+    permutation,
+    ratio::{paired, ratio},
+    student,
+};
 use outcome::drift::trend;
 use serde_json::Value;
 
@@ -52,6 +58,18 @@ fn the_permutation_test() {
     for case in cases("permutation") {
         let ours = permutation::p(&numbers(&case, "a"), &numbers(&case, "b"), 1).unwrap();
         assert_near(ours, number(&case, "p"), 1e-12, &case);
+    }
+}
+
+#[test]
+fn both_tests_in_pairs() {
+    for case in cases("paired") {
+        let (a, b) = (numbers(&case, "a"), numbers(&case, "b"));
+        let effect = paired(&a, &b, 0.95).unwrap();
+        assert_near(effect.interval.low, number(&case, "low"), 1e-9, &case);
+        assert_near(effect.interval.high, number(&case, "high"), 1e-9, &case);
+        assert_near(effect.p, number(&case, "p"), 1e-9, &case);
+        assert_near(permutation::paired(&a, &b, 1).unwrap(), number(&case, "p_permutation"), 1e-12, &case);
     }
 }
 

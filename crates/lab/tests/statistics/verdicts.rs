@@ -29,6 +29,7 @@ fn trials(chance: &mut Chance, slower: f64, spells: f64) -> Vec<RunResult> {
 fn compared(chance: &mut Chance, slower: f64, spells: f64) -> Comparison {
     let mut side = |name: &str, slower: f64| Side {
         name: name.to_owned(),
+        run: None,
         groups: vec![Group { id: name.to_owned(), results: trials(chance, slower, spells), ..Group::default() }],
     };
     let (a, b) = (side("a", 1.0), side("b", slower));
@@ -71,4 +72,34 @@ fn a_target_slowed_by_five_percent_is_found() {
         answer(&comparison, Figure::Rate) == Answer::Different && (-0.08..-0.02).contains(&change)
     });
     assert!(found >= 0.95, "{found}");
+}
+
+/// Both targets of an experiment, on a machine whose pace wanders from repeat to repeat by a tenth.
+fn wandering(chance: &mut Chance, slower: f64, in_pairs: bool) -> Comparison {
+    let paces: Vec<f64> = chance.series(REPEATS, 0.8).into_iter().map(|x| (0.1 * x).exp()).collect();
+    let mut side = |name: &str, slower: f64| {
+        let mut results = trials(chance, slower, 0.0);
+        for (result, pace) in results.iter_mut().zip(&paces) {
+            result.requests.rate *= pace;
+        }
+        let repeats = (1..=REPEATS as u32).collect();
+        let groups = vec![Group { id: name.to_owned(), results, repeats, ..Group::default() }];
+        Side { name: name.to_owned(), run: in_pairs.then(|| "runs/x".into()), groups }
+    };
+    let (a, b) = (side("a", 1.0), side("b", slower));
+    compare(&a, &b, MARGIN).unwrap()
+}
+
+#[test]
+fn in_pairs_a_machine_that_wanders_hides_nothing_and_shows_nothing() {
+    let mut chance = Chance::new(24);
+    let mut shares = |slower: f64, in_pairs: bool, wanted: Answer| {
+        share_of(200, || answer(&wandering(&mut chance, slower, in_pairs), Figure::Rate) == wanted)
+    };
+    let same = shares(1.0, true, Answer::NoDifference);
+    let false_alarm = shares(1.0, true, Answer::Different);
+    let found = shares(1.05, true, Answer::Different);
+    let without = shares(1.05, false, Answer::Different);
+    assert!(same >= 0.93 && false_alarm <= 0.03 && found >= 0.95, "{same} {false_alarm} {found}");
+    assert!(without < 0.5, "{without}");
 }
