@@ -235,3 +235,9 @@ impl Args {
         }
     }
 }
+
+/// The text of a result that was kept.
+pub(super) fn page(result: &RunResult, env: &outcome::env::Env) -> String {
+    let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
+    text::page(&text::Facts { result, env, no_server: no_server.map(String::as_str) })
+}
