@@ -126,7 +126,7 @@ fn each_other_mistake_names_its_remedy() {
         ("[\"100B\", \"1KiB\"]", "[1024, \"1KiB\"]", "size: 1KiB is listed twice"),
         ("[sweep]", "[sweep]\nport = [1]", "'port' has a meaning of its own"),
         ("[[target]]", "[target]", "[[target]], in double brackets"),
-        ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve nor command"),
+        ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve, command nor nginx"),
         ("command = [\"server\"", "serve = {}\ncommand = [\"server\"", "serve needs a service and a model"),
         ("command = [\"server\", \"--listen\", \"{listen}\"]", "command = \"server\"", "no shell reads it"),
         ("command = [\"server\"", "ready = \"log\"\ncommand = [\"server\"", "ready 'log' is not known"),

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod as_;
 mod doctor;
 mod load;
 mod run;
@@ -18,6 +19,8 @@ pub enum Command {
     Load(load::Args),
     /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
     Run(run::Args),
+    /// Take the command line of wrk, ab or fortio, make that load, and print what that tool would print.
+    As(as_::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),
 }
@@ -29,6 +32,7 @@ impl Command {
             Self::Serve(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Run(args) => args.run(),
+            Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
         }
     }

@@ -6,9 +6,9 @@ use crate::{
     fault::Fault,
     nearest::{hint, nearest},
     settings::{NAMES, Settings},
-    template,
+    template, tester,
 };
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -37,6 +37,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         sweeps: Vec::new(),
         best_over: None,
         targets: Vec::new(),
+        testers: BTreeMap::new(),
     };
     let mut targets: &[Value] = &[];
     let entries = entries(document.get_ref());
@@ -61,8 +62,29 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
                 DeValue::Array(list) => targets = list,
                 _ => return Err(text.fault(place.clone(), "a target is written as [[target]], in double brackets")),
             },
+            "testers" => {
+                for (name, place, words) in self::entries(text.table(value, "testers")?) {
+                    let known = tester::names();
+                    if !known.contains(&name) {
+                        return Err(text.fault(place, format!("'{name}' is not a tester{}", hint(name, &known))));
+                    }
+                    let words = text.strings(words, name)?.into_iter().map(|(word, _)| word).collect();
+                    plan.testers.insert(name.to_owned(), words);
+                }
+            }
             _ => {
-                let known = ["name", "description", "seed", "repeats", "again", "best_over", "load", "sweep", "target"];
+                let known = [
+                    "name",
+                    "description",
+                    "seed",
+                    "repeats",
+                    "again",
+                    "best_over",
+                    "load",
+                    "sweep",
+                    "target",
+                    "testers",
+                ];
                 return Err(text.fault(place.clone(), format!("unknown key '{key}'{}", hint(key, &known))));
             }
         }
@@ -81,6 +103,10 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
             return Err(text.fault(value.span(), format!("there are two targets of the name '{}'", target.name)));
         }
         plan.targets.push(target);
+    }
+    if let Some(path) = &plan.load.path {
+        let place = text.load_place(&entries, "path");
+        target::check(&text, path, &place, template::OF_SETTINGS, &own, &mut used)?;
     }
     if let Some(name) = &plan.best_over {
         let names: Vec<&str> = NAMES.iter().copied().chain(own.iter().map(String::as_str)).collect();
@@ -133,6 +159,11 @@ impl Text<'_> {
             let seen: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
             self.no_rival(key, place.clone(), &seen)?;
             self.axis_name(key, place)?;
+            if key == "path" {
+                let message =
+                    "path is no axis: put it into [load] with a placeholder, path = \"/{page}\", and sweep that";
+                return Err(self.fault(value.span(), message));
+            }
             let one = std::slice::from_ref(value);
             let list: &[Value] = if let DeValue::Array(list) = value.get_ref() { list } else { one };
             let mut values = Vec::new();
@@ -211,6 +242,14 @@ impl Text<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Where [load] sets this name.
+    fn load_place(&self, document: &[Entry], name: &str) -> Range<usize> {
+        let load =
+            document.iter().find(|(key, ..)| *key == "load").and_then(|(_, _, value)| value.get_ref().as_table());
+        let entry = load.into_iter().flat_map(|table| entries(table)).find(|(key, ..)| *key == name);
+        entry.map_or(0..0, |(_, _, value)| value.span())
     }
 
     fn axis_place(&self, document: &[Entry], name: &str) -> Range<usize> {

@@ -1,5 +1,6 @@
 //! One row of the report: a cell and the figures of its repeats, each figure on its own and none invented.
 
+use super::http;
 use crate::{
     cells::Cell,
     stats::{Spread, median, percentile_median, spread},
@@ -20,6 +21,8 @@ pub struct Row {
     pub failures: Vec<(u32, Failure)>,
     /// Over the trials with a result.
     pub figures: Figures,
+    /// What HTTP has beyond that.
+    pub http: http::Figures,
     /// How many trials have which verdict.
     pub verdicts: BTreeMap<Kind, usize>,
     /// The verdicts that are not `ok`, by repeat.
@@ -70,7 +73,8 @@ impl Row {
                 Kept::Failed(failure) => failures.push((repeat, failure)),
             }
         }
-        Self { cell, done: results.len(), failures, figures: Figures::of(&results), verdicts, doubts }
+        let (figures, http) = (Figures::of(&results), http::Figures::of(&results));
+        Self { cell, done: results.len(), failures, figures, http, verdicts, doubts }
     }
 
     /// Whether fewer than half of the results may be believed.
@@ -124,7 +128,7 @@ fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
 }
 
 /// A percentile counts only where enough values lie beyond it.
-fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
+pub(super) fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
     figure.filter(|_| summary.count as f64 * (1.0 - quantile) >= BEYOND_QUANTILE * (1.0 - 1e-9))
 }
 

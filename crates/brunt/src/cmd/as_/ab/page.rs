@@ -1,0 +1,114 @@
+//! What ab 2.3 prints. Times are response times; in a closed loop, which is all that ab knows, they begin when the
+//! request was sent, or its connection begun. Time to the first byte is not measured: its row is left out.
+
+use super::Shape;
+use crate::cmd::as_::{Page, Seen, spread::Spread};
+use hdrhistogram::Histogram;
+use std::fmt::Write;
+
+/// What is printed before the load.
+pub(super) fn head(shape: &Shape) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient).....done\n\n\n",
+        shape.host
+    )
+}
+
+/// What is printed and written after it.
+pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
+    let result = seen.result;
+    let errors = &result.errors;
+    // Replies that report a failure are complete to ab.
+    let done = result.requests.completed + errors.status;
+    let receive = errors.reset + errors.timeout;
+    let failed = errors.connect + receive + errors.protocol;
+    let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
+    let mut out = String::new();
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
+    };
+    row("Server Software", "");
+    row("Server Hostname", &shape.host);
+    row("Server Port", &shape.port);
+    row("\nDocument Path", &shape.path);
+    let length = bodies.filter(|_| done > 0).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
+    row("Document Length", &length.map_or("Variable".to_owned(), |bytes| format!("{bytes} bytes")));
+    row("\nConcurrency Level", &shape.connections.to_string());
+    let seconds = result.load.measured_s;
+    row("Time taken for tests", &format!("{seconds:.3} seconds"));
+    row("Complete requests", &done.to_string());
+    row("Failed requests", &failed.to_string());
+    if failed > 0 {
+        let (connect, except) = (errors.connect, errors.protocol);
+        let _ = writeln!(out, "   (Connect: {connect}, Receive: {receive}, Length: 0, Exceptions: {except})");
+    }
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
+    };
+    let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
+    let other: u64 = statuses.filter(|(status, _)| !status.starts_with('2')).map(|(_, count)| count).sum();
+    if other > 0 {
+        row("Non-2xx responses", &other.to_string());
+    }
+    if shape.keepalive {
+        // Every connection beyond the first of each slot means that one reply was not kept alive.
+        let reopened = result.connections.opened.saturating_sub(shape.connections);
+        row("Keep-Alive requests", &done.saturating_sub(reopened).to_string());
+    }
+    let received = result.bytes.received;
+    row("Total transferred", &format!("{received} bytes"));
+    row("HTML transferred", &format!("{} bytes", bodies.unwrap_or(0)));
+    if seconds > 0.0 && done > 0 {
+        let (count, connections) = (done as f64, shape.connections as f64);
+        row("Requests per second", &format!("{:.2} [#/sec] (mean)", count / seconds));
+        row("Time per request", &format!("{:.3} [ms] (mean)", connections * seconds * 1e3 / count));
+        let all = format!("{:.3} [ms] (mean, across all concurrent requests)", seconds * 1e3 / count);
+        row("Time per request", &all);
+        row("Transfer rate", &format!("{:.2} [Kbytes/sec] received", received as f64 / 1024.0 / seconds));
+    }
+    times(&mut out, shape, seen);
+    let table = shape.table.as_ref().filter(|_| done > 0);
+    let files = table.map(|path| (path.clone(), csv(&seen.response))).into_iter().collect();
+    Page { stdout: out, files }
+}
+
+fn times(out: &mut String, shape: &Shape, seen: &Seen) {
+    if seen.response.is_empty() {
+        return;
+    }
+    out.push_str("\nConnection Times (ms)\n              min  mean[+/-sd] median   max\n");
+    if shape.keepalive {
+        let _ = writeln!(out, "{:<11} {:5} {:4} {:5.1} {:6} {:7}", "Connect:", 0, 0, 0.0, 0, 0);
+    }
+    for (name, times) in [("Processing:", &seen.service), ("Total:", &seen.response)] {
+        let spread = Spread::of(times);
+        let (min, mean, max) = (ms(times.min() as f64), ms(spread.mean), ms(times.max() as f64));
+        let median = ms(times.value_at_quantile(0.5) as f64);
+        let _ = writeln!(out, "{name:<11} {min:5} {mean:4} {:5.1} {median:6} {max:7}", spread.stdev / 1e6);
+    }
+    if !shape.percentiles || seen.response.len() < 2 {
+        return;
+    }
+    out.push_str("\nPercentage of the requests served within a certain time (ms)\n");
+    for percent in [50, 66, 75, 80, 90, 95, 98, 99] {
+        let time = ms(seen.response.value_at_percentile(f64::from(percent)) as f64);
+        let _ = writeln!(out, "  {percent}%  {time:5}");
+    }
+    let _ = writeln!(out, " 100%  {:5} (longest request)", ms(seen.response.max() as f64));
+}
+
+/// The table of `-e`.
+fn csv(times: &Histogram<u64>) -> String {
+    let mut out = String::from("Percentage served,Time in ms\n");
+    for percent in 0..=100u32 {
+        let nanos = if percent == 0 { times.min() } else { times.value_at_percentile(f64::from(percent)) };
+        let _ = writeln!(out, "{percent},{:.3}", nanos as f64 / 1e6);
+    }
+    out
+}
+
+/// Whole milliseconds, rounded.
+fn ms(nanos: f64) -> u64 {
+    (nanos / 1e6).round() as u64
+}
