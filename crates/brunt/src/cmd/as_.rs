@@ -40,6 +40,8 @@ struct Asked {
     load: Vec<String>,
     /// What the tool prints before its load.
     head: String,
+    /// Where it prints its pages: fortio keeps stdout for JSON.
+    on_stderr: bool,
     /// What it prints after it.
     page: Box<dyn FnOnce(&Seen) -> Page>,
 }
@@ -57,7 +59,9 @@ struct Seen<'a> {
 /// What a tool leaves behind.
 #[derive(Default)]
 struct Page {
-    stdout: String,
+    /// For people.
+    text: String,
+    /// To these files; `-` is stdout.
     files: Vec<(PathBuf, String)>,
 }
 
@@ -99,7 +103,9 @@ impl Args {
             Err(Refusal::Answer(text)) => return stdout::print(&text).map_err(failed),
             Err(Refusal::Wrong(why)) => return Err((why, ExitCode::Usage)),
         };
-        stdout::print(&asked.head).map_err(failed)?;
+        let on_stderr = asked.on_stderr;
+        let tell = |text: &str| if on_stderr { eprint(text) } else { stdout::print(text).map_err(failed) };
+        tell(&asked.head)?;
         let measured = load::measure(&asked.load)?;
         let distribution = |tag| load::distribution(&measured.hlog, tag).map_err(|why| (why, ExitCode::Failed));
         let page = (asked.page)(&Seen {
@@ -108,13 +114,16 @@ impl Args {
             response: distribution("response")?,
             service: distribution("service")?,
         });
+        tell(&page.text)?;
         for (path, text) in &page.files {
+            if path.as_os_str() == "-" {
+                stdout::print(text).map_err(failed)?;
+                continue;
+            }
             let write = fs::write(path, text);
             write.map_err(|e| (format!("cannot write to {}: {e}", path.display()), ExitCode::Failed))?;
         }
-        stdout::print(&page.stdout).map_err(failed)?;
-        let _ = writeln!(io::stderr(), "{}", verdict(&measured.result));
-        Ok(())
+        eprint(&format!("{}\n", verdict(&measured.result)))
     }
 
     fn asked(&self) -> Result<Asked, Refusal> {
@@ -131,6 +140,12 @@ impl Args {
             }
         }
     }
+}
+
+/// A reader that went away is no failure of ours.
+fn eprint(text: &str) -> Result<(), (String, ExitCode)> {
+    let _ = io::stderr().write_all(text.as_bytes());
+    Ok(())
 }
 
 /// One line: may these numbers be believed, and if not, why.

@@ -32,6 +32,7 @@ const FLAGS: &[Flag] = &[
     Flag { name: "-d", also: &[], value: "", help: "print no percentiles" },
     Flag { name: "-l", also: &[], value: "", help: "bodies may differ in length; they always may" },
     Flag { name: "-r", also: &[], value: "", help: "go on after an error; a failed connection never ends a load" },
+    Flag { name: "-S", also: &[], value: "", help: "print no medians and deviations" },
     Flag { name: "-q", also: &[], value: "", help: "no progress; there is none" },
 ];
 
@@ -45,6 +46,8 @@ struct Shape {
     connections: u64,
     keepalive: bool,
     percentiles: bool,
+    confidence: bool,
+    quiet: bool,
     table: Option<PathBuf>,
 }
 
@@ -52,7 +55,7 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     let given = read(TOOL, Manner::Getopt, FLAGS, words)?;
     let url = url(TOOL, &given)?;
     let (mut requests, mut connections, mut seconds, mut timeout) = (1, 1, None, 30);
-    let (mut keepalive, mut percentiles, mut table) = (false, true, None);
+    let (mut keepalive, mut percentiles, mut confidence, mut quiet, mut table) = (false, true, true, false, None);
     let (mut content_type, mut has_body, mut load) = ("text/plain".to_owned(), false, vec![url.clone()]);
     for (name, value) in &given {
         let mut pass = |flag: &str, value: String| load.extend([flag.to_owned(), value]);
@@ -78,6 +81,8 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
             "-A" => pass("-H", format!("Authorization: Basic {}", BASE64_STANDARD.encode(value))),
             "-e" => table = Some(PathBuf::from(value)),
             "-d" => percentiles = false,
+            "-S" => confidence = false,
+            "-q" => quiet = true,
             _ => {}
         }
     }
@@ -102,6 +107,7 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     }
     load.extend(["--http1.0", "--quiet", "--allow-untrusted"].map(str::to_owned));
     let (host, port, path) = address(&url);
-    let shape = Shape { host, port, path, connections, keepalive, percentiles, table };
-    Ok(Asked { load, head: page::head(&shape), page: Box::new(move |seen| page::page(&shape, seen)) })
+    let shape = Shape { host, port, path, connections, keepalive, percentiles, confidence, quiet, table };
+    let head = page::head(&shape);
+    Ok(Asked { load, head, on_stderr: false, page: Box::new(move |seen| page::page(&shape, seen)) })
 }

@@ -28,7 +28,6 @@ const FLAGS: &[Flag] = &[
     Flag { name: "-quiet", also: &[], value: "", help: "nothing is logged anyway" },
     Flag { name: "-a", also: &[], value: "", help: "write the JSON to a file named after the time" },
     Flag { name: "-uniform", also: &[], value: "", help: "arrivals are always spread evenly" },
-    Flag { name: "-nocatchup", also: &[], value: "", help: "arrivals never catch up" },
     Flag { name: "-loglevel", also: &[], value: "LEVEL", help: "nothing is logged anyway" },
 ];
 
@@ -120,5 +119,6 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     let seconds = duration.parse::<outcome::Span>().map_or(0.0, |span| span.0.as_secs_f64());
     let duration = super::go::duration(seconds);
     let shape = Shape { url, connections, qps, duration, seconds, requests, percentiles, resolution, json, labels };
-    Ok(Asked { load, head: page::head(&shape), page: Box::new(move |seen| page::page(&shape, seen)) })
+    let head = page::head(&shape);
+    Ok(Asked { load, head, on_stderr: true, page: Box::new(move |seen| page::page(&shape, seen)) })
 }

@@ -71,6 +71,6 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     let seconds = duration.parse::<outcome::Span>().map_or(0.0, |span| span.0.as_secs_f64());
     let shape = Shape { url, threads, connections, seconds, has_rate, latency, uncorrected };
     let head = page::head(&shape);
-    let page = move |seen: &super::Seen| Page { stdout: page::page(&shape, seen), files: Vec::new() };
-    Ok(Asked { load, head, page: Box::new(page) })
+    let page = move |seen: &super::Seen| Page { text: page::page(&shape, seen), files: Vec::new() };
+    Ok(Asked { load, head, on_stderr: false, page: Box::new(page) })
 }

@@ -9,10 +9,8 @@ use std::fmt::Write;
 /// What is printed before the load.
 pub(super) fn head(shape: &Shape) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!(
-        "This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient).....done\n\n\n",
-        shape.host
-    )
+    let done = if shape.quiet { ".....done" } else { "" };
+    format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient){done}\n", shape.host)
 }
 
 /// What is printed and written after it.
@@ -24,7 +22,7 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     let receive = errors.reset + errors.timeout;
     let failed = errors.connect + receive + errors.protocol;
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
-    let mut out = String::new();
+    let mut out = String::from("\n\n");
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
     };
@@ -70,22 +68,63 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     times(&mut out, shape, seen);
     let table = shape.table.as_ref().filter(|_| done > 0);
     let files = table.map(|path| (path.clone(), csv(&seen.response))).into_iter().collect();
-    Page { stdout: out, files }
+    Page { text: out, files }
+}
+
+/// A row of the table of times, in milliseconds.
+struct Times {
+    min: u64,
+    mean: u64,
+    stdev: f64,
+    median: u64,
+    max: u64,
+}
+
+impl Times {
+    fn of(times: &Histogram<u64>) -> Self {
+        let spread = Spread::of(times);
+        let median = ms(times.value_at_quantile(0.5) as f64);
+        let (min, mean, max) = (ms(times.min() as f64), ms(spread.mean), ms(times.max() as f64));
+        Self { min, mean, stdev: spread.stdev / 1e6, median, max }
+    }
+
+    fn row(&self, out: &mut String, name: &str, confidence: bool) {
+        let Self { min, mean, stdev, median, max } = self;
+        let _ = match confidence {
+            true => writeln!(out, "{name:<11} {min:5} {mean:4} {stdev:5.1} {median:6} {max:7}"),
+            false => writeln!(out, "{name:<11} {min:5} {mean:5}{max:5}"),
+        };
+    }
+
+    /// ab's own doubt.
+    fn doubt(&self, out: &mut String, what: &str) {
+        let apart = self.mean.abs_diff(self.median) as f64;
+        if apart > 2.0 * self.stdev {
+            let _ = writeln!(out, "ERROR: The median and mean for {what} are more than twice the standard");
+            out.push_str("       deviation apart. These results are NOT reliable.\n");
+        } else if apart > self.stdev {
+            let _ = writeln!(out, "WARNING: The median and mean for {what} are not within a normal deviation");
+            out.push_str("        These results are probably not that reliable.\n");
+        }
+    }
 }
 
 fn times(out: &mut String, shape: &Shape, seen: &Seen) {
     if seen.response.is_empty() {
         return;
     }
-    out.push_str("\nConnection Times (ms)\n              min  mean[+/-sd] median   max\n");
+    let columns = if shape.confidence { "min  mean[+/-sd] median   max" } else { "min   avg   max" };
+    let _ = writeln!(out, "\nConnection Times (ms)\n              {columns}");
     if shape.keepalive {
-        let _ = writeln!(out, "{:<11} {:5} {:4} {:5.1} {:6} {:7}", "Connect:", 0, 0, 0.0, 0, 0);
+        let never = Times { min: 0, mean: 0, stdev: 0.0, median: 0, max: 0 };
+        never.row(out, "Connect:", shape.confidence);
     }
-    for (name, times) in [("Processing:", &seen.service), ("Total:", &seen.response)] {
-        let spread = Spread::of(times);
-        let (min, mean, max) = (ms(times.min() as f64), ms(spread.mean), ms(times.max() as f64));
-        let median = ms(times.value_at_quantile(0.5) as f64);
-        let _ = writeln!(out, "{name:<11} {min:5} {mean:4} {:5.1} {median:6} {max:7}", spread.stdev / 1e6);
+    let (processing, total) = (Times::of(&seen.service), Times::of(&seen.response));
+    processing.row(out, "Processing:", shape.confidence);
+    total.row(out, "Total:", shape.confidence);
+    if shape.confidence {
+        processing.doubt(out, "the processing time");
+        total.doubt(out, "the total time");
     }
     if !shape.percentiles || seen.response.len() < 2 {
         return;

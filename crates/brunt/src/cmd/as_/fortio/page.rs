@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::{
     fmt::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -30,50 +30,41 @@ struct Bin {
     count: u64,
 }
 
-/// What is printed before the load; with `-json -` stdout is the JSON's.
+/// What is printed before the load.
 pub(super) fn head(shape: &Shape) -> String {
-    if is_stdout(shape) {
-        return String::new();
-    }
     let Shape { url, connections, .. } = shape;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let rate = rate_text(shape);
-    let end = match shape.requests {
-        Some(requests) => format!("{requests} calls"),
-        None => shape.duration.clone(),
-    };
+    let (rate, asked) = (rate_text(shape), shortest(shape.qps));
+    let end = shape.requests.map_or(shape.duration.clone(), |requests| format!("{requests} calls"));
+    let version = env!("CARGO_PKG_VERSION");
     let mut out = format!(
-        "Fortio (brunt {}) running at {rate} queries per second, {cores}->{cores} procs, for {end}: {url}\n",
-        env!("CARGO_PKG_VERSION")
+        "Fortio (brunt {version}) running at {asked} queries per second, {cores}->{cores} procs, for {end}: {url}\n"
     );
+    let each = |all: u64| all / (*connections).max(1);
     let calls = match shape.requests {
-        Some(requests) => {
-            let each = requests / (*connections).max(1);
-            format!(
-                "exactly {requests}, {each} calls each (total {} + {})",
-                each * connections,
-                requests - each * connections
-            )
+        Some(all) if shape.qps > 0.0 => {
+            let rest = all - each(all) * connections;
+            format!(" : exactly {all}, {} calls each (total {} + {rest})", each(all), each(all) * connections)
+        }
+        Some(all) => {
+            format!(" for exactly {all} calls ({} per thread + {})", each(all), all - each(all) * connections)
         }
         None if shape.qps > 0.0 => {
-            let all = shape.qps * shape.seconds;
-            let each = (all / *connections as f64).round() as u64;
-            format!("{each} calls each in {} (total {})", shape.duration, each * connections)
+            let each = (shape.qps * shape.seconds / *connections as f64).round() as u64;
+            format!(" for {} : {each} calls each (total {})", shape.duration, each * connections)
         }
-        None => format!("for {}", shape.duration),
+        None => format!(" for {}", shape.duration),
     };
-    let _ = writeln!(out, "Starting at {rate} qps with {connections} thread(s) [gomax {cores}] : {calls}");
+    let _ = writeln!(out, "Starting at {rate} qps with {connections} thread(s) [gomax {cores}]{calls}");
     out
 }
 
 /// What is printed and written after it.
 pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     let bins = bins(&seen.service, shape.resolution);
-    let file = shape.json.as_ref().filter(|_| !is_stdout(shape));
     let page = || format!("{:#}\n", document(shape, seen, &bins));
-    let files = file.map(|path| (path.clone(), page())).into_iter().collect();
-    let stdout = if is_stdout(shape) { page() } else { text(shape, seen, &bins) };
-    Page { stdout, files }
+    let files = shape.json.iter().map(|path| (path.clone(), page())).collect();
+    Page { text: text(shape, seen, &bins), files }
 }
 
 fn text(shape: &Shape, seen: &Seen, bins: &[Bin]) -> String {
@@ -88,7 +79,7 @@ fn text(shape: &Shape, seen: &Seen, bins: &[Bin]) -> String {
         "Sockets used: {} (for perfect keepalive, would be {})",
         result.connections.opened, shape.connections
     );
-    out.push_str("Uniform: true, Jitter: false\n");
+    out.push_str("Uniform: true, Jitter: false, Catchup allowed: true\n");
     for (code, count) in codes(seen) {
         let _ = writeln!(out, "Code {code:>3} : {count} ({:.1} %)", count as f64 * 100.0 / calls.max(1) as f64);
     }
@@ -197,17 +188,13 @@ fn document(shape: &Shape, seen: &Seen, bins: &[Bin]) -> Value {
         "Exactly": shape.requests.unwrap_or(0),
         "Jitter": false,
         "Uniform": true,
-        "NoCatchUp": true,
+        "NoCatchUp": false,
         "RetCodes": codes,
         "URL": shape.url,
         "Sizes": sizes(received),
         "HeaderSizes": bodies.map(|bodies| sizes(received.saturating_sub(bodies))),
         "SocketCount": result.connections.opened,
     })
-}
-
-fn is_stdout(shape: &Shape) -> bool {
-    shape.json.as_deref() == Some(Path::new("-"))
 }
 
 fn rate_text(shape: &Shape) -> String {
