@@ -10,10 +10,13 @@ mod counts;
 mod engine;
 mod error;
 mod hlog;
+pub mod http;
 mod interval;
 pub mod observer;
 pub mod options;
+mod ping;
 mod record;
+mod replies;
 mod report;
 pub mod schedule;
 
