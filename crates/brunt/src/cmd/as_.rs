@@ -8,6 +8,8 @@ mod ab;
 mod fortio;
 mod go;
 mod spread;
+#[cfg(test)]
+mod tests;
 mod words;
 mod wrk;
 
@@ -148,14 +150,18 @@ fn eprint(text: &str) -> Result<(), (String, ExitCode)> {
     Ok(())
 }
 
-/// One line: may these numbers be believed, and if not, why.
+/// One line: may these numbers be believed, and if not, the gravest reason why.
 fn verdict(result: &RunResult) -> String {
     let verdict = &result.verdict;
-    let why = verdict.why.iter().zip(&verdict.remedy).map(|(why, remedy)| format!("{why}; {remedy}"));
-    let why = why.collect::<Vec<_>>().join("; ");
-    let separator = if why.is_empty() { "" } else { ": " };
     let ended = if result.interrupted { " (interrupted)" } else { "" };
-    format!("brunt: verdict {}{ended}{separator}{why}", verdict.kind.word())
+    let mut line = format!("brunt: verdict {}{ended}", verdict.kind.word());
+    if let (Some(why), Some(remedy)) = (verdict.why.first(), verdict.remedy.first()) {
+        line += &format!(": {why}; {remedy}");
+    }
+    if verdict.why.len() > 1 {
+        line += &format!(" (and {} more: brunt load says them all)", verdict.why.len() - 1);
+    }
+    line
 }
 
 /// Host and port of an address, and its path, as these tools print them.

@@ -1,6 +1,6 @@
 //! `brunt as ab`: ApacheBench's flags. HTTP/1.0 and a connection for each request unless `-k`, as ab has it.
 
-mod page;
+pub(super) mod page;
 
 use super::{
     Asked, Refusal, address,

@@ -1,6 +1,6 @@
 //! `brunt as wrk`: wrk's flags, and wrk2's where they differ (`-R`, `-U`).
 
-mod page;
+pub(super) mod page;
 
 use super::{
     Asked, Page, Refusal,

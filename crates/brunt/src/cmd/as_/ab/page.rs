@@ -23,47 +23,44 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     let failed = errors.connect + receive + errors.protocol;
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     let mut out = String::from("\n\n");
-    let mut row = |name: &str, value: &str| {
-        let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
-    };
-    row("Server Software", "");
-    row("Server Hostname", &shape.host);
-    row("Server Port", &shape.port);
-    row("\nDocument Path", &shape.path);
+    row(&mut out, "Server Software", "");
+    row(&mut out, "Server Hostname", &shape.host);
+    row(&mut out, "Server Port", &shape.port);
+    out.push('\n');
+    row(&mut out, "Document Path", &shape.path);
     let length = bodies.filter(|_| done > 0).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
-    row("Document Length", &length.map_or("Variable".to_owned(), |bytes| format!("{bytes} bytes")));
-    row("\nConcurrency Level", &shape.connections.to_string());
+    row(&mut out, "Document Length", &length.map_or("Variable".to_owned(), |bytes| format!("{bytes} bytes")));
+    out.push('\n');
+    row(&mut out, "Concurrency Level", &shape.connections.to_string());
     let seconds = result.load.measured_s;
-    row("Time taken for tests", &format!("{seconds:.3} seconds"));
-    row("Complete requests", &done.to_string());
-    row("Failed requests", &failed.to_string());
+    row(&mut out, "Time taken for tests", &format!("{seconds:.3} seconds"));
+    row(&mut out, "Complete requests", &done.to_string());
+    row(&mut out, "Failed requests", &failed.to_string());
     if failed > 0 {
         let (connect, except) = (errors.connect, errors.protocol);
         let _ = writeln!(out, "   (Connect: {connect}, Receive: {receive}, Length: 0, Exceptions: {except})");
     }
-    let mut row = |name: &str, value: &str| {
-        let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
-    };
     let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
     let other: u64 = statuses.filter(|(status, _)| !status.starts_with('2')).map(|(_, count)| count).sum();
     if other > 0 {
-        row("Non-2xx responses", &other.to_string());
+        row(&mut out, "Non-2xx responses", &other.to_string());
     }
     if shape.keepalive {
         // Every connection beyond the first of each slot means that one reply was not kept alive.
         let reopened = result.connections.opened.saturating_sub(shape.connections);
-        row("Keep-Alive requests", &done.saturating_sub(reopened).to_string());
+        row(&mut out, "Keep-Alive requests", &done.saturating_sub(reopened).to_string());
     }
     let received = result.bytes.received;
-    row("Total transferred", &format!("{received} bytes"));
-    row("HTML transferred", &format!("{} bytes", bodies.unwrap_or(0)));
+    row(&mut out, "Total transferred", &format!("{received} bytes"));
+    row(&mut out, "HTML transferred", &format!("{} bytes", bodies.unwrap_or(0)));
     if seconds > 0.0 && done > 0 {
         let (count, connections) = (done as f64, shape.connections as f64);
-        row("Requests per second", &format!("{:.2} [#/sec] (mean)", count / seconds));
-        row("Time per request", &format!("{:.3} [ms] (mean)", connections * seconds * 1e3 / count));
+        row(&mut out, "Requests per second", &format!("{:.2} [#/sec] (mean)", count / seconds));
+        row(&mut out, "Time per request", &format!("{:.3} [ms] (mean)", connections * seconds * 1e3 / count));
         let all = format!("{:.3} [ms] (mean, across all concurrent requests)", seconds * 1e3 / count);
-        row("Time per request", &all);
-        row("Transfer rate", &format!("{:.2} [Kbytes/sec] received", received as f64 / 1024.0 / seconds));
+        row(&mut out, "Time per request", &all);
+        let rate = received as f64 / 1024.0 / seconds;
+        row(&mut out, "Transfer rate", &format!("{rate:.2} [Kbytes/sec] received"));
     }
     times(&mut out, shape, seen);
     let table = shape.table.as_ref().filter(|_| done > 0);
@@ -71,13 +68,17 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     Page { text: out, files }
 }
 
+fn row(out: &mut String, name: &str, value: &str) {
+    let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
+}
+
 /// A row of the table of times, in milliseconds.
-struct Times {
-    min: u64,
-    mean: u64,
-    stdev: f64,
-    median: u64,
-    max: u64,
+pub(in crate::cmd::as_) struct Times {
+    pub min: u64,
+    pub mean: u64,
+    pub stdev: f64,
+    pub median: u64,
+    pub max: u64,
 }
 
 impl Times {
@@ -88,7 +89,7 @@ impl Times {
         Self { min, mean, stdev: spread.stdev / 1e6, median, max }
     }
 
-    fn row(&self, out: &mut String, name: &str, confidence: bool) {
+    pub fn row(&self, out: &mut String, name: &str, confidence: bool) {
         let Self { min, mean, stdev, median, max } = self;
         let _ = match confidence {
             true => writeln!(out, "{name:<11} {min:5} {mean:4} {stdev:5.1} {median:6} {max:7}"),
@@ -97,7 +98,7 @@ impl Times {
     }
 
     /// ab's own doubt.
-    fn doubt(&self, out: &mut String, what: &str) {
+    pub fn doubt(&self, out: &mut String, what: &str) {
         let apart = self.mean.abs_diff(self.median) as f64;
         if apart > 2.0 * self.stdev {
             let _ = writeln!(out, "ERROR: The median and mean for {what} are more than twice the standard");

@@ -44,7 +44,7 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> String {
     out
 }
 
-fn stats(out: &mut String, name: &str, spread: Spread, show: fn(f64) -> String) {
+pub(in crate::cmd::as_) fn stats(out: &mut String, name: &str, spread: Spread, show: fn(f64) -> String) {
     let _ = write!(out, "    {name:<10}");
     out.push_str(&aligned(&show(spread.mean), 8));
     out.push_str(&aligned(&show(spread.stdev), 10));
@@ -141,11 +141,11 @@ fn scaled(number: f64, scale: f64, base: &str, units: &[&str], decimals: usize) 
 
 // The largest unit of each list is one that wrk knows and never prints; it is left out here.
 
-fn time_us(us: f64) -> String {
+pub(in crate::cmd::as_) fn time_us(us: f64) -> String {
     if us >= 1e6 { scaled(us / 1e6, 60.0, "s", &["m"], 2) } else { scaled(us, 1000.0, "us", &["ms"], 2) }
 }
 
-fn metric(number: f64) -> String {
+pub(in crate::cmd::as_) fn metric(number: f64) -> String {
     scaled(number, 1000.0, "", &["k", "M", "G", "T"], 2)
 }
 
