@@ -25,11 +25,8 @@ impl Web {
         let bind = |port: u16| TcpListener::bind(("127.0.0.1", port)).ok();
         let start = 21_000 + (std::process::id() % 5000) as u16;
         let listener = (start..start + 200).find_map(bind).expect("a free port");
-        let web = Self {
-            port: listener.local_addr().unwrap().port(),
-            connections: Arc::default(),
-            requests: Arc::default(),
-        };
+        let web =
+            Self { port: listener.local_addr().unwrap().port(), connections: Arc::default(), requests: Arc::default() };
         let (connections, requests) = (web.connections.clone(), web.requests.clone());
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
@@ -99,7 +96,10 @@ fn number(text: &str, start: &str) -> f64 {
 fn wrk_prints_its_page_and_the_verdict_elsewhere() {
     let web = Web::start();
     let (stdout, stderr) = good(&format!("wrk -t1 -c4 -d1 --latency {}", web.url()));
-    assert!(stdout.starts_with(&format!("Running 1s test @ {}\n  1 threads and 4 connections\n", web.url())), "{stdout}");
+    assert!(
+        stdout.starts_with(&format!("Running 1s test @ {}\n  1 threads and 4 connections\n", web.url())),
+        "{stdout}"
+    );
     assert!(stdout.contains("  Latency Distribution\n     50%"), "{stdout}");
     let rate = number(&stdout, "Requests/sec:");
     let (connections, requests) = web.counts();
