@@ -256,10 +256,10 @@ impl Bench<'_> {
             );
             return fail(why, TARGET_LOG);
         }
-        if let (Some(foreign), Some(gauge)) = (foreign, gauge) {
-            if let Err(why) = gauge.write(foreign, job, port, directory, &record.tester)? {
-                return fail(why, TESTER_OUT);
-            }
+        if let (Some(foreign), Some(gauge)) = (foreign, gauge)
+            && let Err(why) = gauge.write(foreign, job, port, directory, &record.tester)?
+        {
+            return fail(why, TESTER_OUT);
         }
         if let (Some(before_us), Some(after_us)) = (before, (self.pace)(job.cell)) {
             record.pace = Some(Pace { before_us, after_us });

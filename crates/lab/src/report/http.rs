@@ -80,11 +80,19 @@ fn bytes_per_response(result: &RunResult) -> Option<f64> {
     (replies > 0).then(|| bytes as f64 / replies as f64)
 }
 
-/// How to read these columns, if there are any.
-pub(super) fn legend(rows: &[Row]) -> Option<String> {
-    rows.iter().any(|row| row.http.p50_us.is_some()).then(|| {
-        "HTTP: p90/p50 and the like are of service time, within each trial. Sockets as the tester counts them, else as \
-         the kernel accepted them on this machine; bytes of a reply with its head, unless the tester counts bodies alone."
-            .to_owned()
-    })
+/// How to read these columns, if there are any, and what foreign testers leave out.
+pub(super) fn legend(rows: &[Row]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if rows.iter().any(|row| row.http.p50_us.is_some()) {
+        lines.push(
+            "HTTP: p90/p50 and the like are of service time, within each trial. Sockets as the tester counts them, else as \
+             the kernel accepted them on this machine; bytes of a reply with its head, unless the tester counts bodies alone."
+                .to_owned(),
+        );
+    }
+    if rows.iter().any(|row| row.cell.settings.foreign().is_some() && !row.cell.settings.warmup.0.is_zero()) {
+        lines
+            .push("Only brunt load has a warm-up: the other testers' figures hold their first moments too.".to_owned());
+    }
+    lines
 }

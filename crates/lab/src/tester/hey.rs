@@ -83,7 +83,7 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
     Ok(told)
 }
 
-/// The lines of a list, `[200]	5 responses` and `[5]	why`, as text and number.
+/// The lines of a list as text and number: `[200]` and `5 responses`, or `[5]` and why.
 fn list(output: &str, head: &str) -> Vec<(String, u64)> {
     let lines = output.lines().skip_while(|line| line.trim() != head).skip(1);
     let lines = lines.map(str::trim).take_while(|line| line.starts_with('['));
