@@ -233,7 +233,7 @@ impl<'w> Conversation<'w> {
         core.roster.recorder.moved_in(bytes.len());
         let mut input = bytes;
         loop {
-            let taken = match self.replies.whole(&mut input, &Limits::CLIENT) {
+            let taken = match self.replies.whole_again(&mut input, &mut core.protocol.known, &Limits::CLIENT) {
                 Some(Whole { head, body }) => {
                     let length = body.len() as u64;
                     let (status, after, fields) = (head.status, head.after, Said::Whole(head.fields));

@@ -7,11 +7,13 @@ use crate::{
 };
 use runtime::net::TcpStream;
 use std::{ops::Range, rc::Rc, sync::Arc, time::Duration};
-use wire::http1::Fields;
+use wire::http1::{Fields, client::Known};
 
 /// See the head of this file.
 pub struct Talk {
     sources: Sources,
+    /// The last head of a reply.
+    pub known: Known,
     /// What makes a reply a good one.
     pub expect: Expect,
     /// Requests on one connection.
@@ -62,6 +64,7 @@ impl Talk {
         let shows = matches!(&sources, Sources::Script(source) if source.wants_responses());
         Ok(Self {
             sources,
+            known: Known::default(),
             expect: http.expect.clone(),
             reuse: http.reuse.unwrap_or(u64::MAX),
             shows,

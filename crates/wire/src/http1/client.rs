@@ -23,6 +23,7 @@ use super::{
     trailers::{self, Section},
 };
 pub use super::{
+    known::Known,
     reply::Head,
     request::{Asked, Request},
 };
@@ -139,11 +140,42 @@ impl Connection {
     /// nothing: call [`Self::next`], which understands what this does not.
     #[inline]
     pub fn whole<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Whole<'i>> {
-        let bytes = *input;
-        if self.phase != Phase::Head || !self.partial.is_none() || self.unanswered == 0 || bytes.is_empty() {
+        if !self.begins(input) {
             return None;
         }
-        let (head, end) = reply::parse(bytes, self.heads & 1 != 0, limits).ok()??;
+        let parsed = reply::parse(input, self.heads & 1 != 0, limits).ok()??;
+        self.take_whole(input, parsed)
+    }
+
+    /// As [`Self::whole`], and faster where the head is the same to the byte as that of the response before, which `known`
+    /// remembers over one connection or many. They have all to be read with the same limits.
+    #[inline]
+    pub fn whole_again<'i>(&mut self, input: &mut &'i [u8], known: &mut Known, limits: &Limits) -> Option<Whole<'i>> {
+        if !self.begins(input) {
+            return None;
+        }
+        let to_head = self.heads & 1 != 0;
+        let parsed = match known.recognise(input, to_head) {
+            Some(recognised) => recognised,
+            None => {
+                let (head, end) = reply::parse(input, to_head, limits).ok()??;
+                known.keep(input, to_head, &head, end);
+                (head, end)
+            }
+        };
+        self.take_whole(input, parsed)
+    }
+
+    /// Whether `input` begins with the head of a response, as far as it has come.
+    #[inline]
+    fn begins(&self, input: &[u8]) -> bool {
+        self.phase == Phase::Head && self.partial.is_none() && self.unanswered > 0 && !input.is_empty()
+    }
+
+    /// Takes a response with its body, if that is all there; its head has been read up to where it ends.
+    #[inline]
+    fn take_whole<'i>(&mut self, input: &mut &'i [u8], (head, end): (Head<'i>, usize)) -> Option<Whole<'i>> {
+        let bytes = *input;
         let length = match head.body {
             Body::Empty => 0,
             Body::Sized(length) => usize::try_from(length).ok()?,

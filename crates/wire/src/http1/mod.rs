@@ -28,6 +28,7 @@ mod facts;
 mod fault;
 mod fields;
 mod head;
+mod known;
 mod limits;
 mod method;
 mod plain;
