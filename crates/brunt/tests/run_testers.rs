@@ -14,7 +14,7 @@ struct Scene {
 
 const HEAD: &str = "name = 'scene'\nrepeats = 1\nagain = 0\n[load]\npath = '/hello'\nconnections = 4\n\
                     duration = '400ms'\nwarmup = '0s'\n";
-const EPOLL: &str = "[[target]]\nname = 'epoll'\nserve = { service = 'echo', model = 'epoll' }\n";
+const EPOLL: &str = "[[target]]\nname = 'epoll'\nserve = { service = 'http', model = 'epoll' }\n";
 
 impl Scene {
     fn new(plan: &str) -> Self {
@@ -135,7 +135,8 @@ fn loads_that_a_tester_cannot_make_are_skipped_with_a_way_out() {
     for words in ["wrk knows no rate", "fortio knows no poisson arrivals", "h2load cannot open a connection for each"] {
         assert!(told.contains(words), "{words} is not in\n{told}");
     }
-    let scene = Scene::new(&format!("{plan}{EPOLL}")).tester("wrk", any);
+    let echo = "[[target]]\nname = 'a'\ncommand = ['bash']\n";
+    let scene = Scene::new(&format!("{plan}{echo}")).tester("wrk", any);
     let plan = fs::read_to_string(scene.home.path().join("plan.toml")).unwrap().replace("path = '/hello'\n", "");
     fs::write(scene.home.path().join("plan.toml"), plan).unwrap();
     let told = self::told(&scene.run("--dry-run"));

@@ -19,7 +19,7 @@ pub enum Command {
     Load(load::Args),
     /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
     Run(run::Args),
-    /// Take the command line of wrk, ab or fortio, make that load, and print what that tool would print.
+    /// Make load as wrk, ab or fortio would: their command line, their output.
     As(as_::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),

@@ -1,7 +1,7 @@
 //! From TOML to a plan. Every mistake is pointed at in the text, with the nearest name that would do; nothing unknown
 //! is passed over in silence.
 
-use super::{Axis, Plan, Sweep, target};
+use super::{Axis, Plan, Start, Sweep, Target, target};
 use crate::{
     fault::Fault,
     nearest::{hint, nearest},
@@ -99,6 +99,9 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     let mut used = Vec::new();
     for value in targets {
         let target = target::read(&text, text.table(value, "[target]")?, &own, &mut used)?;
+        if let Some(why) = deaf(&target, plan.load.path.is_some()) {
+            return Err(text.fault(value.span(), why));
+        }
         if plan.targets.iter().any(|known| known.name == target.name) {
             return Err(text.fault(value.span(), format!("there are two targets of the name '{}'", target.name)));
         }
@@ -120,6 +123,21 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     }
     text.check_axes(&plan, &entries, &used)?;
     Ok(plan)
+}
+
+/// Why a server that we know would not understand the load.
+fn deaf(target: &Target, http: bool) -> Option<String> {
+    let speaks = match &target.start {
+        Start::Serve { service, .. } => service == "http",
+        Start::Nginx { .. } => true,
+        Start::Command(_) => return None,
+    };
+    let name = &target.name;
+    match (speaks, http) {
+        (true, false) => Some(format!("target '{name}' speaks HTTP: add path = \"/\" to [load]")),
+        (false, true) => Some(format!("target '{name}' speaks no HTTP: remove path from [load], or serve http")),
+        _ => None,
+    }
 }
 
 /// The entries of a table in the order of the text.

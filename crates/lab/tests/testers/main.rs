@@ -5,9 +5,15 @@
 //! against nginx (`good`), and against a server that answers one request of seven with a status of 500 and resets
 //! another (`mixed`). Lists of single errors are shortened, JSON is without its blanks.
 
-use lab::tester::{FOREIGN, foreign, foreign::Told};
+use lab::{
+    settings::Settings,
+    tester::{
+        FOREIGN, foreign,
+        foreign::{Ask, Told},
+    },
+};
 use outcome::{LatencySummary, result::Errors};
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, time::Duration};
 
 fn said(file: &str) -> String {
     let path = format!("{}/tests/testers/said/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -110,7 +116,7 @@ fn fortio() {
     assert_eq!(good.statuses, statuses(&[("200", 5000)]));
     assert_eq!((good.received, good.body_bytes), (Some(795_000), Some(55_000)));
     assert!((good.measured_s - 1.000798145).abs() < 1e-9);
-    let us = [242.268_388_999, 235.281_690_140, 385.023_855_058, 625.0, 4308.914_421_052, 4419.241];
+    let us = [242.268_389, 235.281_690, 385.023_855, 625.0, 4_308.914_421, 4419.241];
     let seen = &good.service;
     let figures = [seen.mean_us, seen.p50_us, seen.p90_us, seen.p99_us, seen.p999_us, seen.max_us];
     for (seen, expected) in figures.into_iter().zip(us) {
@@ -185,4 +191,57 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
     }
     let why = read("ab", &said("ab-good.txt"), "Percentage served,Time in ms\n0,1\n").unwrap_err();
     assert!(why.contains("ab.csv") && why.contains("50 %"), "{why}");
+}
+
+#[test]
+fn each_gets_the_load_in_its_own_words() {
+    let plain = Ask {
+        url: "http://127.0.0.1:81/x".into(),
+        connections: 100,
+        cores: vec![0, 1],
+        duration: Duration::from_millis(2500),
+        rate: None,
+        keepalive: true,
+        timeout: None,
+        dir: "/d".into(),
+    };
+    let words = |tester: &str, ask: &Ask| (foreign(tester).unwrap().args)(ask).join(" ");
+    for (tester, line) in [
+        ("wrk", "-t2 -c100 -d3s --latency"),
+        ("ab", "-q -l -r -c 100 -t 3 -n 900000 -e /d/ab.csv -k"),
+        ("fortio", "load -c 100 -t 2500ms -qps 0 -r 0.00001 -p 50,90,99,99.9 -loglevel Error -json -"),
+        ("hey", "-z 2500ms -c 100 -cpus 2"),
+        ("h2load", "--h1 -c 100 -t 2 -D 2500ms"),
+    ] {
+        assert_eq!(words(tester, &plain), format!("{line} http://127.0.0.1:81/x"), "{tester}");
+    }
+    let short = Ask { keepalive: false, timeout: Some(Duration::from_millis(1500)), connections: 1, ..plain.clone() };
+    assert!(words("wrk", &short).starts_with("-t1 -c1 -d3s --latency --timeout 2s -H Connection: close "));
+    assert!(words("ab", &short).contains(" -s 2 http") && !words("ab", &short).contains("-k"));
+    assert!(words("fortio", &short).contains("-timeout 1500ms -keepalive=false"));
+    assert!(words("hey", &short).contains("-t 2 -disable-keepalive"));
+    let rate = Ask { rate: Some(10_000.0), ..plain };
+    assert!(words("fortio", &rate).contains("-qps 10000 "));
+    assert!(words("hey", &rate).contains("-q 100 "));
+    assert!(words("h2load", &rate).contains("--rps 100 "));
+}
+
+#[test]
+fn what_a_tester_cannot_do_is_said_before_it_is_started() {
+    for (set, refuse) in [
+        (vec![], vec![]),
+        (vec![("rate", "1k")], vec!["wrk", "ab"]),
+        (vec![("rate", "1k"), ("arrival", "poisson")], vec!["wrk", "ab", "fortio", "hey", "h2load"]),
+        (vec![("arrival", "poisson")], vec![]),
+        (vec![("keepalive", "false")], vec!["h2load"]),
+    ] {
+        let mut settings = Settings::default();
+        set.iter().for_each(|(name, value)| drop(settings.set(name, value).unwrap()));
+        let refusing = FOREIGN.iter().filter_map(|tester| Some((tester.name, (tester.refuses)(&settings)?)));
+        let names: Vec<&str> = refusing
+            .inspect(|(name, why)| assert!(why.starts_with(name) && why.contains("tester brunt"), "{why}"))
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(names, refuse, "{set:?}");
+    }
 }

@@ -88,7 +88,7 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
             }
             "-r" => resolution = number(name, value)?.max(1e-9),
             "-json" => json = Some(PathBuf::from(value)),
-            "-a" if is_on => json = json.or_else(|| Some(PathBuf::from(page::file_name()))),
+            "-a" if is_on => json = json.or_else(|| Some(page::file_name())),
             "-labels" => labels = value.clone(),
             "-H" => pass("-H", value.clone()),
             "-X" => method = Some(value.clone()),
