@@ -24,10 +24,13 @@ pub(super) const AB: Foreign = Foreign {
 
 const TABLE: &str = "ab.csv";
 
+/// Requests of one run; room for more is refused by many systems.
+const MOST: u64 = 50_000_000;
+
 fn args(ask: &Ask) -> Vec<String> {
     let seconds = Ask::seconds(ask.duration);
     // -t alone ends at 50,000 requests; ab sets 32 bytes aside for each that might come, untouched until it does.
-    let most = (seconds * 300_000).max(ask.connections).min(i32::MAX as u64);
+    let most = (seconds.saturating_mul(300_000)).min(MOST).max(ask.connections);
     // -l: bodies may differ in length; -r: a failed connection is counted and does not end the run.
     let mut args: Vec<String> = ["-q", "-l", "-r"].map(str::to_owned).to_vec();
     let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);

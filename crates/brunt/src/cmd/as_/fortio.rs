@@ -92,8 +92,11 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
             "-labels" => labels = value.clone(),
             "-H" => pass("-H", value.clone()),
             "-X" => method = Some(value.clone()),
-            "-payload" => (pass("--body", value.clone()), has_body = true).1,
-            "-payload-file" => (pass("--body", format!("@{value}")), has_body = true).1,
+            "-payload" | "-payload-file" => {
+                let file = if *name == "-payload" { "" } else { "@" };
+                pass("--body", format!("{file}{value}"));
+                has_body = true;
+            }
             "-content-type" => pass("-H", format!("Content-Type: {value}")),
             "-timeout" => timeout = time(TOOL, name, value)?,
             "-keepalive" if !is_on => load.push("--no-keepalive".to_owned()),
