@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod as_;
 mod compare;
 mod doctor;
 mod export;
@@ -31,6 +32,8 @@ pub enum Command {
     Report(report::Args),
     /// Write results in the format of another program.
     Export(export::Args),
+    /// Make load as wrk, ab or fortio would: their command line, their output.
+    As(as_::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),
 }
@@ -46,6 +49,7 @@ impl Command {
             Self::Find(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Export(args) => args.run(),
+            Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
         }
     }
