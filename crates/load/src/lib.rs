@@ -10,12 +10,14 @@ mod counts;
 mod engine;
 mod error;
 mod hlog;
+pub mod http;
 mod interval;
 pub mod observer;
 pub mod options;
 mod record;
 mod report;
 pub mod schedule;
+pub mod script;
 
 pub use engine::run;
 pub use error::LoadError;

@@ -3,6 +3,7 @@
 //! Models share everything but the difference: each is one small file, and this file is the only one that knows them all.
 #![forbid(unsafe_code)]
 
+pub mod http;
 pub mod listen;
 mod model;
 mod report;

@@ -1,0 +1,3 @@
+//! HTTP/1 load.
+
+pub mod source;

@@ -1,0 +1,5 @@
+//! HTTP.
+
+pub mod answer;
+pub mod handler;
+pub mod script;

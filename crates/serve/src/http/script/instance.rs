@@ -1,0 +1,134 @@
+//! A script on one worker: its machine, and a call for each request.
+
+use super::{
+    Fault, Kind, Script,
+    complaint::{Complaints, Say},
+    cost::Cost,
+    json,
+    request::{Headers, Held, View},
+    returned::{Texts, answer, failed},
+};
+use crate::http::{
+    answer::{Answer, Request},
+    handler::Handler,
+};
+use luau::{
+    Vm,
+    mlua::{self, AnyUserData, Function, Value, Variadic},
+};
+use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, time::Instant};
+
+/// A script that runs on one worker. It answers every request, if only with 500.
+pub struct Instance {
+    vm: Vm,
+    name: String,
+    on_request: Function,
+    /// Whether `on_request` takes its request at all.
+    reads: bool,
+    held: Rc<RefCell<Held>>,
+    view: AnyUserData,
+    texts: Texts,
+    cost: Arc<Cost>,
+    complaints: Complaints,
+    say: Rc<Say>,
+}
+
+impl Instance {
+    pub(super) fn new(script: &Script, worker: u64, cost: Arc<Cost>, say: Say) -> Result<Self, Fault> {
+        let source = &*script.0;
+        let fault = |error: mlua::Error| Fault::new(Kind::Script, &source.name, error);
+        let vm = Vm::new(&source.name, source.limits, &["state"])?;
+        let say = Rc::new(say);
+        furnish(&vm, mix(source.seed, worker), &say).map_err(fault)?;
+        vm.run(&source.text)?;
+        let on_request = vm.function("on_request")?.ok_or_else(|| {
+            Fault::new(Kind::Script, &source.name, "there is no on_request: define function on_request(req) ... end")
+        })?;
+        let info = on_request.info();
+        let held = Rc::new(RefCell::new(Held::new()));
+        let headers = vm.lua().create_userdata(Headers(Rc::clone(&held))).map_err(fault)?;
+        let view = vm.lua().create_userdata(View { held: Rc::clone(&held), headers }).map_err(fault)?;
+        Ok(Self {
+            vm,
+            name: source.name.clone(),
+            on_request,
+            reads: info.num_params > 0 || info.is_vararg,
+            held,
+            view,
+            texts: Texts::default(),
+            cost,
+            complaints: Complaints::new(),
+            say,
+        })
+    }
+
+    #[inline]
+    fn call(&mut self, request: &Request<'_>, start: Instant) -> Result<Answer, Fault> {
+        let returned: (Value, Value, Value) = if self.reads {
+            self.held.borrow_mut().take(request);
+            let returned = self.vm.call(&self.on_request, &self.view, start);
+            self.held.borrow_mut().trim();
+            returned?
+        } else {
+            self.vm.call(&self.on_request, (), start)?
+        };
+        answer(returned, &mut self.texts).map_err(|text| Fault::new(Kind::Error, &self.name, text))
+    }
+}
+
+impl Handler for Instance {
+    #[inline]
+    fn answer(&mut self, request: &Request<'_>) -> Answer {
+        let start = Instant::now();
+        let answer = self.call(request, start);
+        self.cost.add(start.elapsed(), answer.is_err());
+        answer.unwrap_or_else(|fault| {
+            self.complaints.hear(&fault, start, &self.say);
+            failed()
+        })
+    }
+
+    fn wants_body(&self) -> bool {
+        self.reads
+    }
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Gives a machine what scripts find in it, and closes it.
+fn furnish(vm: &Vm, seed: u64, say: &Rc<Say>) -> mlua::Result<()> {
+    let lua = vm.lua();
+    let globals = lua.globals();
+    globals.set("json", json::library(lua)?)?;
+    let (said, tostring) = (Rc::clone(say), globals.get::<Function>("tostring")?);
+    // The one of Luau writes to stdout, which is for results.
+    let print = lua.create_function(move |_, values: Variadic<Value>| {
+        let mut line = String::new();
+        for value in values.iter() {
+            if !line.is_empty() {
+                line.push('\t');
+            }
+            line.push_str(&tostring.call::<mlua::LuaString>(value)?.to_string_lossy());
+        }
+        said(&line);
+        Ok(())
+    })?;
+    globals.set("print", print)?;
+    let math: mlua::Table = globals.get("math")?;
+    math.get::<Function>("randomseed")?.call::<()>(seed as i32)?;
+    // All that is global so far can be read from now on and not changed; what the script defines is its own.
+    lua.sandbox(true)?;
+    lua.globals().set("state", lua.create_table()?)
+}
+
+/// Two numbers made one, in which each bit depends on all (splitmix64, Steele et al. 2014).
+fn mix(seed: u64, worker: u64) -> u64 {
+    let mut z = seed.wrapping_add(worker.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}

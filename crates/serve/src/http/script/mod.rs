@@ -1,0 +1,82 @@
+//! Scripts in Luau that decide what a request gets: `on_request(req)` returns a text, a status with fields and a body, or
+//! a table (see `docs/scripts.md`).
+//!
+//! A [`Script`] is checked once and shared; each worker runs its own [`Instance`] of it. Whatever a script does, its worker
+//! goes on: a call has a limit of time, a machine has one of memory, and an error is a 500.
+
+mod args;
+mod complaint;
+mod cost;
+mod instance;
+mod json;
+mod lists;
+mod request;
+mod returned;
+#[cfg(test)]
+mod tests;
+
+pub use cost::{BUCKETS, Stats, bound};
+pub use instance::Instance;
+pub use luau::{Fault, Kind, Limits};
+
+use cost::Ledger;
+use std::{path::Path, sync::Arc, time::Duration};
+
+/// What a script may use unless it is said otherwise: 16 MiB, 10 ms a call, a second to start.
+pub const LIMITS: Limits =
+    Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
+
+/// A script that has been compiled and run once. Cheap to clone, and the same for all workers.
+#[derive(Debug, Clone)]
+pub struct Script(Arc<Source>);
+
+#[derive(Debug)]
+struct Source {
+    /// As errors name it.
+    name: String,
+    text: String,
+    limits: Limits,
+    seed: u64,
+    ledger: Ledger,
+}
+
+impl Script {
+    /// Reads and checks the script at `path`. Random numbers follow from `seed`.
+    ///
+    /// # Errors
+    /// If it cannot be read, or as [`Self::compile`].
+    pub fn open(path: &Path, limits: Limits, seed: u64) -> Result<Self, Fault> {
+        let text = std::fs::read_to_string(path).map_err(|error| Fault::unreadable(path, error))?;
+        Self::compile(&path.to_string_lossy(), text, limits, seed)
+    }
+
+    /// Checks a script: compiles it, runs it once, and looks for `on_request`.
+    ///
+    /// # Errors
+    /// If any of these fails; the fault names the line.
+    pub fn compile(name: &str, text: impl Into<String>, limits: Limits, seed: u64) -> Result<Self, Fault> {
+        let ledger = Ledger::default();
+        let script = Self(Arc::new(Source { name: name.to_owned(), text: text.into(), limits, seed, ledger }));
+        Instance::new(&script, 0, Arc::default(), Box::new(|_| ()))?;
+        Ok(script)
+    }
+
+    /// The script for one worker: `worker` makes its random numbers its own, `say` hears its errors, one line each and no
+    /// more than one a second, and what it prints.
+    ///
+    /// # Errors
+    /// As [`Self::compile`]: a script may fail this time only, if it asks for the time or for random numbers.
+    pub fn instance(&self, worker: u64, say: impl Fn(&str) + 'static) -> Result<Instance, Fault> {
+        Instance::new(self, worker, self.0.ledger.open(), Box::new(say))
+    }
+
+    /// The name it goes by.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// What its calls have cost so far, over all workers.
+    pub fn stats(&self) -> Stats {
+        self.0.ledger.total()
+    }
+}
