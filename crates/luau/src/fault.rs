@@ -37,7 +37,7 @@ impl Fault {
 
     /// What the virtual machine says of `script`.
     pub(crate) fn of(error: &Error, script: &str, memory: usize) -> Self {
-        let (place, cause) = unwrap(error, script);
+        let (place, cause) = place_and_cause(error, script);
         let (kind, text) = match cause {
             Error::MemoryError(_) => {
                 let text = format!("needs more than its {} MiB of memory: keep less, or raise the limit", memory >> 20);
@@ -52,7 +52,7 @@ impl Fault {
 
     /// A call that was ended.
     pub(crate) fn late(error: Option<&Error>, script: &str, limit: Duration) -> Self {
-        let place = error.and_then(|error| unwrap(error, script).0);
+        let place = error.and_then(|error| place_and_cause(error, script).0);
         let text = format!("ran longer than the {limit:?} a call may take: do less, or raise the limit");
         Self { kind: Kind::Time, text: located(&text, script, place) }
     }
@@ -71,14 +71,18 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The innermost cause, and the line of the script that was running.
-fn unwrap<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Error) {
+/// The line of the script that was running, as far as it is told, and the innermost cause.
+fn place_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Error) {
     match error {
         Error::CallbackError { traceback, cause } => {
-            let (place, cause) = unwrap(cause, script);
+            let (place, cause) = place_and_cause(cause, script);
             (place.or_else(|| line_in(traceback, script)), cause)
         }
-        Error::WithContext { cause, .. } => unwrap(cause, script),
+        Error::WithContext { cause, .. } => place_and_cause(cause, script),
+        // Behind their first line these have a traceback.
+        Error::RuntimeError(text) | Error::MemoryError(text) => {
+            (text.split_once('\n').and_then(|(_, traceback)| line_in(traceback, script)), error)
+        }
         other => (None, other),
     }
 }

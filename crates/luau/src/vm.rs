@@ -1,8 +1,8 @@
 //! One virtual machine: a script, its globals, and the limits it lives under. Stays on the thread that made it.
 
 use crate::{Fault, Kind, budget::Budget};
-use mlua::{Error, FromLuaMulti, Function, IntoLuaMulti, Lua, VmState};
 use mlua::chunk::{ChunkMode, Compiler};
+use mlua::{Error, FromLuaMulti, Function, IntoLuaMulti, Lua, VmState};
 use std::{
     rc::Rc,
     time::{Duration, Instant},
@@ -41,9 +41,10 @@ impl Vm {
         lua.set_compiler(compiler.set_mutable_globals(changing.to_vec()));
         let budget = Rc::new(Budget::new());
         let watched = Rc::clone(&budget);
-        lua.set_interrupt(move |_| match watched.lasts() {
+        lua.set_interrupt(move |lua| match watched.lasts() {
             true => Ok(VmState::Continue),
-            false => Err(Error::runtime("out of time")),
+            // With the traceback, which names the line.
+            false => Err(Error::runtime(lua.traceback(Some("out of time"), 0)?.to_string_lossy())),
         });
         let vm = Self { lua, budget, limits, name: name.to_owned() };
         vm.prepare().map_err(|error| vm.fault(&error))?;

@@ -22,22 +22,33 @@ pub(super) fn library(lua: &Lua) -> Result<Table> {
     let library = lua.create_table()?;
     library.raw_set("null", Value::NULL)?;
     let (encoded, decoded, marked) = (list.clone(), list.clone(), list);
-    library.raw_set("encode", lua.create_function(move |lua, value: Value| {
-        let mut writer = Writer { lua, list: &encoded, out: Vec::new() };
-        writer.value(&value, 0)?;
-        lua.create_string(writer.out)
-    })?)?;
-    library.raw_set("decode", lua.create_function(move |lua, text: LuaString| {
-        let bytes = text.as_bytes();
-        let mut parser = serde_json::Deserializer::from_slice(&bytes);
-        let value = Seed { lua, list: &decoded }.deserialize(&mut parser);
-        value.and_then(|value| parser.end().map(|()| value)).map_err(|error| Error::runtime(format!("json: {error}")))
-    })?)?;
-    library.raw_set("array", lua.create_function(move |lua, table: Option<Table>| {
-        let table = table.map_or_else(|| lua.create_table(), Ok)?;
-        table.set_metatable(Some(marked.clone()))?;
-        Ok(table)
-    })?)?;
+    library.raw_set(
+        "encode",
+        lua.create_function(move |lua, value: Value| {
+            let mut writer = Writer { lua, list: &encoded, out: Vec::new() };
+            writer.value(&value, 0)?;
+            lua.create_string(writer.out)
+        })?,
+    )?;
+    library.raw_set(
+        "decode",
+        lua.create_function(move |lua, text: LuaString| {
+            let bytes = text.as_bytes();
+            let mut parser = serde_json::Deserializer::from_slice(&bytes);
+            let value = Seed { lua, list: &decoded }.deserialize(&mut parser);
+            value
+                .and_then(|value| parser.end().map(|()| value))
+                .map_err(|error| Error::runtime(format!("json: {error}")))
+        })?,
+    )?;
+    library.raw_set(
+        "array",
+        lua.create_function(move |lua, table: Option<Table>| {
+            let table = table.map_or_else(|| lua.create_table(), Ok)?;
+            table.set_metatable(Some(marked.clone()))?;
+            Ok(table)
+        })?,
+    )?;
     Ok(library)
 }
 
@@ -51,7 +62,9 @@ struct Writer<'l> {
 impl Writer<'_> {
     fn value(&mut self, value: &Value, depth: usize) -> Result<()> {
         if depth > DEPTH {
-            return Err(Error::runtime(format!("json: more than {DEPTH} tables deep, or a table that contains itself")));
+            return Err(Error::runtime(format!(
+                "json: more than {DEPTH} tables deep, or a table that contains itself"
+            )));
         }
         if self.out.len() > LONGEST {
             return Err(Error::runtime(format!("json: the text is longer than {} MiB", LONGEST >> 20)));

@@ -23,8 +23,7 @@ use cost::Ledger;
 use std::{path::Path, sync::Arc, time::Duration};
 
 /// What a script may use unless it is said otherwise: 16 MiB, 10 ms a call, a second to start.
-pub const LIMITS: Limits =
-    Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
+pub const LIMITS: Limits = Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
 
 /// A script that has been compiled and run once. Cheap to clone, and the same for all workers.
 #[derive(Debug, Clone)]

@@ -54,9 +54,7 @@ pub(super) fn answer(returned: (Value, Value, Value), texts: &mut Texts) -> Resu
         (Value::String(_) | Value::Table(_), _, _) => {
             Err("on_request returned something behind its text or table: return it alone".to_owned())
         }
-        (other, _, _) => {
-            Err(format!("on_request returned {}: return a text, a status, or a table", shown(&other)))
-        }
+        (other, _, _) => Err(format!("on_request returned {}: return a text, a status, or a table", shown(&other))),
     }
 }
 
@@ -79,7 +77,10 @@ fn three(first: &Value, headers: &Value, body: Value, texts: &mut Texts) -> Resu
         Value::Nil => Vec::new(),
         Value::Table(headers) => fields(headers)?,
         other => {
-            return Err(format!("on_request returned {} for its headers: return a table of them, or nil", shown(other)));
+            return Err(format!(
+                "on_request returned {} for its headers: return a table of them, or nil",
+                shown(other)
+            ));
         }
     };
     Ok(Answer { fields, ..whole_answer(status(first)?, body_of(body, texts)?) })
@@ -119,7 +120,9 @@ fn content(body: Option<Rc<[u8]>>, drip: Option<Drip>, chunks: Option<Vec<Rc<[u8
         (None, Some(Drip { cut: None, every }), Some(pieces)) => Ok(Content::Pieces { pieces, every, sized: false }),
         (None, None, Some(pieces)) => Ok(Content::Pieces { pieces, every: Duration::ZERO, sized: false }),
         (None, Some(_), Some(_)) => Err("chunks are cut already: give drip nothing but every".to_owned()),
-        (_, Some(Drip { cut: None, .. }), None) => Err("drip lacks pieces or bytes: say how to cut the body".to_owned()),
+        (_, Some(Drip { cut: None, .. }), None) => {
+            Err("drip lacks pieces or bytes: say how to cut the body".to_owned())
+        }
         (body, Some(Drip { cut: Some(cut), every }), None) => {
             let pieces = cut.pieces(&body.unwrap_or_default())?;
             Ok(Content::Pieces { pieces, every, sized: true })
@@ -168,7 +171,10 @@ impl Drip {
                 Value::String(name) => name.as_bytes().to_vec(),
                 _ => Vec::new(),
             };
-            let some = |range| whole(&value, range).ok_or_else(|| format!("drip: {} is no number of pieces or bytes from 1 on", shown(&value)));
+            let some = |range| {
+                whole(&value, range)
+                    .ok_or_else(|| format!("drip: {} is no number of pieces or bytes from 1 on", shown(&value)))
+            };
             match &*name {
                 b"every" => drip.every = seconds("drip.every", &value)?,
                 b"pieces" | b"bytes" if drip.cut.is_some() => {
@@ -176,7 +182,12 @@ impl Drip {
                 }
                 b"pieces" => drip.cut = Some(Cut::Pieces(some(1..=PIECES)?)),
                 b"bytes" => drip.cut = Some(Cut::Bytes(some(1..=1 << 40)?)),
-                _ => return Err(format!("drip has {}, which means nothing: use pieces or bytes, and every", shown(&key))),
+                _ => {
+                    return Err(format!(
+                        "drip has {}, which means nothing: use pieces or bytes, and every",
+                        shown(&key)
+                    ));
+                }
             }
             Ok(())
         })?;
@@ -223,7 +234,8 @@ fn seconds(what: &str, value: &Value) -> Result<Duration, String> {
 }
 
 fn fault(value: &Value) -> Result<Fault, String> {
-    let refused = || format!("fault is {}: use \"reset\", \"stall\", \"garbage\" or {{truncate = BYTES}}", shown(value));
+    let refused =
+        || format!("fault is {}: use \"reset\", \"stall\", \"garbage\" or {{truncate = BYTES}}", shown(value));
     match value {
         Value::String(name) => match &*name.as_bytes() {
             b"reset" => Ok(Fault::Reset),
@@ -270,7 +282,8 @@ fn fields(table: &Table) -> Result<Vec<(String, Vec<u8>)>, String> {
 }
 
 fn field_value(name: &str, value: &Value) -> Result<Vec<u8>, String> {
-    let bytes = text(value).ok_or_else(|| format!("header {name} is {}: make it a text or a list of texts", shown(value)))?;
+    let bytes =
+        text(value).ok_or_else(|| format!("header {name} is {}: make it a text or a list of texts", shown(value)))?;
     // RFC 9110, 5.5: these would end the line, or worse.
     if bytes.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
         return Err(format!("header {name} is {}, which holds a control character", shown(value)));

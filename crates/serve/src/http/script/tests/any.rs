@@ -4,7 +4,10 @@ use super::Bench;
 use crate::http::answer::{Answer, Content};
 use proptest::prelude::*;
 use std::{sync::Arc, time::Duration};
-use wire::http1::{Event, Limits, Response, Stamp, server::Connection};
+use wire::http1::{
+    Limits, Response, Stamp,
+    server::{Connection, Event},
+};
 
 /// A Luau expression: mostly what an answer could be made of, and often not quite.
 fn expression() -> impl Strategy<Value = String> {
@@ -45,15 +48,17 @@ fn expression() -> impl Strategy<Value = String> {
 /// Has the answer written as the server would.
 fn send(answer: &Answer) -> Result<(), String> {
     let mut input = &b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..];
-    let exchange = match Connection::new(Limits::default()).next(&mut input) {
-        Ok(Some(Event::Head(head))) => head.exchange,
+    let mut connection = Connection::default();
+    let exchange = match connection.next(&mut input, &Limits::default()) {
+        Some(Event::Head(head)) => head.exchange(),
         other => return Err(format!("{other:?}")),
     };
     if !(200..=599).contains(&answer.status) || answer.delay > Duration::from_secs(3600) {
         return Err(format!("{answer:?}"));
     }
-    let (mut out, stamp) = (Vec::new(), Stamp::default());
-    let mut response = Response::new(&mut out, exchange, &stamp, answer.status).map_err(|refused| refused.to_string())?;
+    let (mut out, stamp) = (Vec::new(), Stamp::bare());
+    let mut response =
+        Response::new(&mut out, exchange, &stamp, answer.status).map_err(|refused| refused.to_string())?;
     for (name, value) in &answer.fields {
         response = response.field(name, value).map_err(|refused| format!("{name}: {refused}"))?;
     }

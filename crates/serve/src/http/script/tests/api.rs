@@ -36,7 +36,8 @@ fn a_request_has_everything_that_was_sent() {
                 tostring(h.none), req.body, req.peer, req["local"], req.version}, "|")
         end"#,
     );
-    let request = "PUT /p%20q?x=1%2B1&y&z=+&x=2 HTTP/1.1\r\nHost: a\r\nx-two: one\r\nX-TWO: two\r\nContent-Length: 2\r\n\r\nhi";
+    let request =
+        "PUT /p%20q?x=1%2B1&y&z=+&x=2 HTTP/1.1\r\nHost: a\r\nx-two: one\r\nX-TWO: two\r\nContent-Length: 2\r\n\r\nhi";
     let expected = "PUT|/p%20q|x=1%2B1&y&z=+&x=2|1+1|| |nil|one, two|a|nil|hi|10.0.0.1:4321|127.0.0.1:8080|1.1";
     assert_eq!(bench.text(request), expected);
     // Nothing is left of it for the next.
@@ -168,7 +169,8 @@ fn what_means_nothing_is_refused_with_the_remedy() {
 
 #[test]
 fn state_lives_as_long_as_the_worker_and_is_its_own() {
-    let counter = "function on_request() state.n = (state.n or 0) + 1 count = (count or 0) + 1 return `{state.n} {count}` end";
+    let counter =
+        "function on_request() state.n = (state.n or 0) + 1 count = (count or 0) + 1 return `{state.n} {count}` end";
     let mut one = Bench::new(counter);
     let mut other = Bench::new(counter);
     for expected in ["1 1", "2 2", "3 3"] {
@@ -189,9 +191,9 @@ fn random_numbers_follow_from_the_seed_and_differ_between_workers() {
 #[test]
 fn json_comes_back_as_it_went() {
     let mut bench = Bench::new("function on_request(req) return json.encode(json.decode(req.body)) end");
-    for text in [
-        "null", "true", "-1.5", "12", "1e300", "\"\"", "[]", "{}", "[1,[2,null],{}]", r#"{"a":[{"b":"ü\n\u0000"}]}"#,
-    ] {
+    for text in
+        ["null", "true", "-1.5", "12", "1e300", "\"\"", "[]", "{}", "[1,[2,null],{}]", r#"{"a":[{"b":"ü\n\u0000"}]}"#]
+    {
         let request = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{text}", text.len());
         let back = bench.text(&request);
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();

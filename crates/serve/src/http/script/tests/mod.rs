@@ -10,7 +10,10 @@ use crate::http::{
     handler::Handler,
 };
 use std::{cell::RefCell, rc::Rc};
-use wire::http1::{Event, Limits, server::Connection};
+use wire::http1::{
+    Limits,
+    server::{Connection, Event},
+};
 
 /// A script at work, and what it has said.
 pub struct Bench {
@@ -39,11 +42,11 @@ impl Bench {
 
     /// What a request gets, given as it is sent; a body is what follows the head.
     pub fn ask(&mut self, text: &str) -> Answer {
-        let mut connection = Connection::new(Limits::default());
+        let mut connection = Connection::default();
         let mut input = text.as_bytes();
         let end = text.find("\r\n\r\n").expect("a whole head") + 4;
-        match connection.next(&mut input) {
-            Ok(Some(Event::Head(head))) => {
+        match connection.next(&mut input, &Limits::default()) {
+            Some(Event::Head(head)) => {
                 let target = text.split(' ').nth(1).unwrap();
                 let (path, query) = target.split_once('?').unwrap_or((target, ""));
                 let request = Request {
