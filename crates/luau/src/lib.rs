@@ -7,8 +7,10 @@
 
 mod budget;
 mod fault;
+mod number;
 mod vm;
 
 pub use fault::{Fault, Kind};
 pub use mlua;
+pub use number::number;
 pub use vm::{Limits, Vm};

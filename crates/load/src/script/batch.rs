@@ -88,7 +88,8 @@ mod tests {
     const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     const HEAD: &str = "HEAD /x HTTP/1.1\r\nCookie: a\r\nTE: b\r\n\r\n";
     const POST: &str = "POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nGET /";
-    const CHUNKS: &str = "PUT / HTTP/1.1\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n4;x\r\n\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
+    const CHUNKS: &str =
+        "PUT / HTTP/1.1\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n4;x\r\n\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
 
     #[test]
     fn requests_are_told_apart_whatever_is_in_their_bodies() {

@@ -1,7 +1,10 @@
 //! `io`, as far as load scripts need it: files are read, `stdout` and `stderr` are written, nothing else.
 
 use super::furnish::say;
-use luau::mlua::{Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, UserData, UserDataMethods, Value, Variadic};
+use luau::mlua::{
+    Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, UserData, UserDataMethods, Value,
+    Variadic,
+};
 use std::{
     cell::RefCell,
     fs::File,
@@ -12,24 +15,34 @@ use std::{
 /// The table `io`.
 pub(super) fn library(lua: &Lua) -> Result<Table> {
     let library = lua.create_table()?;
-    library.set("open", lua.create_function(|lua, (path, mode): (String, Option<String>)| {
-        let mode = mode.unwrap_or_else(|| "r".to_owned());
-        if !matches!(&*mode, "r" | "rb") {
-            return (Value::Nil, format!("{path}: scripts only read files (mode `{mode}`): use \"r\"")).into_lua_multi(lua);
-        }
-        match File::open(&path) {
-            Ok(file) => Source::new(file).into_lua_multi(lua),
-            Err(error) => (Value::Nil, format!("{path}: {error}"), error.raw_os_error()).into_lua_multi(lua),
-        }
-    })?)?;
-    library.set("lines", lua.create_function(|lua, path: String| {
-        let file = File::open(&path).map_err(|error| Error::runtime(format!("{path}: {error}")))?;
-        Source::new(file).lines(lua)
-    })?)?;
-    library.set("write", lua.create_function(|_, values: Variadic<LuaString>| {
-        say(&joined(&values));
-        Ok(())
-    })?)?;
+    library.set(
+        "open",
+        lua.create_function(|lua, (path, mode): (String, Option<String>)| {
+            let mode = mode.unwrap_or_else(|| "r".to_owned());
+            if !matches!(&*mode, "r" | "rb") {
+                return (Value::Nil, format!("{path}: scripts only read files (mode `{mode}`): use \"r\""))
+                    .into_lua_multi(lua);
+            }
+            match File::open(&path) {
+                Ok(file) => Source::new(file).into_lua_multi(lua),
+                Err(error) => (Value::Nil, format!("{path}: {error}"), error.raw_os_error()).into_lua_multi(lua),
+            }
+        })?,
+    )?;
+    library.set(
+        "lines",
+        lua.create_function(|lua, path: String| {
+            let file = File::open(&path).map_err(|error| Error::runtime(format!("{path}: {error}")))?;
+            Source::new(file).lines(lua)
+        })?,
+    )?;
+    library.set(
+        "write",
+        lua.create_function(|_, values: Variadic<LuaString>| {
+            say(&joined(&values));
+            Ok(())
+        })?,
+    )?;
     library.set("stdout", lua.create_userdata(Sink::Out)?)?;
     library.set("stderr", lua.create_userdata(Sink::Error)?)?;
     Ok(library)
@@ -94,7 +107,7 @@ impl Source {
     }
 
     fn read(&self, lua: &Lua, format: &Value) -> Result<Value> {
-        if let Some(count) = format.as_f64() {
+        if let Some(count) = luau::number(format) {
             let mut bytes = Vec::new();
             // What a file has, not what was asked for, decides how much memory is taken.
             self.with(|reader| reader.take(count as u64).read_to_end(&mut bytes))?;
@@ -110,7 +123,9 @@ impl Source {
             }
             Some('l') => self.line(lua, false),
             Some('L') => self.line(lua, true),
-            _ => Err(Error::runtime(format!("read: `{name}` is no format known here: use a, l, L or a number of bytes"))),
+            _ => {
+                Err(Error::runtime(format!("read: `{name}` is no format known here: use a, l, L or a number of bytes")))
+            }
         }
     }
 }

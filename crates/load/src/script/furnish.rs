@@ -4,7 +4,7 @@
 use super::{Common, address, files, modules, plain};
 use luau::{
     Fault, Kind, Vm,
-    mlua::{self, Error, Function, Lua, LuaString, Result, Table, Variadic, Value},
+    mlua::{self, Error, Function, Lua, LuaString, Result, Table, Value, Variadic},
 };
 use std::{
     collections::HashSet,
@@ -26,18 +26,21 @@ fn furnish(vm: &Vm, common: &Common) -> Result<()> {
     let lua = vm.lua();
     let globals = lua.globals();
     let tostring: Function = globals.get("tostring")?;
-    globals.set("print", lua.create_function(move |_, values: Variadic<Value>| {
-        let mut line = Vec::new();
-        for value in values.iter() {
-            if !line.is_empty() {
-                line.push(b'\t');
+    globals.set(
+        "print",
+        lua.create_function(move |_, values: Variadic<Value>| {
+            let mut line = Vec::new();
+            for value in values.iter() {
+                if !line.is_empty() {
+                    line.push(b'\t');
+                }
+                line.extend_from_slice(&tostring.call::<LuaString>(value)?.as_bytes());
             }
-            line.extend_from_slice(&tostring.call::<LuaString>(value)?.as_bytes());
-        }
-        line.push(b'\n');
-        say(&line);
-        Ok(())
-    })?)?;
+            line.push(b'\n');
+            say(&line);
+            Ok(())
+        })?,
+    )?;
     globals.set("io", files::library(lua)?)?;
     modules::install(lua, &common.directory)?;
     system(lua, &globals.get("os")?)?;
@@ -48,16 +51,22 @@ fn furnish(vm: &Vm, common: &Common) -> Result<()> {
 
 /// What `os` lacks. Dates and clocks it has.
 fn system(lua: &Lua, os: &Table) -> Result<()> {
-    os.set("getenv", lua.create_function(|lua, name: String| {
-        // The standard library asks for a name that can be one.
-        let askable = !name.is_empty() && !name.contains(['=', '\0']);
-        let value = askable.then(|| std::env::var_os(&name)).flatten();
-        value.map(|value| lua.create_string(value.as_encoded_bytes())).transpose()
-    })?)?;
-    os.set("exit", lua.create_function(|_, code: Option<Value>| -> Result<()> {
-        let code = code.and_then(|code| code.as_f64()).unwrap_or_default();
-        Err(Error::runtime(format!("the script ended the run (os.exit({code}))")))
-    })?)
+    os.set(
+        "getenv",
+        lua.create_function(|lua, name: String| {
+            // The standard library asks for a name that can be one.
+            let askable = !name.is_empty() && !name.contains(['=', '\0']);
+            let value = askable.then(|| std::env::var_os(&name)).flatten();
+            value.map(|value| lua.create_string(value.as_encoded_bytes())).transpose()
+        })?,
+    )?;
+    os.set(
+        "exit",
+        lua.create_function(|_, code: Option<Value>| -> Result<()> {
+            let code = code.as_ref().and_then(luau::number).unwrap_or_default();
+            Err(Error::runtime(format!("the script ended the run (os.exit({code}))")))
+        })?,
+    )
 }
 
 fn facts(lua: &Lua, common: &Common) -> Result<Table> {

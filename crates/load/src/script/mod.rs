@@ -32,8 +32,7 @@ use std::{
 use thread::{Slot, Threads};
 
 /// What a script may use: 1 GiB for each thread, a second for each request or response, and a minute for everything else.
-pub const LIMITS: Limits =
-    Limits { memory: 1 << 30, start: Duration::from_secs(60), call: Duration::from_secs(1) };
+pub const LIMITS: Limits = Limits { memory: 1 << 30, start: Duration::from_secs(60), call: Duration::from_secs(1) };
 
 /// What the command line says, as scripts see it in `wrk` and in the arguments of `init`.
 #[derive(Debug, Clone, PartialEq, Eq)]

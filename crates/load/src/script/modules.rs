@@ -13,10 +13,14 @@ pub(super) fn install(lua: &Lua, directory: &Path) -> Result<()> {
     let beside = directory.to_path_buf();
     globals.set("require", lua.create_function(move |lua, name: String| require(lua, &package, &beside, &name))?)?;
     let beside = directory.to_path_buf();
-    globals.set("dofile", lua.create_function(move |lua, name: String| {
-        let path = find(&beside, &name).ok_or_else(|| Error::runtime(format!("dofile: there is no file {name}")))?;
-        load(lua, &path)
-    })?)
+    globals.set(
+        "dofile",
+        lua.create_function(move |lua, name: String| {
+            let path =
+                find(&beside, &name).ok_or_else(|| Error::runtime(format!("dofile: there is no file {name}")))?;
+            load(lua, &path)
+        })?,
+    )
 }
 
 fn require(lua: &Lua, package: &Table, directory: &Path, name: &str) -> Result<Value> {
@@ -47,6 +51,7 @@ fn find(directory: &Path, name: &str) -> Option<PathBuf> {
 
 fn load(lua: &Lua, path: &Path) -> Result<Value> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| Error::runtime(format!("cannot read {shown}: {error}")))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Error::runtime(format!("cannot read {shown}: {error}")))?;
     lua.load(text).set_name(format!("={shown}")).set_mode(luau::mlua::chunk::ChunkMode::Text).call(())
 }

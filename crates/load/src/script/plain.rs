@@ -32,7 +32,9 @@ impl Plain {
 
     fn within(value: &Value, depth: usize) -> Result<Self> {
         if depth > DEPTH {
-            return Err(Error::runtime(format!("cannot transfer a table more than {DEPTH} deep, or in itself, to thread")));
+            return Err(Error::runtime(format!(
+                "cannot transfer a table more than {DEPTH} deep, or in itself, to thread"
+            )));
         }
         Ok(match value {
             Value::Nil => Self::Nil,

@@ -9,9 +9,7 @@ use super::{
 use crate::http::source::{Batch, Flow, Source};
 use luau::{
     Fault, Kind, Vm,
-    mlua::{
-        self, AnyUserData, Error, Function, IntoLuaMulti, LuaString, MetaMethod, UserData, UserDataMethods, Value,
-    },
+    mlua::{self, AnyUserData, Error, Function, IntoLuaMulti, LuaString, MetaMethod, UserData, UserDataMethods, Value},
 };
 use std::{
     cell::Cell,
@@ -152,7 +150,7 @@ impl Source for Runner {
         let millis = match returned {
             // As in wrk, nothing is no pause.
             Ok(Value::Nil) => Ok(0.0),
-            Ok(value) => value.as_f64().filter(|millis| (0.0..=LONGEST).contains(millis)).ok_or_else(|| {
+            Ok(value) => luau::number(&value).filter(|millis| (0.0..=LONGEST).contains(millis)).ok_or_else(|| {
                 let kind = value.type_name();
                 fault(&self.exchange, format!("delay() returned a {kind}: return milliseconds from 0 to {LONGEST}"))
             }),
@@ -204,7 +202,9 @@ impl UserData for Own {
         });
         methods.add_meta_method(MetaMethod::NewIndex, |_, own, (name, value): (String, Value)| {
             if name != "addr" {
-                return Err(Error::runtime(format!("cannot set '{name}' on thread: it has addr, and set(name, value)")));
+                return Err(Error::runtime(format!(
+                    "cannot set '{name}' on thread: it has addr, and set(name, value)"
+                )));
             }
             own.address.set(address::of(&value)?);
             Ok(())

@@ -67,7 +67,10 @@ impl Numbers {
             return Self::default();
         }
         Self {
-            values: nanos.iter_recorded().map(|value| (us(value.value_iterated_to()), value.count_at_value())).collect(),
+            values: nanos
+                .iter_recorded()
+                .map(|value| (us(value.value_iterated_to()), value.count_at_value()))
+                .collect(),
             min: us(nanos.min()),
             max: us(nanos.max()),
             mean: nanos.mean() / 1e3,

@@ -1,11 +1,11 @@
 //! `json.encode` and `json.decode`. What has no JSON (functions, NaN, tables that contain themselves) is an error and never
 //! a guess.
 
-use super::{
-    lists::{number, shown},
-    request::Headers,
+use super::{lists::shown, request::Headers};
+use luau::{
+    mlua::{Error, Lua, LuaString, Result, Table, Value},
+    number,
 };
-use luau::mlua::{Error, Lua, LuaString, Result, Table, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

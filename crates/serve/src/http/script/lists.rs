@@ -1,15 +1,9 @@
 //! Values of a script as Rust wants them: what a script says in a number, a text or a list, with the words to refuse it.
 
-use luau::mlua::{LuaString, Table, Value};
-
-/// A number, however the machine keeps it.
-pub(super) fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Integer(number) => Some(*number as f64),
-        Value::Number(number) => Some(*number),
-        _ => None,
-    }
-}
+use luau::{
+    mlua::{LuaString, Table, Value},
+    number,
+};
 
 /// A whole number within `range`, which ends below 2^53.
 pub(super) fn whole(value: &Value, range: std::ops::RangeInclusive<u64>) -> Option<u64> {

@@ -1,9 +1,12 @@
 //! What `on_request` returned, made an answer. Whatever a script returns is either an answer that can be sent or refused in
 //! words; nothing is bent into shape.
 
-use super::lists::{each, elements, number, shown, text, whole};
+use super::lists::{each, elements, shown, text, whole};
 use crate::http::answer::{Answer, Content, Fault};
-use luau::mlua::{LuaString, Table, Value};
+use luau::{
+    mlua::{LuaString, Table, Value},
+    number,
+};
 use std::{rc::Rc, time::Duration};
 
 /// The pieces of one answer, at most.
