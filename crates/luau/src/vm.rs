@@ -3,10 +3,7 @@
 use crate::{Fault, Kind, budget::Budget};
 use mlua::chunk::{ChunkMode, Compiler};
 use mlua::{Error, FromLuaMulti, Function, IntoLuaMulti, Lua, VmState};
-use std::{
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::{rc::Rc, time::Duration};
 
 /// What a script may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +67,7 @@ impl Vm {
     /// # Errors
     /// If it cannot be compiled, or its first run fails.
     pub fn run(&self, source: &str) -> Result<(), Fault> {
-        self.budget.arm(Instant::now(), self.limits.start);
+        self.budget.arm(self.limits.start);
         let chunk = self.lua.load(source).set_name(format!("={}", self.name)).set_mode(ChunkMode::Text);
         let function = chunk.into_function().map_err(|error| self.fault(&error))?;
         self.settle(function.call(()))
@@ -91,21 +88,16 @@ impl Vm {
         }
     }
 
-    /// Calls a function that began at `start` and may take as long as a call may.
+    /// Calls a function, which may take as long as a call may.
     ///
     /// # Errors
     /// If it fails, or exceeds a limit. The machine can be used again.
     #[inline]
-    pub fn call<R: FromLuaMulti>(
-        &self,
-        function: &Function,
-        arguments: impl IntoLuaMulti,
-        start: Instant,
-    ) -> Result<R, Fault> {
-        self.call_within(self.limits.call, function, arguments, start)
+    pub fn call<R: FromLuaMulti>(&self, function: &Function, arguments: impl IntoLuaMulti) -> Result<R, Fault> {
+        self.call_within(self.limits.call, function, arguments)
     }
 
-    /// Calls a function that began at `start` and may take until `limit` behind it.
+    /// Calls a function, which may take as long as `limit`.
     ///
     /// # Errors
     /// As with [`Self::call`].
@@ -115,9 +107,8 @@ impl Vm {
         limit: Duration,
         function: &Function,
         arguments: impl IntoLuaMulti,
-        start: Instant,
     ) -> Result<R, Fault> {
-        self.budget.arm(start, limit);
+        self.budget.arm(limit);
         self.settle(function.call(arguments))
     }
 

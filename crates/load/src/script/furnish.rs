@@ -9,7 +9,6 @@ use luau::{
 use std::{
     collections::HashSet,
     io::{self, Write},
-    time::Instant,
 };
 
 const PRELUDE: &str = include_str!("prelude.luau");
@@ -113,7 +112,7 @@ pub(super) fn start(
         Ok((wrk.get::<Function>("init")?, arguments(lua, common)?))
     })();
     let (init, arguments) = prepared.map_err(fault)?;
-    vm.call_within(common.limits.start, &init, arguments, Instant::now())
+    vm.call_within(common.limits.start, &init, arguments)
 }
 
 /// Prints. A reader that went away is no failure of the script's.

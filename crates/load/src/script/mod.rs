@@ -27,7 +27,7 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use thread::{Slot, Threads};
 
@@ -108,7 +108,7 @@ impl Wrk {
             threads.remember(plain::globals(vm.lua(), &known));
             for number in 0..count {
                 let thread = threads.handle(vm.lua(), number).map_err(fault)?;
-                vm.call_within::<()>(common.limits.start, &setup, thread, Instant::now())?;
+                vm.call_within::<()>(common.limits.start, &setup, thread)?;
             }
         }
         let left = done.is_some().then(|| (0..count).map(|_| Mutex::new(None)).collect());
@@ -146,6 +146,6 @@ impl Wrk {
         let arguments = (|| Ok((summary.table(lua)?, latency.object(lua)?, requests.object(lua)?)))();
         let arguments: (mlua::Table, mlua::AnyUserData, mlua::AnyUserData) =
             arguments.map_err(|error: mlua::Error| Fault::new(Kind::Error, &self.exchange.common.name, error))?;
-        self.vm.call_within(self.exchange.common.limits.start, done, arguments, Instant::now())
+        self.vm.call_within(self.exchange.common.limits.start, done, arguments)
     }
 }

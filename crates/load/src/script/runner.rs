@@ -17,7 +17,7 @@ use std::{
     net::SocketAddr,
     rc::Rc,
     sync::{Arc, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// The longest pause that `delay` may ask for, in milliseconds: a day.
@@ -80,7 +80,7 @@ impl Runner {
     /// Calls a function that returns nothing of use, and keeps its error for the next request.
     fn tell(&mut self, function: &Function, arguments: mlua::Result<impl IntoLuaMulti>) {
         let called = match arguments {
-            Ok(arguments) => self.vm.call::<()>(function, arguments, Instant::now()).map_err(|fault| fault.to_string()),
+            Ok(arguments) => self.vm.call::<()>(function, arguments).map_err(|fault| fault.to_string()),
             Err(error) => Err(fault(&self.exchange, error)),
         };
         if let Err(text) = called {
@@ -101,7 +101,7 @@ impl Source for Runner {
             }
             Requests::Asked(request, last) => (&*request, last),
         };
-        let returned = self.vm.call(request, (), Instant::now()).map_err(|fault| fault.to_string())?;
+        let returned = self.vm.call(request, ()).map_err(|fault| fault.to_string())?;
         let Value::String(text) = returned else {
             let kind = returned.type_name();
             let text = format!("request() returned a {kind}: return a text, as wrk.format() makes");
@@ -146,7 +146,7 @@ impl Source for Runner {
     }
 
     fn delay(&mut self) -> Option<Duration> {
-        let returned = self.vm.call(self.delay.as_ref()?, (), Instant::now());
+        let returned = self.vm.call(self.delay.as_ref()?, ());
         let millis = match returned {
             // As in wrk, nothing is no pause.
             Ok(Value::Nil) => Ok(0.0),

@@ -3,7 +3,6 @@
 use super::{
     Fault, Kind, Script,
     complaint::{Complaints, Say},
-    cost::Cost,
     json,
     request::{Headers, Held, View},
     returned::{Texts, answer, failed},
@@ -16,25 +15,24 @@ use luau::{
     Vm,
     mlua::{self, AnyUserData, Function, Value, Variadic},
 };
-use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, time::Instant};
+use std::{cell::RefCell, fmt, rc::Rc, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// A script that runs on one worker. It answers every request, if only with 500.
 pub struct Instance {
     vm: Vm,
-    name: String,
+    script: Script,
     on_request: Function,
     /// Whether `on_request` takes its request at all.
     reads: bool,
     held: Rc<RefCell<Held>>,
     view: AnyUserData,
     texts: Texts,
-    cost: Arc<Cost>,
     complaints: Complaints,
     say: Rc<Say>,
 }
 
 impl Instance {
-    pub(super) fn new(script: &Script, worker: u64, cost: Arc<Cost>, say: Say) -> Result<Self, Fault> {
+    pub(super) fn new(script: &Script, worker: u64, say: Say) -> Result<Self, Fault> {
         let source = &*script.0;
         let fault = |error: mlua::Error| Fault::new(Kind::Script, &source.name, error);
         let vm = Vm::new(&source.name, source.limits, &["state"])?;
@@ -50,40 +48,37 @@ impl Instance {
         let view = vm.lua().create_userdata(View { held: Rc::clone(&held), headers }).map_err(fault)?;
         Ok(Self {
             vm,
-            name: source.name.clone(),
+            script: script.clone(),
             on_request,
             reads: info.num_params > 0 || info.is_vararg,
             held,
             view,
             texts: Texts::default(),
-            cost,
             complaints: Complaints::new(),
             say,
         })
     }
 
     #[inline]
-    fn call(&mut self, request: &Request<'_>, start: Instant) -> Result<Answer, Fault> {
+    fn call(&mut self, request: &Request<'_>) -> Result<Answer, Fault> {
         let returned: (Value, Value, Value) = if self.reads {
             self.held.borrow_mut().take(request);
-            let returned = self.vm.call(&self.on_request, &self.view, start);
+            let returned = self.vm.call(&self.on_request, &self.view);
             self.held.borrow_mut().trim();
             returned?
         } else {
-            self.vm.call(&self.on_request, (), start)?
+            self.vm.call(&self.on_request, ())?
         };
-        answer(returned, &mut self.texts).map_err(|text| Fault::new(Kind::Error, &self.name, text))
+        answer(returned, &mut self.texts).map_err(|text| Fault::new(Kind::Error, self.script.name(), text))
     }
 }
 
 impl Handler for Instance {
     #[inline]
     fn answer(&mut self, request: &Request<'_>) -> Answer {
-        let start = Instant::now();
-        let answer = self.call(request, start);
-        self.cost.add(start.elapsed(), answer.is_err());
-        answer.unwrap_or_else(|fault| {
-            self.complaints.hear(&fault, start, &self.say);
+        self.call(request).unwrap_or_else(|fault| {
+            self.script.0.errors.fetch_add(1, Relaxed);
+            self.complaints.hear(&fault, Instant::now(), &self.say);
             failed()
         })
     }
@@ -95,7 +90,7 @@ impl Handler for Instance {
 
 impl fmt::Debug for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Instance").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Instance").field("name", &self.script.name()).finish_non_exhaustive()
     }
 }
 

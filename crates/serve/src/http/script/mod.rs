@@ -6,7 +6,6 @@
 
 mod args;
 mod complaint;
-mod cost;
 mod instance;
 mod json;
 mod lists;
@@ -15,12 +14,17 @@ mod returned;
 #[cfg(test)]
 mod tests;
 
-pub use cost::{BUCKETS, Stats, bound};
 pub use instance::Instance;
 pub use luau::{Fault, Kind, Limits};
 
-use cost::Ledger;
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 /// What a script may use unless it is said otherwise: 16 MiB, 10 ms a call, a second to start.
 pub const LIMITS: Limits = Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
@@ -36,7 +40,8 @@ struct Source {
     text: String,
     limits: Limits,
     seed: u64,
-    ledger: Ledger,
+    /// Calls of all workers that were answered with 500.
+    errors: AtomicU64,
 }
 
 impl Script {
@@ -54,9 +59,14 @@ impl Script {
     /// # Errors
     /// If any of these fails; the fault names the line.
     pub fn compile(name: &str, text: impl Into<String>, limits: Limits, seed: u64) -> Result<Self, Fault> {
-        let ledger = Ledger::default();
-        let script = Self(Arc::new(Source { name: name.to_owned(), text: text.into(), limits, seed, ledger }));
-        Instance::new(&script, 0, Arc::default(), Box::new(|_| ()))?;
+        let script = Self(Arc::new(Source {
+            name: name.to_owned(),
+            text: text.into(),
+            limits,
+            seed,
+            errors: AtomicU64::new(0),
+        }));
+        Instance::new(&script, 0, Box::new(|_| ()))?;
         Ok(script)
     }
 
@@ -66,7 +76,7 @@ impl Script {
     /// # Errors
     /// As [`Self::compile`]: a script may fail this time only, if it asks for the time or for random numbers.
     pub fn instance(&self, worker: u64, say: impl Fn(&str) + 'static) -> Result<Instance, Fault> {
-        Instance::new(self, worker, self.0.ledger.open(), Box::new(say))
+        Instance::new(self, worker, Box::new(say))
     }
 
     /// The name it goes by.
@@ -74,8 +84,8 @@ impl Script {
         &self.0.name
     }
 
-    /// What its calls have cost so far, over all workers.
-    pub fn stats(&self) -> Stats {
-        self.0.ledger.total()
+    /// How many calls have failed so far, over all workers, and were answered with 500.
+    pub fn errors(&self) -> u64 {
+        self.0.errors.load(Relaxed)
     }
 }
