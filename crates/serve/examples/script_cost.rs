@@ -2,8 +2,8 @@
 //! `cargo run --release -p brunt-serve --example script_cost`
 
 use serve::http::{
+    Handler,
     answer::{Answer, Content, Request},
-    handler::Handler,
     script::{LIMITS, Script},
 };
 use std::{hint::black_box, rc::Rc, time::Duration, time::Instant};

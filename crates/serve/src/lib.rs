@@ -11,7 +11,7 @@ mod report;
 pub use model::Model;
 pub use report::Counts;
 
-use std::{fmt, io, net::SocketAddr, sync::mpsc, time::Duration};
+use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
 /// What is asked of a server.
 #[derive(Debug, Clone)]
@@ -45,6 +45,8 @@ pub enum ServeError {
     Listen(SocketAddr, io::Error),
     /// A worker could not be set up.
     Worker(io::Error),
+    /// The access log could not be opened.
+    Log(PathBuf, io::Error),
 }
 
 impl fmt::Display for ServeError {
@@ -62,6 +64,13 @@ impl fmt::Display for ServeError {
                 }
             }
             Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
+            Self::Log(path, error) => {
+                write!(
+                    f,
+                    "cannot write the access log '{}': {error}; choose another file, or - for stdout",
+                    path.display()
+                )
+            }
         }
     }
 }
