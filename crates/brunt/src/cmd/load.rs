@@ -6,7 +6,9 @@
 mod address;
 mod ask;
 mod figures;
+mod http;
 mod progress;
+mod replies;
 mod spectrum;
 mod store;
 mod text;
@@ -33,9 +35,10 @@ use std::{
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// The target: tcp://HOST:PORT, a server that sends back what it receives
-    #[arg(value_name = "URL")]
-    url: String,
+    /// The target: http://HOST[:PORT]/PATH, which may be several of one host and port, or tcp://HOST:PORT, a server that
+    /// sends back what it receives
+    #[arg(value_name = "URL", required = true)]
+    urls: Vec<String>,
 
     /// Connections over all threads [default: 10, or one for each thread if those are more]
     #[arg(short, long, value_name = "N", help_heading = "Load")]
@@ -71,9 +74,9 @@ pub struct Args {
     /// Arrivals of an open loop: equal gaps, or the random ones of independent users [default: constant]
     #[arg(long, value_enum, value_name = "PROCESS", help_heading = "Load")]
     arrival: Option<Arrival>,
-    /// Bytes of one message
-    #[arg(long, value_name = "SIZE", default_value = "100B", help_heading = "Load")]
-    size: Size,
+    /// Bytes of one message to tcp:// [default: 100B]
+    #[arg(long, value_name = "SIZE", help_heading = "Load")]
+    size: Option<Size>,
     /// A request without its whole reply after this long has failed
     #[arg(short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = "Load")]
     timeout: Span,
@@ -86,9 +89,12 @@ pub struct Args {
     /// Seed of everything random [default: from the clock; the result records it]
     #[arg(long, value_name = "N", help_heading = "Load")]
     seed: Option<u64>,
-    /// Count the bytes of replies without comparing them
+    /// Count the bytes of replies from tcp:// without comparing them
     #[arg(long, help_heading = "Load")]
     no_verify: bool,
+
+    #[command(flatten)]
+    http: http::Flags,
 
     /// Print the percentiles of the response time in detail
     #[arg(long, help_heading = "Result")]
@@ -197,14 +203,15 @@ impl Args {
 
     /// The meter of the server; or why there is none. A process that was named must be there.
     fn find_server(&self, target: &load::Target) -> Result<(Option<meter::ServerMeter>, Option<String>), Trouble> {
-        let load::Target::Ping { address, .. } = target;
         let meter = match self.server_pid {
             Some(pid) => {
                 let meter = meter::ServerMeter::attach(pid);
                 Ok(meter.map_err(|why| Trouble::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => meter::listener::find(*address).and_then(|found| meter::ServerMeter::attach_all(&found.roots)),
+            None => {
+                meter::listener::find(target.address()).and_then(|found| meter::ServerMeter::attach_all(&found.roots))
+            }
         };
         Ok(match meter {
             Ok(meter) => (Some(meter), None),

@@ -3,6 +3,7 @@
 //! Tests that measure take turns ([`target::alone`]): on a small machine two loads at a time would measure each other.
 
 mod endings;
+mod http;
 mod results;
 mod stall;
 mod target;

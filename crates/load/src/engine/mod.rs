@@ -5,14 +5,14 @@
 //! connecting, window and drain are each bounded, whatever the target does or fails to do.
 
 mod conductor;
-mod connect;
-mod connection;
+pub(crate) mod connect;
 mod dispatch;
 mod limits;
-mod roster;
-mod shared;
+pub(crate) mod protocol;
+pub(crate) mod roster;
+pub(crate) mod shared;
 mod thread;
-mod worker;
+pub(crate) mod worker;
 
 use crate::{
     check,
@@ -69,7 +69,10 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        Ok(conductor.report(collector, &unsent))
+        match shared.take_broken() {
+            Some(why) => Err(LoadError::Script(why)),
+            None => Ok(conductor.report(collector, &unsent)),
+        }
     })
 }
 

@@ -29,7 +29,7 @@ impl Run {
     fn request(&mut self, intended: u64, sent: u64, done: u64) {
         self.recorder.taken();
         self.recorder.sent(sent, intended, intended);
-        self.recorder.completed(done, intended, sent);
+        self.recorder.completed(done, intended, sent, |_| ());
     }
 
     fn end(mut self, now: u64, unanswered: &[u64]) -> Vec<Interval> {
@@ -93,7 +93,7 @@ fn what_is_unanswered_at_the_end_waited_at_least_so_long() {
         run.recorder.sent(intended, intended, intended);
     }
     // Answered while draining: its true response time, and still no completion of the window.
-    run.recorder.completed(14 * S + S / 10, 13 * S, 13 * S);
+    run.recorder.completed(14 * S + S / 10, 13 * S, 13 * S, |_| ());
     let mut intervals = run.end(14 * S + S / 2, &[11 * S, 13 * S + S / 2]);
     let window = of_phase(&mut intervals, Phase::Window);
     let tally = |f: fn(&Interval) -> u64| window.iter().map(|i| f(i)).sum::<u64>();
@@ -111,7 +111,7 @@ fn response_counts_from_the_intended_time_and_lag_from_the_generators_own_fault(
     run.recorder.waited(at + 30 * ms);
     // Due at `at`, no connection free until 30 ms later, sent 2 ms after that, answered 8 ms after that.
     run.recorder.sent(at + 32 * ms, at, at + 30 * ms);
-    run.recorder.completed(at + 40 * ms, at, at + 32 * ms);
+    run.recorder.completed(at + 40 * ms, at, at + 32 * ms, |_| ());
     let mut intervals = run.end(15 * S, &[]);
     let mut window = of_phase(&mut intervals, Phase::Window);
     let first = &mut window[0];
