@@ -9,6 +9,7 @@ mod figures;
 mod http;
 mod progress;
 mod replies;
+mod script;
 mod spectrum;
 mod store;
 mod text;
@@ -95,6 +96,8 @@ pub struct Args {
 
     #[command(flatten)]
     http: http::Flags,
+    #[command(flatten)]
+    script: script::Flags,
 
     /// Print the percentiles of the response time in detail
     #[arg(long, help_heading = "Result")]
@@ -159,7 +162,8 @@ impl Args {
 
     fn load(&self) -> Result<ExitCode, Trouble> {
         let mut env = meter::environment::collect();
-        let options = ask::options(self, env.cpus_allowed.as_deref())?;
+        let mut options = ask::options(self, env.cpus_allowed.as_deref())?;
+        let script = self.script.install(self, &mut options)?;
         let mut store = store::Store::create(self.out.as_deref(), self.json.as_deref())?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
         let (server, no_server) = self.find_server(&options.target)?;
@@ -194,6 +198,10 @@ impl Args {
                 page += &spectrum::page(&response);
             }
             stdout::print(&page)?;
+        }
+        if let Some(script) = script.filter(|script| script.has_done()) {
+            let response = spectrum::distribution(&report.hlog, "response").map_err(Trouble::Failed)?;
+            script::done(&script, &result, &response, &report.seconds, options.threads.len() as u64)?;
         }
         if let Some(error) = seen.series_error {
             return Err(error.into());

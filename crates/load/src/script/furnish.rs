@@ -75,6 +75,8 @@ fn facts(lua: &Lua, common: &Common) -> Result<Table> {
     // As wrk has it: a text.
     facts.set("port", common.facts.port.map(|port| port.to_string()))?;
     facts.set("path", &*common.facts.path)?;
+    facts.set("method", common.facts.method.as_deref())?;
+    facts.set("body", common.facts.body.as_ref().map(|body| lua.create_string(body)).transpose()?)?;
     let headers = lua.create_table()?;
     for (name, value) in &common.facts.headers {
         headers.push([&**name, &**value])?;

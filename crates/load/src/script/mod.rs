@@ -47,8 +47,12 @@ pub struct Facts {
     pub port: Option<u16>,
     /// With the query.
     pub path: String,
+    /// If one was typed.
+    pub method: Option<String>,
     /// Name and value of `-H`.
     pub headers: Vec<(String, String)>,
+    /// If one was typed.
+    pub body: Option<Vec<u8>>,
     /// What the host stands for, at least one.
     pub addresses: Vec<SocketAddr>,
     /// What followed `--`.

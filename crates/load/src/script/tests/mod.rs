@@ -15,6 +15,8 @@ pub fn facts(arguments: &[&str]) -> Facts {
         host: "localhost".to_owned(),
         port: Some(8080),
         path: "/path?q".to_owned(),
+        method: None,
+        body: None,
         headers: vec![("X-Typed".to_owned(), "yes".to_owned())],
         addresses: vec![([127, 0, 0, 1], 8080).into()],
         arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
