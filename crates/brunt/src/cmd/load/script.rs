@@ -46,7 +46,9 @@ impl Flags {
             return usage(format!("--script {name} takes one URL: let the script choose among paths"));
         };
         let parsed = address::parse(url)?;
-        let Asks::Http { authority, target } = parsed.asks else { unreachable!("the target is of HTTP") };
+        let Asks::Http { authority, target } = parsed.asks else {
+            return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
+        };
         let (method, headers, body) = args.http.typed()?;
         let facts = Facts {
             url: url.clone(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What hears the lines.
-pub(super) type Say = Box<dyn Fn(&str)>;
+pub(super) type Say = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Lets through one line a second.
 pub(super) struct Complaints {
@@ -39,19 +39,19 @@ impl Complaints {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{cell::RefCell, rc::Rc};
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn a_storm_of_errors_is_a_line_a_second_and_every_one_is_counted() {
-        let lines = Rc::new(RefCell::new(Vec::new()));
-        let heard = Rc::clone(&lines);
-        let say: Say = Box::new(move |line| heard.borrow_mut().push(line.to_owned()));
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&lines);
+        let say: Say = Arc::new(move |line| heard.lock().unwrap().push(line.to_owned()));
         let fault = Fault::new(super::super::Kind::Error, "a.luau:1", "no");
         let (mut complaints, start) = (Complaints::new(), Instant::now());
         for ms in 0..2500 {
             complaints.hear(&fault, start + Duration::from_millis(ms), &say);
         }
-        let lines = lines.borrow();
+        let lines = lines.lock().unwrap();
         assert_eq!(lines.len(), 3);
         assert_eq!(lines[0], "a.luau:1: no (answered with 500)");
         assert!(lines[1].contains("999 more") && lines[2].contains("999 more"), "{lines:?}");

@@ -15,7 +15,13 @@ use luau::{
     Vm,
     mlua::{self, AnyUserData, Function, Value, Variadic},
 };
-use std::{cell::RefCell, fmt, rc::Rc, sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{
+    cell::RefCell,
+    fmt,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
+};
 
 /// A script that runs on one worker. It answers every request, if only with 500.
 pub struct Instance {
@@ -28,7 +34,7 @@ pub struct Instance {
     view: AnyUserData,
     texts: Texts,
     complaints: Complaints,
-    say: Rc<Say>,
+    say: Say,
 }
 
 impl Instance {
@@ -36,7 +42,6 @@ impl Instance {
         let source = &*script.0;
         let fault = |error: mlua::Error| Fault::new(Kind::Script, &source.name, error);
         let vm = Vm::new(&source.name, source.limits, &["state"])?;
-        let say = Rc::new(say);
         furnish(&vm, mix(source.seed, worker), &say).map_err(fault)?;
         vm.run(&source.text)?;
         let on_request = vm.function("on_request")?.ok_or_else(|| {
@@ -95,13 +100,13 @@ impl fmt::Debug for Instance {
 }
 
 /// Gives a machine what scripts find in it, and closes it.
-fn furnish(vm: &Vm, seed: u64, say: &Rc<Say>) -> mlua::Result<()> {
+fn furnish(vm: &Vm, seed: u64, say: &Say) -> mlua::Result<()> {
     let lua = vm.lua();
     let globals = lua.globals();
     globals.set("json", json::library(lua)?)?;
     // What it compiles is compiled outside all limits.
     globals.set("loadstring", mlua::Nil)?;
-    let (said, tostring) = (Rc::clone(say), globals.get::<Function>("tostring")?);
+    let (said, tostring) = (Arc::clone(say), globals.get::<Function>("tostring")?);
     // The one of Luau writes to stdout, which is for results.
     let print = lua.create_function(move |_, values: Variadic<Value>| {
         let mut line = String::new();

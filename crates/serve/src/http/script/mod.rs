@@ -17,7 +17,9 @@ mod tests;
 pub use instance::Instance;
 pub use luau::{Fault, Kind, Limits};
 
+use complaint::Say;
 use std::{
+    fmt,
     path::Path,
     sync::{
         Arc,
@@ -30,53 +32,65 @@ use std::{
 pub const LIMITS: Limits = Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
 
 /// A script that has been compiled and run once. Cheap to clone, and the same for all workers.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Script(Arc<Source>);
 
-#[derive(Debug)]
 struct Source {
     /// As errors name it.
     name: String,
     text: String,
     limits: Limits,
     seed: u64,
+    say: Say,
     /// Calls of all workers that were answered with 500.
     errors: AtomicU64,
 }
 
 impl Script {
-    /// Reads and checks the script at `path`. Random numbers follow from `seed`.
+    /// Reads and checks the script at `path`; see [`Self::compile`].
     ///
     /// # Errors
     /// If it cannot be read, or as [`Self::compile`].
-    pub fn open(path: &Path, limits: Limits, seed: u64) -> Result<Self, Fault> {
+    pub fn open(
+        path: &Path,
+        limits: Limits,
+        seed: u64,
+        say: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self, Fault> {
         let text = std::fs::read_to_string(path).map_err(|error| Fault::unreadable(path, error))?;
-        Self::compile(&path.to_string_lossy(), text, limits, seed)
+        Self::compile(&path.to_string_lossy(), text, limits, seed, say)
     }
 
-    /// Checks a script: compiles it, runs it once, and looks for `on_request`.
+    /// Checks a script: compiles it, runs it once, and looks for `on_request`. Its random numbers follow from `seed`; `say`
+    /// hears what it prints, and its errors: one line each, and no more than one a second from each worker.
     ///
     /// # Errors
     /// If any of these fails; the fault names the line.
-    pub fn compile(name: &str, text: impl Into<String>, limits: Limits, seed: u64) -> Result<Self, Fault> {
+    pub fn compile(
+        name: &str,
+        text: impl Into<String>,
+        limits: Limits,
+        seed: u64,
+        say: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self, Fault> {
         let script = Self(Arc::new(Source {
             name: name.to_owned(),
             text: text.into(),
             limits,
             seed,
+            say: Arc::new(say),
             errors: AtomicU64::new(0),
         }));
-        Instance::new(&script, 0, Box::new(|_| ()))?;
+        Instance::new(&script, 0, Arc::new(|_| ()))?;
         Ok(script)
     }
 
-    /// The script for one worker: `worker` makes its random numbers its own, `say` hears its errors, one line each and no
-    /// more than one a second, and what it prints.
+    /// The script for one worker, whose random numbers `worker` makes its own.
     ///
     /// # Errors
     /// As [`Self::compile`]: a script may fail this time only, if it asks for the time or for random numbers.
-    pub fn instance(&self, worker: u64, say: impl Fn(&str) + 'static) -> Result<Instance, Fault> {
-        Instance::new(self, worker, Box::new(say))
+    pub fn instance(&self, worker: u64) -> Result<Instance, Fault> {
+        Instance::new(self, worker, Arc::clone(&self.0.say))
     }
 
     /// The name it goes by.
@@ -87,5 +101,18 @@ impl Script {
     /// How many calls have failed so far, over all workers, and were answered with 500.
     pub fn errors(&self) -> u64 {
         self.0.errors.load(Relaxed)
+    }
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Script").field(&self.name()).finish()
+    }
+}
+
+/// Two are equal if they are one.
+impl PartialEq for Script {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }

@@ -84,7 +84,7 @@ proptest! {
         let sent = send(&answer);
         prop_assert!(sent.is_ok(), "{text}: {sent:?}");
         // What is not an answer is said, and never in silence.
-        prop_assert_eq!(bench.script.errors() > 0, !bench.said.borrow().is_empty());
+        prop_assert_eq!(bench.script.errors() > 0, !bench.said.lock().unwrap().is_empty());
     }
 }
 

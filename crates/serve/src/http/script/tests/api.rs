@@ -10,7 +10,7 @@ use std::{rc::Rc, time::Duration};
 fn answer(expression: &str) -> Answer {
     let mut bench = Bench::new(&format!("function on_request(req) return {expression} end"));
     let answer = bench.get();
-    assert_eq!(*bench.said.borrow(), Vec::<String>::new());
+    assert_eq!(*bench.said.lock().unwrap(), Vec::<String>::new());
     answer
 }
 
@@ -218,5 +218,5 @@ fn json_comes_back_as_it_went() {
 fn print_is_for_people_and_not_for_the_client() {
     let mut bench = Bench::new("print('once') function on_request(req) print('got', req.path, nil) return 'x' end");
     assert_eq!(text(&bench.get()), "x");
-    assert_eq!(*bench.said.borrow(), ["once", "got\t/\tnil"]);
+    assert_eq!(*bench.said.lock().unwrap(), ["once", "got\t/\tnil"]);
 }

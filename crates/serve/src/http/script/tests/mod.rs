@@ -9,7 +9,7 @@ use crate::http::{
     answer::{Answer, Content, Request},
     handler::Handler,
 };
-use std::{cell::RefCell, rc::Rc};
+use std::sync::{Arc, Mutex};
 use wire::http1::{
     Limits,
     server::{Connection, Event},
@@ -19,7 +19,7 @@ use wire::http1::{
 pub struct Bench {
     pub script: Script,
     pub instance: Instance,
-    pub said: Rc<RefCell<Vec<String>>>,
+    pub said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Bench {
@@ -28,10 +28,11 @@ impl Bench {
     }
 
     pub fn seeded(text: &str, seed: u64, worker: u64) -> Self {
-        let script = Script::compile("test.luau", text, LIMITS, seed).unwrap();
-        let said = Rc::new(RefCell::new(Vec::new()));
-        let heard = Rc::clone(&said);
-        let instance = script.instance(worker, move |line| heard.borrow_mut().push(line.to_owned())).unwrap();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&said);
+        let say = move |line: &str| heard.lock().unwrap().push(line.to_owned());
+        let script = Script::compile("test.luau", text, LIMITS, seed, say).unwrap();
+        let instance = script.instance(worker).unwrap();
         Self { script, instance, said }
     }
 
@@ -68,15 +69,15 @@ impl Bench {
     /// The text of a whole body.
     pub fn text(&mut self, request: &str) -> String {
         let answer = self.ask(request);
-        assert_eq!(answer.status, 200, "{:?}", self.said.borrow());
+        assert_eq!(answer.status, 200, "{:?}", self.said.lock().unwrap());
         text(&answer)
     }
 
     /// Asks for a failure and returns what was said of it.
     pub fn failure(&mut self) -> String {
-        self.said.borrow_mut().clear();
+        self.said.lock().unwrap().clear();
         assert_eq!(self.get().status, 500);
-        self.said.borrow().join("\n")
+        self.said.lock().unwrap().join("\n")
     }
 }
 
