@@ -311,11 +311,13 @@ impl State {
         out: &mut Vec<u8>,
     ) -> Option<Next> {
         let exchange = worker.exchange(head);
-        worker.counters.answered(self.listener, answer.status);
         if let Some(fault) = &answer.fault {
             worker.counters.made(*fault);
         }
-        self.log(head, answer.status, give::length(&answer.body), worker, endpoint);
+        // What is no answer has no status.
+        let status = give::status(&answer);
+        worker.counters.answered(self.listener, status);
+        self.log(head, status, give::length(&answer.body), worker, endpoint);
         if let Some(bytes) = give::at_once(&answer) {
             let after = give::whole(&answer, bytes, exchange, &worker.stamp(), out);
             self.last |= after == After::Close;

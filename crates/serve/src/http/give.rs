@@ -48,6 +48,14 @@ pub(crate) fn at_once(answer: &Answer) -> Option<&[u8]> {
     }
 }
 
+/// The status that the client will see; 0 if there is none.
+pub(crate) fn status(answer: &Answer) -> u16 {
+    match answer.fault {
+        Some(Fault::Reset | Fault::Stall | Fault::Garbage) => 0,
+        Some(Fault::Truncate(_)) | None => answer.status,
+    }
+}
+
 /// The length that the head announces.
 pub(crate) fn length(body: &Content) -> Option<u64> {
     match body {

@@ -79,7 +79,7 @@ impl Lines {
         let (peer, date, method) = (peer.ip(), &self.date, head.method_name);
         // The target holds no control character and no blank; a quote would end the field early.
         let target = head.target().replace('"', "%22");
-        let _ = writeln!(self.lines, "{peer} - - [{date}] \"{method} {target} HTTP/{version}\" {status} {length}");
+        let _ = writeln!(self.lines, "{peer} - - [{date}] \"{method} {target} HTTP/{version}\" {status:03} {length}");
         self.count += 1;
         if self.lines.len() >= FULL { self.hand_over() } else { 0 }
     }

@@ -6,7 +6,7 @@ use crate::http::{
     chance::{Delay, When},
     plan::{Body, Say},
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 fn read(source: &str) -> Result<Plan, String> {
     let text = Text { file: "r.toml", source };
