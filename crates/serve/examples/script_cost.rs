@@ -48,7 +48,7 @@ fn main() {
     println!("{:32} {:>8} {:>8}  ns a call", "", "wrk", "browser");
     row("native", &mut native);
     for (name, text) in SCRIPTS {
-        let script = Script::compile("cost.luau", *text, LIMITS, 0, |line| panic!("{line}")).expect("a good script");
+        let script = Script::compile("cost.luau", *text, LIMITS, |line| panic!("{line}")).expect("a good script");
         let mut instance = script.instance(0).expect("a good script");
         row(name, &mut instance);
         assert_eq!(script.errors(), 0);

@@ -38,11 +38,11 @@ pub struct Instance {
 }
 
 impl Instance {
-    pub(super) fn new(script: &Script, worker: u64, say: Say) -> Result<Self, Fault> {
+    pub(super) fn new(script: &Script, seed: u64, say: Say) -> Result<Self, Fault> {
         let source = &*script.0;
         let fault = |error: mlua::Error| Fault::new(Kind::Script, &source.name, error);
         let vm = Vm::new(&source.name, source.limits, &["state"])?;
-        furnish(&vm, mix(source.seed, worker), &say).map_err(fault)?;
+        furnish(&vm, mix(seed), &say).map_err(fault)?;
         vm.run(&source.text)?;
         let on_request = vm.function("on_request")?.ok_or_else(|| {
             Fault::new(Kind::Script, &source.name, "there is no on_request: define function on_request(req) ... end")
@@ -127,9 +127,9 @@ fn furnish(vm: &Vm, seed: u64, say: &Say) -> mlua::Result<()> {
     lua.globals().set("state", lua.create_table()?)
 }
 
-/// Two numbers made one, in which each bit depends on all (splitmix64, Steele et al. 2014).
-fn mix(seed: u64, worker: u64) -> u64 {
-    let mut z = seed.wrapping_add(worker.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+/// A number in which each bit depends on all of `seed` (splitmix64, Steele et al. 2014): the machine takes only half of them.
+fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ z >> 31

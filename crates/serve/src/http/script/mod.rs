@@ -31,6 +31,11 @@ use std::{
 /// What a script may use unless it is said otherwise: 16 MiB, 10 ms a call, a second to start.
 pub const LIMITS: Limits = Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
 
+/// Tells people of a line from a script.
+pub fn to_stderr(line: &str) {
+    eprintln!("brunt serve: {line}");
+}
+
 /// A script that has been compiled and run once. Cheap to clone, and the same for all workers.
 #[derive(Clone)]
 pub struct Script(Arc<Source>);
@@ -40,7 +45,6 @@ struct Source {
     name: String,
     text: String,
     limits: Limits,
-    seed: u64,
     say: Say,
     /// Calls of all workers that were answered with 500.
     errors: AtomicU64,
@@ -51,18 +55,13 @@ impl Script {
     ///
     /// # Errors
     /// If it cannot be read, or as [`Self::compile`].
-    pub fn open(
-        path: &Path,
-        limits: Limits,
-        seed: u64,
-        say: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<Self, Fault> {
+    pub fn open(path: &Path, limits: Limits, say: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Fault> {
         let text = std::fs::read_to_string(path).map_err(|error| Fault::unreadable(path, error))?;
-        Self::compile(&path.to_string_lossy(), text, limits, seed, say)
+        Self::compile(&path.to_string_lossy(), text, limits, say)
     }
 
-    /// Checks a script: compiles it, runs it once, and looks for `on_request`. Its random numbers follow from `seed`; `say`
-    /// hears what it prints, and its errors: one line each, and no more than one a second from each worker.
+    /// Checks a script: compiles it, runs it once, and looks for `on_request`. `say` hears what it
+    /// prints, and its errors: one line each, and no more than one a second from each worker.
     ///
     /// # Errors
     /// If any of these fails; the fault names the line.
@@ -70,14 +69,12 @@ impl Script {
         name: &str,
         text: impl Into<String>,
         limits: Limits,
-        seed: u64,
         say: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, Fault> {
         let script = Self(Arc::new(Source {
             name: name.to_owned(),
             text: text.into(),
             limits,
-            seed,
             say: Arc::new(say),
             errors: AtomicU64::new(0),
         }));
@@ -85,12 +82,12 @@ impl Script {
         Ok(script)
     }
 
-    /// The script for one worker, whose random numbers `worker` makes its own.
+    /// The script for one worker, whose random numbers follow from `seed`.
     ///
     /// # Errors
     /// As [`Self::compile`]: a script may fail this time only, if it asks for the time or for random numbers.
-    pub fn instance(&self, worker: u64) -> Result<Instance, Fault> {
-        Instance::new(self, worker, Arc::clone(&self.0.say))
+    pub fn instance(&self, seed: u64) -> Result<Instance, Fault> {
+        Instance::new(self, seed, Arc::clone(&self.0.say))
     }
 
     /// The name it goes by.

@@ -129,7 +129,7 @@ fn nothing_of_the_machine_below_is_in_reach() {
 
 #[test]
 fn a_script_that_cannot_work_is_refused_before_the_first_request() {
-    let refused = |text: &str| Script::compile("a.luau", text, LIMITS, 0, |_| ()).unwrap_err();
+    let refused = |text: &str| Script::compile("a.luau", text, LIMITS, |_| ()).unwrap_err();
     for (text, kind, words) in [
         ("function on_request( return end", Kind::Script, "a.luau:1: "),
         ("x = 1", Kind::Script, "there is no on_request"),
@@ -144,7 +144,7 @@ fn a_script_that_cannot_work_is_refused_before_the_first_request() {
         assert_eq!(fault.kind(), kind, "{fault}");
         assert!(fault.to_string().contains(words) && fault.to_string().lines().count() == 1, "{text}: {fault}");
     }
-    let missing = Script::open(std::path::Path::new("/nowhere/a.luau"), LIMITS, 0, |_| ()).unwrap_err();
+    let missing = Script::open(std::path::Path::new("/nowhere/a.luau"), LIMITS, |_| ()).unwrap_err();
     assert!(missing.to_string().contains("/nowhere/a.luau (No such file"), "{missing}");
 }
 

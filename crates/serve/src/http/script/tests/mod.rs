@@ -24,15 +24,15 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(text: &str) -> Self {
-        Self::seeded(text, 1, 0)
+        Self::seeded(text, 1)
     }
 
-    pub fn seeded(text: &str, seed: u64, worker: u64) -> Self {
+    pub fn seeded(text: &str, seed: u64) -> Self {
         let said = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&said);
         let say = move |line: &str| heard.lock().unwrap().push(line.to_owned());
-        let script = Script::compile("test.luau", text, LIMITS, seed, say).unwrap();
-        let instance = script.instance(worker).unwrap();
+        let script = Script::compile("test.luau", text, LIMITS, say).unwrap();
+        let instance = script.instance(seed).unwrap();
         Self { script, instance, said }
     }
 
