@@ -97,7 +97,7 @@ pub struct Args {
     #[command(flatten)]
     http: http::Flags,
     #[command(flatten)]
-    script: script::Flags,
+    script: script::Scripting,
 
     /// Print the percentiles of the response time in detail
     #[arg(long, help_heading = "Result")]

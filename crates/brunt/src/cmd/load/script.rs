@@ -15,7 +15,7 @@ use std::{path::PathBuf, time::Duration};
 
 /// Flags of scripts.
 #[derive(Debug, clap::Args)]
-pub(super) struct Flags {
+pub(super) struct Scripting {
     /// Lua script, as wrk takes it, that makes the requests and may look at the replies (docs/scripts.md)
     #[arg(short, long, value_name = "FILE", help_heading = "HTTP")]
     script: Option<PathBuf>,
@@ -24,7 +24,7 @@ pub(super) struct Flags {
     script_arguments: Vec<String>,
 }
 
-impl Flags {
+impl Scripting {
     /// Puts the script, if there is one, in the place of the requests that the other flags describe. They are what it
     /// finds in the table `wrk`.
     pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, Trouble> {
