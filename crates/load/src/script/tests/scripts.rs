@@ -11,7 +11,7 @@ use std::{io::Write, net::TcpListener, time::Duration};
 fn without_functions_the_request_is_what_was_typed() {
     let mut source = source("").unwrap();
     let (text, batch) = next(&mut source);
-    assert_eq!(lines(&text), ["GET /path?q HTTP/1.1", "host: localhost:8080", "x-typed: yes", ""]);
+    assert_eq!(lines(&text), ["GET /path?q HTTP/1.1", "Host: localhost:8080", "X-Typed: yes", ""]);
     assert_eq!((batch.requests(), batch.is_head(0), source.wants_responses()), (1, false, false));
     assert_eq!(source.delay(), None);
     assert_eq!(next(&mut source).0, text);
@@ -31,13 +31,13 @@ fn hosts_are_named_as_they_were_typed() {
         let wrk = super::Wrk::new(common, 1).unwrap();
         lines(&next(&mut wrk.script().source(0).unwrap()).0)[1].clone()
     };
-    assert_eq!(head("::1", Some(80)), "host: [::1]:80");
-    assert_eq!(head("::1", None), "host: [::1]");
-    assert_eq!(head("a.b", None), "host: a.b");
+    assert_eq!(head("::1", Some(80)), "Host: [::1]:80");
+    assert_eq!(head("::1", None), "Host: [::1]");
+    assert_eq!(head("a.b", None), "Host: a.b");
     let mut own = source("wrk.headers['HOST'] = 'mine'").unwrap();
-    assert_eq!(lines(&next(&mut own).0)[1], "host: mine");
+    assert_eq!(lines(&next(&mut own).0)[1], "HOST: mine");
     let mut plain = source("wrk.headers = {['Host'] = 'plain'}").unwrap();
-    assert_eq!(lines(&next(&mut plain).0), ["GET /path?q HTTP/1.1", "host: plain", ""]);
+    assert_eq!(lines(&next(&mut plain).0), ["GET /path?q HTTP/1.1", "Host: plain", ""]);
 }
 
 #[test]
@@ -46,10 +46,10 @@ fn post() {
     let (text, _) = next(&mut wrk.script().source(0).unwrap());
     let expected = [
         "POST /path?q HTTP/1.1",
-        "content-length: 20",
-        "content-type: application/x-www-form-urlencoded",
-        "host: localhost:8080",
-        "x-typed: yes",
+        "Content-Length: 20",
+        "Content-Type: application/x-www-form-urlencoded",
+        "Host: localhost:8080",
+        "X-Typed: yes",
         "name=value&other=%20",
     ];
     assert_eq!(lines(&text), expected);
@@ -62,7 +62,7 @@ fn counter() {
     for n in 0..3 {
         let text = lines(&next(&mut source).0);
         assert_eq!(text[0], format!("GET /item/{n} HTTP/1.1"));
-        assert_eq!(text[2], format!("x-counter: {n}"));
+        assert_eq!(text[2], format!("X-Counter: {n}"));
     }
 }
 
@@ -76,7 +76,7 @@ fn auth() {
     assert!(next(&mut source).0.starts_with("GET /login HTTP/1.1\r\n"));
     assert_eq!(source.response(200, &[("Server", b"x"), ("X-Token", b"secret")], b"hi"), Flow::Go);
     let text = next(&mut source).0;
-    assert!(text.starts_with("GET /private HTTP/1.1\r\n") && text.contains("x-token: secret\r\n"), "{text}");
+    assert!(text.starts_with("GET /private HTTP/1.1\r\n") && text.contains("X-Token: secret\r\n"), "{text}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_list_of_urls_and_a_module_are_read() {
     let wrk = file("urls.lua", &[list.path().to_str().unwrap()], 1);
     let mut source = wrk.script().source(0).unwrap();
     let mut first = || lines(&next(&mut source).0);
-    assert_eq!(first()[..2], ["GET /a?dressed HTTP/1.1", "accept: */*"]);
+    assert_eq!(first()[..2], ["GET /a?dressed HTTP/1.1", "Accept: */*"]);
     assert_eq!((first()[0].as_str(), first()[0].as_str()), ("GET /b?dressed HTTP/1.1", "GET /c?dressed HTTP/1.1"));
     assert_eq!(first()[0], "GET /a?dressed HTTP/1.1");
 }
@@ -200,4 +200,15 @@ fn files_are_read_in_every_way_and_never_written() {
         assert(not pcall(io.lines, "{path}.none") and io.popen == nil and os.execute == nil and os.remove == nil)"#
     );
     next(&mut source(&script).unwrap());
+}
+
+#[test]
+fn fields_are_the_same_in_whatever_case() {
+    let script = "wrk.headers['x-typed'] = 'again' wrk.headers['X-New'] = 1 wrk.headers['content-LENGTH'] = 99
+        wrk.body = 'hi'
+        assert(wrk.headers['X-TYPED'] == 'again' and wrk.headers['x-new'] == 1 and wrk.headers.none == nil)";
+    let text = lines(&next(&mut source(script).unwrap()).0);
+    let expected =
+        ["GET /path?q HTTP/1.1", "Content-Length: 2", "Host: localhost:8080", "X-New: 1", "X-Typed: again", "hi"];
+    assert_eq!(text, expected);
 }
