@@ -18,7 +18,6 @@ const MOST_CONNECTIONS: usize = 100_000_000;
 /// Refuses options that contradict themselves, naming the value and what would do.
 pub fn options(options: &Options) -> Result<(), LoadError> {
     let Options { connections, threads, duration, warmup, timeout, .. } = options;
-    let Target::Ping { size, .. } = options.target;
     let refuse = |text: String| Err(LoadError::Options(text));
     if *connections == 0 || *connections > MOST_CONNECTIONS {
         return refuse(format!(
@@ -34,8 +33,17 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
             threads.len()
         ));
     }
-    if size == 0 {
-        return refuse("a message of 0 bytes has no reply: give --size at least 1B".to_owned());
+    match &options.target {
+        Target::Ping { size: 0, .. } => {
+            return refuse("a message of 0 bytes has no reply: give --size at least 1B".to_owned());
+        }
+        Target::Http(http) if options.rate.is_some() && http.pipeline() > 1 => {
+            return refuse(format!(
+                "--pipeline {} and -R: each request of an open loop has a time of its own; leave one of them out",
+                http.pipeline()
+            ));
+        }
+        Target::Ping { .. } | Target::Http(_) => (),
     }
     if duration.is_zero() || *duration > LONGEST_RUN || *warmup > LONGEST_RUN {
         return refuse(format!(

@@ -38,6 +38,8 @@ pub enum LoadError {
         /// The range the kernel takes local ports from, if it says.
         range: Option<(u16, u16)>,
     },
+    /// The source of the requests has failed; its own words, on one line.
+    Script(String),
     /// A thread could not be started, pinned, or given a runtime.
     Thread {
         /// Its number.
@@ -52,7 +54,7 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Options(text) => f.write_str(text),
+            Self::Options(text) | Self::Script(text) => f.write_str(text),
             Self::Refused(address) => {
                 write!(f, "nothing listens on {address} (connection refused): start the target first or check the port")
             }

@@ -3,7 +3,7 @@
 //! Plain data. It is filled by [`crate::record`], read and emptied by [`crate::collect`], and goes back to be filled
 //! again, so that a load thread never allocates or clears a histogram while it is being measured.
 
-use crate::counts::Counts;
+use crate::{counts::Counts, replies::Replies};
 use outcome::result::{Bytes, Errors};
 
 /// The part of a run that an interval belongs to.
@@ -37,6 +37,8 @@ pub struct Tally {
     pub errors: Errors,
     /// Payload bytes moved.
     pub bytes: Bytes,
+    /// What the replies said, where the protocol has something to say.
+    pub replies: Replies,
 }
 
 impl Tally {
@@ -54,6 +56,7 @@ impl Tally {
         self.errors.status += other.errors.status;
         self.bytes.sent += other.bytes.sent;
         self.bytes.received += other.bytes.received;
+        self.replies.add(&other.replies);
     }
 }
 

@@ -10,12 +10,16 @@ mod counts;
 mod engine;
 mod error;
 mod hlog;
+pub mod http;
 mod interval;
 pub mod observer;
 pub mod options;
+mod ping;
 mod record;
+mod replies;
 mod report;
 pub mod schedule;
+pub mod script;
 
 pub use engine::run;
 pub use error::LoadError;

@@ -1,9 +1,10 @@
 //! What is asked of the generator: the flags of `brunt load`, resolved and checked.
 
+use crate::http::Http;
 use std::{net::SocketAddr, time::Duration};
 
 /// Where the load goes, and in which protocol.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// Ping-pong over TCP: messages of one size, each comes back as it was sent.
     Ping {
@@ -12,6 +13,18 @@ pub enum Target {
         /// Payload bytes of one message, at least 1.
         size: usize,
     },
+    /// Requests over HTTP/1.
+    Http(Http),
+}
+
+impl Target {
+    /// The address that is connected to.
+    pub fn address(&self) -> SocketAddr {
+        match self {
+            Self::Ping { address, .. } => *address,
+            Self::Http(http) => http.address,
+        }
+    }
 }
 
 /// The arrival process of an open loop.
@@ -48,7 +61,7 @@ pub struct Options {
     pub timeout: Duration,
     /// Connections opened per second over all threads; `None` opens them as fast as the target accepts.
     pub connect_rate: Option<f64>,
-    /// Whether replies are compared byte by byte with what was sent.
+    /// Ping-pong: whether replies are compared byte by byte with what was sent.
     pub verify: bool,
     /// Seed of everything random.
     pub seed: u64,

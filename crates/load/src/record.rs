@@ -12,7 +12,7 @@
 //! No clock is read here: the caller says when. Times must not go back. An interval ends at its exact nanosecond even if
 //! the first event behind it comes later.
 
-use crate::interval::{Interval, Phase, Usage};
+use crate::interval::{Interval, Phase, Tally, Usage};
 use std::{
     collections::VecDeque,
     sync::{
@@ -33,8 +33,10 @@ pub enum Failure {
     Timeout,
     /// The peer closed or reset the connection.
     Reset,
-    /// The reply was not what was sent.
+    /// The reply was not what was asked for, or no reply at all.
     Protocol,
+    /// The reply was well formed and reported a failure.
+    Status,
 }
 
 /// Ends the window after so many completions over all threads.
@@ -167,23 +169,19 @@ impl Recorder {
         self.current.tally.bytes.received += bytes as u64;
     }
 
-    /// A request has its whole, right reply now.
+    /// `more` requests went out in one write with the one that was just sent.
+    pub fn sent_along(&mut self, more: u64) {
+        self.outstanding += more;
+        self.current.tally.sent += more;
+    }
+
+    /// A request has its whole, right reply now; `note` keeps what the reply said beside that.
     #[inline]
-    pub fn completed(&mut self, now_ns: u64, intended_ns: u64, sent_ns: u64) {
-        self.advance(now_ns);
-        self.outstanding -= 1;
-        match self.current.phase {
-            Phase::Window if self.links.budget.is_some() => {
-                if !self.spend(now_ns) {
-                    // Another thread's completion was the last: the window is over, this thread only has not seen it.
-                    self.current.tally.unanswered += 1;
-                    self.late(now_ns, intended_ns);
-                    return self.advance(now_ns + 1);
-                }
-            }
-            Phase::Drain => return self.late(now_ns, intended_ns),
-            Phase::Connect | Phase::Warmup | Phase::Window => (),
+    pub fn completed(&mut self, now_ns: u64, intended_ns: u64, sent_ns: u64, note: impl FnOnce(&mut Tally)) {
+        if !self.answered(now_ns, intended_ns) {
+            return;
         }
+        note(&mut self.current.tally);
         self.current.tally.completed += 1;
         if intended_ns >= self.from_ns {
             self.current.service.record(now_ns - sent_ns);
@@ -191,8 +189,47 @@ impl Recorder {
                 self.current.response.record(now_ns - intended_ns);
             }
         }
+        self.end_if_spent(now_ns);
+    }
+
+    /// A request has its whole reply now, and not the one it should have. Such a reply spends the budget as a right one
+    /// does: a run of so many requests ends whatever the target answers.
+    #[cold]
+    #[inline(never)]
+    pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, note: impl FnOnce(&mut Tally)) {
+        if !self.answered(now_ns, intended_ns) {
+            return;
+        }
+        note(&mut self.current.tally);
+        self.fail(now_ns, failure, intended_ns, None);
+        self.end_if_spent(now_ns);
+    }
+
+    /// Whether a reply that has come now counts; if not, its request is unanswered.
+    #[inline(always)]
+    fn answered(&mut self, now_ns: u64, intended_ns: u64) -> bool {
+        self.advance(now_ns);
+        self.outstanding -= 1;
+        match self.current.phase {
+            Phase::Window if self.links.budget.is_some() && !self.spend(now_ns) => {
+                // Another thread's completion was the last: the window is over, this thread only has not seen it.
+                self.current.tally.unanswered += 1;
+                self.late(now_ns, intended_ns);
+                self.advance(now_ns + 1);
+                false
+            }
+            Phase::Drain => {
+                self.late(now_ns, intended_ns);
+                false
+            }
+            Phase::Connect | Phase::Warmup | Phase::Window => true,
+        }
+    }
+
+    /// If that was the last completion, the next request of this very moment is no longer of the window.
+    #[inline(always)]
+    fn end_if_spent(&mut self, now_ns: u64) {
         if self.links.budget.is_some() {
-            // If that was the last one, the next request of this very moment is no longer of the window.
             self.advance(now_ns + 1);
         }
     }
@@ -206,6 +243,10 @@ impl Recorder {
         if self.current.phase == Phase::Drain {
             return self.late(now_ns, intended_ns);
         }
+        self.fail(now_ns, failure, intended_ns, due_ns);
+    }
+
+    fn fail(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
         self.current.tally.failed += 1;
         self.trouble(now_ns, failure);
         if intended_ns >= self.from_ns {
@@ -229,6 +270,7 @@ impl Recorder {
             Failure::Timeout => &mut errors.timeout,
             Failure::Reset => &mut errors.reset,
             Failure::Protocol => &mut errors.protocol,
+            Failure::Status => &mut errors.status,
         } += 1;
     }
 

@@ -42,7 +42,10 @@ pub struct Course {
 
 /// The result of a run.
 pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
-    let Target::Ping { size, .. } = options.target;
+    let (request_bytes, responses) = match &options.target {
+        Target::Ping { size, .. } => (Some(*size as u64), None),
+        Target::Http(_) => (None, Some(totals.tally.replies.responses())),
+    };
     let measured_s = course.measured.as_secs_f64();
     let tally = &totals.tally;
     let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
@@ -53,7 +56,7 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
             url: options.url.clone(),
             mode: if open { "open" } else { "closed" }.to_owned(),
             arrival: open.then(|| arrival_name(options.arrival).to_owned()),
-            request_bytes: Some(size as u64),
+            request_bytes,
             connections: options.connections as u64,
             measured_s,
             warmup_s: options.warmup.as_secs_f64(),
@@ -71,6 +74,7 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
         errors: tally.errors.clone(),
         connections: result::Connections { opened: course.connections.0, peak: course.connections.1 },
         bytes: tally.bytes.clone(),
+        responses,
         generator: result::Generator {
             cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),
             spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),

@@ -3,7 +3,9 @@
 //! Tests that measure take turns ([`target::alone`]): on a small machine two loads at a time would measure each other.
 
 mod endings;
+mod http;
 mod results;
+mod script;
 mod stall;
 mod target;
 mod usage;

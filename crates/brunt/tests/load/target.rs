@@ -1,4 +1,4 @@
-//! The other side: an echo server in a process of its own, which can be stopped and killed, and the command under test.
+//! The other side: an echo or a web server in a process of its own, which can be stopped and killed, and the command under test.
 
 use serde_json::Value;
 use std::{
@@ -18,17 +18,27 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// An echo server: the test program, run again. Killed at the end of the test.
+/// A server: the test program, run again. Killed at the end of the test.
 pub struct Target {
     child: Child,
     port: u16,
 }
 
 impl Target {
+    /// An echo server.
     pub fn start() -> Self {
+        Self::play("echo")
+    }
+
+    /// A web server: replies with the method, the target, the field `X-Say` and the body; `/status/N` with that status.
+    pub fn start_web() -> Self {
+        Self::play("web")
+    }
+
+    fn play(role: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "role", "--nocapture", "--test-threads=1"])
-            .env(ROLE, "echo")
+            .env(ROLE, role)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -38,7 +48,7 @@ impl Target {
         let mut line = String::new();
         let port = loop {
             line.clear();
-            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the echo server did not start");
+            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the {role} server did not start");
             // The test harness prints on the same line first.
             if let Some((_, port)) = line.split_once("LISTENS ") {
                 break port.trim().parse().unwrap();
@@ -56,6 +66,9 @@ impl Target {
     pub fn url(&self) -> String {
         format!("tcp://127.0.0.1:{}", self.port)
     }
+    pub fn http(&self, target: &str) -> String {
+        format!("http://127.0.0.1:{}{target}", self.port)
+    }
 }
 
 impl Drop for Target {
@@ -67,13 +80,12 @@ impl Drop for Target {
 
 /// What the test of the name `role` calls: serves for ever in a child, returns at once in the test run itself.
 pub fn play_role() {
-    if std::env::var_os(ROLE).is_none() {
-        return;
-    }
+    let Some(role) = std::env::var_os(ROLE) else { return };
+    let serve = if role == "web" { web } else { echo };
     let listener = listen();
     println!("LISTENS {}", listener.local_addr().unwrap().port());
     for stream in listener.incoming().flatten() {
-        thread::spawn(move || echo(stream));
+        thread::spawn(move || serve(stream));
     }
 }
 
@@ -82,6 +94,42 @@ fn echo(mut stream: TcpStream) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
         if stream.write_all(&buffer[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+fn web(stream: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    let mut out = stream.try_clone().unwrap();
+    let mut input = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if !input.read_line(&mut head).is_ok_and(|length| length > 0) {
+                return;
+            }
+        }
+        let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let mut body = vec![0; field("Content-Length").map_or(0, |length| length.parse().unwrap())];
+        if input.read_exact(&mut body).is_err() {
+            return;
+        }
+        let mut words = head.split(' ');
+        let (method, target) = (words.next().unwrap(), words.next().unwrap());
+        let said = [field("X-Say").unwrap_or_default(), &String::from_utf8_lossy(&body)].concat();
+        let text = [method, target, &said].join(" ").trim_end().to_owned();
+        let status = target.strip_prefix("/status/").unwrap_or("200");
+        let connection = match (head.contains("HTTP/1.0"), field("Connection")) {
+            (true, Some("keep-alive")) => "keep-alive",
+            (false, None) => "keep-alive",
+            _ => "close",
+        };
+        let reply = format!(
+            "HTTP/1.1 {status} Said\r\nConnection: {connection}\r\nContent-Length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        if out.write_all(reply.as_bytes()).is_err() || connection == "close" {
             return;
         }
     }

@@ -8,7 +8,6 @@ use crate::{
     error::LoadError,
     interval::Interval,
     observer::Observer,
-    options::Target,
     report::{self, Course, Report},
     schedule::Schedule,
 };
@@ -130,8 +129,7 @@ impl<'s> Conductor<'s> {
     }
 
     fn address(&self) -> SocketAddr {
-        let Target::Ping { address, .. } = self.shared.options.target;
-        address
+        self.shared.options.target.address()
     }
 
     fn wants_stop(&mut self, observer: &dyn Observer, now_ns: u64) -> bool {

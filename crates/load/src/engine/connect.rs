@@ -1,6 +1,6 @@
 //! Opening connections: all of them before the load, and later those that were lost.
 
-use super::{connection, worker::Worker};
+use super::{protocol::Protocol, worker::Worker};
 use runtime::{net::TcpStream, time};
 use std::{io, rc::Rc, time::Duration};
 
@@ -17,7 +17,7 @@ const LAST_PAUSE: Duration = Duration::from_millis(500);
 const RESET_ABOVE: usize = 10_000;
 
 /// Starts to open all connections of this thread; each becomes a task of its own.
-pub fn all(worker: &Rc<Worker>) {
+pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
     for _ in 0..AT_A_TIME.min(worker.share.own()) {
         let worker = Rc::clone(worker);
         runtime::spawn(async move {
@@ -28,7 +28,7 @@ pub fn all(worker: &Rc<Worker>) {
     }
 }
 
-fn next(worker: &Worker) -> Option<usize> {
+fn next<P>(worker: &Worker<P>) -> Option<usize> {
     let index = worker.begun.get();
     let more = index < worker.share.own() && !worker.shared.is_closed();
     more.then(|| {
@@ -37,7 +37,7 @@ fn next(worker: &Worker) -> Option<usize> {
     })
 }
 
-async fn open_first(worker: &Rc<Worker>, index: usize) {
+async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, index: usize) {
     if let Some(rate) = worker.shared.options.connect_rate {
         let due = worker.share.global(index) as f64 / rate;
         time::sleep_until(worker.clock.instant((due * 1e9) as u64)).await;
@@ -46,35 +46,41 @@ async fn open_first(worker: &Rc<Worker>, index: usize) {
         Ok(stream) => (Some(stream), None),
         Err(error) => (None, Some(error)),
     };
-    runtime::spawn(connection::run(Rc::clone(worker), index as u32, stream));
+    runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, stream));
     worker.shared.connecting.settle(error);
 }
 
 /// Opens a lost connection again, however often it takes; `None` when the window is over.
-pub async fn again(worker: &Worker, failures: &mut u32) -> Option<TcpStream> {
-    loop {
-        let pause = FIRST_PAUSE * (1 << (*failures).min(16));
-        *failures += 1;
-        time::sleep(pause.min(LAST_PAUSE)).await;
-        if worker.shared.is_closed() {
-            return None;
-        }
+pub async fn again<P>(worker: &Worker<P>, failures: &mut u32) -> Option<TcpStream> {
+    while pause(worker, failures).await {
         if let Ok(stream) = open(worker).await {
             return Some(stream);
         }
     }
+    None
 }
 
-async fn open(worker: &Worker) -> io::Result<TcpStream> {
+/// Waits before another attempt after `failures` in a row, this one included; false when the window is over.
+pub async fn pause<P>(worker: &Worker<P>, failures: &mut u32) -> bool {
+    let pause = FIRST_PAUSE * (1 << (*failures).min(16));
+    *failures += 1;
+    time::sleep(pause.min(LAST_PAUSE)).await;
+    !worker.shared.is_closed()
+}
+
+async fn open<P>(worker: &Worker<P>) -> io::Result<TcpStream> {
     let limit = worker.shared.options.timeout;
-    let opened = match time::timeout(limit, TcpStream::connect(worker.address)).await {
-        Ok(Ok(stream)) if worker.share.connections > RESET_ABOVE => stream.set_linger_zero().map(|()| stream),
-        Ok(opened) => opened,
-        Err(time::Elapsed) => Err(io::ErrorKind::TimedOut.into()),
-    };
-    match &opened {
-        Ok(_) => worker.opened(),
-        Err(_) => worker.not_opened(),
+    let opened = time::timeout(limit, dial(worker)).await;
+    let opened = opened.unwrap_or_else(|time::Elapsed| Err(io::ErrorKind::TimedOut.into()));
+    opened.inspect_err(|_| worker.not_opened())
+}
+
+/// One attempt, however long it takes; an error is the caller's to count.
+pub async fn dial<P>(worker: &Worker<P>) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(worker.address).await?;
+    if worker.share.connections > RESET_ABOVE {
+        stream.set_linger_zero()?;
     }
-    opened
+    worker.opened();
+    Ok(stream)
 }

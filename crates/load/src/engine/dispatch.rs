@@ -9,7 +9,7 @@ use runtime::{time, yield_now};
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
 /// Sends requests at their intended times until the window is over.
-pub async fn run(worker: Rc<Worker>) {
+pub async fn run<P>(worker: Rc<Worker<P>>) {
     let mut margin = Margin::default();
     loop {
         let now = worker.clock.now();
@@ -23,7 +23,7 @@ pub async fn run(worker: Rc<Worker>) {
 }
 
 /// Waits until a connection is idle and nothing is due for it.
-async fn parked(worker: &Worker) {
+async fn parked<P>(worker: &Worker<P>) {
     let mut parked = false;
     poll_fn(|cx| {
         let roster = &mut worker.core.borrow_mut().roster;
@@ -37,7 +37,7 @@ async fn parked(worker: &Worker) {
     .await
 }
 
-async fn wait(worker: &Worker, margin: &mut Margin, mut now: u64, due: u64) {
+async fn wait<P>(worker: &Worker<P>, margin: &mut Margin, mut now: u64, due: u64) {
     if let Some(wake) = margin.wake_for(now, due) {
         time::sleep_until(worker.clock.instant(wake)).await;
         now = worker.clock.now();

@@ -5,20 +5,20 @@
 //! connecting, window and drain are each bounded, whatever the target does or fails to do.
 
 mod conductor;
-mod connect;
-mod connection;
+pub(crate) mod connect;
 mod dispatch;
 mod limits;
-mod roster;
-mod shared;
+pub(crate) mod protocol;
+pub(crate) mod roster;
+pub(crate) mod shared;
 mod thread;
-mod worker;
+pub(crate) mod worker;
 
 use crate::{
     check,
     error::LoadError,
     observer::Observer,
-    options::Options,
+    options::{Options, Target},
     report::Report,
     schedule::{Schedule, Share},
 };
@@ -38,7 +38,8 @@ use thread::Channels;
 /// machine cannot hold the connections. A target that answers badly is a result.
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
-    limits::make_room(options.connections, options.threads.len())?;
+    let replaced = matches!(options.target, Target::Http(_));
+    limits::make_room(options.connections, options.threads.len(), replaced)?;
     let shared = Arc::new(Shared::new(options));
     let schedules = schedules(options);
     std::thread::scope(|scope| {
@@ -69,7 +70,10 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        Ok(conductor.report(collector, &unsent))
+        match shared.take_broken() {
+            Some(why) => Err(LoadError::Script(why)),
+            None => Ok(conductor.report(collector, &unsent)),
+        }
     })
 }
 

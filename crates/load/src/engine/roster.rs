@@ -7,10 +7,13 @@
 //!   that becomes free. Its lag counts from then, its response time from the intended time.
 //! - A request is never sent twice; one that was given to a connection that died before sending goes to another.
 //!
+//! - Requests that go out in one write, as a batch, have one slot between them; the last reply frees it.
+//!
 //! Timeouts need no timer for each request: [`Roster::sweep`] walks the table of send times, 16 bytes a connection. A list
 //! in order of sending would be walked less and would cost every request six writes to keep.
 
 use crate::{
+    interval::Tally,
     record::{Failure, Recorder},
     schedule::Schedule,
 };
@@ -65,6 +68,8 @@ pub struct Roster {
     /// What becomes of requests.
     pub recorder: Recorder,
     slots: Vec<Slot>,
+    /// Requests of each connection's batch that await a reply behind its first; empty as long as nobody sends batches.
+    behind: Vec<u32>,
     wakers: Vec<Waker>,
     /// Connections in the order they became idle. A hint: one that died since is still in it, and skipped.
     idle: VecDeque<u32>,
@@ -85,6 +90,7 @@ impl Roster {
         Self {
             recorder,
             slots: vec![Slot::CLOSED; connections],
+            behind: Vec::new(),
             wakers: vec![Waker::noop().clone(); connections],
             idle: VecDeque::with_capacity(connections),
             idle_count: 0,
@@ -182,15 +188,41 @@ impl Roster {
     /// The connection has its whole, right reply now.
     #[inline]
     pub fn complete(&mut self, index: u32, now_ns: u64) -> Next {
+        match self.answered(index, now_ns, Ok(()), |_| ()) {
+            true => self.follow(index, now_ns),
+            false => Next::Cut,
+        }
+    }
+
+    /// The oldest request of the connection has a whole reply now, right or with a fault of its own; `note` keeps what
+    /// it said. False if the request was given up before: the connection is to be closed. Otherwise one of
+    /// [`Self::advance_batch`], [`Self::follow`] and [`Self::pause`] comes next.
+    #[inline]
+    pub fn answered(
+        &mut self,
+        index: u32,
+        now_ns: u64,
+        reply: Result<(), Failure>,
+        note: impl FnOnce(&mut Tally),
+    ) -> bool {
         let Slot { intended, sent } = self.slots[index as usize];
         if intended == NONE {
-            return Next::Cut;
+            return false;
         }
         if now_ns - sent >= self.timeout_ns {
             self.time_out(index as usize, now_ns);
-            return Next::Cut;
+            return false;
         }
-        self.recorder.completed(now_ns, intended, sent);
+        match reply {
+            Ok(()) => self.recorder.completed(now_ns, intended, sent, note),
+            Err(failure) => self.recorder.rejected(now_ns, failure, intended, note),
+        }
+        true
+    }
+
+    /// All its requests are answered, and it is ready for the next.
+    #[inline]
+    pub fn follow(&mut self, index: u32, now_ns: u64) -> Next {
         if self.schedule.is_none() && !self.recorder.is_draining() {
             // The closed loop, and the hottest line of the generator: the end of one request is the start of the next.
             self.recorder.follows();
@@ -199,6 +231,30 @@ impl Roster {
         }
         self.slots[index as usize].sent = NOT_SENT;
         self.free(index, now_ns)
+    }
+
+    /// All its requests are answered, and it is not ready: [`Self::free`] says when it is.
+    pub fn pause(&mut self, index: u32) {
+        self.slots[index as usize] = Slot::CLOSED;
+    }
+
+    /// So many requests in all go out in the write of the one that was just sent.
+    pub fn send_batch(&mut self, index: u32, requests: u32) {
+        if self.behind.is_empty() {
+            self.behind.resize(self.slots.len(), 0);
+        }
+        self.behind[index as usize] = requests - 1;
+        self.recorder.sent_along(u64::from(requests - 1));
+    }
+
+    /// The next request of the batch is the oldest now.
+    pub fn advance_batch(&mut self, index: u32) {
+        self.behind[index as usize] -= 1;
+    }
+
+    /// How many requests of the connection await a reply, which are then forgotten.
+    fn forget_batch(&mut self, index: usize) -> u32 {
+        1 + self.behind.get_mut(index).map_or(0, std::mem::take)
     }
 
     /// The connection is lost. What the sweep has cut is recorded already.
@@ -217,7 +273,7 @@ impl Roster {
                     self.orphans.push_back(intended);
                 }
             }
-            _ => self.recorder.failed(now_ns, failure, intended, None),
+            _ => (0..self.forget_batch(index)).for_each(|_| self.recorder.failed(now_ns, failure, intended, None)),
         }
     }
 
@@ -304,19 +360,25 @@ impl Roster {
     #[inline(never)]
     fn time_out(&mut self, index: usize, now_ns: u64) {
         let Slot { intended, sent } = std::mem::replace(&mut self.slots[index], Slot::CLOSED);
-        let due = sent + self.timeout_ns;
-        self.recorder.failed(now_ns, Failure::Timeout, intended, Some(due));
+        let due = Some(sent + self.timeout_ns);
+        for _ in 0..self.forget_batch(index) {
+            self.recorder.failed(now_ns, Failure::Timeout, intended, due);
+        }
     }
 
     /// The drain is over: records what is still without an answer, and hands over the schedule as far as it was taken.
     pub fn finish(&mut self, now_ns: u64) -> Option<Schedule> {
         let open_loop = self.schedule.is_some();
-        let asked = |slot: &&Slot| slot.intended < IDLE && (open_loop || slot.sent != NOT_SENT);
-        let unanswered = self.slots.iter().filter(asked).map(|slot| slot.intended);
+        let asked = |slot: &Slot| slot.intended < IDLE && (open_loop || slot.sent != NOT_SENT);
+        let depth = |index: usize| 1 + self.behind.get(index).copied().unwrap_or(0) as usize;
+        let slots = self.slots.iter().enumerate().filter(|(_, slot)| asked(slot));
+        let unanswered = slots.flat_map(|(index, slot)| std::iter::repeat_n(slot.intended, depth(index)));
         self.recorder.finish(now_ns, unanswered.chain(self.orphans.iter().copied()));
         self.schedule.take()
     }
 }
 
+#[cfg(test)]
+mod batches;
 #[cfg(test)]
 mod tests;

@@ -118,6 +118,8 @@ pub struct Shared {
     pub close: Arc<AtomicU64>,
     /// Completions after which the window closes.
     pub budget: Option<Arc<Budget>>,
+    /// Why the run is without a result, if it is, although the load was under way.
+    broken: Mutex<Option<String>>,
     /// `start`, `open` and `close` are set.
     pub go: Stop,
     /// Nobody needs the connections any more: threads that have drained may end, others end at once.
@@ -135,6 +137,7 @@ impl Shared {
             open: AtomicU64::new(0),
             close: Arc::new(AtomicU64::new(u64::MAX)),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
+            broken: Mutex::new(None),
             go: Stop::new(),
             release: Stop::new(),
         }
@@ -143,6 +146,17 @@ impl Shared {
     /// The window is over at `ns`, if it is not before.
     pub fn close_at(&self, ns: u64) {
         self.close.fetch_min(ns, Relaxed);
+    }
+
+    /// Ends the run, which has no result now; the first reason is the one that counts.
+    pub fn break_off(&self, why: String) {
+        self.broken.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(why);
+        self.close_at(self.clock.now());
+    }
+
+    /// Why the run has no result, if it has none.
+    pub fn take_broken(&self) -> Option<String> {
+        self.broken.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
     }
 
     /// Whether the window is over.

@@ -1,9 +1,12 @@
 //! One load thread from its start to its end: a runtime, a worker, and the task that keeps its phases.
 
-use super::{connect, dispatch, shared::Shared, worker::Worker};
+use super::{connect, dispatch, protocol::Protocol, shared::Shared, worker::Worker};
 use crate::{
     error::LoadError,
+    http::Talk,
     interval::Interval,
+    options::Target,
+    ping::Ping,
     schedule::{Schedule, Share},
 };
 use runtime::{BackendKind, Runtime, time};
@@ -75,8 +78,20 @@ pub fn run(
     };
     channels.say(share.thread, ready);
     runtime.block_on(async {
-        let worker = Rc::new(Worker::new(&shared, share, schedule));
-        keep_phases(&worker, &channels).await
+        let options = &shared.options;
+        match &options.target {
+            Target::Ping { size, .. } => {
+                let ping = Ping::new(*size, options.verify, options.seed);
+                keep_phases(Worker::new(&shared, share, schedule, ping), &channels).await
+            }
+            Target::Http(http) => match Talk::new(http, share, options.rate.is_some()) {
+                Ok(talk) => keep_phases(Worker::new(&shared, share, schedule, talk), &channels).await,
+                Err(why) => {
+                    channels.say(share.thread, Message::Failed(LoadError::Script(why)));
+                    None
+                }
+            },
+        }
     })
 }
 
@@ -93,7 +108,7 @@ impl Channels {
         let _ = self.out.send((thread, message));
     }
 
-    fn ship(&self, worker: &Worker) {
+    fn ship<P>(&self, worker: &Worker<P>) {
         let recorder = &mut worker.core.borrow_mut().roster.recorder;
         while let Some(interval) = recorder.take_finished() {
             self.say(worker.share.thread, Message::Interval(interval));
@@ -104,7 +119,8 @@ impl Channels {
     }
 }
 
-async fn keep_phases(worker: &Rc<Worker>, channels: &Channels) -> Option<Schedule> {
+async fn keep_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Option<Schedule> {
+    let worker = &Rc::new(worker);
     let (shared, clock) = (&worker.shared, worker.clock);
     connect::all(worker);
     shared.go.raised().await;

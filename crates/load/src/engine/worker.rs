@@ -6,31 +6,28 @@ use super::{
 };
 use crate::{
     interval::Usage,
-    options::Target,
     record::{Failure, Links, Recorder},
     schedule::{Schedule, Share},
 };
 use std::{
     cell::{Cell, RefCell},
     net::SocketAddr,
-    num::NonZeroUsize,
     rc::Rc,
     sync::Arc,
     time::Instant,
 };
-use wire::ping::Pattern;
 
 /// What every poll of a connection touches.
-pub struct Core {
+pub struct Core<P> {
     pub roster: Roster,
-    pub pattern: Pattern,
+    pub protocol: P,
     /// Counts polls of connections: a spin during which it stands still was in vain.
     pub activity: u64,
     /// The last [`runtime::turn_time`], and what it is on the run's clock.
     pub turn: (Instant, u64),
 }
 
-impl Core {
+impl<P> Core<P> {
     /// When what this turn brought had arrived, on the run's clock: read and converted once a turn.
     #[inline]
     pub fn turn_now(&mut self, clock: Clock) -> u64 {
@@ -43,27 +40,23 @@ impl Core {
 }
 
 /// One load thread: its tasks hold it by `Rc`, other threads never see it.
-pub struct Worker {
+pub struct Worker<P> {
     pub shared: Arc<Shared>,
     pub clock: Clock,
     pub share: Share,
     pub address: SocketAddr,
-    /// Bytes of a message.
-    pub size: usize,
-    pub verify: bool,
     /// Borrowed for the whole of a connection's poll: the runtime calls nobody back in between.
-    pub core: RefCell<Core>,
+    pub core: RefCell<Core<P>>,
     /// Time burnt on waiting for the next intended time, in nanoseconds.
     pub spin_ns: Rc<Cell<u64>>,
     /// Connections whose first attempt has begun.
     pub begun: Cell<usize>,
 }
 
-impl Worker {
+impl<P> Worker<P> {
     /// The worker of one thread; `schedule` is its part of an open loop. Must be called inside its runtime.
-    pub fn new(shared: &Arc<Shared>, share: Share, schedule: Option<Schedule>) -> Self {
+    pub fn new(shared: &Arc<Shared>, share: Share, schedule: Option<Schedule>, protocol: P) -> Self {
         let options = &shared.options;
-        let Target::Ping { address, size } = options.target;
         let spin_ns = Rc::new(Cell::new(0));
         let links = Links {
             close: Arc::clone(&shared.close),
@@ -72,16 +65,13 @@ impl Worker {
         };
         let recorder = Recorder::new(schedule.is_none(), links);
         let timeout_ns = options.timeout.as_nanos() as u64;
-        let pattern = Pattern::new(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN), options.seed);
         Self {
             clock: shared.clock,
             share,
-            address,
-            size: pattern.size(),
-            verify: options.verify,
+            address: options.target.address(),
             core: RefCell::new(Core {
                 roster: Roster::new(share.own(), schedule, timeout_ns, recorder),
-                pattern,
+                protocol,
                 activity: 0,
                 turn: (shared.clock.instant(0), 0),
             }),
@@ -97,12 +87,16 @@ impl Worker {
         self.core.borrow_mut().roster.recorder.connected();
     }
 
-    /// A connection of this thread is to be closed.
+    /// A connection of this thread has failed and is to be closed.
     pub fn closed(&self, index: u32, failure: Failure) {
+        self.retired();
+        self.core.borrow_mut().roster.lost(index, self.clock.now(), failure);
+    }
+
+    /// A connection of this thread is to be closed, and no request is lost by it.
+    pub fn retired(&self) {
         self.shared.connecting.closed();
-        let roster = &mut self.core.borrow_mut().roster;
-        roster.recorder.disconnected();
-        roster.lost(index, self.clock.now(), failure);
+        self.core.borrow_mut().roster.recorder.disconnected();
     }
 
     /// A connection could not be opened.

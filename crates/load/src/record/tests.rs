@@ -29,7 +29,7 @@ impl Run {
     fn request(&mut self, intended: u64, sent: u64, done: u64) {
         self.recorder.taken();
         self.recorder.sent(sent, intended, intended);
-        self.recorder.completed(done, intended, sent);
+        self.recorder.completed(done, intended, sent, |_| ());
     }
 
     fn end(mut self, now: u64, unanswered: &[u64]) -> Vec<Interval> {
@@ -93,7 +93,7 @@ fn what_is_unanswered_at_the_end_waited_at_least_so_long() {
         run.recorder.sent(intended, intended, intended);
     }
     // Answered while draining: its true response time, and still no completion of the window.
-    run.recorder.completed(14 * S + S / 10, 13 * S, 13 * S);
+    run.recorder.completed(14 * S + S / 10, 13 * S, 13 * S, |_| ());
     let mut intervals = run.end(14 * S + S / 2, &[11 * S, 13 * S + S / 2]);
     let window = of_phase(&mut intervals, Phase::Window);
     let tally = |f: fn(&Interval) -> u64| window.iter().map(|i| f(i)).sum::<u64>();
@@ -111,7 +111,7 @@ fn response_counts_from_the_intended_time_and_lag_from_the_generators_own_fault(
     run.recorder.waited(at + 30 * ms);
     // Due at `at`, no connection free until 30 ms later, sent 2 ms after that, answered 8 ms after that.
     run.recorder.sent(at + 32 * ms, at, at + 30 * ms);
-    run.recorder.completed(at + 40 * ms, at, at + 32 * ms);
+    run.recorder.completed(at + 40 * ms, at, at + 32 * ms, |_| ());
     let mut intervals = run.end(15 * S, &[]);
     let mut window = of_phase(&mut intervals, Phase::Window);
     let first = &mut window[0];
@@ -185,4 +185,24 @@ fn bytes_belong_to_the_interval_in_which_they_moved() {
         .iter()
         .fold((0, 0), |(s, r), i| (s + i.tally.bytes.sent, r + i.tally.bytes.received));
     assert_eq!(sum, (150, 40));
+}
+
+#[test]
+fn a_rejected_reply_spends_the_budget_and_leaves_no_response_time() {
+    let mut run = Run::new(false, Some(2));
+    let ms = S / 1000;
+    for i in 0..3 {
+        let at = 12 * S + i * 10 * ms;
+        run.recorder.taken();
+        run.recorder.sent(at, at, at);
+        run.recorder.rejected(at + ms, Failure::Status, at, |tally| tally.replies.note(503, 7));
+    }
+    let mut intervals = run.end(14 * S, &[]);
+    let window = of_phase(&mut intervals, Phase::Window);
+    let first = window.into_iter().next_back().unwrap();
+    assert_eq!((first.tally.completed, first.tally.failed, first.tally.errors.status), (0, 2, 2));
+    // What a reply behind the end of the window said belongs to nobody.
+    let said = first.tally.replies.responses();
+    assert_eq!((said.statuses["503"], said.body_bytes), (2, Some(14)));
+    assert_eq!((values(&mut first.error), values(&mut first.response)), (vec![1, 1], vec![]));
 }

@@ -106,6 +106,17 @@ pub fn echo(mut stream: TcpStream) {
 /// A request ends at `max(end of the one before, its arrival) + service`, whatever this thread's sleeps do in between:
 /// a late wake-up delays one reply and no other, so the queue is Lindley's.
 pub fn serial(service: impl Fn(u64) -> Duration + Send + 'static) -> SocketAddr {
+    serial_of(service, |stream| {
+        let mut message = vec![0; SIZE];
+        stream.read_exact(&mut message).ok().map(|()| message)
+    })
+}
+
+/// As [`serial`], for requests that `read` takes from a connection and turns into their replies.
+pub fn serial_of(
+    service: impl Fn(u64) -> Duration + Send + 'static,
+    read: impl Fn(&mut TcpStream) -> Option<Vec<u8>> + Clone + Send + 'static,
+) -> SocketAddr {
     let (queue, requests) = mpsc::channel::<(Instant, Vec<u8>, TcpStream)>();
     thread::spawn(move || {
         let mut free = Instant::now();
@@ -116,10 +127,9 @@ pub fn serial(service: impl Fn(u64) -> Duration + Send + 'static) -> SocketAddr 
         }
     });
     target(move |mut stream| {
-        let mut message = vec![0; SIZE];
-        while stream.read_exact(&mut message).is_ok() {
+        while let Some(message) = read(&mut stream) {
             let reply = stream.try_clone().unwrap();
-            if queue.send((Instant::now(), message.clone(), reply)).is_err() {
+            if queue.send((Instant::now(), message, reply)).is_err() {
                 return;
             }
         }

@@ -33,6 +33,11 @@ impl<'a> Fields<'a> {
         Self { block }
     }
 
+    /// The bytes it reads.
+    pub(super) fn block(&self) -> &'a [u8] {
+        self.block
+    }
+
     /// The value of the first field of that name, in whatever case.
     pub fn get(&self, name: &str) -> Option<&'a [u8]> {
         self.all(name).next()

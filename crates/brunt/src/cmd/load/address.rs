@@ -1,4 +1,4 @@
-//! From the URL as typed to the protocol and a socket address.
+//! From a URL as typed to the protocol, what is asked for, and a socket address.
 //!
 //! Syntax is checked before anything is looked up, so that a typing error never waits for a name server.
 
@@ -9,27 +9,94 @@ use std::{
 };
 
 /// What may stand before `://`.
-const SCHEMES: &str = "tcp://HOST:PORT (a server that sends back what it receives)";
+const SCHEMES: &str =
+    "tcp://HOST:PORT (a server that sends back what it receives) and http://HOST[:PORT]/PATH (a web server)";
 
-/// Host and port of a `tcp://` URL.
-pub(super) fn parse(url: &str) -> Result<(String, u16), Trouble> {
-    let wrong = |reason: &str| Trouble::Usage(format!("'{url}' {reason}"));
+/// A URL, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Url {
+    pub host: String,
+    pub port: u16,
+    pub asks: Asks,
+}
+
+/// What a URL asks of its host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// An echo.
+    Tcp,
+    /// A resource.
+    Http {
+        /// Host and port as typed, for the `Host` field.
+        authority: String,
+        /// Path and query.
+        target: String,
+    },
+}
+
+/// Takes a URL apart.
+pub(super) fn parse(url: &str) -> Result<Url, Trouble> {
+    let wrong = |reason: &str| Trouble::Usage(format!("'{}' {reason}", url.escape_debug()));
     let Some((scheme, rest)) = url.split_once("://") else {
-        return Err(wrong(&format!("names no protocol; write tcp://{url}")));
+        return Err(wrong(&format!("names no protocol; write http://{url} or tcp://{url}", url = url.escape_debug())));
     };
-    if scheme != "tcp" {
-        return Err(wrong(&format!("asks for the protocol '{scheme}', which is not known; known are: {SCHEMES}")));
+    match scheme {
+        "tcp" => tcp(rest).map_err(|why| wrong(&why)),
+        "http" => http(rest).map_err(|why| wrong(&why)),
+        "https" => Err(wrong("asks for TLS, which is not supported yet: use http:// on a port without it")),
+        _ => Err(wrong(&format!(
+            "asks for the protocol '{}', which is not known; known are: {SCHEMES}",
+            scheme.escape_debug()
+        ))),
     }
+}
+
+fn tcp(rest: &str) -> Result<Url, String> {
+    let form = || "is not of the form tcp://HOST:PORT, as tcp://127.0.0.1:7100 or tcp://[::1]:7100".to_owned();
     let rest = rest.strip_suffix('/').unwrap_or(rest);
-    let form = "is not of the form tcp://HOST:PORT, as tcp://127.0.0.1:7100 or tcp://[::1]:7100";
-    let (host, port) = rest.rsplit_once(':').ok_or_else(|| wrong(form))?;
-    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let plain = !host.is_empty() && !host.contains([':', '[', ']', '/', '@', '?', '#']);
-    let host = bracketed.or(plain.then_some(host)).ok_or_else(|| wrong(form))?;
-    match port.parse() {
-        Ok(port) if port > 0 => Ok((host.to_owned(), port)),
-        _ => Err(wrong(&format!("has the port '{port}'; a port is a number from 1 to 65535"))),
+    let (host, port) = rest.rsplit_once(':').ok_or_else(form)?;
+    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, asks: Asks::Tcp })
+}
+
+fn http(rest: &str) -> Result<Url, String> {
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(end);
+    if authority.contains('@') {
+        return Err("names a user; send credentials with -H 'Authorization: ...'".to_owned());
     }
+    if target.contains('#') {
+        return Err("has a fragment (#...), which is never sent: leave it out".to_owned());
+    }
+    if let Some(byte) = target.bytes().find(|byte| !byte.is_ascii_graphic()) {
+        return Err(format!("has the byte 0x{byte:02x} in its path or query: write it as %{byte:02X}"));
+    }
+    let form =
+        || "is not of the form http://HOST[:PORT]/PATH, as http://127.0.0.1:8080/ or http://[::1]/a?b".to_owned();
+    // An IPv6 address has colons of its own, and brackets around them.
+    let colon = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
+    let (host, port) = match colon {
+        Some(at) => (&authority[..at], number(&authority[at + 1..])?),
+        None => (authority, 80),
+    };
+    let target = match target {
+        path if path.starts_with('/') => path.to_owned(),
+        query => format!("/{query}"),
+    };
+    let asks = Asks::Http { authority: authority.to_owned(), target };
+    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port, asks })
+}
+
+/// A name or an address, without the brackets of IPv6.
+fn unbracketed(host: &str) -> Option<String> {
+    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let plain = !host.is_empty()
+        && host.chars().all(|c| c.is_ascii_graphic() && !matches!(c, ':' | '[' | ']' | '/' | '@' | '?' | '#'));
+    bracketed.or(plain.then_some(host)).map(str::to_owned)
+}
+
+fn number(port: &str) -> Result<u16, String> {
+    let wrong = || format!("has the port '{}'; a port is a number from 1 to 65535", port.escape_debug());
+    port.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)
 }
 
 /// The address of a host. A name with several goes to the first that accepts a connection, as `localhost` is often
@@ -59,15 +126,33 @@ mod tests {
             ("tcp://[::1]:7100", "::1", 7100),
         ] {
             let parsed = parse(url).unwrap_or_else(|why| panic!("{url}: {why:?}"));
-            assert_eq!(parsed, (host.to_owned(), port), "{url}");
+            assert_eq!(parsed, Url { host: host.to_owned(), port, asks: Asks::Tcp }, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_http_is_asked_for_is_read() {
+        for (url, host, port, authority, target) in [
+            ("http://127.0.0.1:8080/", "127.0.0.1", 8080, "127.0.0.1:8080", "/"),
+            ("http://localhost", "localhost", 80, "localhost", "/"),
+            ("http://a.b/c/d?e=f&g", "a.b", 80, "a.b", "/c/d?e=f&g"),
+            ("http://a?b", "a", 80, "a", "/?b"),
+            ("http://[::1]:8080/x", "::1", 8080, "[::1]:8080", "/x"),
+            ("http://[::1]/", "::1", 80, "[::1]", "/"),
+            ("http://h/a%20b:c/@", "h", 80, "h", "/a%20b:c/@"),
+        ] {
+            let parsed = parse(url).unwrap_or_else(|why| panic!("{url}: {why:?}"));
+            let asks = Asks::Http { authority: authority.to_owned(), target: target.to_owned() };
+            assert_eq!(parsed, Url { host: host.to_owned(), port, asks }, "{url}");
         }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (url, needle) in [
-            ("127.0.0.1:7100", "write tcp://127.0.0.1:7100"),
-            ("http://x:1/", "'http'"),
+            ("127.0.0.1:7100", "write http://127.0.0.1:7100 or tcp://127.0.0.1:7100"),
+            ("ftp://x:1/", "'ftp'"),
+            ("https://x/", "not supported yet"),
             ("tcp://x", "tcp://HOST:PORT"),
             ("tcp://::1:7100", "tcp://[::1]:7100"),
             ("tcp://:7100", "tcp://HOST:PORT"),
@@ -76,11 +161,25 @@ mod tests {
             ("tcp://x:7100/path", "'7100/path'"),
             ("tcp://", "tcp://HOST:PORT"),
             ("", "names no protocol"),
+            ("http://", "http://HOST[:PORT]/PATH"),
+            ("http:///x", "http://HOST[:PORT]/PATH"),
+            ("http://x:99999/", "'99999'"),
+            ("http://x:/", "port ''"),
+            ("http://::1/", "http://HOST[:PORT]/PATH"),
+            ("http://me:pw@x/", "Authorization"),
+            ("http://x/#top", "fragment"),
+            ("http://x/a b", "%20"),
+            ("http://x y/", "http://HOST[:PORT]/PATH"),
+            ("http://x/\u{e9}", "%C3"),
         ] {
             match parse(url) {
                 Err(Trouble::Usage(why)) => assert!(why.contains(needle) && why.contains(url), "{url}: {why}"),
                 other => panic!("{url}: {other:?}"),
             }
+        }
+        match parse("http://x/a\r\nb") {
+            Err(Trouble::Usage(why)) => assert!(why.contains("%0D") && !why.contains('\n'), "{why}"),
+            other => panic!("{other:?}"),
         }
     }
 }

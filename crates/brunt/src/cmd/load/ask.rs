@@ -3,9 +3,12 @@
 //! Each refusal is one line that names the flags, their values and what to write instead. Nothing is adjusted in
 //! silence: a default may depend on other flags, a value that was typed never changes.
 
-use super::{Args, Arrival, Trouble, address};
+use super::{
+    Args, Arrival, Trouble,
+    address::{self, Asks, Url},
+};
 use load::{Options, Target};
-use outcome::{Cores, Count, Rate, Span};
+use outcome::{Cores, Count, Rate, Size, Span};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Connections when nobody says otherwise, as wrk has it.
@@ -16,32 +19,25 @@ const DURATION: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const MOST_THREADS: u64 = 1024;
 const MOST_CONNECTIONS: u64 = 100_000_000;
-const LARGEST_MESSAGE: outcome::Size = outcome::Size(1 << 30);
+const MESSAGE: Size = Size(100);
+const LARGEST_MESSAGE: Size = Size(1 << 30);
 
 /// The options of the run; `allowed` are the cores this process may use, as the kernel prints them.
 pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Trouble> {
-    let (host, port) = address::parse(&args.url)?;
+    let urls = args.urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
     let connections = connections(args, threads.len() as u64)?;
     let rate = rate(args, threads.len() as f64)?;
     let (duration, warmup) = times(args)?;
-    let size = match args.size {
-        outcome::Size(0) => return usage("--size 0B: a message has at least 1B"),
-        size if size > LARGEST_MESSAGE => {
-            return usage(&format!("--size {size}: the largest message is {LARGEST_MESSAGE}"));
-        }
-        outcome::Size(size) => size as usize,
-    };
     if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
         return usage(&format!("--server-pid {pid} and --no-meter: give one of them"));
     }
     if args.requests == Some(Count(0)) {
         return usage("-n 0: at least 1 request must be asked for");
     }
-    let address = address::resolve(&host, port, args.timeout.0)?;
     Ok(Options {
-        url: args.url.clone(),
-        target: Target::Ping { address, size },
+        url: args.urls.join(" "),
+        target: target(args, &urls)?,
         connections: connections as usize,
         threads,
         duration,
@@ -57,6 +53,36 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
         verify: !args.no_verify,
         seed: args.seed.unwrap_or_else(seed_from_clock),
     })
+}
+
+/// What the URLs and the flags of their protocol make.
+fn target(args: &Args, urls: &[Url]) -> Result<Target, Trouble> {
+    match urls {
+        [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
+        [Url { asks: Asks::Http { .. }, .. }, ..] => {
+            let stray = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
+            match stray.iter().find(|(_, given)| *given) {
+                Some((flag, _)) => usage(&format!("{flag} means nothing with http://: leave it out")),
+                None => args.http.target(urls, args.timeout.0),
+            }
+        }
+        [Url { asks: Asks::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
+        [Url { host, port, asks: Asks::Tcp }] => {
+            if let Some(flag) = args.http.given() {
+                return usage(&format!("{flag} means nothing with tcp://: leave it out, or load an http:// URL"));
+            }
+            let size = size(args)?;
+            Ok(Target::Ping { address: address::resolve(host, *port, args.timeout.0)?, size })
+        }
+    }
+}
+
+fn size(args: &Args) -> Result<usize, Trouble> {
+    match args.size.unwrap_or(MESSAGE) {
+        Size(0) => usage("--size 0B: a message has at least 1B"),
+        size if size > LARGEST_MESSAGE => usage(&format!("--size {size}: the largest message is {LARGEST_MESSAGE}")),
+        Size(size) => Ok(size as usize),
+    }
 }
 
 fn usage<T>(message: &str) -> Result<T, Trouble> {
@@ -155,7 +181,11 @@ mod tests {
     }
 
     fn asked(flags: &str) -> Result<Options, Trouble> {
-        let words = ["load", "tcp://127.0.0.1:7100"].into_iter().chain(flags.split_whitespace());
+        asked_of(&format!("tcp://127.0.0.1:7100 {flags}"))
+    }
+
+    fn asked_of(line: &str) -> Result<Options, Trouble> {
+        let words = ["load"].into_iter().chain(line.split_whitespace());
         options(&Line::try_parse_from(words).unwrap().args, Some("0-3"))
     }
 
@@ -183,6 +213,56 @@ mod tests {
             assert_eq!(asked(&format!("{letter} 20k")).unwrap().rate, Some(20_000.0), "{letter}");
         }
         assert_eq!(asked("-R 1k --arrival poisson").unwrap().arrival, load::Arrival::Poisson);
+    }
+
+    #[test]
+    fn flags_of_http_make_an_http_load() {
+        let Target::Http(http) =
+            asked_of("http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weight 3,1").unwrap().target
+        else {
+            panic!("no http")
+        };
+        assert_eq!((http.address.port(), http.reuse), (8080, None));
+        assert!(http.expect.statuses.contains(204) && !http.expect.statuses.contains(404));
+        let flags = "--no-keepalive -X PUT -H Accept:*/* --body x --expect-status 404 --expect-length 3B --http1.0";
+        let Target::Http(http) = asked_of(&format!("http://127.0.0.1/ {flags}")).unwrap().target else {
+            panic!("no http")
+        };
+        assert_eq!((http.address.port(), http.reuse, http.expect.length), (80, Some(1), Some(3)));
+        assert!(!http.expect.statuses.contains(204) && http.expect.statuses.contains(404));
+    }
+
+    #[test]
+    fn what_does_not_go_together_over_http_is_refused_too() {
+        for (line, needle) in [
+            ("http://a/ --size 3B", "--size"),
+            ("http://a/ --no-verify", "--no-verify"),
+            ("tcp://a:1 --pipeline 2", "--pipeline"),
+            ("tcp://a:1 tcp://a:1", "one URL"),
+            ("tcp://a:1 http://a/", "one URL"),
+            ("http://a/ tcp://a:1", "tcp://"),
+            ("http://a/ http://b/", "a:80 and b:80"),
+            ("http://a/ http://a:81/", "a:80 and a:81"),
+            ("http://a/ --weight 1,2", "2 numbers for 1 URLs"),
+            ("http://a/ http://a/x --weight 1,0", "at least 1"),
+            ("http://a/ --no-keepalive --reuse 3", "--reuse 3"),
+            ("http://a/ --pipeline 4 --reuse 6", "multiple"),
+            ("http://a/ --pipeline 0", "--pipeline 0"),
+            ("http://a/ -H nocolon", "'nocolon'"),
+            ("http://a/ -H Connection:close", "--no-keepalive"),
+            ("http://a/ -H Host:a -H host:b", "more than once"),
+            ("http://a/ -X CONNECT", "CONNECT"),
+            ("http://a/ -X HEAD --expect-length 3B", "HEAD"),
+        ] {
+            match asked_of(line) {
+                Err(Trouble::Usage(why)) => assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}"),
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        match asked_of("http://a/ --body @/no/such/file") {
+            Err(Trouble::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

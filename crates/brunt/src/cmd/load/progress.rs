@@ -112,7 +112,10 @@ fn ends_by_time(options: &Options) -> bool {
 }
 
 fn announcement(options: &Options) -> String {
-    let Target::Ping { address, size } = options.target;
+    let messages = match options.target {
+        Target::Ping { size, .. } => format!(" of {size} B"),
+        Target::Http(_) => String::new(),
+    };
     let end = match options.requests {
         Some(requests) => figures::plural(requests, "request"),
         None => Span(options.duration).to_string(),
@@ -122,7 +125,8 @@ fn announcement(options: &Options) -> String {
         None => "closed loop".to_owned(),
     };
     format!(
-        "{address}: {} of {size} B on {}, {rate}; {} of warm-up, then {end}",
+        "{}: {}{messages} on {}, {rate}; {} of warm-up, then {end}",
+        options.target.address(),
         figures::plural(options.connections as u64, "connection"),
         figures::plural(options.threads.len() as u64, "thread"),
         Span(options.warmup),

@@ -3,7 +3,10 @@
 //! Never prints a figure the run cannot support: a quantile with fewer than ten values beyond it is a dash, and so is
 //! whatever could not be had.
 
-use super::figures::{amount, bytes, or_dash, percent, plural, rate, time};
+use super::{
+    figures::{amount, bytes, or_dash, percent, plural, rate, time},
+    replies,
+};
 use outcome::{LatencySummary, RunResult, env::Env, judge::BEYOND_QUANTILE, result::Server};
 use std::fmt::Write;
 
@@ -131,6 +134,9 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     rows.row("requests", &text);
     let errors = result.errors.words();
     rows.row("errors", if errors.is_empty() { "none" } else { &errors });
+    if let Some(responses) = &result.responses {
+        rows.row("replies", &replies::row(responses, result.bytes.received));
+    }
     let connections = &result.connections;
     rows.row("connections", &format!("{} opened, {} at most at a time", connections.opened, connections.peak));
     let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));

@@ -1,26 +1,55 @@
-//! One connection: request, reply, request, reply, for as long as it lives, and then a new one in its place.
+//! Ping-pong: request, reply, request, reply on a connection for as long as it lives, and then on a new one in its place.
 //!
 //! [`Conversation::poll`] is the hot path of the generator: no allocation, no lock, one clock reading for
 //! all replies that came together. A connection owns no buffer: what it sends is lent from its thread's pattern, what it receives is
 //! compared in the runtime's own buffer. Writing and reading go on at the same time, or a message larger than the socket
 //! buffers would leave target and generator waiting for each other.
 
-use super::{
-    roster::Next,
-    worker::{Core, Worker},
+use crate::{
+    engine::{
+        connect,
+        protocol::Protocol,
+        roster::Next,
+        worker::{Core, Worker},
+    },
+    record::Failure,
 };
-use crate::record::Failure;
 use runtime::net::{Lease, TcpStream};
 use std::{
     future::poll_fn,
+    num::NonZeroUsize,
     rc::Rc,
     task::{Context, Poll, ready},
 };
-use wire::ping::{Checker, Message, Reply};
+use wire::ping::{Checker, Message, Pattern, Reply};
 
-/// Keeps connection `index` of this thread open and talking until the window is over. `stream` is its first one, if it
-/// could be opened.
-pub async fn run(worker: Rc<Worker>, index: u32, mut stream: Option<TcpStream>) {
+/// What a load thread knows of its messages.
+pub struct Ping {
+    pattern: Pattern,
+    /// Bytes of a message.
+    size: usize,
+    verify: bool,
+}
+
+impl Ping {
+    /// Messages of `size` bytes, at least 1; replies are compared or, without `verify`, counted.
+    pub fn new(size: usize, verify: bool, seed: u64) -> Self {
+        let pattern = Pattern::new(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN), seed);
+        Self { size: pattern.size(), pattern, verify }
+    }
+}
+
+impl Protocol for Ping {
+    fn keep_talking(
+        worker: Rc<Worker<Self>>,
+        index: u32,
+        stream: Option<TcpStream>,
+    ) -> impl Future<Output = ()> + 'static {
+        run(worker, index, stream)
+    }
+}
+
+async fn run(worker: Rc<Worker<Ping>>, index: u32, mut stream: Option<TcpStream>) {
     poll_fn(|cx| {
         worker.core.borrow_mut().roster.set_waker(index, cx.waker());
         Poll::Ready(())
@@ -32,7 +61,7 @@ pub async fn run(worker: Rc<Worker>, index: u32, mut stream: Option<TcpStream>) 
         let mut stream = match stream.take() {
             Some(stream) => stream,
             // Boxed: rarely needed, and a million tasks would each keep room for it.
-            None => match Box::pin(super::connect::again(&worker, &mut failures)).await {
+            None => match Box::pin(connect::again(&worker, &mut failures)).await {
                 Some(stream) => stream,
                 None => return,
             },
@@ -50,7 +79,7 @@ pub async fn run(worker: Rc<Worker>, index: u32, mut stream: Option<TcpStream>) 
 
 /// The requests and replies of one open connection.
 struct Conversation<'w> {
-    worker: &'w Worker,
+    worker: &'w Worker<Ping>,
     index: u32,
     /// The message under way, or the next one.
     message: Message,
@@ -62,7 +91,7 @@ struct Conversation<'w> {
 }
 
 impl<'w> Conversation<'w> {
-    fn new(worker: &'w Worker, index: u32, sequence: u32) -> Self {
+    fn new(worker: &'w Worker<Ping>, index: u32, sequence: u32) -> Self {
         let connection = worker.share.global(index as usize) as u32;
         Self {
             worker,
@@ -100,7 +129,7 @@ impl<'w> Conversation<'w> {
             if !self.busy && !self.take_up(core) {
                 return watch(stream, cx);
             }
-            if self.written < self.worker.size && !self.write(core, stream, cx) {
+            if self.written < core.protocol.size && !self.write(core, stream, cx) {
                 return Poll::Ready(Failure::Reset);
             }
             loop {
@@ -142,7 +171,7 @@ impl<'w> Conversation<'w> {
 
     /// Takes up the request this idle connection may have been given.
     #[inline(never)]
-    fn take_up(&mut self, core: &mut Core) -> bool {
+    fn take_up(&mut self, core: &mut Core<Ping>) -> bool {
         let roster = &mut core.roster;
         if !roster.is_granted(self.index) || roster.granted(self.index, self.worker.clock.now()) != Next::Send {
             return false;
@@ -153,9 +182,9 @@ impl<'w> Conversation<'w> {
 
     /// Writes as much of the message as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
-    fn write(&mut self, core: &mut Core, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
-        while self.written < self.worker.size {
-            match stream.poll_write(cx, &core.pattern.lend(self.message)[self.written..]) {
+    fn write(&mut self, core: &mut Core<Ping>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
+        while self.written < core.protocol.size {
+            match stream.poll_write(cx, &core.protocol.pattern.lend(self.message)[self.written..]) {
                 Poll::Ready(Ok(len)) => {
                     self.written += len;
                     core.roster.recorder.moved_out(len);
@@ -170,14 +199,20 @@ impl<'w> Conversation<'w> {
     /// Sends the next request out of the reply to the last one, if that came in one piece and was compared: but for the
     /// stamp its bytes are those of the request. Saves a copy; what cannot be sent so has to be written.
     #[inline]
-    fn send_back(&mut self, core: &mut Core, stream: &mut TcpStream, cx: &mut Context<'_>, mut reply: Lease) -> bool {
-        if !self.worker.verify || reply.len() != self.worker.size {
+    fn send_back(
+        &mut self,
+        core: &mut Core<Ping>,
+        stream: &mut TcpStream,
+        cx: &mut Context<'_>,
+        mut reply: Lease,
+    ) -> bool {
+        if !core.protocol.verify || reply.len() != core.protocol.size {
             return false;
         }
         self.message.stamp_over(&mut reply);
         let sent = matches!(stream.poll_send(cx, &mut Some(reply)), Poll::Ready(Ok(())));
         if sent {
-            self.written = self.worker.size;
+            self.written = core.protocol.size;
             core.roster.recorder.moved_out(self.written);
         }
         sent
@@ -185,18 +220,19 @@ impl<'w> Conversation<'w> {
 
     /// Takes a piece of the reply.
     #[inline]
-    fn take(&mut self, core: &mut Core, bytes: &[u8]) -> Taken {
+    fn take(&mut self, core: &mut Core<Ping>, bytes: &[u8]) -> Taken {
         if bytes.is_empty() {
             return Taken::End;
         }
         core.roster.recorder.moved_in(bytes.len());
-        let reply = match self.worker.verify {
-            true => self.checker.feed(&core.pattern, self.message, bytes),
-            false => self.checker.count(&core.pattern, bytes),
+        let ping = &core.protocol;
+        let reply = match ping.verify {
+            true => self.checker.feed(&ping.pattern, self.message, bytes),
+            false => self.checker.count(&ping.pattern, bytes),
         };
         match reply {
             Reply::Incomplete => Taken::Part,
-            Reply::Complete if self.written == self.worker.size => Taken::Whole,
+            Reply::Complete if self.written == ping.size => Taken::Whole,
             // A reply before the end of the request is a guess, even if it is a right one.
             Reply::Complete | Reply::WrongByte { .. } | Reply::TooMany { .. } => Taken::Wrong,
         }

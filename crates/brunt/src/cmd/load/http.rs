@@ -1,0 +1,193 @@
+//! The flags of a load over HTTP, and what they make of the URLs.
+
+use super::{
+    Trouble,
+    address::{self, Asks, Url},
+};
+use load::{
+    Target,
+    http::{Expect, Form, Goal, Http, Rendered, Requests, Statuses},
+};
+use outcome::{Count, Size};
+use std::{fs, sync::Arc, time::Duration};
+
+const HEADING: &str = "HTTP";
+/// A body is read whole, and every place in a pipeline has its own.
+const LARGEST_BODY: u64 = 64 << 20;
+
+/// A method, fields and a body, as far as they were given.
+type Typed = (Option<String>, Vec<(String, String)>, Option<Vec<u8>>);
+
+/// Flags that mean something with http:// alone.
+#[derive(Debug, clap::Args)]
+pub(super) struct Flags {
+    /// Method [default: GET, or POST with --body]
+    #[arg(short = 'X', long, value_name = "METHOD", help_heading = HEADING)]
+    method: Option<String>,
+    /// Field of every request, as 'Accept: text/html'; may be repeated. Only Host is sent unasked
+    #[arg(short = 'H', long, value_name = "FIELD", help_heading = HEADING)]
+    header: Vec<String>,
+    /// Body of every request, or with @ the file that holds it
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = HEADING)]
+    body: Option<String>,
+    /// How often each URL is asked for, in their order: 3,1 [default: all as often]
+    #[arg(long, value_name = "N,N..", value_delimiter = ',', help_heading = HEADING)]
+    weight: Vec<u32>,
+    /// Requests in one write; their replies come in order. Closed loop only
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    pipeline: Option<u32>,
+    /// A new connection for each request: the same as --reuse 1
+    #[arg(long, help_heading = HEADING)]
+    no_keepalive: bool,
+    /// Requests on one connection, which is then closed and replaced [default: no limit]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    reuse: Option<Count>,
+    /// Speak HTTP/1.0, with `Connection: keep-alive` unless --no-keepalive
+    #[arg(long = "http1.0", help_heading = HEADING)]
+    http10: bool,
+    /// Good statuses, as 200 or 2xx,404; any other is an error [default: 2xx,3xx]
+    #[arg(long, value_name = "LIST", help_heading = HEADING)]
+    expect_status: Option<Statuses>,
+    /// Bytes that every body has
+    #[arg(long, value_name = "SIZE", help_heading = HEADING)]
+    expect_length: Option<Size>,
+    /// Text that every body contains
+    #[arg(long, value_name = "TEXT", help_heading = HEADING)]
+    expect_body: Option<String>,
+}
+
+/// What -H gives.
+struct Fields {
+    host: Option<String>,
+    others: Vec<(String, String)>,
+}
+
+impl Flags {
+    /// The first of the flags that was given, if any was.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("-X", self.method.is_some()),
+            ("-H", !self.header.is_empty()),
+            ("--body", self.body.is_some()),
+            ("--weight", !self.weight.is_empty()),
+            ("--pipeline", self.pipeline.is_some()),
+            ("--no-keepalive", self.no_keepalive),
+            ("--reuse", self.reuse.is_some()),
+            ("--http1.0", self.http10),
+            ("--expect-status", self.expect_status.is_some()),
+            ("--expect-length", self.expect_length.is_some()),
+            ("--expect-body", self.expect_body.is_some()),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
+    /// The first of the flags that say how requests are sent, and so leave a script nothing to say, if one was given.
+    pub(super) fn shaping(&self) -> Option<&'static str> {
+        let flags = [
+            ("--weight", !self.weight.is_empty()),
+            ("--pipeline", self.pipeline.is_some()),
+            ("--no-keepalive", self.no_keepalive),
+            ("--reuse", self.reuse.is_some()),
+            ("--http1.0", self.http10),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
+    /// Method, fields and body as typed, for a script to begin with.
+    pub(super) fn typed(&self) -> Result<Typed, Trouble> {
+        let Fields { host, others: mut fields } = self.fields()?;
+        fields.extend(host.map(|host| ("Host".to_owned(), host)));
+        let body = self.body.as_deref().map(body).transpose()?;
+        let method = self.method.clone().or_else(|| body.is_some().then(|| "POST".to_owned()));
+        Ok((method, fields, body))
+    }
+
+    /// What is asked of the generator. Nothing is looked up before everything else is right.
+    pub(super) fn target(&self, urls: &[Url], timeout: Duration) -> Result<Target, Trouble> {
+        let reuse = match (self.no_keepalive, self.reuse) {
+            (true, Some(reuse)) => {
+                return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
+            }
+            (true, None) => Some(1),
+            (false, reuse) => reuse.map(|count| count.0),
+        };
+        let Fields { host, others: fields } = self.fields()?;
+        let goals = self.goals(urls, host.as_deref())?;
+        let body = self.body.as_deref().map(body).transpose()?;
+        let default = if body.is_some() { "POST" } else { "GET" };
+        let method = self.method.clone().unwrap_or_else(|| default.to_owned());
+        if method == "HEAD" && (self.expect_length.is_some() || self.expect_body.is_some()) {
+            return usage("-X HEAD has replies without a body: leave --expect-length and --expect-body out".to_owned());
+        }
+        let form = Form { method, fields, body, http10: self.http10 };
+        let rendered = Rendered::render(&form, &goals, self.pipeline.unwrap_or(1), reuse).map_err(Trouble::Usage)?;
+        let expect = Expect {
+            statuses: self.expect_status.clone().unwrap_or_default(),
+            length: self.expect_length.map(|size| size.0),
+            body: self.expect_body.clone().map(String::into_bytes),
+        };
+        let first = &urls[0];
+        let address = address::resolve(&first.host, first.port, timeout)?;
+        Ok(Target::Http(Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect }))
+    }
+
+    /// The fields as typed.
+    fn fields(&self) -> Result<Fields, Trouble> {
+        let mut fields = Fields { host: None, others: Vec::new() };
+        for header in &self.header {
+            let Some((name, value)) = header.split_once(':') else {
+                return usage(format!("-H '{}' is not of the form 'Name: value'", header.escape_debug()));
+            };
+            let value = value.trim_matches([' ', '\t']).to_owned();
+            if !name.eq_ignore_ascii_case("host") {
+                fields.others.push((name.to_owned(), value));
+            } else if fields.host.replace(value).is_some() {
+                return usage("-H gives Host more than once".to_owned());
+            }
+        }
+        Ok(fields)
+    }
+
+    fn goals(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Goal>, Trouble> {
+        if !self.weight.is_empty() && self.weight.len() != urls.len() {
+            return usage(format!(
+                "--weight has {} numbers for {} URLs: give one for each",
+                self.weight.len(),
+                urls.len()
+            ));
+        }
+        let mut goals = Vec::new();
+        for (number, url) in urls.iter().enumerate() {
+            let Asks::Http { authority, target } = &url.asks else {
+                return usage("tcp:// and http:// cannot be asked for in one load".to_owned());
+            };
+            if (&url.host, url.port) != (&urls[0].host, urls[0].port) {
+                return usage(format!(
+                    "the URLs are of {}:{} and {}:{}: all of one load go to the same host and port",
+                    urls[0].host, urls[0].port, url.host, url.port
+                ));
+            }
+            goals.push(Goal {
+                host: host.unwrap_or(authority).to_owned(),
+                target: target.clone(),
+                weight: self.weight.get(number).copied().unwrap_or(1),
+            });
+        }
+        Ok(goals)
+    }
+}
+
+/// The body as typed, or what the file holds.
+fn body(text: &str) -> Result<Vec<u8>, Trouble> {
+    let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
+    let failed = |error| Trouble::Failed(format!("cannot read the body from {path}: {error}"));
+    let length = fs::metadata(path).map_err(failed)?.len();
+    if length > LARGEST_BODY {
+        return usage(format!("--body @{path} has {}: it may have {}", Size(length), Size(LARGEST_BODY)));
+    }
+    fs::read(path).map_err(failed)
+}
+
+fn usage<T>(message: String) -> Result<T, Trouble> {
+    Err(Trouble::Usage(message))
+}

@@ -1,0 +1,100 @@
+//! `brunt load http://` as typed: what is asked of a real web server process, what is printed and what is kept.
+
+use super::target::{Target, alone, assert_code, json, load, number, told};
+use serde_json::{Value, json};
+
+#[test]
+fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let flags = "-n 500 -c 5 --warmup 0s --json - --quiet --allow-untrusted";
+    let output = load(&target.http("/hello"), flags).output().unwrap();
+    assert_code(&output, &[0]);
+    let result = json(&output);
+    assert_eq!(result["requests"]["completed"], 500);
+    assert_eq!(result["errors"], json!({"connect": 0, "timeout": 0, "reset": 0, "protocol": 0, "status": 0}));
+    assert_eq!(result["responses"], json!({"statuses": {"200": 500}, "body_bytes": 500 * "GET /hello".len()}));
+    assert_eq!(result["load"]["request_bytes"], Value::Null);
+    assert_eq!(result["load"]["url"], target.http("/hello"));
+    assert_eq!(result["connections"]["opened"], 5);
+    assert_eq!(number(&result, "server.pid"), f64::from(target.pid()));
+}
+
+#[test]
+fn flags_change_what_is_asked_and_what_is_expected() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let flags = "-n 100 -c 2 -t2 --warmup 0s --json - --quiet --allow-untrusted --no-meter";
+    let run = |more: &str, text: &str| {
+        let mut command = load(&target.http("/a"), &format!("{flags} {more}"));
+        if !text.is_empty() {
+            command.args(["--expect-body", text]);
+        }
+        json(&command.output().unwrap())
+    };
+    // The server says the method and the target back.
+    for (more, text) in [
+        ("", "GET /a"),
+        ("-X PUT", "PUT /a"),
+        ("--body hi", "POST /a hi"),
+        ("-X PATCH --body hi", "PATCH /a hi"),
+        ("--pipeline 10", "GET /a"),
+        ("--http1.0", "GET /a"),
+        ("--no-keepalive", "GET /a"),
+        ("--http1.0 --no-keepalive -X DELETE", "DELETE /a"),
+        ("-H X-Say:hello", "GET /a hello"),
+        ("-R 400", "GET /a"),
+    ] {
+        let result = run(more, text);
+        assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (100.0, 0.0), "{more}");
+    }
+    let one_each = run("--no-keepalive", "");
+    assert!(number(&one_each, "connections.opened") >= 100.0 && number(&one_each, "connections.peak") <= 2.0);
+    let reused = run("--reuse 10", "");
+    assert!((10.0..=12.0).contains(&number(&reused, "connections.opened")), "{reused:#}");
+    for (more, kind) in
+        [("--expect-status 404", "status"), ("--expect-length 7B", "protocol"), ("--expect-body x", "protocol")]
+    {
+        let result = run(more, "");
+        assert_eq!(number(&result, &format!("errors.{kind}")), 100.0, "{more}");
+        assert_eq!(number(&result, "requests.failed"), 100.0, "{more}");
+    }
+}
+
+#[test]
+fn several_urls_are_asked_for_by_weight() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let mut command = load(&target.http("/status/404"), "-n 400 -c 2 --warmup 0s --json - --quiet --allow-untrusted");
+    let output = command.args([&target.http("/x"), "--weight", "1,3", "--expect-status", "200,404"]).output().unwrap();
+    let result = json(&output);
+    let (found, missing) = (number(&result, "responses.statuses.200"), number(&result, "responses.statuses.404"));
+    assert!((found - 300.0).abs() <= 2.0 && found + missing == 400.0, "{result:#}");
+    assert_eq!(result["load"]["url"], format!("{} {}", target.http("/status/404"), target.http("/x")));
+}
+
+#[test]
+fn the_page_has_a_row_of_replies_and_a_failing_server_is_not_trusted() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let output = load(&target.http("/status/500"), "-n 200 -c 2 --warmup 0s --no-meter").output().unwrap();
+    assert_code(&output, &[3]);
+    let page = told(&output);
+    assert!(page.contains("replies     200 with status 500; "), "{page}");
+    assert!(page.contains("errors      200 status"), "{page}");
+    assert!(page.contains("verdict     errors"), "{page}");
+}
+
+#[test]
+fn a_body_comes_from_a_file() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("body");
+    std::fs::write(&file, "out of a file").unwrap();
+    let flags = "-n 20 -c 1 --warmup 0s --json - --quiet --allow-untrusted --no-meter";
+    let mut command = load(&target.http("/"), flags);
+    command.args(["--body", &format!("@{}", file.display()), "--expect-body", "POST / out of a file"]);
+    let result = json(&command.output().unwrap());
+    assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (20.0, 0.0));
+}

@@ -1,0 +1,353 @@
+//! Requests and replies on one open HTTP connection: the hot path of the load.
+//!
+//! No allocation, no lock and one clock reading for what came together, as long as requests are rendered and replies come
+//! whole. What does not come whole is followed event by event; its body is counted, and kept only for those who asked.
+
+use super::talk::{Outgoing, Said, Talk};
+use crate::{
+    engine::{
+        roster::Next,
+        worker::{Core, Worker},
+    },
+    http::Flow,
+    record::Failure,
+};
+use runtime::net::TcpStream;
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+use wire::http1::{
+    After, Limits,
+    client::{Asked, Connection, Event, Whole},
+};
+
+/// Why the conversation on a connection is over, or rests.
+pub(super) enum End {
+    /// The connection has failed, and with it the requests under way.
+    Lost(Failure),
+    /// The target has closed it, and no request was under way.
+    Closed,
+    /// All requests are answered; the next one may not follow at once.
+    Answered {
+        /// The connection is good for more.
+        keep: bool,
+        /// The target is about to close it.
+        closes: bool,
+        /// How long to wait before the next request.
+        delay: Option<Duration>,
+    },
+}
+
+/// One place's requests and replies, on one connection after the other.
+pub(super) struct Conversation<'w> {
+    worker: &'w Worker<Talk>,
+    index: u32,
+    /// Replies that the batch under way still awaits.
+    left: u32,
+    /// Something is under way.
+    busy: bool,
+    /// Something has been answered since this was last set to false.
+    pub answered: bool,
+    outgoing: Outgoing,
+    /// Bytes of `outgoing` that are written.
+    written: usize,
+    /// When it was begun.
+    begun_ns: u64,
+    /// Requests on this connection so far.
+    sent: u64,
+    replies: Connection,
+    /// The requests of a script.
+    own: Vec<u8>,
+    partial: Option<Box<Partial>>,
+}
+
+/// A reply that comes in pieces, as far as it has come.
+#[derive(Debug, Default)]
+struct Partial {
+    status: u16,
+    length: u64,
+    body: Vec<u8>,
+    fields: Vec<(String, Vec<u8>)>,
+}
+
+/// A whole reply.
+struct Reply<'a> {
+    status: u16,
+    length: u64,
+    after: After,
+    fields: Said<'a>,
+    /// Empty if nobody looks at it.
+    body: &'a [u8],
+}
+
+/// What a received piece led to.
+enum Taken {
+    /// More replies are to come.
+    Part,
+    /// All are there; the next batch is ready to be written.
+    Next,
+    /// All are there, and nothing is due.
+    Idle,
+    /// The connection, or its turn, is over.
+    End(End),
+}
+
+impl<'w> Conversation<'w> {
+    pub(super) fn new(worker: &'w Worker<Talk>, index: u32) -> Self {
+        Self {
+            worker,
+            index,
+            left: 0,
+            busy: false,
+            answered: false,
+            outgoing: Outgoing::default(),
+            written: 0,
+            begun_ns: 0,
+            sent: 0,
+            replies: Connection::default(),
+            own: Vec::new(),
+            partial: None,
+        }
+    }
+
+    /// The place is ready for a request: takes one now, or will be woken.
+    pub(super) fn free(&mut self) {
+        let now = self.worker.clock.now();
+        let core = &mut *self.worker.core.borrow_mut();
+        if core.roster.free(self.index, now) == Next::Send {
+            self.begin(core, now);
+        }
+    }
+
+    /// The connection is gone: the next one begins anew.
+    pub(super) fn forget(&mut self) {
+        (self.busy, self.left, self.sent) = (false, 0, 0);
+        self.replies = Connection::default();
+        self.partial = None;
+    }
+
+    /// Whether there is a request to be sent; takes up the one that the place may have been given.
+    pub(super) fn has_request(&mut self) -> bool {
+        self.busy || self.take_up(&mut self.worker.core.borrow_mut())
+    }
+
+    #[inline(never)]
+    fn take_up(&mut self, core: &mut Core<Talk>) -> bool {
+        let now = self.worker.clock.now();
+        let roster = &mut core.roster;
+        let taken = roster.is_granted(self.index) && roster.granted(self.index, now) == Next::Send;
+        if taken {
+            self.begin(core, now);
+        }
+        taken
+    }
+
+    /// Gets the next batch ready to be written.
+    #[inline]
+    fn begin(&mut self, core: &mut Core<Talk>, now: u64) {
+        (self.busy, self.written, self.begun_ns) = (true, 0, now);
+        if let Err(why) = core.protocol.next(&mut self.outgoing, &mut self.own, self.sent) {
+            // Nothing is sent and no reply awaited: the run is over.
+            self.worker.shared.break_off(why);
+            self.outgoing = Outgoing::default();
+        }
+        let batch = self.outgoing.batch;
+        self.left = batch.requests();
+        self.sent += u64::from(self.left);
+        for number in 0..self.left {
+            let asked = Asked::with(if batch.is_head(number) { "HEAD" } else { "GET" });
+            let counted = self.replies.sent(asked);
+            debug_assert!(counted.is_ok(), "a batch holds no HEAD that is too deep");
+        }
+        if self.left > 1 {
+            core.roster.send_batch(self.index, self.left);
+        }
+    }
+
+    /// Talks until the connection is over or rests; says why.
+    pub(super) fn poll(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+        let core = &mut *self.worker.core.borrow_mut();
+        core.activity += 1;
+        loop {
+            if !self.busy {
+                // Looked at before a request is taken up: one that is sent into a closed connection is lost.
+                if let Poll::Ready(end) = watch(stream, cx) {
+                    return Poll::Ready(end);
+                }
+                if !self.take_up(core) {
+                    return Poll::Pending;
+                }
+            }
+            if self.written < self.outgoing.range.len() && !self.write(core, stream, cx) {
+                return Poll::Ready(End::Lost(Failure::Reset));
+            }
+            loop {
+                let Poll::Ready(received) = stream.poll_recv(cx) else {
+                    // Nothing there; the sweep wakes those it has given up.
+                    return match core.roster.is_cut(self.index) {
+                        true => Poll::Ready(End::Lost(Failure::Timeout)),
+                        false => Poll::Pending,
+                    };
+                };
+                let Ok(lease) = received else {
+                    return Poll::Ready(End::Lost(Failure::Reset));
+                };
+                // Replies that came together came at one time. A target that answers before it was asked may have done so
+                // earlier in this turn.
+                let now = core.turn_now(self.worker.clock).max(self.begun_ns);
+                core.roster.recorder.advance(now);
+                match self.take(core, &lease, now) {
+                    Taken::Part => (),
+                    Taken::Next => break,
+                    Taken::Idle => break self.busy = false,
+                    Taken::End(end) => return Poll::Ready(end),
+                }
+            }
+        }
+    }
+
+    /// Writes as much of the batch as the kernel and its queue take now; false if the connection is lost.
+    #[inline(never)]
+    fn write(&mut self, core: &mut Core<Talk>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
+        let bytes = core.protocol.bytes(&self.own, self.outgoing.range.clone());
+        while self.written < bytes.len() {
+            match stream.poll_write(cx, &bytes[self.written..]) {
+                Poll::Ready(Ok(len)) => {
+                    self.written += len;
+                    core.roster.recorder.moved_out(len);
+                }
+                Poll::Ready(Err(_)) => return false,
+                Poll::Pending => break,
+            }
+        }
+        true
+    }
+
+    /// Takes what was received.
+    #[inline]
+    fn take(&mut self, core: &mut Core<Talk>, bytes: &[u8], now: u64) -> Taken {
+        if bytes.is_empty() {
+            return self.end(core, now);
+        }
+        core.roster.recorder.moved_in(bytes.len());
+        let mut input = bytes;
+        loop {
+            let taken = match self.replies.whole_again(&mut input, &mut core.protocol.known, &Limits::CLIENT) {
+                Some(Whole { head, body }) => {
+                    let length = body.len() as u64;
+                    let (status, after, fields) = (head.status, head.after, Said::Whole(head.fields));
+                    self.answer(core, now, &Reply { status, length, after, fields, body }, input.is_empty())
+                }
+                None => match self.piece(core, now, &mut input) {
+                    Some(taken) => taken,
+                    None => return Taken::Part,
+                },
+            };
+            if !matches!(taken, Taken::Part) {
+                return taken;
+            }
+        }
+    }
+
+    /// Takes the next piece of a reply that does not come whole; `None` if there is no more of it now.
+    #[inline(never)]
+    fn piece(&mut self, core: &mut Core<Talk>, now: u64, input: &mut &[u8]) -> Option<Taken> {
+        let talk = &core.protocol;
+        Some(match self.replies.next(input, &Limits::CLIENT)? {
+            Event::Interim(_) | Event::Trailers(_) => Taken::Part,
+            // Nobody asked for another protocol.
+            Event::Head(head) if head.status == 101 => Taken::End(End::Lost(Failure::Protocol)),
+            Event::Head(head) => {
+                let partial = self.partial.get_or_insert_default();
+                (partial.status, partial.length) = (head.status, 0);
+                partial.body.clear();
+                partial.fields.clear();
+                if talk.shows {
+                    let fields = head.fields.iter().map(|field| (field.name.to_owned(), field.value.to_owned()));
+                    partial.fields.extend(fields);
+                }
+                Taken::Part
+            }
+            Event::Body(bytes) => {
+                let partial = self.partial.get_or_insert_default();
+                partial.length += bytes.len() as u64;
+                if talk.keeps_bodies {
+                    partial.body.extend_from_slice(bytes);
+                }
+                Taken::Part
+            }
+            Event::End(after) => self.finish(core, now, after, input.is_empty()),
+            Event::Fault(_) => Taken::End(End::Lost(Failure::Protocol)),
+        })
+    }
+
+    /// The target has closed: that ends some replies, and spoils others.
+    #[cold]
+    fn end(&mut self, core: &mut Core<Talk>, now: u64) -> Taken {
+        match self.replies.eof() {
+            Some(Event::End(after)) => self.finish(core, now, after, true),
+            _ => Taken::End(End::Lost(Failure::Reset)),
+        }
+    }
+
+    /// A reply that came in pieces is whole.
+    fn finish(&mut self, core: &mut Core<Talk>, now: u64, after: After, is_all: bool) -> Taken {
+        let partial = self.partial.take().unwrap_or_default();
+        let Partial { status, length, ref body, ref fields } = *partial;
+        let taken = self.answer(core, now, &Reply { status, length, after, fields: Said::Kept(fields), body }, is_all);
+        // Its buffers serve the next one.
+        self.partial = Some(partial);
+        taken
+    }
+
+    /// The oldest request has its reply; `is_all` if no more was received.
+    #[inline(always)]
+    fn answer(&mut self, core: &mut Core<Talk>, now: u64, reply: &Reply<'_>, is_all: bool) -> Taken {
+        let is_last = self.left == 1;
+        if is_last && !is_all {
+            // Too many bytes, as in any protocol.
+            return Taken::End(End::Lost(Failure::Protocol));
+        }
+        let right = core.protocol.expect.check(reply.status, reply.length, reply.body);
+        let (status, length) = (reply.status, reply.length);
+        if !core.roster.answered(self.index, now, right, |tally| tally.replies.note(status, length)) {
+            return Taken::End(End::Lost(Failure::Timeout));
+        }
+        self.answered = true;
+        self.left -= 1;
+        if core.protocol.shows && core.protocol.show(status, &reply.fields, reply.body) == Flow::Stop {
+            self.worker.shared.close_at(now);
+        }
+        let closes = reply.after == After::Close;
+        if !is_last {
+            core.roster.advance_batch(self.index);
+            // What was sent behind a request that ends the connection has not been looked at, or nobody knows.
+            return if closes { Taken::End(End::Lost(Failure::Reset)) } else { Taken::Part };
+        }
+        // A target may answer before it has the whole request, and the rest of it would spoil the next one.
+        let keep = !closes && self.sent < core.protocol.reuse && self.written == self.outgoing.range.len();
+        let delay = core.protocol.delay();
+        if !keep || delay.is_some() {
+            core.roster.pause(self.index);
+            self.busy = false;
+            return Taken::End(End::Answered { keep, closes: closes || self.outgoing.last, delay });
+        }
+        match core.roster.follow(self.index, now) {
+            Next::Send => {
+                self.begin(core, now);
+                Taken::Next
+            }
+            Next::Wait | Next::Cut => Taken::Idle,
+        }
+    }
+}
+
+/// Waits on an idle connection for its end, which is nobody's fault, or for bytes that nobody asked for.
+#[inline(never)]
+fn watch(stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+    stream.poll_recv(cx).map(|received| match received {
+        Ok(lease) if !lease.is_empty() => End::Lost(Failure::Protocol),
+        Ok(_) | Err(_) => End::Closed,
+    })
+}

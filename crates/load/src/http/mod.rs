@@ -1,0 +1,51 @@
+//! HTTP/1: requests rendered in advance or made by a script, replies understood where they lie and checked.
+//!
+//! The engine says when a request is due and records what became of it; here is what is said ([`Rendered`], [`source`]),
+//! what is expected of the replies ([`Expect`]), and the life of a connection. What HTTP is, `wire::http1` knows.
+
+mod connection;
+mod conversation;
+mod expect;
+mod rendered;
+pub mod source;
+mod talk;
+
+pub use expect::{Expect, Statuses};
+pub use rendered::{Form, Goal, Rendered};
+pub use source::{Batch, Flow, Script, Source};
+pub(crate) use talk::Talk;
+
+use std::{net::SocketAddr, sync::Arc};
+
+/// A load over HTTP/1, except for when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Http {
+    /// Where every request goes.
+    pub address: SocketAddr,
+    /// What is sent.
+    pub requests: Requests,
+    /// Requests on one connection, at least 1, before it is closed and another takes its place; `None` keeps it as long as
+    /// the target does.
+    pub reuse: Option<u64>,
+    /// What makes a reply a good one.
+    pub expect: Expect,
+}
+
+/// Where the requests come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Requests {
+    /// The same bytes again and again.
+    Rendered(Arc<Rendered>),
+    /// Each one is made when it is due.
+    Script(Script),
+}
+
+impl Http {
+    /// Requests that go out in one write, as far as that is known in advance.
+    pub(crate) fn pipeline(&self) -> u32 {
+        match &self.requests {
+            Requests::Rendered(rendered) => rendered.batch().requests(),
+            Requests::Script(_) => 1,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Requests as bytes, ready to be written, in the order in which they are sent: nothing is put together while the load
+//! runs.
+//!
+//! Several goals take turns by weight, spread as evenly as they can be: of weights 3 and 1 comes `aaba`, not `aaab`.
+
+use super::source::{Batch, DEEPEST};
+use std::ops::Range;
+use wire::http1::{Refused, Version, client::Request};
+
+/// The order repeats after so many requests at the latest.
+const LONGEST_ORDER: u64 = 10_000;
+/// All bytes together; a large body is rendered once for each place in a pipeline.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// What all requests have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// The method, any token but CONNECT.
+    pub method: String,
+    /// Fields besides `Host`, `Connection` and those that frame the body, in order.
+    pub fields: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<Vec<u8>>,
+    /// Whether to speak HTTP/1.0 instead of 1.1.
+    pub http10: bool,
+}
+
+/// What one request is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Goal {
+    /// For the `Host` field: `host[:port]`.
+    pub host: String,
+    /// Path and query, %-encoded.
+    pub target: String,
+    /// How often it is asked for, beside the others; at least 1.
+    pub weight: u32,
+}
+
+/// See the head of this file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    bytes: Vec<u8>,
+    /// For each place in the order: the batch that begins there.
+    keeping: Vec<Range<usize>>,
+    /// The same, for the last batch of a connection.
+    closing: Vec<Range<usize>>,
+    batch: Batch,
+}
+
+impl Rendered {
+    /// Renders requests for `goals`, `pipeline` of them in one write. `reuse` is how many are sent on a connection: the
+    /// last of them asks the target to close it.
+    ///
+    /// # Errors
+    /// One line that names what cannot be sent, and the remedy.
+    pub fn render(form: &Form, goals: &[Goal], pipeline: u32, reuse: Option<u64>) -> Result<Self, String> {
+        let batch = batch(form, pipeline)?;
+        match reuse {
+            Some(0) => return Err("--reuse 0: a connection carries at least 1 request".to_owned()),
+            Some(reuse) if !reuse.is_multiple_of(pipeline.into()) => {
+                return Err(format!(
+                    "--reuse {reuse} (--no-keepalive is 1) and --pipeline {pipeline}: one write goes to one connection, so give a multiple"
+                ));
+            }
+            _ => (),
+        }
+        check_fields(form)?;
+        let order = order(goals)?;
+        let one = |goal: &Goal, keep: bool| encode(form, goal, keep);
+        let keeping = goals.iter().map(|goal| one(goal, true)).collect::<Result<Vec<_>, _>>()?;
+        let closing = goals.iter().map(|goal| one(goal, false)).collect::<Result<Vec<_>, _>>()?;
+        let longest = closing.iter().chain(&keeping).map(Vec::len).max().unwrap_or(0) as u64;
+        let places = if pipeline == 1 { goals.len() } else { order.len() } as u64;
+        let total = places * u64::from(pipeline) * longest * (1 + u64::from(reuse.is_some()));
+        if total > MOST_BYTES {
+            return Err(format!(
+                "the requests would take {total} bytes and may take {MOST_BYTES}: lower --pipeline, --weight or the body"
+            ));
+        }
+        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch };
+        let depth = pipeline as usize;
+        all.keeping = all.lay_out(&order, depth, &keeping, &keeping);
+        if reuse.is_some() {
+            all.closing = all.lay_out(&order, depth, &keeping, &closing);
+        }
+        Ok(all)
+    }
+
+    /// Lays out the batches that begin at each place of the order; the last request of a batch comes from `last`.
+    fn lay_out(&mut self, order: &[usize], depth: usize, first: &[Vec<u8>], last: &[Vec<u8>]) -> Vec<Range<usize>> {
+        if depth == 1 {
+            // A place then has only the bytes of its goal, which are there once.
+            let ranges: Vec<Range<usize>> = last.iter().map(|request| self.append([request])).collect();
+            return order.iter().map(|goal| ranges[*goal].clone()).collect();
+        }
+        let places = 0..order.len();
+        let goal = |place: usize| order[place % order.len()];
+        let batch = |place: usize| {
+            let (end, requests) = (place + depth - 1, place..place + depth - 1);
+            requests.map(move |place| &first[goal(place)]).chain([&last[goal(end)]])
+        };
+        places.map(|place| self.append(batch(place))).collect()
+    }
+
+    fn append<'a>(&mut self, requests: impl IntoIterator<Item = &'a Vec<u8>>) -> Range<usize> {
+        let start = self.bytes.len();
+        requests.into_iter().for_each(|request| self.bytes.extend_from_slice(request));
+        start..self.bytes.len()
+    }
+
+    /// What every write holds.
+    pub fn batch(&self) -> Batch {
+        self.batch
+    }
+
+    /// Places of the order.
+    pub(super) fn places(&self) -> usize {
+        self.keeping.len()
+    }
+
+    /// Where the batch that begins at `place` lies; `last` if it is the connection's last.
+    #[inline]
+    pub(super) fn range(&self, place: usize, last: bool) -> Range<usize> {
+        let ranges = if last && !self.closing.is_empty() { &self.closing } else { &self.keeping };
+        ranges[place].clone()
+    }
+
+    /// The bytes that lie there.
+    #[inline]
+    pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.bytes[range]
+    }
+}
+
+fn batch(form: &Form, pipeline: u32) -> Result<Batch, String> {
+    if !(1..=DEEPEST).contains(&pipeline) {
+        return Err(format!("--pipeline {pipeline}: 1 to {DEEPEST} requests can go out in one write"));
+    }
+    let mut batch = Batch::default();
+    for _ in 0..pipeline {
+        batch.push(&form.method).map_err(|why| format!("--pipeline {pipeline}: {why}"))?;
+    }
+    Ok(batch)
+}
+
+/// Names the field that cannot be sent: the writer of a whole request only knows that one of them cannot.
+fn check_fields(form: &Form) -> Result<(), String> {
+    for (name, value) in &form.fields {
+        let field = [(&name[..], value.as_bytes())];
+        let request = Request { fields: &field, ..Request::get("localhost", "/") };
+        let remedy = match request.encode(&mut Vec::new(), None) {
+            Ok(_) => continue,
+            Err(Refused::FieldReserved) if name.eq_ignore_ascii_case("connection") => {
+                "say --no-keepalive or --reuse instead".to_owned()
+            }
+            Err(Refused::FieldReserved) => "it follows from the URL and the body".to_owned(),
+            Err(refused) => refused.to_string(),
+        };
+        return Err(format!("the field '{}' cannot be sent: {remedy}", name.escape_debug()));
+    }
+    Ok(())
+}
+
+fn encode(form: &Form, goal: &Goal, keep_alive: bool) -> Result<Vec<u8>, String> {
+    let fields: Vec<(&str, &[u8])> = form.fields.iter().map(|(name, value)| (&name[..], value.as_bytes())).collect();
+    let request = Request {
+        method: &form.method,
+        target: &goal.target,
+        host: &goal.host,
+        fields: &fields,
+        version: if form.http10 { Version::Http10 } else { Version::Http11 },
+        keep_alive,
+    };
+    let mut bytes = Vec::new();
+    let what = || match request.encode(&mut Vec::new(), None) {
+        Err(Refused::Method) => form.method.escape_debug().to_string(),
+        Err(Refused::Host) => goal.host.escape_debug().to_string(),
+        _ => goal.target.escape_debug().to_string(),
+    };
+    match request.encode(&mut bytes, form.body.as_deref()) {
+        Ok(_) => Ok(bytes),
+        Err(refused) => Err(format!("'{}' cannot be asked for: {refused}", what())),
+    }
+}
+
+/// Which goal each place of the order is for: each time the one that is furthest behind its share.
+fn order(goals: &[Goal]) -> Result<Vec<usize>, String> {
+    if goals.is_empty() || goals.iter().any(|goal| goal.weight == 0) {
+        return Err("there is no URL, or one with a weight of 0: give each a weight of at least 1".to_owned());
+    }
+    let common = goals.iter().fold(0, |common, goal| divisor(common, goal.weight));
+    let weights: Vec<i64> = goals.iter().map(|goal| i64::from(goal.weight / common)).collect();
+    let total: i64 = weights.iter().sum();
+    if total as u64 > LONGEST_ORDER {
+        return Err(format!(
+            "the weights add up to {total} after division by what they have in common, and may to {LONGEST_ORDER}: use smaller ones"
+        ));
+    }
+    let mut credit = vec![0; goals.len()];
+    Ok((0..total)
+        .map(|_| {
+            credit.iter_mut().zip(&weights).for_each(|(credit, weight)| *credit += weight);
+            let most = credit.iter().max().copied().unwrap_or(0);
+            let next = credit.iter().position(|credit| *credit == most).unwrap_or(0);
+            credit[next] -= total;
+            next
+        })
+        .collect())
+}
+
+/// The greatest common divisor.
+fn divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests;

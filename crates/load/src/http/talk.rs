@@ -1,0 +1,149 @@
+//! What one load thread says over all its HTTP connections, and what it makes of the replies.
+
+use super::{Batch, Expect, Flow, Http, Rendered, Requests, Source, connection};
+use crate::{
+    engine::{protocol::Protocol, worker::Worker},
+    schedule::Share,
+};
+use runtime::net::TcpStream;
+use std::{ops::Range, rc::Rc, sync::Arc, time::Duration};
+use wire::http1::{Fields, client::Known};
+
+/// See the head of this file.
+pub struct Talk {
+    sources: Sources,
+    /// The last head of a reply.
+    pub known: Known,
+    /// What makes a reply a good one.
+    pub expect: Expect,
+    /// Requests on one connection.
+    pub reuse: u64,
+    /// Whether replies are shown to the source.
+    pub shows: bool,
+    /// Whether bodies that come in pieces are kept until they are whole.
+    pub keeps_bodies: bool,
+    open_loop: bool,
+}
+
+enum Sources {
+    /// The next batch begins at this place of the order.
+    Rendered(Arc<Rendered>, usize),
+    Script(Box<dyn Source>),
+}
+
+/// Requests to be written at once.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    /// What they are.
+    pub batch: Batch,
+    /// Where they lie; see [`Talk::bytes`].
+    pub range: Range<usize>,
+    /// Whether the last one asks the target to close the connection.
+    pub last: bool,
+}
+
+/// The fields of a reply.
+pub enum Said<'a> {
+    /// As they were received.
+    Whole(Fields<'a>),
+    /// Out of a head that has gone meanwhile.
+    Kept(&'a [(String, Vec<u8>)]),
+}
+
+impl Talk {
+    /// The talk of one load thread.
+    ///
+    /// # Errors
+    /// If the script cannot make its source; the message is the script's.
+    pub fn new(http: &Http, share: Share, open_loop: bool) -> Result<Self, String> {
+        let sources = match &http.requests {
+            // Threads begin at different places, or a rare request would be sent by all of them at once.
+            Requests::Rendered(all) => Sources::Rendered(Arc::clone(all), share.thread * all.places() / share.threads),
+            Requests::Script(script) => Sources::Script(script.source(share.thread)?),
+        };
+        let shows = matches!(&sources, Sources::Script(source) if source.wants_responses());
+        Ok(Self {
+            sources,
+            known: Known::default(),
+            expect: http.expect.clone(),
+            reuse: http.reuse.unwrap_or(u64::MAX),
+            shows,
+            keeps_bodies: shows || http.expect.body.is_some(),
+            open_loop,
+        })
+    }
+
+    /// Makes `out` the next requests of a connection that has sent so many already; `own` is where those of a script are
+    /// put.
+    ///
+    /// # Errors
+    /// If the script has no good ones.
+    #[inline]
+    pub fn next(&mut self, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
+        match &mut self.sources {
+            Sources::Rendered(all, place) => {
+                out.batch = all.batch();
+                out.last = sent + u64::from(out.batch.requests()) >= self.reuse;
+                out.range = all.range(*place, out.last);
+                *place += out.batch.requests() as usize;
+                if *place >= all.places() {
+                    *place %= all.places();
+                }
+                Ok(())
+            }
+            Sources::Script(source) => {
+                own.clear();
+                let batch = source.next(own)?;
+                if batch.requests() == 0 || own.is_empty() {
+                    return Err("the script made no request where one is due".to_owned());
+                }
+                if batch.requests() > 1 && self.open_loop {
+                    return Err(format!(
+                        "the script made {} requests at once under -R, where each has a time of its own: leave -R out",
+                        batch.requests()
+                    ));
+                }
+                *out = Outgoing { batch, range: 0..own.len(), last: false };
+                Ok(())
+            }
+        }
+    }
+
+    /// The bytes of `range`, as [`Self::next`] gave it out with the same `own`.
+    #[inline]
+    pub fn bytes<'a>(&'a self, own: &'a [u8], range: Range<usize>) -> &'a [u8] {
+        match &self.sources {
+            Sources::Rendered(all, _) => all.bytes(range),
+            Sources::Script(_) => &own[range],
+        }
+    }
+
+    /// How long a connection pauses now that all its requests are answered.
+    #[inline]
+    pub fn delay(&mut self) -> Option<Duration> {
+        match &mut self.sources {
+            Sources::Rendered(..) => None,
+            Sources::Script(source) => source.delay(),
+        }
+    }
+
+    /// Shows a reply to the source.
+    pub fn show(&mut self, status: u16, fields: &Said<'_>, body: &[u8]) -> Flow {
+        let Sources::Script(source) = &mut self.sources else { return Flow::Go };
+        let fields: Vec<(&str, &[u8])> = match fields {
+            Said::Whole(fields) => fields.iter().map(|field| (field.name, field.value)).collect(),
+            Said::Kept(fields) => fields.iter().map(|(name, value)| (&name[..], &value[..])).collect(),
+        };
+        source.response(status, &fields, body)
+    }
+}
+
+impl Protocol for Talk {
+    fn keep_talking(
+        worker: Rc<Worker<Self>>,
+        index: u32,
+        stream: Option<TcpStream>,
+    ) -> impl Future<Output = ()> + 'static {
+        connection::run(worker, index, stream)
+    }
+}

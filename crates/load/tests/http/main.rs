@@ -1,0 +1,12 @@
+//! The load over HTTP against servers that do one thing exactly: what is right is counted, what is wrong is told apart.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod connections;
+mod faults;
+mod replies;
+mod requests;
+mod script;
+mod time;
+mod web;

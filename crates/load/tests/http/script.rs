@@ -1,0 +1,146 @@
+//! Requests that are made while the load runs, by a source as a script would be one.
+
+use crate::{common::run, web::*};
+use load::{
+    LoadError, Options, Silent,
+    http::{Batch, Expect, Flow, Http, Requests, Script, Source},
+};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+/// What a source has been shown.
+type Shown = Arc<Mutex<Vec<(u16, Vec<(String, Vec<u8>)>, Vec<u8>)>>>;
+
+/// Counts its requests in their targets.
+#[derive(Default)]
+struct Counting {
+    made: u64,
+    batch: u32,
+    fails_at: Option<u64>,
+    stops_at: Option<usize>,
+    delay: Option<Duration>,
+    shown: Option<Shown>,
+}
+
+impl Source for Counting {
+    fn next(&mut self, out: &mut Vec<u8>) -> Result<Batch, String> {
+        let mut batch = Batch::default();
+        for _ in 0..self.batch {
+            if self.fails_at == Some(self.made) {
+                return Err("script.lua:7: no more ideas".to_owned());
+            }
+            out.extend_from_slice(format!("GET /{} HTTP/1.1\r\nHost: h\r\n\r\n", self.made).as_bytes());
+            batch.push("GET")?;
+            self.made += 1;
+        }
+        Ok(batch)
+    }
+
+    fn wants_responses(&self) -> bool {
+        self.shown.is_some()
+    }
+
+    fn response(&mut self, status: u16, fields: &[(&str, &[u8])], body: &[u8]) -> Flow {
+        let mut shown = self.shown.as_ref().unwrap().lock().unwrap();
+        let fields = fields.iter().map(|(name, value)| (name.to_string(), value.to_vec())).collect();
+        shown.push((status, fields, body.to_vec()));
+        if self.stops_at == Some(shown.len()) { Flow::Stop } else { Flow::Go }
+    }
+
+    fn delay(&mut self) -> Option<Duration> {
+        self.delay
+    }
+}
+
+fn script(address: SocketAddr, make: impl Fn() -> Counting + Send + Sync + 'static) -> Http {
+    let script = Script::new(move |_| Ok(Box::new(make())));
+    Http { address, requests: Requests::Script(script), reuse: None, expect: Expect::default() }
+}
+
+#[test]
+fn requests_come_from_the_source_one_after_the_other() {
+    let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
+    for batch in [1, 8] {
+        let result = run(&some(100, script(address, move || Counting { batch, ..Counting::default() }))).result;
+        assert_eq!((result.requests.completed, result.errors.total()), (100, 0), "{:?}", result.errors);
+    }
+    let log = seen.log.lock().unwrap();
+    let mut numbers: Vec<u64> = log.iter().take(100).map(|request| request.target()[1..].parse().unwrap()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn replies_are_shown_whole_however_they_came() {
+    let (address, _) = web(|stream, request| match request.target() {
+        "/0" => say(stream, "HTTP/1.1 404 No\r\nX-A: 1\r\nx-a:  2 \r\nContent-Length: 2\r\n\r\nno"),
+        "/1" => say(
+            stream,
+            "HTTP/1.1 200 OK\r\nX-B: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
+        ),
+        _ => say_last(stream, "HTTP/1.1 200 OK\r\nX-C: 1\r\n\r\nto the end"),
+    });
+    let shown = Shown::default();
+    let given = Arc::clone(&shown);
+    let http = script(address, move || Counting { batch: 1, shown: Some(Arc::clone(&given)), ..Counting::default() });
+    let options = Options { connections: 1, ..some(3, http) };
+    let result = run(&options).result;
+    assert_eq!((result.requests.completed, result.errors.status), (2, 1));
+    let shown = shown.lock().unwrap();
+    let field = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
+    assert_eq!(
+        shown[0],
+        (404, vec![field("X-A", "1"), field("x-a", "2"), field("Content-Length", "2")], b"no".to_vec())
+    );
+    assert_eq!(shown[1], (200, vec![field("X-B", "1"), field("Transfer-Encoding", "chunked")], b"hello".to_vec()));
+    assert_eq!(shown[2], (200, vec![field("X-C", "1")], b"to the end".to_vec()));
+}
+
+#[test]
+fn a_source_may_end_the_run_and_keeps_its_result() {
+    let (address, _) = web(|stream, _| say(stream, &ok("hello")));
+    let http = script(address, || Counting {
+        batch: 1,
+        stops_at: Some(50),
+        shown: Some(Shown::default()),
+        ..Counting::default()
+    });
+    let result = run(&Options { duration: Duration::from_secs(20), ..short(http) }).result;
+    assert!((49..=51).contains(&result.requests.completed), "{:?}", result.requests);
+    assert!(result.load.measured_s < 5.0);
+}
+
+#[test]
+fn a_pause_is_between_a_reply_and_the_next_request_and_in_nobodys_time() {
+    let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
+    let delay = Some(Duration::from_millis(20));
+    let options = short(script(address, move || Counting { batch: 1, delay, ..Counting::default() }));
+    let result = run(&options).result;
+    // Two connections, 20 ms and a little for each request of theirs, 0.4 s.
+    assert!((20..=42).contains(&result.requests.completed), "{:?}", result.requests);
+    assert!(result.latency.response.p50_us.unwrap() < 15_000.0, "{:?}", result.latency.response);
+    assert_eq!((seen.connections(), result.errors.total()), (2, 0));
+}
+
+#[test]
+fn a_source_that_fails_ends_the_run_with_its_words() {
+    let (address, _) = web(|stream, _| say(stream, &ok("hello")));
+    let error = |http: Http, rate: Option<f64>| {
+        let options = Options { duration: Duration::from_secs(20), rate, ..short(http) };
+        match load::run(&options, &mut Silent).unwrap_err() {
+            LoadError::Script(why) => why,
+            other => panic!("{other}"),
+        }
+    };
+    let failing = script(address, || Counting { batch: 1, fails_at: Some(30), ..Counting::default() });
+    assert_eq!(error(failing, None), "script.lua:7: no more ideas");
+    assert!(error(script(address, Counting::default), None).contains("no request"));
+    let many = || Counting { batch: 2, ..Counting::default() };
+    assert!(error(script(address, many), Some(100.0)).contains("2 requests at once under -R"));
+    let unmade = Script::new(|thread| Err(format!("thread {thread}: no such file")));
+    let http = Http { address, requests: Requests::Script(unmade), reuse: None, expect: Expect::default() };
+    assert_eq!(error(http, None), "thread 0: no such file");
+}

@@ -1,0 +1,146 @@
+//! Web servers that do one thing exactly, on plain threads, and what was asked of them.
+
+use load::{
+    Arrival, Options, Target,
+    http::{Expect, Form, Goal, Http, Rendered, Requests},
+};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+/// A request as it was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// All of it down to the empty line, which is left out.
+    pub head: String,
+    pub body: Vec<u8>,
+    /// Its number on its connection, from 0.
+    pub number: u64,
+}
+
+impl Request {
+    /// The path.
+    pub fn target(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap_or_default()
+    }
+}
+
+/// What a server has seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub connections: AtomicU64,
+    pub requests: AtomicU64,
+    /// The first thousand.
+    pub log: Mutex<Vec<Request>>,
+}
+
+impl Seen {
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Relaxed)
+    }
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+}
+
+/// A server that hands each request and its connection to `answer`, until that returns false: then it closes.
+pub fn web(answer: impl Fn(&mut TcpStream, &Request) -> bool + Clone + Send + 'static) -> (SocketAddr, Arc<Seen>) {
+    let seen = Arc::<Seen>::default();
+    let log = Arc::clone(&seen);
+    let address = crate::common::target(move |stream| {
+        log.connections.fetch_add(1, Relaxed);
+        let mut out = stream.try_clone().unwrap();
+        let mut input = BufReader::new(stream);
+        for number in 0.. {
+            let Some(request) = read(&mut input, number) else { return };
+            if log.requests.fetch_add(1, Relaxed) < 1000 {
+                log.log.lock().unwrap().push(request.clone());
+            }
+            if !answer(&mut out, &request) {
+                return;
+            }
+        }
+    });
+    (address, seen)
+}
+
+fn read(input: &mut BufReader<TcpStream>, number: u64) -> Option<Request> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if input.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    head.truncate(head.len() - 4);
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    input.read_exact(&mut body).ok()?;
+    Some(Request { head, body, number })
+}
+
+/// Sends text, perhaps into a connection that is gone.
+pub fn say(stream: &mut TcpStream, text: &str) -> bool {
+    stream.write_all(text.as_bytes()).is_ok()
+}
+
+/// As [`say`], and closes then.
+pub fn say_last(stream: &mut TcpStream, text: &str) -> bool {
+    say(stream, text);
+    false
+}
+
+/// A good reply.
+pub fn ok(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+/// `GET /` in HTTP/1.1.
+pub fn form() -> Form {
+    Form { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false }
+}
+
+pub fn goal(target: &str, weight: u32) -> Goal {
+    Goal { host: "h".to_owned(), target: target.to_owned(), weight }
+}
+
+/// A load of one form and several goals.
+pub fn asks(address: SocketAddr, form: &Form, goals: &[Goal], pipeline: u32, reuse: Option<u64>) -> Http {
+    let rendered = Rendered::render(form, goals, pipeline, reuse).unwrap();
+    Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect: Expect::default() }
+}
+
+/// `GET /`, one at a time, on connections that stay.
+pub fn get(address: SocketAddr) -> Http {
+    asks(address, &form(), &[goal("/", 1)], 1, None)
+}
+
+/// A closed loop of 0.4 s over two connections with a timeout of 0.1 s.
+pub fn short(http: Http) -> Options {
+    Options {
+        url: format!("http://{}/", http.address),
+        target: Target::Http(http),
+        connections: 2,
+        threads: vec![None],
+        duration: Duration::from_millis(400),
+        warmup: Duration::ZERO,
+        requests: None,
+        rate: None,
+        arrival: Arrival::Constant,
+        timeout: Duration::from_millis(100),
+        connect_rate: None,
+        verify: true,
+        seed: 7,
+    }
+}
+
+/// As [`short`], for so many requests, which have time.
+pub fn some(requests: u64, http: Http) -> Options {
+    let (duration, timeout) = (Duration::from_secs(20), Duration::from_secs(5));
+    Options { requests: Some(requests), duration, timeout, ..short(http) }
+}
