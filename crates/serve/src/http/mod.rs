@@ -29,6 +29,7 @@ mod settings;
 mod site;
 mod speak;
 mod tokio;
+mod usual;
 mod worker;
 
 pub use handler::Handler;
