@@ -3,6 +3,7 @@
 //! Models share everything but the difference: each is one small file, and this file is the only one that knows them all.
 #![forbid(unsafe_code)]
 
+pub mod http;
 pub mod listen;
 mod model;
 mod report;
@@ -10,7 +11,7 @@ mod report;
 pub use model::Model;
 pub use report::Counts;
 
-use std::{fmt, io, net::SocketAddr, sync::mpsc, time::Duration};
+use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
 /// What is asked of a server.
 #[derive(Debug, Clone)]
@@ -23,6 +24,23 @@ pub struct Options {
     pub workers: Vec<Option<usize>>,
     /// How long connections may still be served after the stop, if their clients keep them open.
     pub grace: Duration,
+    /// What a worker does before it sleeps.
+    pub spin: Spin,
+}
+
+/// When a worker of our own runtime looks for work instead of sleeping; see `runtime::Builder::spin`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spin {
+    /// For how long at most; zero sleeps at once.
+    pub most: Duration,
+    /// While at most so many connections talk.
+    pub connections: u32,
+}
+
+impl Default for Spin {
+    fn default() -> Self {
+        Self { most: Duration::from_micros(50), connections: 2 }
+    }
 }
 
 /// What a server tells while it runs, for the one who started it.
@@ -44,6 +62,8 @@ pub enum ServeError {
     Listen(SocketAddr, io::Error),
     /// A worker could not be set up.
     Worker(io::Error),
+    /// The access log could not be opened.
+    Log(PathBuf, io::Error),
 }
 
 impl fmt::Display for ServeError {
@@ -61,6 +81,13 @@ impl fmt::Display for ServeError {
                 }
             }
             Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
+            Self::Log(path, error) => {
+                write!(
+                    f,
+                    "cannot write the access log '{}': {error}; choose another file, or - for stdout",
+                    path.display()
+                )
+            }
         }
     }
 }

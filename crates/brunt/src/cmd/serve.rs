@@ -1,9 +1,13 @@
 //! `brunt serve`.
 
+mod http;
+mod source;
+
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use outcome::{Cores, ExitCode, Span};
-use serve::{Model, Notice, Options};
-use std::{net::SocketAddr, sync::mpsc, thread};
+use runtime::Stop;
+use serve::{Counts, Model, Notice, Options, ServeError, Spin};
+use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 /// Flags of `brunt serve`.
 #[derive(Debug, clap::Args)]
@@ -16,6 +20,8 @@ pub struct Args {
 enum Service {
     /// Ping-pong over TCP: whatever arrives goes back.
     Echo(Echo),
+    /// HTTP/1: constant, echo and reflecting answers, routes with delays and faults.
+    Http(Box<http::Http>),
 }
 
 #[derive(Debug, clap::Args)]
@@ -23,6 +29,13 @@ struct Echo {
     /// Address to listen on; may be given several times. Port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100", value_parser = address)]
     listen: Vec<SocketAddr>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What all services take.
+#[derive(Debug, clap::Args)]
+struct Common {
     /// How the I/O is done: uring (our runtime on io_uring), epoll (our runtime on epoll), tokio. Without it our runtime
     /// takes the best backend of this machine.
     #[arg(long)]
@@ -33,6 +46,13 @@ struct Echo {
     /// After SIGINT or SIGTERM: how long clients may still use their connections before these are closed.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     grace: Span,
+    /// Before it sleeps, a worker of uring or epoll looks for work this long, if that pays: answers come sooner by the
+    /// time it takes to wake a core, which is kept busy for it. 0 sleeps at once.
+    #[arg(long, value_name = "TIME", default_value = "50us")]
+    spin: Span,
+    /// It does so only while at most this many connections of a worker talk; from 64 on, however many.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    spin_connections: u32,
     /// Says nothing on stderr.
     #[arg(long, short)]
     quiet: bool,
@@ -43,23 +63,44 @@ impl Args {
     pub fn run(self) -> ExitCode {
         match self.service {
             Service::Echo(echo) => echo.run(),
+            Service::Http(http) => http.run(),
         }
     }
 }
 
 impl Echo {
     fn run(self) -> ExitCode {
+        self.common.run("echo", |setup, stop, notices| {
+            let Setup { model, workers, grace, spin } = setup;
+            serve::echo(&Options { listen: self.listen, model, workers, grace, spin }, stop, notices)
+        })
+    }
+}
+
+/// What the common flags ask for.
+struct Setup {
+    model: Model,
+    workers: Vec<Option<usize>>,
+    grace: Duration,
+    spin: Spin,
+}
+
+impl Common {
+    /// Runs a server to its end and says what there is to say; `name` is what is served.
+    fn run(
+        &self,
+        name: &'static str,
+        serve: impl FnOnce(Setup, &Stop, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
+    ) -> ExitCode {
         let (model, fallback) = match self.model {
             Some(model) => (model, None),
             None => best_model(),
         };
-        let options = Options {
-            listen: self.listen,
-            model,
-            workers: self.cores.map_or_else(|| vec![None], |cores| cores.0.into_iter().map(Some).collect()),
-            grace: self.grace.0,
-        };
-        let stop = runtime::Stop::new();
+        let workers =
+            self.cores.as_ref().map_or_else(|| vec![None], |cores| cores.0.iter().copied().map(Some).collect());
+        let spin = Spin { most: self.spin.0, connections: self.spin_connections };
+        let setup = Setup { model, workers, grace: self.grace.0, spin };
+        let stop = Stop::new();
         let raised = stop.clone();
         if let Err(error) = on_first(&[SIGINT, SIGTERM], Second::Kills, move || raised.raise()) {
             eprintln!("brunt serve: cannot watch for signals: {error}");
@@ -70,11 +111,11 @@ impl Echo {
         let teller = thread::spawn(move || {
             for notice in heard {
                 if !quiet {
-                    tell(&notice, fallback.as_deref());
+                    tell(name, &notice, fallback.as_deref());
                 }
             }
         });
-        let result = serve::echo(&options, &stop, &notices);
+        let result = serve(setup, &stop, &notices);
         drop(notices);
         let _ = teller.join();
         match result {
@@ -110,10 +151,10 @@ fn best_model() -> (Model, Option<String>) {
     }
 }
 
-fn tell(notice: &Notice, fallback: Option<&str>) {
+fn tell(name: &str, notice: &Notice, fallback: Option<&str>) {
     let Notice::Listening { addresses, backend } = notice;
     let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-    eprintln!("brunt serve: echo on {} ({backend})", addresses.join(", "));
+    eprintln!("brunt serve: {name} on {} ({backend})", addresses.join(", "));
     if let Some(reason) = fallback {
         eprintln!("brunt serve: not on io_uring: {reason}");
     }

@@ -40,6 +40,14 @@ pub fn on_first(signals: &[i32], second: Second, end: impl FnOnce() + Send + 'st
     Ok(())
 }
 
+/// Calls `act` each time the signal comes. Not for a signal that [`on_first`] watches.
+pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([signal])?;
+    let act = move || signals.forever().for_each(|_| act());
+    thread::Builder::new().name("signals".to_owned()).spawn(act)?;
+    Ok(())
+}
+
 /// A flag that the first of these signals sets.
 pub fn flag(signals: &[i32], second: Second) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));

@@ -70,7 +70,8 @@ impl Server {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
-        let Some((addresses, backend)) = line.trim_end().strip_prefix("brunt serve: echo on ").and_then(|said| {
+        let said = line.trim_end().strip_prefix("brunt serve: ").and_then(|said| said.split_once(" on "));
+        let Some((addresses, backend)) = said.and_then(|(_, said)| {
             let (addresses, backend) = said.split_once(" (")?;
             Some((addresses.to_owned(), backend.strip_suffix(')')?.to_owned()))
         }) else {
@@ -103,6 +104,14 @@ impl Server {
     pub fn signal(&self, name: &str) {
         // The shell has `kill` built in; a machine without procps has no program of that name.
         assert!(Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status().unwrap().success());
+    }
+
+    /// The next line that it says.
+    #[track_caller]
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).unwrap();
+        line
     }
 
     /// Waits for its end: how it ended, how long that took, and what it said since it listened.

@@ -54,6 +54,8 @@ pub enum Content {
         /// With a length in the head if true, else in chunks.
         sized: bool,
     },
+    /// So many bytes of a text that means nothing, made while they are sent.
+    Filled(u64),
 }
 
 /// Faults of a server, made on purpose.

@@ -1,0 +1,27 @@
+//! `brunt serve http` as a user types it: the real binary, real clients, on every model.
+
+mod client;
+mod deadlines;
+mod endings;
+mod faults;
+mod httpbin;
+mod limits;
+mod messages;
+mod refusals;
+mod reload;
+mod reports;
+mod routes;
+mod script;
+#[path = "../serve/server.rs"]
+#[allow(dead_code, reason = "the tests of the echo server use more of it")]
+mod server;
+
+/// Makes a test of each model out of functions that take its name.
+macro_rules! on_every_model {
+    ($($name:ident)*) => {
+        mod uring { $(#[test] fn $name() { super::$name("uring") })* }
+        mod epoll { $(#[test] fn $name() { super::$name("epoll") })* }
+        mod tokio { $(#[test] fn $name() { super::$name("tokio") })* }
+    };
+}
+use on_every_model;

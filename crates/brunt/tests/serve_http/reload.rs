@@ -1,0 +1,76 @@
+//! SIGHUP: other routes, the same connections.
+
+use crate::{client::*, on_every_model};
+use std::{
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+on_every_model! {
+    a_reload_under_load_drops_nobody
+    a_bad_file_keeps_the_old_routes_and_says_why
+}
+
+fn route(text: &str) -> String {
+    format!("[[route]]\npath = \"/\"\ntext = \"{text}\"\n")
+}
+
+/// Asks until the answer is this.
+#[track_caller]
+fn until(client: &mut Client, text: &str) {
+    let start = Instant::now();
+    while client.get("/").text() != text {
+        assert!(start.elapsed() < Duration::from_secs(10), "{text} does not come");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn a_reload_under_load_drops_nobody(model: &str) {
+    let (server, directory) = start_routes(model, &route("0"), "--cores 0");
+    let (ended, answers) = (AtomicBool::new(false), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut client = Client::connect(server.address());
+                let mut last = 0;
+                while !ended.load(Ordering::Relaxed) {
+                    let answer = client.get("/");
+                    let number: u32 = answer.text().parse().unwrap();
+                    assert!(answer.status == 200 && number >= last, "{number} after {last}");
+                    last = number;
+                    answers.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let mut client = Client::connect(server.address());
+        for number in 1..6 {
+            std::fs::write(directory.path().join("routes.toml"), route(&number.to_string())).unwrap();
+            server.signal("HUP");
+            until(&mut client, &number.to_string());
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    assert!(answers.load(Ordering::Relaxed) > 20);
+}
+
+fn a_bad_file_keeps_the_old_routes_and_says_why(model: &str) {
+    let (mut server, directory) = start_routes(model, &route("old"), "");
+    let file = directory.path().join("routes.toml");
+    let mut client = Client::connect(server.address());
+    for (bad, why) in [
+        ("[[route]]\npath = \"/\"\ntxt = \"new\"\n", "routes.toml:3:1: unknown key 'txt'"),
+        ("[[listener]]\nname = \"x\"\nlisten = \"127.0.0.1:9\"\nservice = \"hello\"\n", "takes a restart"),
+    ] {
+        std::fs::write(&file, bad).unwrap();
+        server.signal("HUP");
+        let said = server.line();
+        assert!(said.contains("the old routes stay") && said.contains(why), "{said}");
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(client.get("/").text(), "old");
+    }
+    std::fs::write(&file, route("new")).unwrap();
+    server.signal("HUP");
+    assert!(server.line().contains("serving the routes in"));
+    until(&mut client, "new");
+}

@@ -1,0 +1,265 @@
+//! One connection's I/O, the same for every model: receive, step the conversation, write, and do what it says next.
+//!
+//! What is frequent is in [`Hot::poll`]: whole requests, answers that go out with one write. It holds no buffer while it
+//! waits. All that is rare is a future of its own, boxed, so that a connection which never needs it does not carry it.
+
+use super::{
+    conversation::{Conversation, Endpoint, Next},
+    deadlines::Phase,
+    worker::{Seat, Worker},
+};
+use std::{
+    future::{Future, poll_fn},
+    io,
+    ops::Deref,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use wire::http1::server::Waiting;
+
+/// Bytes that a client may still send after its last answer before the connection is reset under it.
+const MOST_LINGERED: usize = 1 << 20;
+
+/// What a model's stream has to offer.
+pub(crate) trait Stream: Endpoint + 'static {
+    /// Received bytes, not the connection's to keep.
+    type Lease: Deref<Target = [u8]> + 'static;
+
+    /// Received bytes; none at the end.
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Lease>>;
+    /// Takes at least one byte.
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+    /// Ready when the kernel has everything.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+    /// Says that nothing more will come.
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+    /// Makes the coming close a reset.
+    fn reset_when_closed(&self);
+    /// Waits so long.
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static;
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker>) {
+    let mut hot = Hot { stream, conversation: Conversation::new(listener), seat: Seat::take(worker), begun: false };
+    let result = loop {
+        let event = poll_fn(|cx| hot.poll(cx)).await;
+        match Box::pin(hot.rare(event)).await {
+            Ok(true) => {}
+            Ok(false) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
+    let worker = hot.seat.worker.clone();
+    hot.conversation.end(&worker);
+    if let Err(error) = result
+        && !matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+    {
+        worker.counters.failed.add(1);
+    }
+}
+
+struct Hot<S: Stream> {
+    stream: S,
+    conversation: Conversation,
+    seat: Seat,
+    begun: bool,
+}
+
+/// What the frequent path does not do.
+enum Rare<S: Stream> {
+    /// A lease of which so many bytes are used, what to do next, and what has to be written before.
+    Step {
+        lease: S::Lease,
+        used: usize,
+        next: Next,
+        unsent: Vec<u8>,
+    },
+    /// The client has closed its half.
+    Ended,
+    /// A deadline has passed.
+    Expired,
+    Failed(io::Error),
+}
+
+impl<S: Stream> Hot<S> {
+    /// Answers requests as long as that takes nothing but receiving and writing.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Rare<S>> {
+        let Seat { worker, note } = &self.seat;
+        if !self.begun {
+            note.watch(cx.waker());
+            self.begun = true;
+        }
+        loop {
+            let lease = match self.stream.poll_recv(cx) {
+                Poll::Ready(Ok(lease)) => lease,
+                Poll::Ready(Err(error)) => return Poll::Ready(Rare::Failed(error)),
+                Poll::Pending if note.has_expired() => return Poll::Ready(Rare::Expired),
+                Poll::Pending => return Poll::Pending,
+            };
+            if lease.is_empty() {
+                return Poll::Ready(Rare::Ended);
+            }
+            let mut out = worker.out.borrow_mut();
+            out.clear();
+            let (mut input, requests) = (&lease[..], self.conversation.requests());
+            let next = self.conversation.step(&mut input, worker, &self.stream, &mut out);
+            worker.counters.received.add(lease.len() as u64);
+            if next == Next::Read {
+                let phase = phase(self.conversation.waiting());
+                if self.conversation.requests() != requests {
+                    worker.deadlines.begin(note, phase);
+                } else {
+                    worker.deadlines.go_on(note, phase);
+                }
+                if out.is_empty() {
+                    continue;
+                }
+                let sent = match self.stream.poll_write(cx, &out) {
+                    Poll::Ready(Ok(sent)) => sent,
+                    Poll::Ready(Err(error)) => return Poll::Ready(Rare::Failed(error)),
+                    Poll::Pending => 0,
+                };
+                worker.counters.sent.add(sent as u64);
+                if sent == out.len() {
+                    continue;
+                }
+                let (used, unsent) = (lease.len(), out[sent..].to_vec());
+                return Poll::Ready(Rare::Step { lease, used, next, unsent });
+            }
+            let (used, unsent) = (lease.len() - input.len(), out.to_vec());
+            return Poll::Ready(Rare::Step { lease, used, next, unsent });
+        }
+    }
+
+    /// Does what is rare. Whether the connection goes on.
+    async fn rare(&mut self, event: Rare<S>) -> io::Result<bool> {
+        let worker = self.seat.worker.clone();
+        let mut out = Vec::new();
+        match event {
+            Rare::Failed(error) => Err(error),
+            Rare::Step { lease, mut used, mut next, unsent } => {
+                out = unsent;
+                loop {
+                    self.write_all(&out).await?;
+                    out.clear();
+                    match next {
+                        Next::Read => {
+                            self.wait_for(phase(self.conversation.waiting()));
+                            return Ok(true);
+                        }
+                        Next::Write => {}
+                        Next::Pause(pause) => {
+                            self.wait_for(Phase::Own);
+                            S::sleep(pause).await;
+                        }
+                        last => return self.last(last).await,
+                    }
+                    let mut input = &lease[used..];
+                    next = self.conversation.step(&mut input, &worker, &self.stream, &mut out);
+                    used = lease.len() - input.len();
+                }
+            }
+            Rare::Ended => {
+                let next = self.conversation.eof(&worker, &mut out);
+                self.write_all(&out).await?;
+                self.last(next).await
+            }
+            Rare::Expired => {
+                // Ends that the server itself has asked for are no timeouts.
+                if !worker.is_stopping() {
+                    worker.counters.late.add(1);
+                }
+                if self.seat.note.phase() == Phase::Idle {
+                    return Ok(false);
+                }
+                let next = self.conversation.expire(&worker, &mut out);
+                self.write_all(&out).await?;
+                self.last(next).await
+            }
+        }
+    }
+
+    fn wait_for(&self, phase: Phase) {
+        self.seat.worker.deadlines.begin(&self.seat.note, phase);
+    }
+
+    /// Writes everything, unless the client takes nothing for too long.
+    async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.wait_for(Phase::Sending);
+            let sent = self.in_time(|stream, cx| stream.poll_write(cx, bytes)).await?;
+            self.seat.worker.counters.sent.add(sent as u64);
+            bytes = &bytes[sent..];
+        }
+        Ok(())
+    }
+
+    /// Until it is ready, or the deadline of the present phase has passed.
+    async fn in_time<T>(
+        &mut self,
+        mut poll: impl FnMut(&mut S, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> io::Result<T> {
+        poll_fn(|cx| match poll(&mut self.stream, cx) {
+            Poll::Pending if self.seat.note.has_expired() => {
+                self.seat.worker.counters.late.add(1);
+                // What is still on its way goes nowhere: the client does not take it.
+                self.stream.reset_when_closed();
+                Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
+            }
+            polled => polled,
+        })
+        .await
+    }
+
+    /// The end, in one of its forms.
+    async fn last(&mut self, how: Next) -> io::Result<bool> {
+        match how {
+            Next::Reset => {
+                // What was answered before is the client's.
+                self.wait_for(Phase::Sending);
+                self.in_time(|stream, cx| stream.poll_flush(cx)).await?;
+                self.stream.reset_when_closed();
+            }
+            Next::Stall => {
+                self.wait_for(Phase::Idle);
+                let _whatever_ended_it = self.discard(usize::MAX).await;
+            }
+            Next::Linger => {
+                self.wait_for(Phase::Sending);
+                self.in_time(|stream, cx| stream.poll_shutdown(cx)).await?;
+                self.wait_for(Phase::Lingering);
+                self.discard(MOST_LINGERED).await?;
+            }
+            Next::Close | Next::Read | Next::Write | Next::Pause(_) => {}
+        }
+        Ok(false)
+    }
+
+    /// Receives and forgets until the client closes, the deadline passes, or so many bytes have come.
+    async fn discard(&mut self, most: usize) -> io::Result<()> {
+        let mut discarded = 0;
+        let expired = self.seat.note.clone();
+        let stream = &mut self.stream;
+        poll_fn(move |cx| {
+            loop {
+                match stream.poll_recv(cx) {
+                    Poll::Ready(Ok(lease)) if !lease.is_empty() && discarded < most => discarded += lease.len(),
+                    Poll::Ready(result) => return Poll::Ready(result.map(drop)),
+                    Poll::Pending if expired.has_expired() => return Poll::Ready(Ok(())),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+        })
+        .await
+    }
+}
+
+fn phase(waiting: Waiting) -> Phase {
+    match waiting {
+        Waiting::Idle | Waiting::Closed => Phase::Idle,
+        Waiting::Head => Phase::Head,
+        Waiting::Body => Phase::Body,
+    }
+}

@@ -1,0 +1,147 @@
+//! An HTTP/1 server: what is said is decided by routes and handlers, how by one sans-I/O conversation on `wire::http1`,
+//! and the I/O is a model's. [`Server`] is the way in.
+//!
+//! ```text
+//! Plan (data) -> Site (a worker's, ready to serve) -> Constant | Handler -> Answer -> bytes
+//!                  ^ replaced as a whole when the plan is
+//! ours | tokio -> life -> connection -> conversation
+//! ```
+
+pub mod answer;
+mod chance;
+mod connection;
+mod control;
+mod conversation;
+mod deadlines;
+mod give;
+mod handler;
+mod httpbin;
+mod hub;
+mod life;
+mod log;
+mod metrics;
+mod ours;
+mod plan;
+mod reflect;
+mod routes;
+pub mod script;
+mod settings;
+mod site;
+mod speak;
+mod tokio;
+mod worker;
+
+pub use handler::Handler;
+pub use plan::{Plan, Service};
+pub use routes::read as read_routes;
+pub use settings::Settings;
+
+use crate::{
+    Counts, Model, Notice, ServeError, Spin,
+    listen::{self, Reserved},
+};
+use hub::Hub;
+use runtime::{BackendKind, Stop};
+use std::{net::TcpListener, path::PathBuf, sync::Arc, sync::mpsc, time::Duration};
+
+/// What is asked of a server.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What is served, and where.
+    pub plan: Plan,
+    /// How the I/O is done.
+    pub model: Model,
+    /// One worker for each entry, pinned to that core; `None` leaves the thread where the scheduler puts it.
+    pub workers: Vec<Option<usize>>,
+    /// How long requests under way may still take after the stop.
+    pub grace: Duration,
+    /// What a worker does before it sleeps.
+    pub spin: Spin,
+    /// What a client may cost.
+    pub settings: Settings,
+    /// A file that gets a line a request; `-` is standard output.
+    pub access_log: Option<PathBuf>,
+}
+
+/// A server that listens and does not serve yet.
+pub struct Server {
+    options: Options,
+    hub: Arc<Hub>,
+    reserved: Vec<(u16, Reserved)>,
+}
+
+/// Replaces the plan of a server that runs.
+#[derive(Clone)]
+pub struct Reloader {
+    hub: Arc<Hub>,
+}
+
+impl Server {
+    /// Takes the addresses and opens the log.
+    ///
+    /// # Errors
+    /// When an address cannot be listened on, or the log cannot be opened.
+    pub fn new(options: Options) -> Result<Self, ServeError> {
+        let mut addresses = Vec::new();
+        for (number, listener) in (0..).zip(&options.plan.listeners) {
+            for address in &listener.addresses {
+                if address.port() == 0 || !addresses.iter().any(|(_, known)| known == address) {
+                    addresses.push((number, *address));
+                }
+            }
+        }
+        let (numbers, addresses): (Vec<u16>, Vec<_>) = addresses.into_iter().unzip();
+        let reserved = listen::reserve(&addresses, options.workers.len() > 1)?;
+        let log = options
+            .access_log
+            .as_deref()
+            .map(|path| log::Log::open(path).map_err(|error| ServeError::Log(path.to_owned(), error)));
+        let (settings, plan) = (options.settings.clone(), options.plan.clone());
+        let hub = Hub::new(settings, plan, options.workers.len(), log.transpose()?);
+        Ok(Self { options, hub: Arc::new(hub), reserved: numbers.into_iter().zip(reserved).collect() })
+    }
+
+    /// For whoever is to replace the plan while the server runs.
+    pub fn reloader(&self) -> Reloader {
+        Reloader { hub: self.hub.clone() }
+    }
+
+    /// Serves until `stop` is raised; then idle connections are closed at once, requests under way are answered within the
+    /// grace time, and what is left is closed.
+    ///
+    /// # Errors
+    /// When a worker cannot be set up.
+    pub fn run(self, stop: &Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+        let left = match self.options.model {
+            Model::Uring => ours::run(&self, BackendKind::Uring, stop, notices),
+            Model::Epoll => ours::run(&self, BackendKind::Epoll, stop, notices),
+            Model::Tokio => tokio::run(&self, stop, notices),
+        };
+        self.hub.close_log();
+        let metrics = &self.hub.metrics;
+        Ok(Counts {
+            accepted: metrics.sum(|worker| worker.accepted.get()),
+            failed: metrics.sum(|worker| worker.failed.get()),
+            cut: left?,
+        })
+    }
+
+    /// A worker's listeners, each with the number of those of the plan.
+    fn listeners(&self) -> Result<Vec<(u16, TcpListener)>, ServeError> {
+        self.reserved.iter().map(|(number, reserved)| Ok((*number, reserved.listener()?))).collect()
+    }
+
+    fn notice(&self, backend: String) -> Notice {
+        Notice::Listening { addresses: self.reserved.iter().map(|(_, reserved)| reserved.address).collect(), backend }
+    }
+}
+
+impl Reloader {
+    /// Serves this plan from the next requests on; connections stay, and so do requests under way.
+    ///
+    /// # Errors
+    /// When it has other listeners than the plan in use: the old one stays, and the text says why.
+    pub fn replace(&self, plan: Plan) -> Result<(), String> {
+        self.hub.replace(plan)
+    }
+}

@@ -1,0 +1,119 @@
+//! Our own runtime: a thread, a ring (or an epoll set) and its listeners a core, a task a connection.
+
+use super::{
+    Server,
+    connection::Stream,
+    conversation::{Endpoint, Ends},
+    life::{Model, live},
+    worker::Worker,
+};
+use crate::{Notice, ServeError, model::ours::builder};
+use runtime::{
+    BackendKind, JoinHandle, Stop,
+    net::{Lease, TcpListener, TcpStream},
+};
+use std::{
+    future::Future,
+    io,
+    net::{Ipv4Addr, Shutdown, SocketAddr},
+    rc::Rc,
+    sync::{Mutex, PoisonError, mpsc},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// Runs the server; returns how many connections were left at its end.
+pub(crate) fn run(
+    server: &Server,
+    backend: BackendKind,
+    stop: &Stop,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<u64, ServeError> {
+    let builder = builder(backend, server.options.spin);
+    let mut listeners = Vec::new();
+    for _ in &server.options.workers {
+        listeners.push(Mutex::new(server.listeners()?));
+    }
+    // If one worker cannot serve, none shall.
+    let stop = &stop.child();
+    let results = runtime::group::run(&builder, &server.options.workers, |number| {
+        let listeners = std::mem::take(&mut *listeners[number].lock().unwrap_or_else(PoisonError::into_inner));
+        async move {
+            // All workers are set up by now, and all sockets listen.
+            if number == 0 {
+                let _ = notices.send(server.notice(backend.to_string()));
+            }
+            let worker = Rc::new(Worker::new(&server.hub, number));
+            let left = live::<Ours>(listeners, worker, stop, server.options.grace).await;
+            left.inspect_err(|_| stop.raise())
+        }
+    });
+    let mut left = 0;
+    for result in results {
+        left += result.and_then(|left| left).map_err(ServeError::Worker)?;
+    }
+    Ok(left)
+}
+
+enum Ours {}
+
+impl Model for Ours {
+    type Stream = TcpStream;
+    type Listener = TcpListener;
+    type Task = JoinHandle<()>;
+
+    fn listen(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+        TcpListener::from_std(listener)
+    }
+
+    fn accept(listener: &TcpListener) -> impl Future<Output = io::Result<TcpStream>> {
+        listener.accept()
+    }
+
+    fn spawn(task: impl Future<Output = ()> + 'static) -> JoinHandle<()> {
+        runtime::spawn(task)
+    }
+
+    fn abort(task: &JoinHandle<()>) {
+        task.abort();
+    }
+}
+
+impl Stream for TcpStream {
+    type Lease = Lease;
+
+    #[inline]
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Lease>> {
+        TcpStream::poll_recv(self, cx)
+    }
+
+    #[inline]
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        TcpStream::poll_write(self, cx, bytes)
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        TcpStream::poll_flush(self, cx)
+    }
+
+    fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        TcpStream::poll_shutdown(self, cx, Shutdown::Write)
+    }
+
+    fn reset_when_closed(&self) {
+        // A connection that has ended already has nothing to reset.
+        let _ = self.set_linger_zero();
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
+        runtime::time::sleep(duration)
+    }
+}
+
+impl Endpoint for TcpStream {
+    fn ends(&self) -> Ends {
+        // One that is gone has no address any more.
+        let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        Ends { peer: self.peer_addr().unwrap_or(nobody), local: self.local_addr().unwrap_or(nobody) }
+    }
+}

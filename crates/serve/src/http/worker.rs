@@ -1,0 +1,233 @@
+//! What all connections of a worker share: the site, the stamp, the deadlines, the counts, the log. One thread's; nothing
+//! here is locked, and nothing here waits.
+
+use super::{
+    deadlines::{Deadlines, Note, Phase},
+    hub::Hub,
+    log::Lines,
+    metrics::Counters,
+    settings::Settings,
+    site::Site,
+};
+use std::{
+    cell::{Cell, Ref, RefCell},
+    net::SocketAddr,
+    rc::Rc,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use wire::http1::{
+    Exchange, Head, Limits, Ready, Stamp,
+    server::{Connection, Event},
+};
+
+/// The name in `Server`.
+const NAME: &str = "brunt";
+
+pub(crate) struct Worker {
+    pub settings: Settings,
+    pub deadlines: Deadlines,
+    pub counters: Arc<Counters>,
+    /// Where answers are put together; empty between two steps.
+    pub out: RefCell<Vec<u8>>,
+    hub: Arc<Hub>,
+    number: usize,
+    site: RefCell<Site>,
+    version: Cell<u64>,
+    stamp: RefCell<Stamp>,
+    unix: Cell<u64>,
+    /// Counts up when the stamp changes.
+    second: Cell<u64>,
+    stopping: Cell<bool>,
+    logging: bool,
+    lines: RefCell<Option<Lines>>,
+    /// Bytes of bodies that are kept.
+    kept: Cell<u64>,
+    last: Last,
+}
+
+/// What is said to clients that are given up.
+struct Last {
+    exchange: Exchange,
+    late: Ready,
+    full: Ready,
+}
+
+impl Worker {
+    pub fn new(hub: &Arc<Hub>, number: usize) -> Self {
+        let settings = hub.settings.clone();
+        let stamp = if settings.bare { Stamp::bare() } else { Stamp::new(Some(NAME), 0).expect("a plain name") };
+        let (version, plan) = hub.plan();
+        let worker = Self {
+            deadlines: Deadlines::new(&settings),
+            counters: hub.metrics.worker(number),
+            out: RefCell::default(),
+            site: RefCell::new(Site::new(&plan, hub, number)),
+            version: Cell::new(version),
+            stamp: RefCell::new(stamp),
+            unix: Cell::new(0),
+            second: Cell::new(0),
+            stopping: Cell::new(false),
+            logging: hub.log.is_some(),
+            lines: RefCell::new(hub.lines()),
+            kept: Cell::new(0),
+            last: Last::new(),
+            hub: hub.clone(),
+            number,
+            settings,
+        };
+        worker.set_time();
+        worker
+    }
+
+    /// To be done once a tick of the deadlines.
+    pub fn tick(&self) {
+        self.set_time();
+        self.deadlines.sweep();
+        let (version, plan) = self.hub.plan();
+        if self.version.replace(version) != version {
+            *self.site.borrow_mut() = Site::new(&plan, &self.hub, self.number);
+        }
+        if let Some(lines) = &mut *self.lines.borrow_mut() {
+            self.counters.lost_lines.add(lines.hand_over());
+        }
+    }
+
+    fn set_time(&self) {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        if self.unix.replace(unix) != unix {
+            self.stamp.borrow_mut().set(unix);
+            self.second.set(self.second.get() + 1);
+            if let Some(lines) = &mut *self.lines.borrow_mut() {
+                lines.set_time(unix);
+            }
+        }
+    }
+
+    /// No more requests than those under way: idle connections end now.
+    pub fn stop(&self) {
+        self.stopping.set(true);
+        self.deadlines.expire_all(Phase::Idle);
+    }
+
+    #[inline]
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.get()
+    }
+
+    /// The log is to have all of it.
+    pub fn end(&self) {
+        if let Some(mut lines) = self.lines.borrow_mut().take() {
+            self.counters.lost_lines.add(lines.hand_over());
+        }
+    }
+
+    /// What is served now. Not to be held while anything is awaited.
+    #[inline]
+    pub fn site(&self) -> Ref<'_, Site> {
+        self.site.borrow()
+    }
+
+    /// Nobody wants to hear of each request.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        !self.logging
+    }
+
+    pub fn is_logging(&self) -> bool {
+        self.logging
+    }
+
+    #[inline]
+    pub fn stamp(&self) -> Ref<'_, Stamp> {
+        self.stamp.borrow()
+    }
+
+    /// Differs from what it was before if the stamp does.
+    #[inline]
+    pub fn second(&self) -> u64 {
+        self.second.get()
+    }
+
+    /// What an answer must know of its request.
+    #[inline]
+    pub fn exchange(&self, head: &Head<'_>) -> Exchange {
+        if self.is_stopping() { head.exchange().closing() } else { head.exchange() }
+    }
+
+    /// Appends: the request has not arrived in time.
+    pub fn late(&self, out: &mut Vec<u8>) {
+        let _close = self.last.late.write(out, self.last.exchange, &self.stamp());
+    }
+
+    /// Appends: there is no room for the body.
+    pub fn full(&self, out: &mut Vec<u8>) {
+        let _close = self.last.full.write(out, self.last.exchange, &self.stamp());
+    }
+
+    /// Whether so many more bytes of bodies may be kept; if so, they are counted.
+    pub fn keep(&self, bytes: u64) -> bool {
+        let kept = self.kept.get().saturating_add(bytes);
+        let fits = kept <= self.settings.bodies;
+        if fits {
+            self.kept.set(kept);
+        }
+        fits
+    }
+
+    /// They are kept no longer.
+    pub fn release(&self, bytes: u64) {
+        self.kept.set(self.kept.get().saturating_sub(bytes));
+    }
+
+    pub fn log(&self, peer: SocketAddr, head: &Head<'_>, status: u16, length: Option<u64>) {
+        if let Some(lines) = &mut *self.lines.borrow_mut() {
+            self.counters.lost_lines.add(lines.add(peer, head, status, length));
+        }
+    }
+}
+
+impl Last {
+    fn new() -> Self {
+        let ready = |status, text: &[u8]| {
+            Ready::new(status, &[("Content-Type", b"text/plain")], text).expect("plain fields and a final status")
+        };
+        Self {
+            exchange: closing_exchange(),
+            late: ready(408, b"408 Request Timeout\n"),
+            full: ready(503, b"503 Service Unavailable: too many bytes of request bodies at a time\n"),
+        }
+    }
+}
+
+/// For answers to requests of which nothing is known. An exchange comes from a request, so here is one.
+fn closing_exchange() -> Exchange {
+    let (mut connection, mut bytes) =
+        (Connection::default(), &b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"[..]);
+    match connection.next(&mut bytes, &Limits::SERVER) {
+        Some(Event::Head(head)) => head.exchange(),
+        other => unreachable!("a plain request is read as {other:?}"),
+    }
+}
+
+/// A connection's place among those of a worker; its end is counted whatever ended it.
+pub(crate) struct Seat {
+    pub worker: Rc<Worker>,
+    pub note: Rc<Note>,
+}
+
+impl Seat {
+    pub fn take(worker: Rc<Worker>) -> Self {
+        let note = worker.deadlines.enter();
+        worker.counters.open.add(1);
+        Self { worker, note }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.worker.deadlines.leave(&self.note);
+        let open = &self.worker.counters.open;
+        open.set(open.get().saturating_sub(1));
+    }
+}
