@@ -117,6 +117,9 @@ fn what_no_server_can_do_is_exit_3() {
     assert!(last.contains("does not hold at any rate down to") || last.starts_with("client-limited:"), "{stdout}");
     assert_eq!(stderr, "");
     assert!(home.path().join("here/steps/01-rate=1k/result.json").exists());
+    // Two searches in one directory would be one heap of loads.
+    let (_, stderr) = told(&find(home.path(), flags, &server.url(), "-c 2").output().unwrap(), 2);
+    assert!(stderr.contains("here holds the loads of another search"), "{stderr}");
 }
 
 #[test]
