@@ -272,6 +272,7 @@ impl Runner<'_> {
             None => {
                 let bench = Bench {
                     tester: &self.request.tester,
+                    added: &self.request.plan.testers,
                     brunt: &self.request.brunt,
                     base: &self.request.base,
                     pace: self.request.pace,

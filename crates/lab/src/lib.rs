@@ -21,6 +21,7 @@ mod fnv;
 pub mod ledger;
 pub mod machine;
 pub mod nearest;
+mod nginx;
 pub mod order;
 pub mod pace;
 pub mod plan;

@@ -36,6 +36,9 @@ pub struct Plan {
     pub baseline: Option<String>,
     /// The servers under test, in the order in which reports show them.
     pub targets: Vec<Target>,
+    /// Words added to the command lines of testers, by the tester's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub testers: BTreeMap<String, Vec<String>>,
 }
 
 /// Axes whose values are all combined with each other.
@@ -92,6 +95,11 @@ pub enum Start {
     },
     /// Any program; the words may hold placeholders.
     Command(Vec<String>),
+    /// nginx with a configuration made for the trial, which answers every request with this text.
+    Nginx {
+        /// Status 200 and this body; may hold placeholders.
+        body: String,
+    },
 }
 
 impl Plan {

@@ -4,6 +4,7 @@
 mod chart;
 mod columns;
 mod format;
+mod http;
 mod interval;
 mod markdown;
 mod notes;
@@ -24,7 +25,8 @@ use std::{
 };
 
 pub use chart::{Chart, FOLDER, MARK, charts};
-pub use format::{plural, time};
+pub use format::{date, plural, time};
+pub use http::Figures as HttpFigures;
 pub use markdown::markdown;
 pub use rows::{Figures, Row};
 pub use text::text;

@@ -84,7 +84,8 @@ pub fn rate(result: &RunResult) -> Option<Doubt> {
 
 fn samples(result: &RunResult) -> Option<Doubt> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
-    let count = result.latency.response.count;
+    // A foreign tester may know service times alone; of our own there are never more than of response times.
+    let count = result.latency.response.count.max(result.latency.service.count);
     (count < needed).then_some(Doubt::TooFewSamples { count, needed, quantile: "p99" })
 }
 
@@ -145,8 +146,14 @@ mod tests {
         });
         assert_verdict(Kind::RateMissed, |r| r.requests.rate = 9_500.0);
         assert_verdict(Kind::Ok, |r| r.requests.rate = 9_850.0);
-        assert_verdict(Kind::TooFewSamples, |r| r.latency.response.count = 999);
-        assert_verdict(Kind::Ok, |r| r.latency.response.count = 1000);
+        assert_verdict(Kind::TooFewSamples, |r| {
+            r.latency.response.count = 999;
+            r.latency.service.count = 999;
+        });
+        assert_verdict(Kind::Ok, |r| {
+            r.latency.response.count = 0;
+            r.latency.service.count = 1000;
+        });
         assert_eq!(judge(&good(), Some(3.0)).kind, Kind::Disturbed);
         assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod as_;
 mod compare;
 mod doctor;
 mod export;
@@ -20,7 +21,7 @@ pub enum Command {
     /// Run a reference server.
     Serve(serve::Args),
     /// Put load on a server and measure it.
-    Load(load::Args),
+    Load(Box<load::Args>),
     /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
     Run(run::Args),
     /// Say how two sets of results differ, by how much, and how sure that is.
@@ -31,6 +32,8 @@ pub enum Command {
     Report(report::Args),
     /// Write results in the format of another program.
     Export(export::Args),
+    /// Make load as wrk, ab or fortio would: their command line, their output.
+    As(as_::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),
 }
@@ -46,6 +49,7 @@ impl Command {
             Self::Find(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Export(args) => args.run(),
+            Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
         }
     }

@@ -1,14 +1,14 @@
 //! From TOML to a plan. Every mistake is pointed at in the text, with the nearest name that would do; nothing unknown
 //! is passed over in silence.
 
-use super::{Axis, Plan, Sweep, target};
+use super::{Axis, Plan, Start, Sweep, Target, target};
 use crate::{
     fault::Fault,
     nearest::{hint, nearest},
     settings::{NAMES, Settings},
-    template,
+    template, tester,
 };
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -18,7 +18,7 @@ use toml::{
 const MOST_CELLS: usize = 10_000;
 
 const KEYS: &[&str] =
-    &["name", "description", "seed", "repeats", "again", "best_over", "baseline", "load", "sweep", "target"];
+    &["name", "description", "seed", "repeats", "again", "best_over", "baseline", "load", "sweep", "target", "testers"];
 
 /// A value of the text, with its place.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
@@ -41,6 +41,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         best_over: None,
         baseline: None,
         targets: Vec::new(),
+        testers: BTreeMap::new(),
     };
     let mut targets: &[Value] = &[];
     let entries = entries(document.get_ref());
@@ -66,6 +67,16 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
                 DeValue::Array(list) => targets = list,
                 _ => return Err(text.fault(place.clone(), "a target is written as [[target]], in double brackets")),
             },
+            "testers" => {
+                for (name, place, words) in self::entries(text.table(value, "testers")?) {
+                    let known = tester::names();
+                    if !known.contains(&name) {
+                        return Err(text.fault(place, format!("'{name}' is not a tester{}", hint(name, &known))));
+                    }
+                    let words = text.strings(words, name)?.into_iter().map(|(word, _)| word).collect();
+                    plan.testers.insert(name.to_owned(), words);
+                }
+            }
             _ => {
                 return Err(text.fault(place.clone(), format!("unknown key '{key}'{}", hint(key, KEYS))));
             }
@@ -81,10 +92,17 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     let mut used = Vec::new();
     for value in targets {
         let target = target::read(&text, text.table(value, "[target]")?, &own, &mut used)?;
+        if let Some(why) = deaf(&target, plan.load.path.is_some()) {
+            return Err(text.fault(value.span(), why));
+        }
         if plan.targets.iter().any(|known| known.name == target.name) {
             return Err(text.fault(value.span(), format!("there are two targets of the name '{}'", target.name)));
         }
         plan.targets.push(target);
+    }
+    if let Some(path) = &plan.load.path {
+        let place = text.load_place(&entries, "path");
+        target::check(&text, path, &place, template::OF_SETTINGS, &own, &mut used)?;
     }
     let names: Vec<&str> = NAMES.iter().copied().chain(own.iter().map(String::as_str)).collect();
     let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
@@ -99,6 +117,21 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     }
     text.check_axes(&plan, &entries, &used)?;
     Ok(plan)
+}
+
+/// Why a server that we know would not understand the load.
+fn deaf(target: &Target, http: bool) -> Option<String> {
+    let speaks = match &target.start {
+        Start::Serve { service, .. } => service == "http",
+        Start::Nginx { .. } => true,
+        Start::Command(_) => return None,
+    };
+    let name = &target.name;
+    match (speaks, http) {
+        (true, false) => Some(format!("target '{name}' speaks HTTP: add path = \"/\" to [load]")),
+        (false, true) => Some(format!("target '{name}' speaks no HTTP: remove path from [load], or serve http")),
+        _ => None,
+    }
 }
 
 /// The entries of a table in the order of the text.
@@ -138,6 +171,11 @@ impl Text<'_> {
             let seen: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
             self.no_rival(key, place.clone(), &seen)?;
             self.axis_name(key, place)?;
+            if key == "path" {
+                let message =
+                    "path is no axis: put it into [load] with a placeholder, path = \"/{page}\", and sweep that";
+                return Err(self.fault(value.span(), message));
+            }
             let one = std::slice::from_ref(value);
             let list: &[Value] = if let DeValue::Array(list) = value.get_ref() { list } else { one };
             let mut values = Vec::new();
@@ -216,6 +254,14 @@ impl Text<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Where [load] sets this name.
+    fn load_place(&self, document: &[Entry], name: &str) -> Range<usize> {
+        let load =
+            document.iter().find(|(key, ..)| *key == "load").and_then(|(_, _, value)| value.get_ref().as_table());
+        let entry = load.into_iter().flat_map(|table| entries(table)).find(|(key, ..)| *key == name);
+        entry.map_or(0..0, |(_, _, value)| value.span())
     }
 
     fn axis_place(&self, document: &[Entry], name: &str) -> Range<usize> {

@@ -1,6 +1,6 @@
 //! The columns of the table, the same for every output: what varies between the rows, then the figures.
 
-use super::{Row, format};
+use super::{Row, format, http};
 use crate::settings::NAMES;
 use std::borrow::Borrow;
 
@@ -74,6 +74,9 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     add("bytes", "per conn", true, 6, &|row| format::number(row.figures.rss_per_connection_bytes, 0));
     add("CPU us", "per req", true, 1, &|row| format::number(row.figures.cpu_us_per_request, 2));
     add("instr", "per req", true, 4, &|row| format::number(row.figures.instructions_user_per_request, 0));
+    for column in http::COLUMNS {
+        add(column.over, column.name, true, column.weight, &|row| (column.show)(&row.http));
+    }
     add("", "verdict", false, 0, &Row::verdict);
     // A figure that no row has is named once below the table, in the place of a column of dashes.
     columns.retain(|column| column.header[1] == "verdict" || column.cells.iter().any(|cell| cell != format::ABSENT));
@@ -127,6 +130,7 @@ fn header(name: &str) -> (&str, &str) {
         "client_cores" => ("gen.", "cores"),
         "connections" => ("connec-", "tions"),
         "rate" => ("offered", "req/s"),
+        "keepalive" => ("keep-", "alive"),
         other => ("", other),
     }
 }

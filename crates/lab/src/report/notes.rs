@@ -5,6 +5,7 @@ use super::{
     Figures, Report, Row,
     columns::{names, shown, spaced, varying},
     format::{date, plural},
+    http,
 };
 use crate::schedule::skipped_lines;
 use outcome::{env::Env, verdict::Kind};
@@ -28,6 +29,12 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
     Some(match name {
         "server_cores" => format!("server on core{} {server}", if server.count() == 1 { "" } else { "s" }),
         "client_cores" => format!("generator on core{} {client}", if client.count() == 1 { "" } else { "s" }),
+        "tester" => format!("tester {}", cell.settings.tester.as_ref()?),
+        "path" => format!("GET {}", cell.settings.path.as_ref()?),
+        "keepalive" if !cell.settings.keeps_alive() => "one connection a request".to_owned(),
+        "keepalive" => return None,
+        // Over HTTP the size of a reply is the target's affair, unless the path names it.
+        "size" if !cell.has_size() => return None,
         "size" => spaced(&cell.settings.size.to_string()),
         "connections" => format!("{} connections", shown(row, name)),
         "rate" if cell.rate().is_none() => "closed loop".to_owned(),
@@ -68,6 +75,7 @@ pub fn legend(report: &Report) -> Vec<String> {
          resident memory; CPU time for a request."
             .to_owned(),
     );
+    lines.extend(http::legend(&report.rows));
     lines.extend(absent(report));
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
         lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law) and says no more than that.".to_owned());

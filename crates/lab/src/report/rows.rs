@@ -1,5 +1,6 @@
 //! One row of the report: a cell and the figures of its repeats, each figure on its own and none invented.
 
+use super::http;
 use crate::{
     cells::Cell,
     stats::{CONFIDENCE, Interval, Spread, bootstrap, median, outliers::outliers, percentile_median, spread},
@@ -26,6 +27,8 @@ pub struct Row {
     pub rates: BTreeMap<u32, f64>,
     /// `rates` over those of the baseline's row, of the repeats that both have; see `paired`.
     pub against_baseline: Option<Spread>,
+    /// What HTTP has beyond that.
+    pub http: http::Figures,
     /// How many trials have which verdict.
     pub verdicts: BTreeMap<Kind, usize>,
     /// The verdicts that are not `ok`, by repeat.
@@ -84,8 +87,9 @@ impl Row {
                 Kept::Failed(failure) => failures.push((repeat, failure)),
             }
         }
-        let figures = Figures::of(&results);
-        Self { cell, done: results.len(), failures, figures, rates, p99s_us, against_baseline: None, verdicts, doubts }
+        let (figures, http) = (Figures::of(&results), http::Figures::of(&results));
+        let done = results.len();
+        Self { cell, done, failures, figures, http, rates, p99s_us, against_baseline: None, verdicts, doubts }
     }
 
     /// Repeats whose throughput lies far from that of the others. They count like all others.
@@ -149,7 +153,7 @@ fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
 }
 
 /// A percentile counts only where enough values lie beyond it.
-fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
+pub(super) fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
     figure.filter(|_| summary.count as f64 * (1.0 - quantile) >= BEYOND_QUANTILE * (1.0 - 1e-9))
 }
 

@@ -15,6 +15,9 @@ const HEADING: &str = "HTTP";
 /// A body is read whole, and every place in a pipeline has its own.
 const LARGEST_BODY: u64 = 64 << 20;
 
+/// A method, fields and a body, as far as they were given.
+type Typed = (Option<String>, Vec<(String, String)>, Option<Vec<u8>>);
+
 /// Flags that mean something with http:// alone.
 #[derive(Debug, clap::Args)]
 pub(super) struct Flags {
@@ -53,6 +56,12 @@ pub(super) struct Flags {
     expect_body: Option<String>,
 }
 
+/// What -H gives.
+struct Fields {
+    host: Option<String>,
+    others: Vec<(String, String)>,
+}
+
 impl Flags {
     /// The first of the flags that was given, if any was.
     pub(super) fn given(&self) -> Option<&'static str> {
@@ -72,6 +81,27 @@ impl Flags {
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 
+    /// The first of the flags that say how requests are sent, and so leave a script nothing to say, if one was given.
+    pub(super) fn shaping(&self) -> Option<&'static str> {
+        let flags = [
+            ("--weight", !self.weight.is_empty()),
+            ("--pipeline", self.pipeline.is_some()),
+            ("--no-keepalive", self.no_keepalive),
+            ("--reuse", self.reuse.is_some()),
+            ("--http1.0", self.http10),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
+    /// Method, fields and body as typed, for a script to begin with.
+    pub(super) fn typed(&self) -> Result<Typed, Trouble> {
+        let Fields { host, others: mut fields } = self.fields()?;
+        fields.extend(host.map(|host| ("Host".to_owned(), host)));
+        let body = self.body.as_deref().map(body).transpose()?;
+        let method = self.method.clone().or_else(|| body.is_some().then(|| "POST".to_owned()));
+        Ok((method, fields, body))
+    }
+
     /// What is asked of the generator. Nothing is looked up before everything else is right.
     pub(super) fn target(&self, urls: &[Url], timeout: Duration) -> Result<Target, Trouble> {
         let reuse = match (self.no_keepalive, self.reuse) {
@@ -81,7 +111,7 @@ impl Flags {
             (true, None) => Some(1),
             (false, reuse) => reuse.map(|count| count.0),
         };
-        let (host, fields) = self.fields()?;
+        let Fields { host, others: fields } = self.fields()?;
         let goals = self.goals(urls, host.as_deref())?;
         let body = self.body.as_deref().map(body).transpose()?;
         let default = if body.is_some() { "POST" } else { "GET" };
@@ -101,21 +131,21 @@ impl Flags {
         Ok(Target::Http(Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect }))
     }
 
-    /// The fields as typed, and the `Host` if it is among them.
-    fn fields(&self) -> Result<(Option<String>, Vec<(String, String)>), Trouble> {
-        let (mut host, mut fields) = (None, Vec::new());
+    /// The fields as typed.
+    fn fields(&self) -> Result<Fields, Trouble> {
+        let mut fields = Fields { host: None, others: Vec::new() };
         for header in &self.header {
             let Some((name, value)) = header.split_once(':') else {
                 return usage(format!("-H '{}' is not of the form 'Name: value'", header.escape_debug()));
             };
             let value = value.trim_matches([' ', '\t']).to_owned();
             if !name.eq_ignore_ascii_case("host") {
-                fields.push((name.to_owned(), value));
-            } else if host.replace(value).is_some() {
+                fields.others.push((name.to_owned(), value));
+            } else if fields.host.replace(value).is_some() {
                 return usage("-H gives Host more than once".to_owned());
             }
         }
-        Ok((host, fields))
+        Ok(fields)
     }
 
     fn goals(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Goal>, Trouble> {
