@@ -20,6 +20,7 @@ type options struct {
 	listen string
 	cores  []int // ascending, no duplicates, at least one
 	buffer int   // bytes of a connection's read buffer
+	http   bool  // answer HTTP instead of echoing
 }
 
 func parse(words []string) options {
@@ -28,6 +29,7 @@ func parse(words []string) options {
 	listen := flags.String("listen", "", "`ADDRESS:PORT` where to accept connections")
 	cores := flags.String("cores", "", "`LIST` of cores to run on, such as 1 or 0,2-3")
 	buffer := flags.String("buffer", "16384", "`SIZE` of a connection's read buffer, in B or KiB")
+	http := flags.Bool("http", false, "answer every HTTP request with a short text, by net/http")
 	err := flags.Parse(words)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -45,7 +47,7 @@ func parse(words []string) options {
 	if _, err := netip.ParseAddrPort(*listen); err != nil {
 		fail(2, "--listen '%s' is not ADDRESS:PORT such as 127.0.0.1:7101", *listen)
 	}
-	return options{*listen, coreList(*cores), bytes(*buffer)}
+	return options{*listen, coreList(*cores), bytes(*buffer), *http}
 }
 
 // coreList reads "1" or "0,2-3".

@@ -18,6 +18,9 @@ func main() {
 	runtime.GOMAXPROCS(len(options.cores))
 	listener := listen(options.listen)
 	fmt.Fprintf(os.Stderr, "go: listening on %v, cores %v\n", listener.Addr(), options.cores)
+	if options.http {
+		serveHTTP(listener)
+	}
 	var delay time.Duration
 	for {
 		conn, err := listener.Accept()

@@ -5,6 +5,7 @@ use crate::{
     machine::{Machine, Placement, TooFewCores, place},
     plan::{Plan, Sweep, Target},
     settings::{Amount, Settings},
+    template::expand,
 };
 use outcome::{Count, Rate};
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,22 @@ impl Cell {
     /// How long the load of one trial lasts, warm-up included.
     pub fn load_time(&self) -> Duration {
         self.settings.warmup.0 + self.settings.duration.0
+    }
+
+    /// The address of a target on this port.
+    ///
+    /// # Errors
+    /// The placeholder of the path that has no value.
+    pub fn url(&self, port: u16) -> Result<String, String> {
+        Ok(match &self.settings.path {
+            None => format!("tcp://127.0.0.1:{port}"),
+            Some(path) => format!("http://127.0.0.1:{port}{}", expand(path, &self.placeholders())?),
+        })
+    }
+
+    /// Whether `size` means anything here: over HTTP a path has to name it.
+    pub fn has_size(&self) -> bool {
+        self.settings.path.as_ref().is_none_or(|path| path.contains("{size}"))
     }
 
     /// The value of that name: totals are resolved, the rest is as the plan says.
@@ -118,7 +135,8 @@ pub struct Cells {
     pub skipped: Vec<Skipped>,
 }
 
-/// Every cell of the plan. `unavailable` holds the targets that cannot be started here at all, and why.
+/// Every cell of the plan. `unavailable` holds the targets that cannot be started here at all, and why, by name; and the
+/// testers, by `tester=NAME`.
 pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, String>) -> Cells {
     let mut cells = Cells::default();
     let mut known = BTreeSet::new();
@@ -160,6 +178,16 @@ fn fits(
     if let Some(most) = target.max_server_cores.filter(|most| settings.server_cores > *most) {
         let cores = if most == 1 { "core" } else { "cores" };
         return Err(Reason::Other(format!("the target runs on at most {most} server {cores}")));
+    }
+    if let Some(tester) = settings.foreign() {
+        let here = unavailable.get(&format!("tester={}", tester.name)).cloned();
+        let http = settings
+            .path
+            .is_none()
+            .then(|| format!("{} speaks HTTP: add path = \"/\" to the plan's [load]", tester.name));
+        if let Some(why) = here.or(http).or_else(|| (tester.refuses)(settings)) {
+            return Err(Reason::Other(why));
+        }
     }
     place(machine, settings.server_cores, settings.client_cores).map_err(Reason::Cores)
 }

@@ -12,12 +12,16 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod compare;
 pub mod experiment;
+pub mod export;
 pub mod fault;
+pub mod find;
 mod fnv;
 pub mod ledger;
 pub mod machine;
 pub mod nearest;
+mod nginx;
 pub mod order;
 pub mod pace;
 pub mod plan;

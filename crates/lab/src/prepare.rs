@@ -3,8 +3,10 @@
 
 use crate::{
     ledger::Ledger,
+    nginx,
     plan::{Plan, Start, Target},
     process::{Group, Launch, PATIENCE, ending, last_lines},
+    tester::FOREIGN,
 };
 use std::{
     collections::BTreeMap,
@@ -22,11 +24,15 @@ use std::{
 /// What a target can need that is no program: io_uring, which containers often forbid.
 pub const IO_URING: &str = "io_uring";
 
-/// The targets that cannot be started on this machine, by name, and why. `no_uring` is why io_uring is not to be had,
-/// if it is not.
+/// The targets that cannot be started on this machine, by name, and why; and the testers, by `tester=NAME`. `no_uring`
+/// is why io_uring is not to be had, if it is not.
 pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap<String, String> {
     let missing = |target: &Target| missing(target, base, no_uring).map(|why| (target.name.clone(), why));
-    plan.targets.iter().filter_map(missing).collect()
+    let testers = FOREIGN.iter().filter(|tester| find_program(tester.name).is_none());
+    let testers = testers.map(|tester| {
+        (format!("tester={}", tester.name), format!("no {} on PATH: {}", tester.name, source_of(tester.name)))
+    });
+    plan.targets.iter().filter_map(missing).chain(testers).collect()
 }
 
 fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<String> {
@@ -46,6 +52,9 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
         if find_program(tool).is_none() {
             return Some(format!("needs '{tool}', which is not on PATH: {}", source_of(tool)));
         }
+    }
+    if matches!(target.start, Start::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
+        return Some(format!("no nginx on PATH: {}", source_of(nginx::PROGRAM)));
     }
     let Start::Command(words) = &target.start else {
         return None;
@@ -103,6 +112,14 @@ fn source_of(program: &str) -> &'static str {
         "cargo" | "rustc" => "get it from https://rustup.rs",
         "go" => "get it from https://go.dev/dl",
         "node" | "npm" => "get it from https://nodejs.org",
+        "nginx" => "apt install nginx-light, or add /usr/sbin to PATH",
+        "wrk" => "apt install wrk",
+        "ab" => "apt install apache2-utils",
+        "hey" => "apt install hey",
+        "h2load" => "apt install nghttp2-client",
+        "fortio" => "go install fortio.org/fortio@latest, and add Go's bin folder (go env GOPATH) to PATH",
+        "http-echo" => "go install github.com/hashicorp/http-echo@latest",
+        "pipy" => "build it from https://github.com/flomesh-io/pipy and add it to PATH",
         _ => "install it, or add its folder to PATH",
     }
 }

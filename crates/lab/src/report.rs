@@ -4,8 +4,11 @@
 mod chart;
 mod columns;
 mod format;
+mod http;
+mod interval;
 mod markdown;
 mod notes;
+mod paired;
 mod rows;
 mod tables;
 mod text;
@@ -22,7 +25,8 @@ use std::{
 };
 
 pub use chart::{Chart, FOLDER, MARK, charts};
-pub use format::{plural, time};
+pub use format::{date, plural, time};
+pub use http::Figures as HttpFigures;
 pub use markdown::markdown;
 pub use rows::{Figures, Row};
 pub use text::text;
@@ -62,10 +66,15 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         repeated += trials.iter().map(|(repeat, _)| store.asides(&cell.id, *repeat) as usize).sum::<usize>();
         envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(&cell.id, *repeat)));
         if !trials.is_empty() {
-            rows.push(Row::new(cell.clone(), trials));
+            let mut row = Row::new(cell.clone(), trials);
+            row.figures.p99_interval = interval::p99(&row, &store);
+            rows.push(row);
         }
     }
     rows::sort(&mut rows);
+    if let Some(baseline) = &experiment.baseline {
+        paired::compare(&mut rows, baseline);
+    }
     let is_kept = |trial: &&String| {
         let (cell, repeat) = trial.rsplit_once('/')?;
         store.kept(cell, repeat.parse().ok()?)

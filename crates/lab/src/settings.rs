@@ -3,14 +3,22 @@
 //! One function reads them all, so `[load]`, `[sweep]` and an override on the command line cannot disagree. What the
 //! machine decides (which cores) is not here but in `place`.
 
+use crate::{
+    nearest::hint,
+    template,
+    tester::{self, BRUNT, foreign::Foreign},
+};
 use outcome::{Count, Rate, Size, Span};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 /// Every known name, in the order in which reports show and sort them.
 pub const NAMES: &[&str] = &[
+    "tester",
     "server_cores",
     "client_cores",
+    "path",
+    "keepalive",
     "size",
     "connections",
     "connections_per_core",
@@ -75,6 +83,15 @@ pub struct Settings {
     pub warmup: Span,
     /// A request without a reply after this long has failed; `None` leaves it to the tester.
     pub timeout: Option<Span>,
+    /// Who makes the load, if not `brunt load`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tester: Option<String>,
+    /// What is asked for over HTTP, with placeholders; `None` is ping-pong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Whether a connection carries more than one request; `None` is yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keepalive: Option<bool>,
     /// Axes of the plan's own, which only the target's command line knows.
     pub named: BTreeMap<String, String>,
 }
@@ -91,12 +108,25 @@ impl Default for Settings {
             duration: Span(Duration::from_secs(3)),
             warmup: Span(Duration::from_millis(500)),
             timeout: None,
+            tester: None,
+            path: None,
+            keepalive: None,
             named: BTreeMap::new(),
         }
     }
 }
 
 impl Settings {
+    /// The tester that is not ours, if one was asked for.
+    pub fn foreign(&self) -> Option<&'static Foreign> {
+        self.tester.as_deref().and_then(tester::foreign)
+    }
+
+    /// Whether a connection carries more than one request.
+    pub fn keeps_alive(&self) -> bool {
+        self.keepalive != Some(false)
+    }
+
     /// Sets the value of that name and returns it in its usual spelling; the error says what would do.
     /// A name that is not in [`NAMES`] is an axis of the plan's own.
     pub fn set(&mut self, name: &str, text: &str) -> Result<String, String> {
@@ -155,6 +185,23 @@ impl Settings {
                 self.timeout = Some(timeout);
                 timeout.to_string()
             }
+            "tester" => {
+                let names = tester::names();
+                if !names.contains(&text) {
+                    return Err(format!("'{text}' is not a tester{}", hint(text, &names)));
+                }
+                self.tester = (text != BRUNT).then(|| text.to_owned());
+                text.to_owned()
+            }
+            "path" => {
+                self.path = Some(path(text)?);
+                text.to_owned()
+            }
+            "keepalive" => {
+                let keeps = text.parse().map_err(|_| format!("'{text}' is neither true nor false"))?;
+                self.keepalive = Some(keeps);
+                keeps.to_string()
+            }
             named => {
                 // It becomes part of a directory's name and of `--only`.
                 if text.is_empty() || text.len() > 64 || text.contains([',', '=', '/', '\0', '\n']) {
@@ -194,6 +241,9 @@ impl Settings {
             "duration" => Some(self.duration.to_string()),
             "warmup" => Some(self.warmup.to_string()),
             "timeout" => self.timeout.map(|t| t.to_string()),
+            "tester" => Some(self.tester.clone().unwrap_or(BRUNT.to_owned())),
+            "path" => self.path.clone(),
+            "keepalive" => self.keepalive.map(|keeps| keeps.to_string()),
             named => self.named.get(named).cloned(),
         }
     }
@@ -201,6 +251,14 @@ impl Settings {
 
 /// The word for a closed loop among rates.
 const MAX: &str = "max";
+
+/// What may follow the port in an address; its placeholders are checked where the plan's axes are known.
+fn path(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') || text.len() > 2000 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("'{text}' is not a path: '/' and at most 2000 visible ASCII characters, blanks as %20"));
+    }
+    template::names(text).map(|_| text.to_owned())
+}
 
 fn rate_text(rate: &Option<Amount<f64>>) -> String {
     match rate {
@@ -273,6 +331,10 @@ mod tests {
             ("warmup", "0s", "0s"),
             ("timeout", "5s", "5s"),
             ("backlog", "128", "128"),
+            ("tester", "brunt", "brunt"),
+            ("tester", "wrk", "wrk"),
+            ("path", "/a?b={size}", "/a?b={size}"),
+            ("keepalive", "false", "false"),
         ] {
             let mut settings = Settings::default();
             assert_eq!(settings.set(name, text).as_deref(), Ok(usual), "{name}");
@@ -294,6 +356,11 @@ mod tests {
             ("duration", "0s"),
             ("warmup", "-1s"),
             ("backlog", "a,b"),
+            ("tester", "wrq"),
+            ("path", "index.html"),
+            ("path", "/a b"),
+            ("path", "/{a"),
+            ("keepalive", "no"),
         ] {
             let error = Settings::default().set(name, text).unwrap_err();
             assert!(error.contains(&format!("'{text}'")), "{name}: {error}");

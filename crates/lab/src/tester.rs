@@ -1,14 +1,39 @@
-//! The tester's command line for one trial. The tester is a program like any other: what is known of it is that it
-//! takes the flags of `brunt load` and writes a result directory.
+//! The tester's command line for one trial. `brunt load` is a program like any other: what is known of it is that it
+//! takes these flags and writes a result directory. What other testers take and say is in [`foreign`].
+
+mod ab;
+pub mod foreign;
+mod fortio;
+mod h2load;
+mod hey;
+mod scan;
+mod wrk;
 
 use crate::cells::Cell;
+use foreign::{Ask, Foreign};
 use outcome::Rate;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
-/// A program that makes load.
+/// Our own tester, by its name in plans.
+pub const BRUNT: &str = "brunt";
+
+/// The testers that are not ours.
+pub const FOREIGN: &[&Foreign] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD];
+
+/// Every name that `tester` takes in a plan.
+pub fn names() -> Vec<&'static str> {
+    std::iter::once(BRUNT).chain(FOREIGN.iter().map(|foreign| foreign.name)).collect()
+}
+
+/// The foreign tester of that name.
+pub fn foreign(name: &str) -> Option<&'static Foreign> {
+    FOREIGN.iter().copied().find(|foreign| foreign.name == name)
+}
+
+/// `brunt load`, or a program that takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tester {
     /// The program.
@@ -28,16 +53,44 @@ impl Tester {
         Self { program: program.into(), lead: vec!["load".to_owned()], grace: Duration::from_secs(30) }
     }
 
-    /// The arguments for one trial.
-    pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Vec<String> {
+    /// Program and arguments for one trial, with the words the plan adds for this tester.
+    ///
+    /// # Errors
+    /// Why the plan's path makes no address.
+    pub fn command(
+        &self,
+        cell: &Cell,
+        added: &[String],
+        port: u16,
+        server_pid: u32,
+        seed: u64,
+        out: &Path,
+    ) -> Result<(PathBuf, Vec<String>), String> {
+        let (program, mut args) = match cell.settings.foreign() {
+            None => (self.program.clone(), self.args(cell, port, server_pid, seed, out)?),
+            Some(foreign) => (foreign.name.into(), (foreign.args)(&Ask::new(cell, port, out)?)),
+        };
+        // Last, so that what the plan says wins; but the address of a foreign tester must stay at the end.
+        let at = if cell.settings.foreign().is_some() { args.len() - 1 } else { args.len() };
+        args.splice(at..at, added.iter().cloned());
+        Ok((program, args))
+    }
+
+    /// The arguments of `brunt load` for one trial.
+    ///
+    /// # Errors
+    /// Why the plan's path makes no address.
+    pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
         let mut args = self.lead.clone();
-        args.push(format!("tcp://127.0.0.1:{port}"));
+        args.push(cell.url(port)?);
         let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
         flag("-c", cell.connections().to_string());
         flag("--cores", cell.placement.client.to_string());
         flag("-d", cell.settings.duration.to_string());
         flag("--warmup", cell.settings.warmup.to_string());
-        flag("--size", cell.settings.size.to_string());
+        if cell.settings.path.is_none() {
+            flag("--size", cell.settings.size.to_string());
+        }
         if let Some(rate) = cell.rate() {
             flag("-R", Rate(rate).to_string());
         }
@@ -50,8 +103,11 @@ impl Tester {
         flag("--seed", seed.to_string());
         flag("--server-pid", server_pid.to_string());
         flag("--out", out.display().to_string());
+        if cell.settings.path.is_some() && !cell.settings.keeps_alive() {
+            args.push("--no-keepalive".to_owned());
+        }
         args.extend(["--quiet".to_owned(), "--allow-untrusted".to_owned()]);
-        args
+        Ok(args)
     }
 
     /// When a tester that still runs counts as hung.

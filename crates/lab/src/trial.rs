@@ -1,17 +1,19 @@
 //! One trial: start the target, wait until it accepts, run the tester, stop the target. Whatever happens, no process of
 //! it survives, and the directory says how it went: `result.json`, or `failed.json` with the reason.
 
+mod gauge;
+mod launch;
+
 use crate::{
     cells::Cell,
     ledger::Ledger,
     pace::{self, Pace},
-    plan::{Start, Target},
+    plan::Target,
     port::{self, Ports},
-    prepare::{self, folder},
     process::{Group, Launch, PATIENCE, Stay, ending, last_lines},
-    template::expand,
-    tester::Tester,
+    tester::{BRUNT, Tester},
 };
+use gauge::Gauge;
 use outcome::{RunResult, directory::Directory};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -81,8 +83,10 @@ pub struct Record {
 
 /// What all trials of an experiment have in common.
 pub struct Bench<'a> {
-    /// Makes the load.
+    /// Makes the load where no foreign tester does.
     pub tester: &'a Tester,
+    /// Words added to the command lines of testers, by name.
+    pub added: &'a BTreeMap<String, Vec<String>>,
     /// The binary whose `serve` is a target.
     pub brunt: &'a Path,
     /// The plan's folder.
@@ -114,6 +118,7 @@ pub struct Job<'a> {
 /// Files of a trial beside those of the result.
 const TARGET_LOG: &str = "target.log";
 const TESTER_LOG: &str = "tester.log";
+const TESTER_OUT: &str = "tester.out";
 
 impl Bench<'_> {
     /// Runs one trial. `tick` is told what it does, a few times a second. An error is one of our own files or of the
@@ -183,21 +188,31 @@ impl Bench<'_> {
             }
         }
 
+        let foreign = job.cell.settings.foreign();
+        let name = job.cell.settings.tester.as_deref().unwrap_or(BRUNT);
+        let added = self.added.get(name).map_or(&[][..], Vec::as_slice);
+        let (program, args) = match self.tester.command(job.cell, added, port, target.pid(), job.seed, directory.path())
+        {
+            Ok(command) => command,
+            Err(why) => return Ok(Err(Failure { why, log: Vec::new() })),
+        };
         let launch = Launch {
-            program: self.tester.program.clone(),
-            args: self.tester.args(job.cell, port, target.pid(), job.seed, directory.path()),
+            program,
+            args,
             dir: None,
             env: BTreeMap::new(),
             cores: Some(job.cell.placement.client.clone()),
-            stdout: File::create(job.dir.join("tester.out"))?,
+            stdout: File::create(job.dir.join(TESTER_OUT))?,
             stderr: File::create(job.dir.join(TESTER_LOG))?,
         };
         record.tester = launch.words();
         directory.write_json("trial.json", &record)?;
+        let mut gauge = foreign.map(|_| Gauge::open(target.pid(), job.cell.settings.duration.0));
         let mut tester = match Group::start(launch, self.ledger) {
             Ok(tester) => tester,
             Err(e) => return fail(e.to_string(), TESTER_LOG),
         };
+        gauge.iter_mut().for_each(|gauge| gauge.started(tester.pid()));
         let limit = self.tester.limit(job.cell);
         let since = Instant::now();
         tick("load");
@@ -216,10 +231,12 @@ impl Bench<'_> {
                 tester.stop(PATIENCE);
                 return fail(format!("the tester did not end within {} s", limit.as_secs()), TESTER_LOG);
             }
+            gauge.iter_mut().for_each(Gauge::tick);
             // Rarely enough not to disturb a generator that shares this core.
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(gauge.as_ref().map_or(Duration::from_millis(50), Gauge::pause));
             tick("load");
         };
+        gauge.iter_mut().for_each(Gauge::close);
         tester.stop(PATIENCE);
         // Ctrl-C may reach a tester by itself; what it wrote is then not a whole trial.
         if self.stop.load(Ordering::Relaxed) {
@@ -239,6 +256,11 @@ impl Bench<'_> {
             );
             return fail(why, TARGET_LOG);
         }
+        if let (Some(foreign), Some(gauge)) = (foreign, gauge)
+            && let Err(why) = gauge.write(foreign, job, port, directory, &record.tester)?
+        {
+            return fail(why, TESTER_OUT);
+        }
         if let (Some(before_us), Some(after_us)) = (before, (self.pace)(job.cell)) {
             record.pace = Some(Pace { before_us, after_us });
             directory.write_json("trial.json", &record)?;
@@ -248,46 +270,6 @@ impl Bench<'_> {
             Ok(result) => Ok(Ok(End::Done(Box::new(result)))),
             Err(e) => fail(format!("the tester left no result: {e}"), TESTER_LOG),
         }
-    }
-
-    /// The target's command, or why its words make none.
-    fn target(&self, job: &Job, port: u16) -> io::Result<Result<Launch, String>> {
-        let dir = std::path::absolute(folder(job.target, self.base))?;
-        let mut values = job.cell.placeholders();
-        values.insert("listen".into(), format!("127.0.0.1:{port}"));
-        values.insert("host".into(), "127.0.0.1".into());
-        values.insert("port".into(), port.to_string());
-        values.insert("dir".into(), dir.display().to_string());
-        let words = |words: &[String]| words.iter().map(|word| expand(word, &values)).collect::<Result<Vec<_>, _>>();
-        let (program, args) = match &job.target.start {
-            Start::Serve { service, model, args } => {
-                let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
-                let own: Vec<String> = own.iter().map(|word| (*word).to_owned()).chain(args.iter().cloned()).collect();
-                (self.brunt.to_owned(), words(&own))
-            }
-            Start::Command(all) => {
-                let program = words(&all[..1]).map(|words| prepare::program(&words[0], &dir));
-                match program {
-                    Ok(program) => (program, words(&all[1..])),
-                    Err(why) => return Ok(Err(why)),
-                }
-            }
-        };
-        let env = job.target.env.iter().map(|(name, value)| Ok((name.clone(), expand(value, &values)?)));
-        let (args, env) = match (args, env.collect::<Result<BTreeMap<_, _>, String>>()) {
-            (Ok(args), Ok(env)) => (args, env),
-            (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
-        };
-        let log = File::create(job.dir.join(TARGET_LOG))?;
-        Ok(Ok(Launch {
-            program,
-            args,
-            dir: Some(dir).filter(|dir| dir.is_dir()),
-            env,
-            cores: Some(job.cell.placement.server.clone()),
-            stdout: log.try_clone()?,
-            stderr: log,
-        }))
     }
 
     fn accepts(&self, target: &mut Group, port: u16, within: Duration, tick: &mut dyn FnMut(&'static str)) -> Ready {

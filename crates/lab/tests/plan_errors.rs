@@ -126,7 +126,7 @@ fn each_other_mistake_names_its_remedy() {
         ("[\"100B\", \"1KiB\"]", "[1024, \"1KiB\"]", "size: 1KiB is listed twice"),
         ("[sweep]", "[sweep]\nport = [1]", "'port' has a meaning of its own"),
         ("[[target]]", "[target]", "[[target]], in double brackets"),
-        ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve nor command"),
+        ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve, command nor nginx"),
         ("command = [\"server\"", "serve = {}\ncommand = [\"server\"", "serve needs a service and a model"),
         ("command = [\"server\", \"--listen\", \"{listen}\"]", "command = \"server\"", "no shell reads it"),
         ("command = [\"server\"", "ready = \"log\"\ncommand = [\"server\"", "ready 'log' is not known"),
@@ -137,6 +137,27 @@ fn each_other_mistake_names_its_remedy() {
             "two targets of the name 'mine'",
         ),
         ("size = [", "size = [\"1B\"]\nsize = [", "duplicate key"),
+        ("connections = 80", "connections = 80\ntester = \"wrq\"", "'wrq' is not a tester; did you mean 'wrk'?"),
+        ("connections = 80", "connections = 80\npath = \"x\"", "'x' is not a path"),
+        (
+            "connections = 80",
+            "connections = 80\npath = \"/{sise}\"",
+            "x.toml:5:8: unknown placeholder {sise}; did you mean 'size'?",
+        ),
+        ("connections = 80", "connections = 80\nkeepalive = 1", "'1' is neither true nor false"),
+        ("size = [", "path = [\"/a\", \"/b\"]\nsize = [", "path is no axis"),
+        ("[load]", "[testers]\nwrq = []\n[load]", "'wrq' is not a tester; did you mean 'wrk'?"),
+        ("[load]", "[testers]\nwrk = \"-t2\"\n[load]", "wrk must be a list of texts"),
+        ("command = [", "nginx = { text = \"a\" }\n#", "unknown key 'text' in nginx"),
+        ("command = [", "nginx = {}\n#", "nginx needs a body"),
+        ("command = [", "nginx = { body = \"5 $\" }\n#", "a variable of its own"),
+        ("command = [", "nginx = { body = \"a\" }\n#", "target 'mine' speaks HTTP: add path"),
+        ("command = [", "serve = { service = \"http\", model = \"epoll\" }\n#", "target 'mine' speaks HTTP: add path"),
+        (
+            "connections = 80\n\n[sweep]\nsize = [\"100B\", \"1KiB\"]\n\n[[target]]\nname = \"mine\"\n",
+            "connections = 80\npath = \"/\"\n[[target]]\nname = \"mine\"\nserve = { service = \"echo\", model = \"epoll\" }\n#",
+            "target 'mine' speaks no HTTP",
+        ),
         ("[load]", "[load", "x.toml:3"),
         ("connections = 80", "connections = 99999999999999", "'99999999999999' is not a count"),
     ] {
@@ -162,4 +183,13 @@ fn an_axis_of_the_plans_own_must_be_in_every_sweep_that_needs_it() {
     let message = read("x.toml", text).unwrap_err().to_string();
     assert!(message.contains("{backlog} is not an axis of every [[sweep]]"), "{message}");
     assert!(read("x.toml", &text.replace("size = 5", "size = 5\nbacklog = 7")).is_ok());
+}
+
+#[test]
+fn an_axis_may_stand_in_the_path_alone() {
+    let text = "name = 'x'\n[load]\nconnections = 1\npath = '/{page}?{{}}'\n[sweep]\npage = ['a', 'b']\n\
+                [[target]]\nname = 't'\ncommand = ['s']\n";
+    assert_eq!(read("x.toml", text).unwrap().load.path.as_deref(), Some("/{page}?{{}}"));
+    let message = read("x.toml", &text.replace("{page}", "page")).unwrap_err().to_string();
+    assert!(message.contains("the axis 'page' would change nothing"), "{message}");
 }

@@ -48,14 +48,16 @@ fn errors(result: &RunResult) -> Option<Doubt> {
     (failed > 0).then_some(Doubt::Errors { failed, completed: result.requests.completed, kinds: e.words() })
 }
 
-fn lag(result: &RunResult) -> Option<Doubt> {
+/// Whether the generator sent late by itself.
+pub fn lag(result: &RunResult) -> Option<Doubt> {
     let lag_p99_us = result.latency.lag.p99_us?;
     let response_p99_us = result.latency.response.p99_us?;
     (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us))
         .then_some(Doubt::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }))
 }
 
-fn generator_cpu(result: &RunResult) -> Option<Doubt> {
+/// Whether the generator was full and the server was not.
+pub fn generator_cpu(result: &RunResult) -> Option<Doubt> {
     let generator = &result.generator;
     let spin_each = generator.spin_percent.unwrap_or(0.0) / generator.thread_cpu_percent.len().max(1) as f64;
     let generator_percent = generator.thread_cpu_percent.iter().copied().fold(0.0, f64::max) - spin_each;
@@ -66,7 +68,8 @@ fn generator_cpu(result: &RunResult) -> Option<Doubt> {
         .then_some(Doubt::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
 }
 
-fn rate(result: &RunResult) -> Option<Doubt> {
+/// Whether the offered rate was not reached.
+pub fn rate(result: &RunResult) -> Option<Doubt> {
     let offered = result.requests.offered_rate?;
     let achieved = result.requests.rate;
     // What counting noise alone can hide: three standard deviations of a Poisson count.
@@ -81,7 +84,8 @@ fn rate(result: &RunResult) -> Option<Doubt> {
 
 fn samples(result: &RunResult) -> Option<Doubt> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
-    let count = result.latency.response.count;
+    // A foreign tester may know service times alone; of our own there are never more than of response times.
+    let count = result.latency.response.count.max(result.latency.service.count);
     (count < needed).then_some(Doubt::TooFewSamples { count, needed, quantile: "p99" })
 }
 
@@ -142,8 +146,14 @@ mod tests {
         });
         assert_verdict(Kind::RateMissed, |r| r.requests.rate = 9_500.0);
         assert_verdict(Kind::Ok, |r| r.requests.rate = 9_850.0);
-        assert_verdict(Kind::TooFewSamples, |r| r.latency.response.count = 999);
-        assert_verdict(Kind::Ok, |r| r.latency.response.count = 1000);
+        assert_verdict(Kind::TooFewSamples, |r| {
+            r.latency.response.count = 999;
+            r.latency.service.count = 999;
+        });
+        assert_verdict(Kind::Ok, |r| {
+            r.latency.response.count = 0;
+            r.latency.service.count = 1000;
+        });
         assert_eq!(judge(&good(), Some(3.0)).kind, Kind::Disturbed);
         assert_verdict(Kind::Disturbed, |r| r.generator.run_queue_wait_percent = Some(6.0));
         assert_verdict(Kind::Disturbed, |r| r.server.run_queue_wait_percent = Some(6.0));

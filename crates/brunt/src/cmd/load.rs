@@ -20,7 +20,7 @@ use super::{
     stdout,
 };
 use clap::ValueEnum;
-use outcome::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, judge};
+use outcome::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use std::{
     io::{self, Write as _},
     path::PathBuf,
@@ -133,6 +133,65 @@ enum Arrival {
     Poisson,
 }
 
+/// What one load gave.
+pub(super) struct Measured {
+    /// The figures, judged.
+    pub(super) result: RunResult,
+    /// The circumstances.
+    pub(super) env: Env,
+    /// The distributions, as `latency.hlog`.
+    pub(super) hlog: Vec<u8>,
+    /// One entry for each second.
+    pub(super) seconds: Vec<outcome::series::Second>,
+    /// Why no server was metered, if none was.
+    no_server: Option<String>,
+    /// The script that made the requests, if one did.
+    script: Option<::load::script::Wrk>,
+    /// The first line of the series that could not be written.
+    series_error: Option<io::Error>,
+}
+
+impl Measured {
+    /// Tells the script, if it wants to know, what became of it all. What that prints comes behind everything else.
+    ///
+    /// # Errors
+    /// What went wrong in the script, or with the log.
+    pub(super) fn tell_script(&self) -> Result<(), String> {
+        let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
+        let response = distribution(&self.hlog, "response")?;
+        let threads = self.result.generator.thread_cpu_percent.len() as u64;
+        script::done(script, &self.result, &response, &self.seconds, threads)
+    }
+}
+
+/// Makes the load of a command line that another command has written; nothing is kept.
+///
+/// # Errors
+/// The message, and the exit code that goes with it.
+pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> {
+    #[derive(clap::Parser)]
+    #[command(no_binary_name = true)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+    let line = <Line as clap::Parser>::try_parse_from(words);
+    let line = line.map_err(|error| (error.render().to_string(), ExitCode::Usage))?;
+    let measured = store::Store::create(None, None).map_err(Trouble::from).and_then(|mut s| line.args.measure(&mut s));
+    measured.map_err(|trouble| match trouble {
+        Trouble::Usage(message) => (message, ExitCode::Usage),
+        Trouble::Failed(message) => (message, ExitCode::Failed),
+    })
+}
+
+/// The distribution of one tag of an interval log; in nanoseconds.
+///
+/// # Errors
+/// What is wrong with the log.
+pub(super) fn distribution(hlog: &[u8], tag: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
+    spectrum::distribution(hlog, tag)
+}
+
 /// Why a run did not happen, or its result could not be kept.
 #[derive(Debug)]
 enum Trouble {
@@ -161,10 +220,30 @@ impl Args {
     }
 
     fn load(&self) -> Result<ExitCode, Trouble> {
+        let mut store = store::Store::create(self.out.as_deref(), self.json.as_deref())?;
+        let measured = self.measure(&mut store)?;
+        let Measured { result, env, hlog, no_server, .. } = &measured;
+        if !store.has_taken_stdout() {
+            let facts = text::Facts { result, env, no_server: no_server.as_deref() };
+            let mut page = text::page(&facts);
+            if self.latency {
+                let response = spectrum::distribution(hlog, "response").map_err(Trouble::Failed)?;
+                page += &spectrum::page(&response);
+            }
+            stdout::print(&page)?;
+        }
+        measured.tell_script().map_err(Trouble::Failed)?;
+        match measured.series_error {
+            Some(error) => Err(error.into()),
+            None => Ok(self.ending(result)),
+        }
+    }
+
+    /// Makes the load and keeps what was asked to be kept; prints nothing but progress.
+    fn measure(&self, store: &mut store::Store) -> Result<Measured, Trouble> {
         let mut env = meter::environment::collect();
         let mut options = ask::options(self, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
-        let mut store = store::Store::create(self.out.as_deref(), self.json.as_deref())?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
         let (server, no_server) = self.find_server(&options.target)?;
         if let Some(why) = &no_server {
@@ -188,25 +267,20 @@ impl Args {
         env.absent.extend(seen.absent);
         env.steal_percent = seen.steal_percent;
         result.verdict = judge::judge(&result, env.steal_percent);
+        if let Some(doubt) = outcome::drift::doubt(&report.seconds) {
+            result.verdict.add(&doubt);
+        }
 
         store.write(&env, &report.hlog, &result)?;
-        if !store.has_taken_stdout() {
-            let facts = text::Facts { result: &result, env: &env, no_server: no_server.as_deref() };
-            let mut page = text::page(&facts);
-            if self.latency {
-                let response = spectrum::distribution(&report.hlog, "response").map_err(Trouble::Failed)?;
-                page += &spectrum::page(&response);
-            }
-            stdout::print(&page)?;
-        }
-        if let Some(script) = script.filter(|script| script.has_done()) {
-            let response = spectrum::distribution(&report.hlog, "response").map_err(Trouble::Failed)?;
-            script::done(&script, &result, &response, &report.seconds, options.threads.len() as u64)?;
-        }
-        if let Some(error) = seen.series_error {
-            return Err(error.into());
-        }
-        Ok(self.ending(&result))
+        Ok(Measured {
+            result,
+            env,
+            hlog: report.hlog,
+            seconds: report.seconds,
+            no_server,
+            script,
+            series_error: seen.series_error,
+        })
     }
 
     /// The meter of the server; or why there is none. A process that was named must be there.
@@ -239,4 +313,10 @@ impl Args {
             () => ExitCode::Good,
         }
     }
+}
+
+/// The text of a result that was kept.
+pub(super) fn page(result: &RunResult, env: &outcome::env::Env) -> String {
+    let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
+    text::page(&text::Facts { result, env, no_server: no_server.map(String::as_str) })
 }

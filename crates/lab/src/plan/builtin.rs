@@ -6,6 +6,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("ping-pong-peak", include_str!("../../../../experiments/ping-pong-peak.toml")),
     ("ping-pong-fixed-rate", include_str!("../../../../experiments/ping-pong-fixed-rate.toml")),
     ("ping-pong-scaling", include_str!("../../../../experiments/ping-pong-scaling.toml")),
+    ("http-upstreams", include_str!("../../../../experiments/http-upstreams.toml")),
 ];
 
 /// The text of the built-in plan of that name.

@@ -1,14 +1,14 @@
 //! From TOML to a plan. Every mistake is pointed at in the text, with the nearest name that would do; nothing unknown
 //! is passed over in silence.
 
-use super::{Axis, Plan, Sweep, target};
+use super::{Axis, Plan, Start, Sweep, Target, target};
 use crate::{
     fault::Fault,
     nearest::{hint, nearest},
     settings::{NAMES, Settings},
-    template,
+    template, tester,
 };
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -16,6 +16,9 @@ use toml::{
 
 /// More cells than anyone runs, and fewer than fill the memory: a slip such as one axis too many is caught here.
 const MOST_CELLS: usize = 10_000;
+
+const KEYS: &[&str] =
+    &["name", "description", "seed", "repeats", "again", "best_over", "baseline", "load", "sweep", "target", "testers"];
 
 /// A value of the text, with its place.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
@@ -36,7 +39,9 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         load: Settings::default(),
         sweeps: Vec::new(),
         best_over: None,
+        baseline: None,
         targets: Vec::new(),
+        testers: BTreeMap::new(),
     };
     let mut targets: &[Value] = &[];
     let entries = entries(document.get_ref());
@@ -48,6 +53,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
             "repeats" => plan.repeats = text.whole(value, "repeats", 1..=1000)? as u32,
             "again" => plan.again = text.whole(value, "again", 0..=100)? as u32,
             "best_over" => plan.best_over = Some(text.string(value, "best_over")?),
+            "baseline" => plan.baseline = Some(text.string(value, "baseline")?),
             "load" => text.load(&mut plan.load, text.table(value, "load")?)?,
             "sweep" => match value.get_ref() {
                 DeValue::Array(sweeps) => {
@@ -61,9 +67,18 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
                 DeValue::Array(list) => targets = list,
                 _ => return Err(text.fault(place.clone(), "a target is written as [[target]], in double brackets")),
             },
+            "testers" => {
+                for (name, place, words) in self::entries(text.table(value, "testers")?) {
+                    let known = tester::names();
+                    if !known.contains(&name) {
+                        return Err(text.fault(place, format!("'{name}' is not a tester{}", hint(name, &known))));
+                    }
+                    let words = text.strings(words, name)?.into_iter().map(|(word, _)| word).collect();
+                    plan.testers.insert(name.to_owned(), words);
+                }
+            }
             _ => {
-                let known = ["name", "description", "seed", "repeats", "again", "best_over", "load", "sweep", "target"];
-                return Err(text.fault(place.clone(), format!("unknown key '{key}'{}", hint(key, &known))));
+                return Err(text.fault(place.clone(), format!("unknown key '{key}'{}", hint(key, KEYS))));
             }
         }
     }
@@ -77,16 +92,24 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     let mut used = Vec::new();
     for value in targets {
         let target = target::read(&text, text.table(value, "[target]")?, &own, &mut used)?;
+        if let Some(why) = deaf(&target, plan.load.path.is_some()) {
+            return Err(text.fault(value.span(), why));
+        }
         if plan.targets.iter().any(|known| known.name == target.name) {
             return Err(text.fault(value.span(), format!("there are two targets of the name '{}'", target.name)));
         }
         plan.targets.push(target);
     }
-    if let Some(name) = &plan.best_over {
-        let names: Vec<&str> = NAMES.iter().copied().chain(own.iter().map(String::as_str)).collect();
-        if !names.contains(&name.as_str()) {
-            let place = entries.iter().find(|(key, ..)| *key == "best_over").map_or(0..0, |(_, _, value)| value.span());
-            return Err(text.fault(place, format!("best_over names the unknown '{name}'{}", hint(name, &names))));
+    if let Some(path) = &plan.load.path {
+        let place = text.load_place(&entries, "path");
+        target::check(&text, path, &place, template::OF_SETTINGS, &own, &mut used)?;
+    }
+    let names: Vec<&str> = NAMES.iter().copied().chain(own.iter().map(String::as_str)).collect();
+    let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
+    for (key, named, known) in [("best_over", &plan.best_over, names), ("baseline", &plan.baseline, targets)] {
+        if let Some(name) = named.as_ref().filter(|name| !known.contains(&name.as_str())) {
+            let place = entries.iter().find(|(entry, ..)| *entry == key).map_or(0..0, |(_, _, value)| value.span());
+            return Err(text.fault(place, format!("{key} names the unknown '{name}'{}", hint(name, &known))));
         }
     }
     if plan.targets.is_empty() {
@@ -94,6 +117,21 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     }
     text.check_axes(&plan, &entries, &used)?;
     Ok(plan)
+}
+
+/// Why a server that we know would not understand the load.
+fn deaf(target: &Target, http: bool) -> Option<String> {
+    let speaks = match &target.start {
+        Start::Serve { service, .. } => service == "http",
+        Start::Nginx { .. } => true,
+        Start::Command(_) => return None,
+    };
+    let name = &target.name;
+    match (speaks, http) {
+        (true, false) => Some(format!("target '{name}' speaks HTTP: add path = \"/\" to [load]")),
+        (false, true) => Some(format!("target '{name}' speaks no HTTP: remove path from [load], or serve http")),
+        _ => None,
+    }
 }
 
 /// The entries of a table in the order of the text.
@@ -133,6 +171,11 @@ impl Text<'_> {
             let seen: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
             self.no_rival(key, place.clone(), &seen)?;
             self.axis_name(key, place)?;
+            if key == "path" {
+                let message =
+                    "path is no axis: put it into [load] with a placeholder, path = \"/{page}\", and sweep that";
+                return Err(self.fault(value.span(), message));
+            }
             let one = std::slice::from_ref(value);
             let list: &[Value] = if let DeValue::Array(list) = value.get_ref() { list } else { one };
             let mut values = Vec::new();
@@ -211,6 +254,14 @@ impl Text<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Where [load] sets this name.
+    fn load_place(&self, document: &[Entry], name: &str) -> Range<usize> {
+        let load =
+            document.iter().find(|(key, ..)| *key == "load").and_then(|(_, _, value)| value.get_ref().as_table());
+        let entry = load.into_iter().flat_map(|table| entries(table)).find(|(key, ..)| *key == name);
+        entry.map_or(0..0, |(_, _, value)| value.span())
     }
 
     fn axis_place(&self, document: &[Entry], name: &str) -> Range<usize> {

@@ -10,12 +10,24 @@ use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};
 
 /// The services of `brunt serve` that an experiment can use.
-const SERVICES: &[&str] = &["echo"];
+const SERVICES: &[&str] = &["echo", "http"];
 /// The models of `brunt serve`.
 const MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
-const KEYS: &[&str] =
-    &["name", "serve", "command", "dir", "build", "needs", "env", "ready", "ready_timeout", "max_server_cores", "skip"];
+const KEYS: &[&str] = &[
+    "name",
+    "serve",
+    "command",
+    "nginx",
+    "dir",
+    "build",
+    "needs",
+    "env",
+    "ready",
+    "ready_timeout",
+    "max_server_cores",
+    "skip",
+];
 
 /// Reads one target. `own` are the axes of the plan's own; what it uses is added to `used`.
 pub(super) fn read(
@@ -44,11 +56,15 @@ pub(super) fn read(
         }
         match key {
             "name" => target.name = text.name(value, "name")?,
-            "serve" | "command" => {
+            "serve" | "command" | "nginx" => {
                 if start.is_some() {
-                    return Err(text.fault(place, "serve and command exclude each other: keep one"));
+                    return Err(text.fault(place, "serve, command and nginx exclude each other: keep one"));
                 }
-                start = Some(if key == "serve" { words.serve(value)? } else { words.command(value)? });
+                start = Some(match key {
+                    "serve" => words.serve(value)?,
+                    "command" => words.command(value)?,
+                    _ => words.nginx(value)?,
+                });
             }
             "dir" => target.dir = Some(text.string(value, key)?),
             "build" => target.build = text.strings(value, key)?.into_iter().map(|(word, _)| word).collect(),
@@ -82,7 +98,7 @@ pub(super) fn read(
     if target.name.is_empty() {
         return Err(text.fault(here, "this target has no name: add name = \"...\""));
     }
-    let missing = || format!("target '{}' has neither serve nor command: nothing could be started", target.name);
+    let missing = || format!("target '{}' has neither serve, command nor nginx: nothing could be started", target.name);
     target.start = start.ok_or_else(|| text.fault(here, missing()))?;
     Ok(target)
 }
@@ -128,6 +144,22 @@ impl Words<'_, '_> {
         Ok(Start::Command(words))
     }
 
+    fn nginx(&mut self, value: &Value) -> Result<Start, Fault> {
+        let mut body = None;
+        for (key, place, value) in entries(self.text.table(value, "nginx")?) {
+            if key != "body" {
+                return Err(self.text.fault(place, format!("unknown key '{key}' in nginx{}", hint(key, &["body"]))));
+            }
+            let text = self.text.string(value, key)?;
+            if text.contains('$') {
+                return Err(self.text.fault(value.span(), "nginx takes a $ in the body for a variable of its own"));
+            }
+            body = Some(self.check(text, value)?);
+        }
+        let missing = || self.text.fault(value.span(), "nginx needs a body: { body = \"Hi, there!\\n\" }");
+        Ok(Start::Nginx { body: body.ok_or_else(missing)? })
+    }
+
     fn one_of(&self, value: &Value, key: &str, known: &[&str]) -> Result<String, Fault> {
         let word = self.text.string(value, key)?;
         if !known.contains(&word.as_str()) {
@@ -145,19 +177,30 @@ impl Words<'_, '_> {
         if word.contains('\0') {
             return Err(self.text.fault(at.span(), "a word of a command cannot hold the zero character"));
         }
-        for name in template::names(&word).map_err(|e| self.text.fault(at.span(), e))? {
-            let own = self.own.iter().any(|axis| axis == name);
-            if !own && !template::OF_SETTINGS.contains(&name) && !template::OWN.contains(&name) {
-                let own = self.own.iter().map(String::as_str);
-                let known: Vec<&str> = template::OWN.iter().chain(template::OF_SETTINGS).copied().chain(own).collect();
-                return Err(self
-                    .text
-                    .fault(at.span(), format!("unknown placeholder {{{name}}}{}", hint(name, &known))));
-            }
-            if own {
-                self.used.push((name.to_owned(), at.span()));
-            }
-        }
+        let known: Vec<&str> = template::OWN.iter().chain(template::OF_SETTINGS).copied().collect();
+        check(self.text, &word, &at.span(), &known, self.own, self.used)?;
         Ok(word)
     }
+}
+
+/// Lets a text pass if every placeholder in it is `known` or one of the plan's own axes, which are then noted as used.
+pub(super) fn check(
+    text: &Text,
+    word: &str,
+    at: &Range<usize>,
+    known: &[&str],
+    own: &[String],
+    used: &mut Vec<(String, Range<usize>)>,
+) -> Result<(), Fault> {
+    for name in template::names(word).map_err(|e| text.fault(at.clone(), e))? {
+        let is_own = own.iter().any(|axis| axis == name);
+        if !is_own && !known.contains(&name) {
+            let known: Vec<&str> = known.iter().copied().chain(own.iter().map(String::as_str)).collect();
+            return Err(text.fault(at.clone(), format!("unknown placeholder {{{name}}}{}", hint(name, &known))));
+        }
+        if is_own {
+            used.push((name.to_owned(), at.clone()));
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The columns of the table, the same for every output: what varies between the rows, then the figures.
 
-use super::{Row, format};
+use super::{Row, format, http};
 use crate::settings::NAMES;
 use std::borrow::Borrow;
 
@@ -39,13 +39,33 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     }
     add("", unit, true, 0, &|row| row.figures.rate.map_or(format::ABSENT.to_owned(), |r| rate(r.median)));
     if repeated {
-        add("", "range", true, 5, &|row| match row.figures.rate {
-            Some(r) => format!("{}..{}", rate(r.low), rate(r.high)),
+        // Of few repeats there is nothing better than their range.
+        let is_sure = rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
+        let ends = |row: &Row| match row.figures.rate_interval {
+            Some(interval) if is_sure => Some((interval.low, interval.high)),
+            _ => row.figures.rate.map(|spread| (spread.low, spread.high)),
+        };
+        add("", if is_sure { "95 %" } else { "range" }, true, 5, &|row| match ends(row) {
+            Some((low, high)) => format!("{}..{}", rate(low), rate(high)),
+            None => format::ABSENT.to_owned(),
+        });
+    }
+    add("x base-", "line", true, 0, &|row| match row.against_baseline {
+        Some(ratio) => format!("{:.3}", ratio.median),
+        None => format::ABSENT.to_owned(),
+    });
+    if repeated {
+        add("x base-", "line, range", true, 5, &|row| match row.against_baseline {
+            Some(ratio) => format!("{:.2}..{:.2}", ratio.low, ratio.high),
             None => format::ABSENT.to_owned(),
         });
     }
     add("response", "p50", true, 0, &|row| format::time(row.figures.p50_us));
     add("response", "p99", true, 0, &|row| format::time(row.figures.p99_us));
+    add("p99", "range", true, 6, &|row| match row.figures.p99_interval {
+        Some(interval) => format::times(interval.low, interval.high),
+        None => format::ABSENT.to_owned(),
+    });
     add("response", "p99.9", true, 3, &|row| format::time(row.figures.p999_us));
     add("service", "mean", true, 6, &|row| format::time(row.figures.service_mean_us));
     add("server", "user %", true, 1, &|row| format::number(row.figures.cpu_user_percent, 1));
@@ -54,6 +74,9 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     add("bytes", "per conn", true, 6, &|row| format::number(row.figures.rss_per_connection_bytes, 0));
     add("CPU us", "per req", true, 1, &|row| format::number(row.figures.cpu_us_per_request, 2));
     add("instr", "per req", true, 4, &|row| format::number(row.figures.instructions_user_per_request, 0));
+    for column in http::COLUMNS {
+        add(column.over, column.name, true, column.weight, &|row| (column.show)(&row.http));
+    }
     add("", "verdict", false, 0, &Row::verdict);
     // A figure that no row has is named once below the table, in the place of a column of dashes.
     columns.retain(|column| column.header[1] == "verdict" || column.cells.iter().any(|cell| cell != format::ABSENT));
@@ -107,6 +130,7 @@ fn header(name: &str) -> (&str, &str) {
         "client_cores" => ("gen.", "cores"),
         "connections" => ("connec-", "tions"),
         "rate" => ("offered", "req/s"),
+        "keepalive" => ("keep-", "alive"),
         other => ("", other),
     }
 }

@@ -5,6 +5,7 @@ use super::{
     Figures, Report, Row,
     columns::{names, shown, spaced, varying},
     format::{date, plural},
+    http,
 };
 use crate::schedule::skipped_lines;
 use outcome::{env::Env, verdict::Kind};
@@ -28,6 +29,12 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
     Some(match name {
         "server_cores" => format!("server on core{} {server}", if server.count() == 1 { "" } else { "s" }),
         "client_cores" => format!("generator on core{} {client}", if client.count() == 1 { "" } else { "s" }),
+        "tester" => format!("tester {}", cell.settings.tester.as_ref()?),
+        "path" => format!("GET {}", cell.settings.path.as_ref()?),
+        "keepalive" if !cell.settings.keeps_alive() => "one connection a request".to_owned(),
+        "keepalive" => return None,
+        // Over HTTP the size of a reply is the target's affair, unless the path names it.
+        "size" if !cell.has_size() => return None,
         "size" => spaced(&cell.settings.size.to_string()),
         "connections" => format!("{} connections", shown(row, name)),
         "rate" if cell.rate().is_none() => "closed loop".to_owned(),
@@ -44,17 +51,31 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
 pub fn legend(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.rows.iter().any(|row| row.done > 1) {
+        let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
+        let range = if is_sure { "95 %: bootstrap interval of that median" } else { "range: lowest..highest" };
+        lines.push(format!(
+            "Each figure is the median over the n repeats of that figure ({range}). Percentiles are never averaged: of two \
+             middle ones the higher is shown."
+        ));
+    }
+    if report.rows.iter().any(|row| row.figures.p99_interval.is_some()) {
         lines.push(
-            "Each figure is the median over the n repeats of that figure (range: lowest..highest). Percentiles are \
-             never averaged: of two middle ones the higher is shown."
+            "p99 range: the wider of what the p99 spans over the repeats and its 95 % interval within the median repeat."
                 .to_owned(),
         );
+    }
+    if let Some(baseline) = report.experiment.baseline.as_ref().filter(|_| report.rows.iter().any(|row| row.done > 1)) {
+        lines.push(format!(
+            "x baseline: throughput over that of {baseline} in the same repeat, when both were measured one after the other; \
+             the median of these ratios. A slow spell of the machine that lasts longer than a round of targets leaves it alone."
+        ));
     }
     lines.push(
         "response = done - intended, service = done - sent. server: CPU in user mode and in total, 100 % is one core; \
          resident memory; CPU time for a request."
             .to_owned(),
     );
+    lines.extend(http::legend(&report.rows));
     lines.extend(absent(report));
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
         lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law) and says no more than that.".to_owned());
@@ -118,6 +139,7 @@ pub fn concerns(report: &Report) -> Vec<String> {
         }
     }
     lines.extend(doubts(report));
+    lines.extend(outliers(report));
     if report.repeated > 0 {
         lines.push(format!(
             "run again: {} that had been disturbed; of the attempts at a trial the one at the machine's best pace counts, \
@@ -130,6 +152,21 @@ pub fn concerns(report: &Report) -> Vec<String> {
     }
     lines.extend(skipped_lines(&report.skipped));
     lines
+}
+
+/// Repeats that lie far from the others of their cell.
+fn outliers(report: &Report) -> Option<String> {
+    let named = report.rows.iter().flat_map(|row| {
+        let middle = row.figures.rate.map_or(0.0, |rate| rate.median);
+        let line = move |(repeat, rate): (u32, f64)| {
+            format!("{} repeat {repeat} ({rate:.0} req/s, the median is {middle:.0})", row.cell.id)
+        };
+        row.outliers().into_iter().map(line)
+    });
+    let named: Vec<String> = named.collect();
+    let first = named.first()?;
+    let such = if named.len() > 1 { ", such as " } else { ": " };
+    Some(format!("outliers, which count all the same: {}{such}{first}", plural(named.len(), "repeat")))
 }
 
 /// One line a kind of doubt, with how often it was raised and one example.

@@ -18,7 +18,7 @@ use crate::{
     check,
     error::LoadError,
     observer::Observer,
-    options::Options,
+    options::{Options, Target},
     report::Report,
     schedule::{Schedule, Share},
 };
@@ -38,7 +38,8 @@ use thread::Channels;
 /// machine cannot hold the connections. A target that answers badly is a result.
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
-    limits::make_room(options.connections, options.threads.len())?;
+    let replaced = matches!(options.target, Target::Http(_));
+    limits::make_room(options.connections, options.threads.len(), replaced)?;
     let shared = Arc::new(Shared::new(options));
     let schedules = schedules(options);
     std::thread::scope(|scope| {

@@ -379,4 +379,6 @@ impl Roster {
 }
 
 #[cfg(test)]
+mod batches;
+#[cfg(test)]
 mod tests;

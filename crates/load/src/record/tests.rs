@@ -186,3 +186,23 @@ fn bytes_belong_to_the_interval_in_which_they_moved() {
         .fold((0, 0), |(s, r), i| (s + i.tally.bytes.sent, r + i.tally.bytes.received));
     assert_eq!(sum, (150, 40));
 }
+
+#[test]
+fn a_rejected_reply_spends_the_budget_and_leaves_no_response_time() {
+    let mut run = Run::new(false, Some(2));
+    let ms = S / 1000;
+    for i in 0..3 {
+        let at = 12 * S + i * 10 * ms;
+        run.recorder.taken();
+        run.recorder.sent(at, at, at);
+        run.recorder.rejected(at + ms, Failure::Status, at, |tally| tally.replies.note(503, 7));
+    }
+    let mut intervals = run.end(14 * S, &[]);
+    let window = of_phase(&mut intervals, Phase::Window);
+    let first = window.into_iter().next_back().unwrap();
+    assert_eq!((first.tally.completed, first.tally.failed, first.tally.errors.status), (0, 2, 2));
+    // What a reply behind the end of the window said belongs to nobody.
+    let said = first.tally.replies.responses();
+    assert_eq!((said.statuses["503"], said.body_bytes), (2, Some(14)));
+    assert_eq!((values(&mut first.error), values(&mut first.response)), (vec![1, 1], vec![]));
+}

@@ -18,11 +18,13 @@
 use super::{
     After, Body, Fault, Fields, Limits, Refused,
     block::Partial,
-    body::{Decoder, Piece},
+    body::Decoder,
     reply,
-    trailers::{self, Section},
+    rest::{self, Part},
+    trailers,
 };
 pub use super::{
+    known::Known,
     reply::Head,
     request::{Asked, Request},
 };
@@ -71,7 +73,6 @@ enum Phase {
     /// As `Head`, but the buffer holds an interim head that has been handed out.
     Interim,
     Body,
-    Trailers,
     /// `101 Switching Protocols` has been handed out: its end is next.
     Switching,
     /// The bytes are another protocol's.
@@ -139,11 +140,42 @@ impl Connection {
     /// nothing: call [`Self::next`], which understands what this does not.
     #[inline]
     pub fn whole<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Whole<'i>> {
-        let bytes = *input;
-        if self.phase != Phase::Head || !self.partial.is_none() || self.unanswered == 0 || bytes.is_empty() {
+        if !self.begins(input) {
             return None;
         }
-        let (head, end) = reply::parse(bytes, self.heads & 1 != 0, limits).ok()??;
+        let parsed = reply::parse(input, self.heads & 1 != 0, limits).ok()??;
+        self.take_whole(input, parsed)
+    }
+
+    /// As [`Self::whole`], and faster where the head is the same to the byte as that of the response before, which `known`
+    /// remembers over one connection or many. They have all to be read with the same limits.
+    #[inline]
+    pub fn whole_again<'i>(&mut self, input: &mut &'i [u8], known: &mut Known, limits: &Limits) -> Option<Whole<'i>> {
+        if !self.begins(input) {
+            return None;
+        }
+        let to_head = self.heads & 1 != 0;
+        let parsed = match known.recognise(input, to_head) {
+            Some(recognised) => recognised,
+            None => {
+                let (head, end) = reply::parse(input, to_head, limits).ok()??;
+                known.keep(input, to_head, &head, end);
+                (head, end)
+            }
+        };
+        self.take_whole(input, parsed)
+    }
+
+    /// Whether `input` begins with the head of a response, as far as it has come.
+    #[inline]
+    fn begins(&self, input: &[u8]) -> bool {
+        self.phase == Phase::Head && self.partial.is_none() && self.unanswered > 0 && !input.is_empty()
+    }
+
+    /// Takes a response with its body, if that is all there; its head has been read up to where it ends.
+    #[inline]
+    fn take_whole<'i>(&mut self, input: &mut &'i [u8], (head, end): (Head<'i>, usize)) -> Option<Whole<'i>> {
+        let bytes = *input;
         let length = match head.body {
             Body::Empty => 0,
             Body::Sized(length) => usize::try_from(length).ok()?,
@@ -172,7 +204,6 @@ impl Connection {
                 self.head(input, limits)
             }
             Phase::Body => self.body(input, limits),
-            Phase::Trailers => self.trailers(input, limits),
             Phase::Switching => {
                 self.partial.clear();
                 self.answered();
@@ -195,7 +226,7 @@ impl Connection {
                 self.answered();
                 Some(Event::End(After::Close))
             }
-            Phase::Body | Phase::Trailers => Some(Event::Fault(Fault::Truncated)),
+            Phase::Body => Some(Event::Fault(Fault::Truncated)),
             Phase::Head if !self.partial.is_none() => Some(Event::Fault(Fault::Truncated)),
             Phase::Head | Phase::Interim if self.unanswered > 0 => Some(Event::Fault(Fault::Unanswered)),
             Phase::Head | Phase::Interim | Phase::Switching | Phase::Switched | Phase::Closed => None,
@@ -278,37 +309,16 @@ impl Connection {
 
     #[inline]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        if !self.partial.is_none() {
-            self.partial.clear();
-        }
-        match self.body.next(input, limits) {
-            Ok(Piece::Data(data)) => Some(Event::Body(data)),
-            Ok(Piece::End) => {
+        match rest::next(&mut self.body, &mut self.partial, input, limits) {
+            Ok(Part::Data(data)) => Some(Event::Body(data)),
+            Ok(Part::Trailers(fields)) => Some(Event::Trailers(fields)),
+            Ok(Part::KeptTrailers) => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
+            Ok(Part::End) => {
                 self.answered();
                 Some(Event::End(self.after))
             }
-            Ok(Piece::More) => None,
-            Ok(Piece::Trailers) => {
-                self.phase = Phase::Trailers;
-                self.trailers(input, limits)
-            }
+            Ok(Part::More) => None,
             Err(fault) => self.fault(fault, input),
-        }
-    }
-
-    fn trailers<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        let section = match trailers::read(&mut self.partial, input, limits) {
-            Ok(section) => section,
-            Err(fault) => return self.fault(fault, input),
-        };
-        if let Section::More = section {
-            return None;
-        }
-        (self.body, self.phase) = (Decoder::new(Body::Empty), Phase::Body);
-        match section {
-            Section::Whole(fields) => Some(Event::Trailers(fields)),
-            Section::Kept => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
-            Section::Empty | Section::More => self.body(input, limits),
         }
     }
 

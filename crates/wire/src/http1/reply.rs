@@ -24,7 +24,7 @@ pub struct Head<'a> {
     pub body: Body,
     /// What becomes of the connection behind this response.
     pub after: After,
-    reason: Ascii<'a>,
+    pub(super) reason: Ascii<'a>,
 }
 
 impl<'a> Head<'a> {

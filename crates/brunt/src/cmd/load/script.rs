@@ -81,7 +81,7 @@ pub(super) fn done(
     response: &Histogram<u64>,
     seconds: &[Second],
     threads: u64,
-) -> Result<(), Trouble> {
+) -> Result<(), String> {
     let errors = &result.errors;
     let summary = Summary {
         duration: Duration::try_from_secs_f64(result.load.measured_s).unwrap_or_default(),
@@ -98,5 +98,5 @@ pub(super) fn done(
     };
     let measured = seconds.iter().filter(|second| !second.warmup);
     let rates = Numbers::of_rates(measured.map(|second| second.completed / threads.max(1)));
-    wrk.done(&summary, &Numbers::of_times(response), &rates).map_err(|fault| Trouble::Failed(fault.to_string()))
+    wrk.done(&summary, &Numbers::of_times(response), &rates).map_err(|fault| fault.to_string())
 }

@@ -25,12 +25,15 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
     for cell in wanted {
         let (server, client) = (&cell.placement.server, &cell.placement.client);
         let rate = cell.rate().map_or("closed loop".to_owned(), |rate| format!("{} req/s", outcome::Rate(rate)));
+        let what = match &cell.settings.path {
+            Some(path) => format!("GET {path}"),
+            None => cell.settings.size.to_string(),
+        };
         let _ = writeln!(
             out,
-            "{:widest$}  server on {server}, generator on {client}, {} connections, {}, {rate}",
+            "{:widest$}  server on {server}, generator on {client}, {} connections, {what}, {rate}",
             cell.id,
             cell.connections(),
-            cell.settings.size,
         );
     }
     let skipped = skipped_lines(&schedule.skipped);

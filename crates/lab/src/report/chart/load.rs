@@ -51,6 +51,11 @@ pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
             ClientCores::PerServerCore(n) => format!("{} a server core", plural(n, "generator core")),
             ClientCores::Rest => "generator on all other cores".to_owned(),
         },
+        "tester" => format!("tester {}", settings.tester.as_ref()?),
+        "path" => format!("GET {}", settings.path.as_ref()?),
+        "keepalive" if !settings.keeps_alive() => "one connection a request".to_owned(),
+        "keepalive" => return None,
+        "size" if !cell.has_size() => return None,
         "size" => spaced(&settings.size.to_string()),
         "connections" => match settings.connections? {
             Amount::PerCore(n) if !is_one_total => format!("{} connections a generator core", Count(n)),

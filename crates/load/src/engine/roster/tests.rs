@@ -17,9 +17,9 @@ use std::{
     task::Wake,
 };
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 /// The load of every test starts here, its window is open from the start.
-const START: u64 = 1000 * MS;
+pub(super) const START: u64 = 1000 * MS;
 /// Far behind every test's last event.
 const CLOSE: u64 = 9_000 * MS;
 
@@ -32,13 +32,13 @@ impl Wake for Bell {
     }
 }
 
-struct Test {
-    roster: Roster,
+pub(super) struct Test {
+    pub roster: Roster,
     bells: Vec<Arc<Bell>>,
 }
 
 /// `period_ms` between requests makes an open loop with constant gaps, 0 a closed one.
-fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test {
+pub(super) fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test {
     let schedule = (period_ms > 0).then(|| {
         let share = Share { thread: 0, threads: 1, connections };
         Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
@@ -57,10 +57,10 @@ fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test {
 }
 
 /// Values in whole milliseconds, sorted.
-struct Outcome {
-    tally: Tally,
-    response: Vec<u64>,
-    service: Vec<u64>,
+pub(super) struct Outcome {
+    pub tally: Tally,
+    pub response: Vec<u64>,
+    pub service: Vec<u64>,
     lag: Vec<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Test {
         self.bells[index].0.load(Relaxed)
     }
 
-    fn end(mut self) -> Outcome {
+    pub fn end(mut self) -> Outcome {
         self.roster.recorder.advance(CLOSE);
         self.roster.finish(CLOSE);
         let mut tally = Tally::default();

@@ -1,0 +1,177 @@
+//! `brunt as wrk|ab|fortio ...`: another tool's command line in, its layout out, our load between them.
+//!
+//! Scripts that call these tools and read what they print go on working. Each tool is a translation of its flags into
+//! those of `brunt load` and a page computed from the result; a flag that has no translation is refused by name, never
+//! passed over. What we think of the result is one line on stderr.
+
+mod ab;
+mod fortio;
+mod go;
+mod spread;
+#[cfg(test)]
+mod tests;
+mod words;
+mod wrk;
+
+use super::{load, stdout};
+use hdrhistogram::Histogram;
+use outcome::{ExitCode, RunResult, series::Second};
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+/// Flags of `brunt as`.
+#[derive(Debug, clap::Args)]
+#[command(
+    // What follows the tool's name is the tool's; its --help is answered here.
+    disable_help_flag = true,
+    disable_version_flag = true,
+    override_usage = "brunt as <wrk|ab|fortio> [FLAGS OF THAT TOOL] URL"
+)]
+pub struct Args {
+    /// The tool and its own command line
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// What a command line of another tool asks for.
+struct Asked {
+    /// The words of `brunt load`.
+    load: Vec<String>,
+    /// What the tool prints before its load.
+    head: String,
+    /// Where it prints its pages: fortio keeps stdout for JSON.
+    on_stderr: bool,
+    /// What it prints after it.
+    page: Box<dyn FnOnce(&Seen) -> Page>,
+}
+
+/// What a page is made of.
+struct Seen<'a> {
+    result: &'a RunResult,
+    seconds: &'a [Second],
+    /// done - intended, in nanoseconds.
+    response: Histogram<u64>,
+    /// done - sent, in nanoseconds.
+    service: Histogram<u64>,
+}
+
+/// What a tool leaves behind.
+#[derive(Default)]
+struct Page {
+    /// For people.
+    text: String,
+    /// To these files; `-` is stdout.
+    files: Vec<(PathBuf, String)>,
+}
+
+/// Why there is no load to make.
+enum Refusal {
+    /// It was asked for something else, such as its help: this text answers it.
+    Answer(String),
+    /// What is wrong with the command line.
+    Wrong(String),
+}
+
+const HELP: &str = "Takes the command line of wrk (or wrk2, with -R), ab or fortio, makes that load with brunt's own
+generator, and prints what that tool would print; the verdict on the result goes to stderr.
+
+Usage: brunt as wrk -t2 -c100 -d30s --latency http://127.0.0.1:8080/
+       brunt as ab -k -c100 -n1000000 http://127.0.0.1:8080/
+       brunt as fortio load -c 100 -qps 10000 -t 30s http://127.0.0.1:8080/
+       brunt as <wrk|ab|fortio> --help    the flags that are known
+
+Exit status: 0 good, 1 the load failed, 2 wrong usage, or a flag that is not known.
+";
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        let (message, code) = match self.load() {
+            Ok(()) => return ExitCode::Good,
+            Err(trouble) => trouble,
+        };
+        let start = if message.starts_with("error:") { "" } else { "error: " };
+        let _ = writeln!(io::stderr(), "{start}{}", message.trim_end());
+        code
+    }
+
+    fn load(&self) -> Result<(), (String, ExitCode)> {
+        let failed = |error: io::Error| (error.to_string(), ExitCode::Failed);
+        let asked = match self.asked() {
+            Ok(asked) => asked,
+            Err(Refusal::Answer(text)) => return stdout::print(&text).map_err(failed),
+            Err(Refusal::Wrong(why)) => return Err((why, ExitCode::Usage)),
+        };
+        let on_stderr = asked.on_stderr;
+        let tell = |text: &str| if on_stderr { eprint(text) } else { stdout::print(text).map_err(failed) };
+        tell(&asked.head)?;
+        let measured = load::measure(&asked.load)?;
+        let distribution = |tag| load::distribution(&measured.hlog, tag).map_err(|why| (why, ExitCode::Failed));
+        let page = (asked.page)(&Seen {
+            result: &measured.result,
+            seconds: &measured.seconds,
+            response: distribution("response")?,
+            service: distribution("service")?,
+        });
+        tell(&page.text)?;
+        for (path, text) in &page.files {
+            if path.as_os_str() == "-" {
+                stdout::print(text).map_err(failed)?;
+                continue;
+            }
+            let write = fs::write(path, text);
+            write.map_err(|e| (format!("cannot write to {}: {e}", path.display()), ExitCode::Failed))?;
+        }
+        measured.tell_script().map_err(|why| (why, ExitCode::Failed))?;
+        eprint(&format!("{}\n", verdict(&measured.result)))
+    }
+
+    fn asked(&self) -> Result<Asked, Refusal> {
+        match self.words.split_first() {
+            Some((tool, words)) => match tool.as_str() {
+                "wrk" | "wrk2" => wrk::asked(words),
+                "ab" => ab::asked(words),
+                "fortio" => fortio::asked(words),
+                "-h" | "--help" => Err(Refusal::Answer(HELP.to_owned())),
+                other => Err(Refusal::Wrong(format!("brunt as '{other}': known are wrk, wrk2, ab and fortio"))),
+            },
+            None => {
+                Err(Refusal::Wrong("brunt as whom? wrk, wrk2, ab or fortio, then that tool's own flags".to_owned()))
+            }
+        }
+    }
+}
+
+/// A reader that went away is no failure of ours.
+fn eprint(text: &str) -> Result<(), (String, ExitCode)> {
+    let _ = io::stderr().write_all(text.as_bytes());
+    Ok(())
+}
+
+/// One line: may these numbers be believed, and if not, the gravest reason why.
+fn verdict(result: &RunResult) -> String {
+    let verdict = &result.verdict;
+    let ended = if result.interrupted { " (interrupted)" } else { "" };
+    let mut line = format!("brunt: verdict {}{ended}", verdict.kind.word());
+    if let (Some(why), Some(remedy)) = (verdict.why.first(), verdict.remedy.first()) {
+        line += &format!(": {why}; {remedy}");
+    }
+    if verdict.why.len() > 1 {
+        line += &format!(" (and {} more: brunt load says them all)", verdict.why.len() - 1);
+    }
+    line
+}
+
+/// Host and port of an address, and its path, as these tools print them.
+fn address(url: &str) -> (String, String, String) {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let (place, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port),
+        _ => (place, "80"),
+    };
+    (host.trim_matches(['[', ']']).to_owned(), port.to_owned(), path.to_owned())
+}

@@ -1,0 +1,154 @@
+//! What ab 2.3 prints. Times are response times; in a closed loop, which is all that ab knows, they begin when the
+//! request was sent, or its connection begun. Time to the first byte is not measured: its row is left out.
+
+use super::Shape;
+use crate::cmd::as_::{Page, Seen, spread::Spread};
+use hdrhistogram::Histogram;
+use std::fmt::Write;
+
+/// What is printed before the load.
+pub(super) fn head(shape: &Shape) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let done = if shape.quiet { ".....done" } else { "" };
+    format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient){done}\n", shape.host)
+}
+
+/// What is printed and written after it.
+pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
+    let result = seen.result;
+    let errors = &result.errors;
+    // Replies that report a failure are complete to ab.
+    let done = result.requests.completed + errors.status;
+    let receive = errors.reset + errors.timeout;
+    let failed = errors.connect + receive + errors.protocol;
+    let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
+    let mut out = String::from("\n\n");
+    row(&mut out, "Server Software", "");
+    row(&mut out, "Server Hostname", &shape.host);
+    row(&mut out, "Server Port", &shape.port);
+    out.push('\n');
+    row(&mut out, "Document Path", &shape.path);
+    let length = bodies.filter(|_| done > 0).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
+    row(&mut out, "Document Length", &length.map_or("Variable".to_owned(), |bytes| format!("{bytes} bytes")));
+    out.push('\n');
+    row(&mut out, "Concurrency Level", &shape.connections.to_string());
+    let seconds = result.load.measured_s;
+    row(&mut out, "Time taken for tests", &format!("{seconds:.3} seconds"));
+    row(&mut out, "Complete requests", &done.to_string());
+    row(&mut out, "Failed requests", &failed.to_string());
+    if failed > 0 {
+        let (connect, except) = (errors.connect, errors.protocol);
+        let _ = writeln!(out, "   (Connect: {connect}, Receive: {receive}, Length: 0, Exceptions: {except})");
+    }
+    let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
+    let other: u64 = statuses.filter(|(status, _)| !status.starts_with('2')).map(|(_, count)| count).sum();
+    if other > 0 {
+        row(&mut out, "Non-2xx responses", &other.to_string());
+    }
+    if shape.keepalive {
+        // Every connection beyond the first of each slot means that one reply was not kept alive.
+        let reopened = result.connections.opened.saturating_sub(shape.connections);
+        row(&mut out, "Keep-Alive requests", &done.saturating_sub(reopened).to_string());
+    }
+    let received = result.bytes.received;
+    row(&mut out, "Total transferred", &format!("{received} bytes"));
+    row(&mut out, "HTML transferred", &format!("{} bytes", bodies.unwrap_or(0)));
+    if seconds > 0.0 && done > 0 {
+        let (count, connections) = (done as f64, shape.connections as f64);
+        row(&mut out, "Requests per second", &format!("{:.2} [#/sec] (mean)", count / seconds));
+        row(&mut out, "Time per request", &format!("{:.3} [ms] (mean)", connections * seconds * 1e3 / count));
+        let all = format!("{:.3} [ms] (mean, across all concurrent requests)", seconds * 1e3 / count);
+        row(&mut out, "Time per request", &all);
+        let rate = received as f64 / 1024.0 / seconds;
+        row(&mut out, "Transfer rate", &format!("{rate:.2} [Kbytes/sec] received"));
+    }
+    times(&mut out, shape, seen);
+    let table = shape.table.as_ref().filter(|_| done > 0);
+    let files = table.map(|path| (path.clone(), csv(&seen.response))).into_iter().collect();
+    Page { text: out, files }
+}
+
+fn row(out: &mut String, name: &str, value: &str) {
+    let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
+}
+
+/// A row of the table of times, in milliseconds.
+pub(in crate::cmd::as_) struct Times {
+    pub min: u64,
+    pub mean: u64,
+    pub stdev: f64,
+    pub median: u64,
+    pub max: u64,
+}
+
+impl Times {
+    fn of(times: &Histogram<u64>) -> Self {
+        let spread = Spread::of(times);
+        let median = ms(times.value_at_quantile(0.5) as f64);
+        let (min, mean, max) = (ms(times.min() as f64), ms(spread.mean), ms(times.max() as f64));
+        Self { min, mean, stdev: spread.stdev / 1e6, median, max }
+    }
+
+    pub fn row(&self, out: &mut String, name: &str, confidence: bool) {
+        let Self { min, mean, stdev, median, max } = self;
+        let _ = match confidence {
+            true => writeln!(out, "{name:<11} {min:5} {mean:4} {stdev:5.1} {median:6} {max:7}"),
+            false => writeln!(out, "{name:<11} {min:5} {mean:5}{max:5}"),
+        };
+    }
+
+    /// ab's own doubt.
+    pub fn doubt(&self, out: &mut String, what: &str) {
+        let apart = self.mean.abs_diff(self.median) as f64;
+        if apart > 2.0 * self.stdev {
+            let _ = writeln!(out, "ERROR: The median and mean for {what} are more than twice the standard");
+            out.push_str("       deviation apart. These results are NOT reliable.\n");
+        } else if apart > self.stdev {
+            let _ = writeln!(out, "WARNING: The median and mean for {what} are not within a normal deviation");
+            out.push_str("        These results are probably not that reliable.\n");
+        }
+    }
+}
+
+fn times(out: &mut String, shape: &Shape, seen: &Seen) {
+    if seen.response.is_empty() {
+        return;
+    }
+    let columns = if shape.confidence { "min  mean[+/-sd] median   max" } else { "min   avg   max" };
+    let _ = writeln!(out, "\nConnection Times (ms)\n              {columns}");
+    if shape.keepalive {
+        let never = Times { min: 0, mean: 0, stdev: 0.0, median: 0, max: 0 };
+        never.row(out, "Connect:", shape.confidence);
+    }
+    let (processing, total) = (Times::of(&seen.service), Times::of(&seen.response));
+    processing.row(out, "Processing:", shape.confidence);
+    total.row(out, "Total:", shape.confidence);
+    if shape.confidence {
+        processing.doubt(out, "the processing time");
+        total.doubt(out, "the total time");
+    }
+    if !shape.percentiles || seen.response.len() < 2 {
+        return;
+    }
+    out.push_str("\nPercentage of the requests served within a certain time (ms)\n");
+    for percent in [50, 66, 75, 80, 90, 95, 98, 99] {
+        let time = ms(seen.response.value_at_percentile(f64::from(percent)) as f64);
+        let _ = writeln!(out, "  {percent}%  {time:5}");
+    }
+    let _ = writeln!(out, " 100%  {:5} (longest request)", ms(seen.response.max() as f64));
+}
+
+/// The table of `-e`.
+fn csv(times: &Histogram<u64>) -> String {
+    let mut out = String::from("Percentage served,Time in ms\n");
+    for percent in 0..=100u32 {
+        let nanos = if percent == 0 { times.min() } else { times.value_at_percentile(f64::from(percent)) };
+        let _ = writeln!(out, "{percent},{:.3}", nanos as f64 / 1e6);
+    }
+    out
+}
+
+/// Whole milliseconds, rounded.
+fn ms(nanos: f64) -> u64 {
+    (nanos / 1e6).round() as u64
+}

@@ -1,0 +1,214 @@
+//! What fortio 1.x prints and writes. Times are service times, as fortio has them; percentiles are those recorded, not
+//! interpolated within the bins that are shown.
+
+use super::Shape;
+use crate::cmd::as_::{
+    Page, Seen,
+    go::{duration, general, shortest},
+    spread::Spread,
+};
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use std::{
+    fmt::Write,
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Upper ends of fortio's bins, in units of `-r`.
+const ENDS: &[u32] = &[
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100, 120, 140,
+    160, 180, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 900, 1000, 2000, 3000, 4000, 5000, 7500, 10_000,
+    20_000, 30_000, 40_000, 50_000, 75_000, 100_000,
+];
+
+/// A bin: from, to, in seconds; the share up to its end in percent; how many.
+struct Bin {
+    start: f64,
+    end: f64,
+    percent: f64,
+    count: u64,
+}
+
+/// What is printed before the load.
+pub(super) fn head(shape: &Shape) -> String {
+    let Shape { url, connections, .. } = shape;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let (rate, asked) = (rate_text(shape), shortest(shape.qps));
+    let end = shape.requests.map_or(shape.duration.clone(), |requests| format!("{requests} calls"));
+    let version = env!("CARGO_PKG_VERSION");
+    let mut out = format!(
+        "Fortio (brunt {version}) running at {asked} queries per second, {cores}->{cores} procs, for {end}: {url}\n"
+    );
+    let each = |all: u64| all / (*connections).max(1);
+    let calls = match shape.requests {
+        Some(all) if shape.qps > 0.0 => {
+            let rest = all - each(all) * connections;
+            format!(" : exactly {all}, {} calls each (total {} + {rest})", each(all), each(all) * connections)
+        }
+        Some(all) => {
+            format!(" for exactly {all} calls ({} per thread + {})", each(all), all - each(all) * connections)
+        }
+        None if shape.qps > 0.0 => {
+            let each = (shape.qps * shape.seconds / *connections as f64).round() as u64;
+            format!(" for {} : {each} calls each (total {})", shape.duration, each * connections)
+        }
+        None => format!(" for {}", shape.duration),
+    };
+    let _ = writeln!(out, "Starting at {rate} qps with {connections} thread(s) [gomax {cores}]{calls}");
+    out
+}
+
+/// What is printed and written after it.
+pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
+    let bins = bins(&seen.service, shape.resolution);
+    let page = || format!("{:#}\n", document(shape, seen, &bins));
+    let files = shape.json.iter().map(|path| (path.clone(), page())).collect();
+    Page { text: text(shape, seen, &bins), files }
+}
+
+fn text(shape: &Shape, seen: &Seen, bins: &[Bin]) -> String {
+    let result = seen.result;
+    let calls = result.requests.completed + result.errors.total();
+    let elapsed = result.load.measured_s;
+    let qps = if elapsed > 0.0 { calls as f64 / elapsed } else { 0.0 };
+    let mut out = format!("Ended after {} : {calls} calls. qps={}\n", duration(elapsed), general(qps, 5));
+    histogram(&mut out, shape, &seen.service, bins);
+    let _ = writeln!(
+        out,
+        "Sockets used: {} (for perfect keepalive, would be {})",
+        result.connections.opened, shape.connections
+    );
+    out.push_str("Uniform: true, Jitter: false, Catchup allowed: true\n");
+    for (code, count) in codes(seen) {
+        let _ = writeln!(out, "Code {code:>3} : {count} ({:.1} %)", count as f64 * 100.0 / calls.max(1) as f64);
+    }
+    let mean = Spread::of(&seen.service).mean / 1e6;
+    let _ = writeln!(out, "All done {calls} calls (plus 0 warmup) {mean:.3} ms avg, {qps:.1} qps");
+    out
+}
+
+fn histogram(out: &mut String, shape: &Shape, times: &Histogram<u64>, bins: &[Bin]) {
+    let what = "Aggregated Function Time";
+    if times.is_empty() {
+        let _ = writeln!(out, "{what} : no data");
+        return;
+    }
+    let spread = Spread::of(times);
+    let (avg, stdev, count) = (spread.mean / 1e9, spread.stdev / 1e9, times.len());
+    let (min, max) = (shortest(times.min() as f64 / 1e9), shortest(times.max() as f64 / 1e9));
+    let (avg_text, stdev, sum) = (general(avg, 8), general(stdev, 4), general(avg * count as f64, 9));
+    let _ = writeln!(out, "{what} : count {count} avg {avg_text} +/- {stdev} min {min} max {max} sum {sum}");
+    out.push_str("# range, mid point, percentile, count\n");
+    for (index, bin) in bins.iter().enumerate() {
+        let sign = if index == 0 { ">=" } else { ">" };
+        let (start, end, middle) =
+            (general(bin.start, 6), general(bin.end, 6), general((bin.start + bin.end) / 2.0, 6));
+        let _ = writeln!(out, "{sign} {start} <= {end} , {middle} , {:.2}, {}", bin.percent, bin.count);
+    }
+    for percent in &shape.percentiles {
+        let value = times.value_at_percentile(*percent) as f64 / 1e9;
+        let _ = writeln!(out, "# target {}% {}", shortest(*percent), general(value, 6));
+    }
+}
+
+/// The bins that hold anything.
+fn bins(times: &Histogram<u64>, resolution: f64) -> Vec<Bin> {
+    let (all, min, max) = (times.len() as f64, times.min() as f64 / 1e9, times.max() as f64 / 1e9);
+    let mut counts = vec![0u64; ENDS.len() + 1];
+    for at in times.iter_recorded() {
+        let value = at.value_iterated_to().min(times.max()) as f64 / 1e9 / resolution;
+        // Nearly the end is the end: a bin of the recording may reach a little beyond it.
+        let place = ENDS.iter().position(|end| value <= f64::from(*end) + 1e-4).unwrap_or(ENDS.len());
+        counts[place] += at.count_at_value();
+    }
+    let (mut bins, mut total) = (Vec::<Bin>::new(), 0);
+    for (place, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+        total += count;
+        let edge = |place: usize| ENDS.get(place).map_or(max, |end| f64::from(*end) * resolution);
+        let start = if bins.is_empty() { min } else { edge(place - 1) };
+        bins.push(Bin { start, end: edge(place), percent: total as f64 * 100.0 / all, count });
+    }
+    if let Some(last) = bins.last_mut() {
+        last.end = max;
+    }
+    bins
+}
+
+/// How many replies had which status; -1 stands for those that never came.
+fn codes(seen: &Seen) -> Vec<(i32, u64)> {
+    let result = seen.result;
+    let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
+    let mut codes: Vec<(i32, u64)> = statuses.filter_map(|(code, count)| Some((code.parse().ok()?, *count))).collect();
+    let lost = result.errors.total() - result.errors.status;
+    if lost > 0 {
+        codes.insert(0, (-1, lost));
+    }
+    codes
+}
+
+/// The JSON, as far as there is anything to say under fortio's keys; times in seconds.
+fn document(shape: &Shape, seen: &Seen, bins: &[Bin]) -> Value {
+    let result = seen.result;
+    let calls = result.requests.completed + result.errors.total();
+    let elapsed = result.load.measured_s;
+    let counted = |times: &Histogram<u64>, bins: &[Bin]| {
+        let spread = Spread::of(times);
+        let data = bins
+            .iter()
+            .map(|bin| json!({"Start": bin.start, "End": bin.end, "Percent": bin.percent, "Count": bin.count}));
+        let percentile = |p: &f64| json!({"Percentile": p, "Value": times.value_at_percentile(*p) as f64 / 1e9});
+        json!({
+            "Count": times.len(), "Min": times.min() as f64 / 1e9, "Max": times.max() as f64 / 1e9,
+            "Sum": spread.mean / 1e9 * times.len() as f64, "Avg": spread.mean / 1e9, "StdDev": spread.stdev / 1e9,
+            "Data": data.collect::<Vec<_>>(),
+            "Percentiles": shape.percentiles.iter().map(percentile).collect::<Vec<_>>(),
+        })
+    };
+    let codes: serde_json::Map<String, Value> =
+        codes(seen).into_iter().map(|(code, count)| (code.to_string(), json!(count))).collect();
+    // Sums alone: what single replies had is not kept.
+    let sizes = |sum: u64| {
+        let average = if calls > 0 { sum as f64 / calls as f64 } else { 0.0 };
+        json!({"Count": calls, "Sum": sum, "Avg": average, "Min": average, "Max": average, "StdDev": 0.0, "Data": null})
+    };
+    let received = result.bytes.received;
+    let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
+    json!({
+        "RunType": "HTTP",
+        "Labels": shape.labels,
+        "StartTime": date(elapsed),
+        "RequestedQPS": if shape.qps > 0.0 { shortest(shape.qps) } else { "max".to_owned() },
+        "RequestedDuration": shape.requests.map_or(shape.duration.clone(), |n| format!("exactly {n} calls")),
+        "ActualQPS": if elapsed > 0.0 { calls as f64 / elapsed } else { 0.0 },
+        "ActualDuration": (elapsed * 1e9).round() as u64,
+        "NumThreads": shape.connections,
+        "Version": format!("brunt {}", env!("CARGO_PKG_VERSION")),
+        "DurationHistogram": counted(&seen.service, bins),
+        "Exactly": shape.requests.unwrap_or(0),
+        "Jitter": false,
+        "Uniform": true,
+        "NoCatchUp": false,
+        "RetCodes": codes,
+        "URL": shape.url,
+        "Sizes": sizes(received),
+        "HeaderSizes": bodies.map(|bodies| sizes(received.saturating_sub(bodies))),
+        "SocketCount": result.connections.opened,
+    })
+}
+
+fn rate_text(shape: &Shape) -> String {
+    if shape.qps > 0.0 { shortest(shape.qps) } else { "max".to_owned() }
+}
+
+/// When a load that has just ended and took so long began, as JSON has it.
+fn date(elapsed: f64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    lab::report::date(now.saturating_sub(elapsed as u64)).replace(' ', "T").replace("TUTC", ":00Z")
+}
+
+/// The name of `-a`: the time and what was run.
+pub(super) fn file_name() -> PathBuf {
+    let now = date(0.0).replace(['-', ':'], "").replace('T', "-").replace('Z', "");
+    PathBuf::from(format!("{now}_Fortio.json"))
+}

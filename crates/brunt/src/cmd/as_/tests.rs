@@ -1,0 +1,259 @@
+//! Our pages beside what the tools themselves printed, to the byte; and read by the parsers that read those tools, which
+//! must find what the result holds.
+
+use super::{Asked, Page, Refusal, Seen, ab, fortio, spread::Spread, wrk};
+use lab::tester::foreign::Told;
+use outcome::{
+    RunResult,
+    latency::new_histogram,
+    result::{Bytes, Connections, Errors, Load, Requests, Responses},
+    series::Second,
+};
+use std::collections::BTreeMap;
+
+const WRK_GOOD: &str = include_str!("../../../../lab/tests/testers/said/wrk-good.txt");
+const WRK_NONE: &str = include_str!("../../../../lab/tests/testers/said/wrk-none.txt");
+const WRK_MIXED: &str = include_str!("../../../../lab/tests/testers/said/wrk-mixed.txt");
+const AB_KEEP: &str = include_str!("../../../../lab/tests/testers/said/ab-keep.txt");
+const AB_GOOD: &str = include_str!("../../../../lab/tests/testers/said/ab-good.txt");
+const FORTIO: &str = include_str!("../../../../lab/tests/testers/said/fortio-text.txt");
+const FORTIO_RATE: &str = include_str!("../../../../lab/tests/testers/said/fortio-rate.txt");
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+fn asked(line: &str) -> Result<Asked, String> {
+    let words = words(line);
+    let asked = match words[0].as_str() {
+        "wrk" => wrk::asked(&words[1..]),
+        "ab" => ab::asked(&words[1..]),
+        _ => fortio::asked(&words[1..]),
+    };
+    asked.map_err(|refusal| match refusal {
+        Refusal::Answer(text) | Refusal::Wrong(text) => text,
+    })
+}
+
+/// A result of so many good replies of 159 bytes, 11 of them body, in so many seconds.
+fn result(completed: u64, measured_s: f64) -> RunResult {
+    RunResult {
+        load: Load { measured_s, ..Load::default() },
+        requests: Requests { completed, rate: completed as f64 / measured_s, ..Requests::default() },
+        connections: Connections { opened: 20, peak: 20 },
+        bytes: Bytes { sent: 0, received: completed * 159 },
+        responses: Some(Responses {
+            statuses: BTreeMap::from([("200".to_owned(), completed)]),
+            body_bytes: Some(completed * 11),
+        }),
+        ..RunResult::new("brunt")
+    }
+}
+
+/// The page of a command line: a thousand times of 1 to 1000 us unless there is no reply at all.
+fn page(line: &str, result: &RunResult) -> (String, Page) {
+    let asked = asked(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+    let mut times = new_histogram();
+    if result.requests.completed > 0 {
+        (1..=1000u64).for_each(|us| times.record(us * 1000).unwrap());
+    }
+    let seconds = [Second { at_s: 1.0, completed: result.requests.completed, ..Second::default() }];
+    let seen = Seen { result, seconds: &seconds, response: times.clone(), service: times };
+    (asked.head, (asked.page)(&seen))
+}
+
+fn parse(tester: &str, text: &str, file: &str) -> Told {
+    let read = lab::tester::foreign(tester).unwrap().read;
+    read(text, file).unwrap_or_else(|why| panic!("{why} in\n{text}"))
+}
+
+#[track_caller]
+fn assert_has(real: &str, line: &str) {
+    assert!(real.lines().any(|real| real == line.trim_end_matches('\n')), "{line:?} is not a line of\n{real}");
+}
+
+#[test]
+fn wrks_rows_are_its_own_to_the_byte() {
+    let us = |mean: f64, stdev: f64, max: f64, within: f64| Spread { mean, stdev, max, within };
+    for (real, name, spread, show) in [
+        (WRK_GOOD, "Latency", us(960.0, 1230.0, 6800.0, 84.48), wrk::page::time_us as fn(f64) -> String),
+        (WRK_GOOD, "Req/Sec", us(26_110.0, 2740.0, 30_900.0, 80.0), wrk::page::metric),
+        (WRK_MIXED, "Req/Sec", us(4810.0, 839.07, 5820.0, 75.0), wrk::page::metric),
+        (WRK_NONE, "Latency", us(0.0, 0.0, 0.0, f64::NAN), wrk::page::time_us),
+        (WRK_NONE, "Req/Sec", us(0.0, 0.0, 0.0, f64::NAN), wrk::page::metric),
+    ] {
+        let mut row = String::new();
+        wrk::page::stats(&mut row, name, spread, show);
+        assert_has(real, &row);
+    }
+    let mut result = result(26_128, 26_128.0 / 25_926.14);
+    result.bytes.received = 4_152_361;
+    let (head, page) = page("wrk -t1 -c20 -d1s --latency http://127.0.0.1:18080/", &result);
+    for line in head.lines().chain(page.text.lines().filter(|line| !line.contains(['%', 'u']) || line.contains("sec:")))
+    {
+        assert!(WRK_GOOD.contains(line) || line.contains("Req/Sec"), "{line:?} is not of\n{WRK_GOOD}");
+    }
+    for line in ["  Thread Stats   Avg      Stdev     Max   +/- Stdev", "  Latency Distribution"] {
+        assert!(page.text.contains(line) && WRK_GOOD.contains(line));
+    }
+    assert!(
+        page.text
+            .contains("  26128 requests in 1.01s, 3.96MB read\nRequests/sec:  25926.14\nTransfer/sec:      3.93MB\n")
+    );
+}
+
+#[test]
+fn what_wrk_would_have_said_is_read_back() {
+    let mut result = result(9593 - 1598, 1.0);
+    result.errors = Errors { status: 1598, reset: 1500, protocol: 90, timeout: 9, ..Errors::default() };
+    for line in ["wrk --latency http://h/", "wrk -R 10k -L http://h/", "wrk -R 10k -U http://h/"] {
+        let told = parse("wrk", &page(line, &result).1.text, "");
+        assert_eq!((told.completed, told.failed), (9593 - 1598 - 9, 1598 + 1590 + 9), "{line}");
+        assert_eq!(told.errors, Errors { status: 1598, reset: 1590, timeout: 9, ..Errors::default() });
+        assert!((told.service.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", told.service);
+        assert_eq!(told.service.p999_us.is_some(), line.contains("-R"), "{line}");
+    }
+    let none = parse("wrk", &page("wrk -L http://h/", &self::result(0, 1.0)).1.text, "");
+    assert_eq!((none.completed, none.failed), (0, 0));
+}
+
+#[test]
+fn abs_rows_are_its_own_to_the_byte() {
+    let (count, rate) = (66_593u64, 66_552.87);
+    let mut result = result(count, count as f64 / rate);
+    (result.bytes.received, result.responses.as_mut().unwrap().body_bytes) = (10_588_287, Some(732_523));
+    let (head, page) = page("ab -q -k -c20 -t1 -n300000 http://127.0.0.1:18080/", &result);
+    // Our own are the first line, the server's name, and the times, which are made up here.
+    let made_up = ["This is", "Server Software", "Document Length", "Connect:", "Processing:", "Total:", "%"];
+    let own = |line: &&str| !made_up.iter().any(|word| line.contains(word));
+    head.lines().chain(page.text.lines()).filter(own).for_each(|line| assert_has(AB_KEEP, line));
+    // Theirs that we lack: whose program it is, and the time to the first byte.
+    let lacks = [
+        "This is",
+        "Copyright",
+        "Licensed",
+        "Server Software",
+        "Document Length",
+        "Processing:",
+        "Waiting:",
+        "Total:",
+        "%",
+    ];
+    let all = format!("{head}{}", page.text);
+    for line in AB_KEEP.lines().filter(|line| !lacks.iter().any(|word| line.contains(word))) {
+        // The connection of the one slow request took a millisecond.
+        assert!(all.lines().any(|ours| ours == line) || line.starts_with("Connect:"), "{line:?} is not in\n{all}");
+    }
+    let mut row = String::new();
+    let times = ab::page::Times { min: 1, mean: 2, stdev: 0.7, median: 1, max: 8 };
+    times.row(&mut row, "Total:", true);
+    times.doubt(&mut row, "the total time");
+    row.lines().for_each(|line| assert_has(AB_GOOD, line));
+}
+
+#[test]
+fn what_ab_would_have_said_is_read_back() {
+    let mut result = result(900, 2.0);
+    result.errors = Errors { reset: 30, timeout: 10, connect: 5, protocol: 60, status: 100 };
+    result.responses.as_mut().unwrap().statuses.insert("500".into(), 100);
+    let page = page("ab -c 20 -n 1000 -e /x/t.csv http://h:81/p?q", &result).1;
+    let told = parse("ab", &page.text, &page.files[0].1);
+    assert_eq!(told.errors, Errors { reset: 40, connect: 5, protocol: 20, status: 100, timeout: 0 });
+    assert!((told.service.p99_us.unwrap() - 990.0).abs() < 1.0 && told.received == Some(900 * 159));
+    assert_eq!(page.files[0].0, std::path::Path::new("/x/t.csv"));
+    assert!(page.text.contains("Server Port:            81\n") && page.text.contains("Document Path:          /p?q\n"));
+}
+
+#[test]
+fn fortios_lines_are_its_own_to_the_byte() {
+    let mut result = result(1000, 0.027_026_157);
+    result.connections.opened = 2;
+    let (head, page) = page("fortio load -c 2 -n 1000 -qps 0 http://127.0.0.1:18080/", &result);
+    let gomax = format!("[gomax {}]", std::thread::available_parallelism().map_or(1, usize::from));
+    let starting = head.lines().nth(1).unwrap().replace(&gomax, "[gomax 2]");
+    assert_has(FORTIO, &starting);
+    for start in ["Ended after", "# range", "Sockets used", "Code 200"] {
+        assert_has(FORTIO, page.text.lines().find(|line| line.starts_with(start)).unwrap());
+    }
+    assert!(page.text.ends_with("All done 1000 calls (plus 0 warmup) 0.501 ms avg, 37001.2 qps\n"), "{}", page.text);
+    let head = self::page("fortio load -c 2 -qps 100 -t 1s http://127.0.0.1:18080/", &result).0;
+    assert_has(FORTIO_RATE, &head.lines().nth(1).unwrap().replace(&gomax, "[gomax 2]"));
+    // What scripts look for.
+    for (start, value) in [("# target 50% ", 0.0005), ("# target 99.9% ", 0.000_999)] {
+        let line = page.text.lines().find_map(|line| line.strip_prefix(start)).unwrap();
+        assert!((line.parse::<f64>().unwrap() - value).abs() < 2e-6, "{line}");
+    }
+    let counts = page.text.lines().filter(|line| line.starts_with('>')).map(|line| line.rsplit(' ').next().unwrap());
+    assert_eq!(counts.map(|count| count.parse::<u64>().unwrap()).sum::<u64>(), 1000);
+}
+
+#[test]
+fn what_fortio_would_have_written_is_read_back() {
+    let mut result = result(900, 2.0);
+    result.errors = Errors { reset: 30, timeout: 10, status: 100, ..Errors::default() };
+    result.responses.as_mut().unwrap().statuses.insert("500".into(), 100);
+    let page = page("fortio load -json - -qps 500 -p 50,90,99,99.9 -r 0.00001 http://h/", &result).1;
+    assert_eq!(page.files[0].0.as_os_str(), "-");
+    let told = parse("fortio", &page.files[0].1, "");
+    assert_eq!((told.completed, told.failed, told.opened), (900, 140, Some(20)));
+    assert_eq!(told.errors, Errors { reset: 40, status: 100, ..Errors::default() });
+    assert_eq!((told.received, told.body_bytes), (Some(900 * 159), Some(900 * 11)));
+    assert!((told.service.p99_us.unwrap() - 990.0).abs() < 1.0 && told.service.count == 1000);
+    let none = self::page("fortio load -json - http://h/", &self::result(0, 1.0)).1;
+    assert_eq!(parse("fortio", &none.files[0].1, "").completed, 0);
+}
+
+#[test]
+fn command_lines_are_translated() {
+    let always = "--quiet --allow-untrusted";
+    for (line, load) in [
+        ("wrk h:80", format!("http://h:80 -t 2 -c 10 -d 10s --warmup 0s --timeout 2s {always}")),
+        (
+            "wrk -t4 -c1k -d2m -R20k -T 5 -s a.lua http://h/",
+            format!("http://h/ -t 4 -c 1000 -d 2m --warmup 0s --timeout 5s {always} -R 20k --script a.lua"),
+        ),
+        ("ab http://h/", format!("http://h/ -n 1 -c 1 --timeout 30s --warmup 0s --no-keepalive --http1.0 {always}")),
+        (
+            "ab -kc 9 -t 5 -p f -T a/b -C x=1 -A u:p h/",
+            format!(
+                "http://h/ -X POST --body @f -H Cookie: x=1 -H Authorization: Basic dTpw -H Content-Type: a/b -n 50000 -c 9 --timeout 30s --warmup 0s -d 5s --http1.0 {always}"
+            ),
+        ),
+        (
+            "fortio load -qps=0 -keepalive=false -t 1m -X PUT http://h/",
+            format!("http://h/ --no-keepalive -c 4 -X PUT -d 1m --timeout 3s --warmup 0s {always}"),
+        ),
+        (
+            "fortio load -n 10 -payload x http://h/",
+            format!("http://h/ --body x -c 4 -X POST -R 8 -n 10 --timeout 3s --warmup 0s {always}"),
+        ),
+    ] {
+        assert_eq!(asked(line).map(|asked| asked.load.join(" ")), Ok(load), "{line}");
+    }
+    let close = wrk::asked(&["-H", "Connection: Close", "h"].map(str::to_owned));
+    assert!(close.is_ok_and(|asked| asked.load.contains(&"--no-keepalive".to_owned())));
+}
+
+#[test]
+fn what_has_no_translation_is_refused_by_name() {
+    for (line, needle) in [
+        ("wrk -x http://h/", "no flag '-x'"),
+        ("wrk -t8 -c4 http://h/", "connections must be >= threads"),
+        ("wrk -d soon http://h/", "-d: 'soon'"),
+        ("wrk", "no address"),
+        ("wrk https://h/", "https://h/"),
+        ("wrk http://a/ http://b/", "what is 'http://b/'"),
+        ("ab -X proxy:1 http://h/", "no flag '-X'"),
+        ("ab -n 1 -c 2 http://h/", "concurrency level"),
+        ("fortio server", "the one command is load"),
+        ("fortio load -jitter http://h/", "no flag '-jitter'"),
+        ("fortio load -nocatchup http://h/", "no flag '-nocatchup'"),
+        ("fortio load -p 50,abc http://h/", "'abc'"),
+        ("fortio load -p 101 http://h/", "-p: '101'"),
+        ("fortio load -qps -5 http://h/", "-qps: '-5'"),
+    ] {
+        let why = asked(line).err().unwrap_or_else(|| panic!("{line} was taken"));
+        assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}");
+    }
+    assert!(asked("ab --help").err().unwrap().contains("-n N"));
+}

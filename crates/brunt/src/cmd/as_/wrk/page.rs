@@ -1,0 +1,154 @@
+//! What wrk 4 and wrk2 print, to the byte. Times are service times without a rate, as wrk has them, and response times
+//! with one, as wrk2 has them.
+
+use super::Shape;
+use crate::cmd::as_::{Seen, spread::Spread};
+use hdrhistogram::Histogram;
+use std::fmt::Write;
+
+/// What is printed before the load.
+pub(super) fn head(shape: &Shape) -> String {
+    let Shape { url, threads, connections, .. } = shape;
+    let time = scaled(shape.seconds, 60.0, "s", &["m"], 0);
+    format!("Running {time} test @ {url}\n  {threads} threads and {connections} connections\n")
+}
+
+/// What is printed after it.
+pub(super) fn page(shape: &Shape, seen: &Seen) -> String {
+    let result = seen.result;
+    let latency = if shape.has_rate { &seen.response } else { &seen.service };
+    let mut out = format!("  Thread Stats{:>6}{:>11}{:>8}{:>12}\n", "Avg", "Stdev", "Max", "+/- Stdev");
+    let us = Spread::of(latency);
+    let us = Spread { mean: us.mean / 1e3, stdev: us.stdev / 1e3, max: us.max / 1e3, ..us };
+    stats(&mut out, "Latency", us, time_us);
+    stats(&mut out, "Req/Sec", Spread::of_numbers(&rates(shape, seen)), metric);
+    if shape.latency {
+        percentiles(&mut out, shape, seen);
+    }
+    // Replies that report a failure are requests to wrk.
+    let replies = result.requests.completed + result.errors.status;
+    let (seconds, received) = (result.load.measured_s, result.bytes.received as f64);
+    let _ = writeln!(out, "  {replies} requests in {}, {}B read", time_us(seconds * 1e6), binary(received));
+    let errors = &result.errors;
+    let read = errors.reset + errors.protocol;
+    if errors.connect + read + errors.timeout > 0 {
+        let (connect, timeout) = (errors.connect, errors.timeout);
+        let _ = writeln!(out, "  Socket errors: connect {connect}, read {read}, write 0, timeout {timeout}");
+    }
+    if errors.status > 0 {
+        let _ = writeln!(out, "  Non-2xx or 3xx responses: {}", errors.status);
+    }
+    let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    let _ = writeln!(out, "Requests/sec: {:9.2}", per_second(replies as f64));
+    let _ = writeln!(out, "Transfer/sec: {:>10}B", binary(per_second(received)));
+    out
+}
+
+pub(in crate::cmd::as_) fn stats(out: &mut String, name: &str, spread: Spread, show: fn(f64) -> String) {
+    let _ = write!(out, "    {name:<10}");
+    out.push_str(&aligned(&show(spread.mean), 8));
+    out.push_str(&aligned(&show(spread.stdev), 10));
+    out.push_str(&aligned(&show(spread.max), 9));
+    // As C prints what is no number.
+    let within = if spread.within.is_nan() { "-nan".to_owned() } else { format!("{:.2}", spread.within) };
+    let _ = writeln!(out, "{within:>8}%");
+}
+
+/// Requests of one thread in each second; the last, shorter one counts if it is half a second at least.
+fn rates(shape: &Shape, seen: &Seen) -> Vec<f64> {
+    let mut rates = Vec::new();
+    let mut before = 0.0;
+    for second in seen.seconds {
+        let length = second.at_s - before;
+        if length >= 0.5 {
+            rates.push(second.completed as f64 / length / shape.threads as f64);
+        }
+        before = second.at_s;
+    }
+    if rates.is_empty() {
+        rates.push(seen.result.requests.rate / shape.threads as f64);
+    }
+    rates
+}
+
+fn percentiles(out: &mut String, shape: &Shape, seen: &Seen) {
+    if !shape.has_rate {
+        out.push_str("  Latency Distribution\n");
+        for percent in [50.0, 75.0, 90.0, 99.0] {
+            let us = seen.service.value_at_percentile(percent) as f64 / 1e3;
+            let _ = writeln!(out, "{percent:7.0}%{}", aligned(&time_us(us), 10));
+        }
+        return;
+    }
+    let line = "----------------------------------------------------------\n";
+    spectrum(out, &seen.response, "Recorded Latency");
+    out.push_str(line);
+    if shape.uncorrected {
+        out.push('\n');
+        spectrum(out, &seen.service, "Uncorrected Latency (measured without taking delayed starts into account)");
+        out.push_str(line);
+    }
+}
+
+/// wrk2's list, then every percentile in the layout of HdrHistogram's own tools; values in milliseconds.
+fn spectrum(out: &mut String, times: &Histogram<u64>, what: &str) {
+    let _ = writeln!(out, "  Latency Distribution (HdrHistogram - {what})");
+    for percent in [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0] {
+        let us = times.value_at_percentile(percent) as f64 / 1e3;
+        let _ = writeln!(out, "{percent:7.3}%{}", aligned(&time_us(us), 10));
+    }
+    out.push_str("\n  Detailed Percentile spectrum:\n");
+    let _ = writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
+    let mut total = 0;
+    for at in times.iter_quantiles(5) {
+        total += at.count_since_last_iteration();
+        let (value, quantile) = (at.value_iterated_to() as f64 / 1e6, at.quantile_iterated_to());
+        let _ = write!(out, "{value:12.3} {quantile:12.6} {total:12} ");
+        let _ = match quantile < 1.0 {
+            true => writeln!(out, "{:12.2}", 1.0 / (1.0 - quantile)),
+            false => writeln!(out, "{:>12}", "inf"),
+        };
+    }
+    let (mean, stdev, max) = (times.mean() / 1e6, times.stdev() / 1e6, times.max() as f64 / 1e6);
+    let _ = writeln!(out, "#[Mean    = {mean:12.3}, StdDeviation   = {stdev:12.3}]");
+    let _ = writeln!(out, "#[Max     = {max:12.3}, Total count    = {:12}]", times.len());
+    // The shape of a histogram of 3 digits up to an hour in nanoseconds.
+    let _ = writeln!(out, "#[Buckets = {:12}, SubBuckets     = {:12}]", times.buckets(), 2048);
+}
+
+/// Right-aligned, with blanks in the place of a unit's letters that are missing, so that digits stand below digits.
+fn aligned(text: &str, width: usize) -> String {
+    let letters = text.bytes().rev().take(2).filter(u8::is_ascii_alphabetic).count();
+    let pad = 2 - letters;
+    let width = width - pad;
+    // C cuts off what is wider.
+    let cut: String = text.chars().take(width).collect();
+    format!("{cut:>width$}{:pad$}", "")
+}
+
+/// A number in the largest unit that is reached by 85 %.
+fn scaled(number: f64, scale: f64, base: &str, units: &[&str], decimals: usize) -> String {
+    let (mut number, mut unit) = (number, base);
+    for larger in units {
+        if number < scale * 0.85 {
+            break;
+        }
+        number /= scale;
+        unit = larger;
+    }
+    format!("{number:.decimals$}{unit}")
+}
+
+// The largest unit of each list is one that wrk knows and never prints; it is left out here.
+
+pub(in crate::cmd::as_) fn time_us(us: f64) -> String {
+    if us >= 1e6 { scaled(us / 1e6, 60.0, "s", &["m"], 2) } else { scaled(us, 1000.0, "us", &["ms"], 2) }
+}
+
+pub(in crate::cmd::as_) fn metric(number: f64) -> String {
+    scaled(number, 1000.0, "", &["k", "M", "G", "T"], 2)
+}
+
+fn binary(number: f64) -> String {
+    scaled(number, 1024.0, "", &["K", "M", "G", "T"], 2)
+}

@@ -1,0 +1,162 @@
+//! `brunt as` as scripts call it: the tools' own flags, their channels, and exactly the requests that were asked for.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    process::{Command, Output},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
+
+/// A server that counts: every request gets `hi`, on a connection that is kept unless HTTP/1.0 does not ask for that.
+struct Web {
+    port: u16,
+    connections: Arc<AtomicU64>,
+    requests: Arc<AtomicU64>,
+}
+
+impl Web {
+    fn start() -> Self {
+        // Below the ports that outgoing connections take, or one of ours could be its own peer.
+        let bind = |port: u16| TcpListener::bind(("127.0.0.1", port)).ok();
+        let start = 21_000 + (std::process::id() % 5000) as u16;
+        let listener = (start..start + 200).find_map(bind).expect("a free port");
+        let web =
+            Self { port: listener.local_addr().unwrap().port(), connections: Arc::default(), requests: Arc::default() };
+        let (connections, requests) = (web.connections.clone(), web.requests.clone());
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                connections.fetch_add(1, Ordering::SeqCst);
+                let requests = requests.clone();
+                thread::spawn(move || serve(connection, &requests));
+            }
+        });
+        web
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    fn counts(&self) -> (u64, u64) {
+        (self.connections.load(Ordering::SeqCst), self.requests.load(Ordering::SeqCst))
+    }
+}
+
+fn serve(mut connection: TcpStream, requests: &AtomicU64) -> Option<()> {
+    let (mut heads, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let count = connection.read(&mut buffer).ok().filter(|count| *count > 0)?;
+        heads.extend_from_slice(&buffer[..count]);
+        while let Some(end) = heads.windows(4).position(|four| four == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&heads[..end]).to_ascii_lowercase();
+            heads.drain(..end + 4);
+            requests.fetch_add(1, Ordering::SeqCst);
+            let asks = head.contains("connection: keep-alive");
+            let keep = if asks { "Connection: keep-alive\r\n" } else { "" };
+            let reply = format!("HTTP/1.1 200 OK\r\n{keep}Content-Length: 3\r\n\r\nhi\n");
+            connection.write_all(reply.as_bytes()).ok()?;
+            if head.contains("http/1.0") && !asks || head.contains("connection: close") {
+                return None;
+            }
+        }
+    }
+}
+
+fn run(words: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_brunt")).arg("as").args(words.split_whitespace()).output().unwrap()
+}
+
+#[track_caller]
+fn good(words: &str) -> (String, String) {
+    let output = run(words);
+    let (stdout, stderr) = told(&output);
+    assert!(output.status.success(), "{words}: {:?}\n{stdout}\n{stderr}", output.status);
+    (stdout, stderr)
+}
+
+fn told(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// The number in the line that begins so.
+#[track_caller]
+fn number(text: &str, start: &str) -> f64 {
+    let rest = text.lines().find_map(|line| line.trim_start().strip_prefix(start));
+    let word = rest.and_then(|rest| rest.split_whitespace().next());
+    word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no number after {start:?} in\n{text}"))
+}
+
+#[test]
+fn wrk_prints_its_page_and_the_verdict_elsewhere() {
+    let web = Web::start();
+    let (stdout, stderr) = good(&format!("wrk -t1 -c4 -d1 --latency {}", web.url()));
+    assert!(
+        stdout.starts_with(&format!("Running 1s test @ {}\n  1 threads and 4 connections\n", web.url())),
+        "{stdout}"
+    );
+    assert!(stdout.contains("  Latency Distribution\n     50%"), "{stdout}");
+    let rate = number(&stdout, "Requests/sec:");
+    let (connections, requests) = web.counts();
+    // Those under way when the second ended were not answered in it.
+    assert!((rate * 1.0).round() as u64 <= requests && requests > 100, "{rate}, {requests}");
+    assert_eq!(connections, 4);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("brunt: verdict "), "{stderr}");
+}
+
+#[test]
+fn ab_sends_as_many_as_it_was_told_each_on_a_connection_of_its_own() {
+    let web = Web::start();
+    let home = tempfile::tempdir().unwrap();
+    let table = home.path().join("table.csv");
+    let (stdout, _) = good(&format!("ab -c 4 -n 200 -e {} {}", table.display(), web.url()));
+    assert_eq!(number(&stdout, "Complete requests:"), 200.0);
+    assert_eq!(number(&stdout, "Failed requests:"), 0.0);
+    assert_eq!(number(&stdout, "HTML transferred:"), 600.0);
+    assert_eq!(number(&stdout, "Document Length:"), 3.0);
+    assert_eq!(fs::read_to_string(table).unwrap().lines().count(), 102);
+    let (connections, requests) = web.counts();
+    assert!((200..=204).contains(&requests) && connections >= 200, "{requests} on {connections}");
+    let kept = Web::start();
+    let (stdout, _) = good(&format!("ab -k -c 4 -n 200 {}", kept.url()));
+    assert_eq!((number(&stdout, "Complete requests:"), kept.counts().0), (200.0, 4));
+    assert_eq!(number(&stdout, "Keep-Alive requests:"), 200.0);
+}
+
+#[test]
+fn fortio_keeps_stdout_for_json() {
+    let web = Web::start();
+    let (stdout, stderr) = good(&format!("fortio load -c 2 -n 100 -qps 0 -json - {}", web.url()));
+    let page: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&page["RetCodes"]["200"], &page["DurationHistogram"]["Count"]), (&100.into(), &100.into()));
+    assert_eq!(page["SocketCount"], 2);
+    assert!(stderr.contains("All done 100 calls (plus 0 warmup)") && stderr.contains("# target 99.9% "), "{stderr}");
+    assert_eq!(stderr.lines().filter(|line| line.starts_with("brunt: verdict")).count(), 1);
+    let (stdout, stderr) = good(&format!("fortio load -c 2 -t 1s -qps 50 {}", web.url()));
+    assert!(stdout.is_empty() && number(&stderr, "All done") >= 49.0, "{stderr}");
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_the_right_status() {
+    for (words, code, needle) in [
+        ("wrk --frobnicate http://127.0.0.1:1/", 2, "no flag '--frobnicate'"),
+        ("siege http://127.0.0.1:1/", 2, "known are wrk, wrk2, ab and fortio"),
+        ("", 2, "brunt as whom?"),
+        ("wrk -c2 -t1 -d1s http://127.0.0.1:1/", 1, "nothing listens on 127.0.0.1:1"),
+        ("ab -n 2 -H broken http://127.0.0.1:1/", 2, "-H 'broken'"),
+    ] {
+        let output = run(words);
+        let stderr = told(&output).1;
+        assert_eq!(output.status.code(), Some(code), "{words}: {stderr}");
+        assert!(stderr.contains(needle) && stderr.lines().count() == 1, "{words}: {stderr}");
+    }
+    for words in ["--help", "wrk --help", "ab -h", "fortio load -help"] {
+        assert!(good(words).0.starts_with(if words == "--help" { "Takes" } else { "Usage: brunt as" }), "{words}");
+    }
+}

@@ -1,0 +1,177 @@
+//! `brunt run` with testers that are not ours, and with nginx as a target. The testers are scripts of that name on PATH,
+//! which print what the tool once printed; nginx is the real one, where there is one.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Output},
+};
+
+struct Scene {
+    home: tempfile::TempDir,
+}
+
+const HEAD: &str = "name = 'scene'\nrepeats = 1\nagain = 0\n[load]\npath = '/hello'\nconnections = 4\n\
+                    duration = '400ms'\nwarmup = '0s'\n";
+const EPOLL: &str = "[[target]]\nname = 'epoll'\nserve = { service = 'http', model = 'epoll' }\n";
+
+impl Scene {
+    fn new(plan: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("bin")).unwrap();
+        fs::write(home.path().join("plan.toml"), format!("{HEAD}{plan}")).unwrap();
+        Self { home }
+    }
+
+    /// Puts a tester of this name on PATH, which runs this script.
+    fn tester(self, name: &str, script: &str) -> Self {
+        let path = self.home.path().join("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    /// With nothing on PATH but these testers and what their scripts need.
+    fn run(&self, args: &str) -> Output {
+        let path = self.home.path().join("bin");
+        for tool in ["bash", "cat", "date", "sleep"] {
+            let _ = std::os::unix::fs::symlink(format!("/bin/{tool}"), path.join(tool));
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+        command.current_dir(self.home.path()).env("PATH", path).args(["run", "plan.toml"]);
+        command.args(args.split_whitespace()).output().unwrap()
+    }
+
+    fn json(&self, path: &str) -> serde_json::Value {
+        let text = fs::read_to_string(self.home.path().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+        serde_json::from_str(&text).unwrap()
+    }
+}
+
+fn said(file: &str) -> String {
+    format!("{}/../lab/tests/testers/said/{file}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn told(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}{}", text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn what_a_tester_says_becomes_a_result_with_the_meters_figures() {
+    // It works for most of its time, as a generator at its limit does.
+    let work = "end=$(($(date +%s%N) + 600000000)); while [ $(date +%s%N) -lt $end ]; do :; done";
+    let scene = Scene::new(&format!("tester = 'wrk'\ntimeout = '5s'\n[testers]\nwrk = ['-H', 'X: y']\n{EPOLL}"))
+        .tester("wrk", &format!("{work}\nsleep 0.05\ncat {}", said("wrk-good.txt")));
+    let output = scene.run("");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let trial = "runs/scene/trials/target=epoll/1";
+    let result = scene.json(&format!("{trial}/result.json"));
+    assert_eq!(result["tester"], "wrk");
+    assert_eq!(result["requests"]["completed"], 26_128);
+    assert_eq!(result["latency"]["service"]["p50_us"], 270.0);
+    assert_eq!(result["latency"]["response"], result["latency"]["service"]);
+    assert_eq!((&result["load"]["mode"], &result["load"]["connections"]), (&"closed".into(), &4.into()));
+    assert!(result["server"]["pid"].is_u64() && result["server"]["cpu_us_per_request"].is_f64(), "{result}");
+    assert!(result["generator"]["cpu_percent"].as_f64().unwrap() > 20.0, "{}", result["generator"]);
+    let env = scene.json(&format!("{trial}/env.json"));
+    for figure in ["latency.lag", "latency.service.p999_us", "bytes.sent", "requests.unanswered"] {
+        assert!(env["absent"][figure].is_string(), "{figure} has no reason: {}", env["absent"]);
+    }
+    let words: Vec<String> =
+        serde_json::from_value(scene.json(&format!("{trial}/trial.json"))["tester"].clone()).unwrap();
+    let line = words.join(" ");
+    assert!(line.starts_with("wrk -t1 -c4 -d1s --latency --timeout 5s -H X: y http://127.0.0.1:"), "{line}");
+    assert!(line.ends_with("/hello"), "{line}");
+    assert_eq!(env["command"], serde_json::json!(words));
+}
+
+#[test]
+fn at_a_rate_only_the_service_time_is_known_and_the_report_shows_it() {
+    let scene = Scene::new(&format!("tester = 'fortio'\nrate = '5k'\n{EPOLL}"))
+        .tester("fortio", &format!("sleep 0.6\ncat {}", said("fortio-good.json")));
+    let output = scene.run("");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let result = scene.json("runs/scene/trials/target=epoll/1/result.json");
+    assert_eq!(result["requests"]["offered_rate"], 5000.0);
+    assert!(result["latency"]["response"]["p50_us"].is_null(), "{}", result["latency"]);
+    assert_eq!(result["connections"]["opened"], 20);
+    let stdout = told(&output);
+    // 235 us, and 385 and 625 us as shares of it.
+    for word in ["service", "235 us", "164 %", "266 %", "sockets", "159", "GET /hello", "tester fortio"] {
+        assert!(stdout.contains(word), "{word} is not in\n{stdout}");
+    }
+    assert!(!stdout.contains("too-few-samples"), "{stdout}");
+}
+
+#[test]
+fn a_tester_that_fails_or_babbles_fails_its_trial_and_a_missing_one_is_skipped() {
+    let scene = Scene::new(&format!("[sweep]\ntester = ['wrk', 'ab', 'hey', 'h2load']\n{EPOLL}"))
+        .tester("wrk", "echo nothing that can be read")
+        .tester("ab", "echo cannot start here >&2; exit 3")
+        .tester("h2load", "sleep 0.1; kill -ABRT $$");
+    let output = scene.run("");
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    for (tester, why) in [
+        ("wrk", "wrk: its output has no 'Requests/sec:'"),
+        ("ab", "the tester ended with status 3"),
+        ("h2load", "the tester was killed by signal 6"),
+    ] {
+        let failure = scene.json(&format!("runs/scene/trials/target=epoll,tester={tester}/1/failed.json"));
+        assert!(failure["why"].as_str().unwrap().contains(why), "{failure}");
+    }
+    let told = told(&output);
+    assert!(told.contains("skipped: 1 cell of epoll: no hey on PATH: apt install hey"), "{told}");
+}
+
+#[test]
+fn loads_that_a_tester_cannot_make_are_skipped_with_a_way_out() {
+    let plan = "[[sweep]]\ntester = ['wrk', 'fortio']\nrate = '1k'\narrival = 'poisson'\n\
+                [[sweep]]\ntester = 'h2load'\nkeepalive = false\n";
+    let any = "exit 1";
+    let scene = Scene::new(&format!("{plan}{EPOLL}")).tester("wrk", any).tester("fortio", any).tester("h2load", any);
+    let told = told(&scene.run("--dry-run"));
+    for words in ["wrk knows no rate", "fortio knows no poisson arrivals", "h2load cannot open a connection for each"] {
+        assert!(told.contains(words), "{words} is not in\n{told}");
+    }
+    let echo = "[[target]]\nname = 'a'\ncommand = ['bash']\n";
+    let scene = Scene::new(&format!("{plan}{echo}")).tester("wrk", any);
+    let plan = fs::read_to_string(scene.home.path().join("plan.toml")).unwrap().replace("path = '/hello'\n", "");
+    fs::write(scene.home.path().join("plan.toml"), plan).unwrap();
+    let told = self::told(&scene.run("--dry-run"));
+    assert!(told.contains("wrk speaks HTTP: add path = \"/\""), "{told}");
+}
+
+#[test]
+fn nginx_is_configured_started_and_stopped() {
+    let Some(nginx) = ["/usr/sbin/nginx", "/usr/local/sbin/nginx"].iter().find(|path| Path::new(path).exists()) else {
+        println!("skipped: there is no nginx here: apt install nginx-light");
+        return;
+    };
+    let fetch = "for word in \"$@\"; do url=$word; done; port=${url#http://127.0.0.1:}; port=${port%%/*}";
+    // bash is there wherever /bin/sh is not enough; its /dev/tcp is the whole client.
+    let client = "exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3 >&2";
+    let scene = Scene::new(
+        "tester = 'wrk'\n[[target]]\nname = 'nginx'\nnginx = { body = \"size {size} is \\\"here\\\"\\n\" }\n",
+    )
+    .tester(
+        "wrk",
+        &format!(
+            "{fetch}\nport=$port bash -c \"{}\"\ncat {}",
+            client.replace('"', "\\\"").replace('$', "\\$"),
+            said("wrk-good.txt")
+        ),
+    );
+    std::os::unix::fs::symlink(nginx, scene.home.path().join("bin/nginx")).unwrap();
+    let output = scene.run("");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let trial = scene.home.path().join("runs/scene/trials/target=nginx/1");
+    let reply = fs::read_to_string(trial.join("tester.log")).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 OK") && reply.ends_with("\r\n\r\nsize 100 is \"here\"\n"), "{reply}");
+    let config = fs::read_to_string(trial.join("nginx.conf")).unwrap();
+    assert!(config.contains("worker_processes 1;") && config.contains("access_log off;"), "{config}");
+    let result = scene.json("runs/scene/trials/target=nginx/1/result.json");
+    assert!(result["connections"]["opened"].as_u64().unwrap() >= 1, "{}", result["connections"]);
+    assert!(result["server"]["threads"].as_u64().unwrap() >= 2, "master and worker: {}", result["server"]);
+}

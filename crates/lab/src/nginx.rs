@@ -1,0 +1,61 @@
+//! nginx as a target: its configuration for one trial, as anyone who wants a fast constant answer would write it. No
+//! logs, one worker a core, connections that stay; everything else as nginx has it.
+
+/// The program.
+pub const PROGRAM: &str = "nginx";
+
+/// The file of the trial's directory that holds the configuration.
+pub const FILE: &str = "nginx.conf";
+
+/// The arguments; `dir` is the trial's directory.
+pub fn args(dir: &str) -> Vec<String> {
+    // -e: until it has read its configuration, nginx would write to a log of its own choosing.
+    ["-p", dir, "-c", FILE, "-e", "stderr"].map(str::to_owned).to_vec()
+}
+
+/// The configuration.
+pub fn config(port: u16, workers: usize, connections: u64, body: &str) -> String {
+    // One worker may get all connections; the rest is for listeners and what nginx keeps for itself.
+    let connections = connections.saturating_mul(2).saturating_add(512);
+    let body = body.replace('\\', "\\\\").replace('"', "\\\"");
+    // The folders for bodies on disk: nginx makes them at its start, and its own are root's.
+    let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    let folders: String = folders.iter().map(|name| format!("    {name}_temp_path tmp_{name};\n")).collect();
+    format!(
+        "daemon off;
+worker_processes {workers};
+pid nginx.pid;
+error_log stderr error;
+events {{
+    worker_connections {connections};
+}}
+http {{
+    access_log off;
+    keepalive_requests 1000000000;
+    keepalive_timeout 1h;
+{folders}    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            default_type text/plain;
+            return 200 \"{body}\";
+        }}
+    }}
+}}
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_stands_in_quotes_and_the_load_fits() {
+        let config = config(8080, 2, 1000, "say \"hi\" \\ {}\n");
+        assert!(config.contains("return 200 \"say \\\"hi\\\" \\\\ {}\n\";"), "{config}");
+        for line in ["worker_processes 2;", "worker_connections 2512;", "listen 127.0.0.1:8080;", "access_log off;"] {
+            assert!(config.contains(line), "{line} is not in {config}");
+        }
+        assert_eq!(config.matches('{').count(), config.matches('}').count());
+    }
+}

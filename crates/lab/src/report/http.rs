@@ -1,0 +1,98 @@
+//! What an HTTP experiment shows beyond every other: service time and how its tail compares with its middle, sockets,
+//! bytes of a reply. Service time, because that is what every tester knows; see `tester::foreign`.
+
+use super::{Row, format, rows::supported};
+use crate::stats::{median, percentile_median};
+use outcome::{LatencySummary, RunResult};
+
+/// Medians over the repeats of one cell, all absent where replies say nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// Service time, median, in microseconds.
+    pub p50_us: Option<f64>,
+    /// Its 90th percentile, in percent of the median.
+    pub p90_percent: Option<f64>,
+    /// Its 99th percentile, in percent of the median.
+    pub p99_percent: Option<f64>,
+    /// Its 99.9th percentile, in percent of the median.
+    pub p999_percent: Option<f64>,
+    /// Connections opened.
+    pub sockets: Option<f64>,
+    /// Bytes of a reply, head and body where the tester counts both.
+    pub bytes_per_response: Option<f64>,
+}
+
+/// One column, in the manner of [`super::columns`].
+pub(super) struct Shown {
+    pub over: &'static str,
+    pub name: &'static str,
+    pub weight: u8,
+    pub show: fn(&Figures) -> String,
+}
+
+pub(super) const COLUMNS: &[Shown] = &[
+    Shown { over: "service", name: "p50", weight: 4, show: |f| format::time(f.p50_us) },
+    Shown { over: "p90", name: "/p50", weight: 4, show: |f| percent(f.p90_percent) },
+    Shown { over: "p99", name: "/p50", weight: 4, show: |f| percent(f.p99_percent) },
+    Shown { over: "p99.9", name: "/p50", weight: 5, show: |f| percent(f.p999_percent) },
+    Shown { over: "sockets", name: "used", weight: 5, show: |f| format::number(f.sockets, 0) },
+    Shown { over: "bytes", name: "per resp", weight: 6, show: |f| format::number(f.bytes_per_response, 0) },
+];
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or(format::ABSENT.to_owned(), |value| format!("{value:.0} %"))
+}
+
+impl Figures {
+    pub(super) fn of(results: &[Box<RunResult>]) -> Self {
+        if !results.iter().any(|result| result.responses.is_some()) {
+            return Self::default();
+        }
+        let service = |figure: fn(&LatencySummary) -> Option<f64>| {
+            percentile_median(results.iter().map(|result| figure(&result.latency.service)))
+        };
+        // A share of two figures of one trial, for the tail of one must not be held against the middle of another.
+        let share = |figure: fn(&LatencySummary) -> Option<f64>| {
+            percentile_median(results.iter().map(|result| {
+                let of = &result.latency.service;
+                Some(figure(of)? / of.p50_us.filter(|p50| *p50 > 0.0)? * 100.0)
+            }))
+        };
+        let of = |figure: fn(&RunResult) -> Option<f64>| median(results.iter().map(|result| figure(result)));
+        Self {
+            p50_us: service(|s| supported(s, 0.5, s.p50_us)),
+            p90_percent: share(|s| supported(s, 0.9, s.p90_us)),
+            p99_percent: share(|s| supported(s, 0.99, s.p99_us)),
+            p999_percent: share(|s| supported(s, 0.999, s.p999_us)),
+            sockets: of(|r| (r.connections.opened > 0).then_some(r.connections.opened as f64)),
+            bytes_per_response: of(bytes_per_response),
+        }
+    }
+}
+
+/// Over all replies that came, the failed ones included, for their bytes are counted too.
+fn bytes_per_response(result: &RunResult) -> Option<f64> {
+    let bytes = match result.bytes.received {
+        0 => result.responses.as_ref()?.body_bytes?,
+        all => all,
+    };
+    let replies = result.requests.completed + result.errors.status;
+    (replies > 0).then(|| bytes as f64 / replies as f64)
+}
+
+/// How to read these columns, if there are any, and what foreign testers leave out.
+pub(super) fn legend(rows: &[Row]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if rows.iter().any(|row| row.http.p50_us.is_some()) {
+        lines.push(
+            "HTTP: p90/p50 and the like are of service time, within each trial. Sockets as the tester counts them, else as \
+             the kernel accepted them on this machine; bytes of a reply with its head, unless the tester counts bodies alone."
+                .to_owned(),
+        );
+    }
+    if rows.iter().any(|row| row.cell.settings.foreign().is_some() && !row.cell.settings.warmup.0.is_zero()) {
+        lines
+            .push("Only brunt load has a warm-up: the other testers' figures hold their first moments too.".to_owned());
+    }
+    lines
+}

@@ -1,0 +1,213 @@
+//! What is metered from outside while a foreign tester runs: the target, the tester's own CPU time, the machine, and the
+//! connections that were accepted. `brunt load` does this by itself; the same figures stand in the same places.
+//!
+//! The target is metered from just before the tester starts until it has ended, so that its CPU time belongs to all the
+//! requests that the tester counts. The tester itself cannot be looked at once it has ended: it is metered over the
+//! middle of its run.
+
+use super::{Job, TESTER_OUT};
+use crate::tester::foreign::{Ask, Foreign, Told};
+use meter::{
+    ServerMeter,
+    host::HostCpu,
+    process::{Tree, Usage, Window},
+    server::all_absent,
+};
+use outcome::{RunResult, directory::Directory, env::Env, judge::judge, result::Generator, series::Second};
+use std::{
+    fs, io,
+    time::{Duration, Instant},
+};
+
+/// Meters one run of a foreign tester.
+pub(super) struct Gauge {
+    server: Result<ServerMeter, String>,
+    tester: Watched,
+    pid: u32,
+    first: Look,
+    last: Option<Look>,
+    since: Instant,
+    seen: Instant,
+    load: Duration,
+}
+
+/// The machine at one moment.
+#[derive(Clone, Copy)]
+struct Look {
+    host: Option<HostCpu>,
+    accepted: Option<u64>,
+}
+
+/// The tester, as it goes.
+enum Watched {
+    NotYet,
+    Open(Tree, Window),
+    Done(Usage),
+    Never(String),
+}
+
+impl Gauge {
+    /// Opens the target's window; the tester is to be started right after this.
+    pub(super) fn open(target: u32, load: Duration) -> Self {
+        let mut server = ServerMeter::attach(target);
+        server.iter_mut().for_each(ServerMeter::open);
+        let now = Instant::now();
+        Self { server, tester: Watched::NotYet, pid: 0, first: Look::now(), last: None, since: now, seen: now, load }
+    }
+
+    /// The tester runs as this process.
+    pub(super) fn started(&mut self, pid: u32) {
+        self.pid = pid;
+    }
+
+    /// Looks again; to be called a few times a second while the tester runs.
+    pub(super) fn tick(&mut self) {
+        let passed = self.since.elapsed();
+        // Away from both ends, where it is starting, connecting, or counting what it has.
+        let margin = Duration::from_millis(150).min(self.load / 10);
+        self.tester = match std::mem::replace(&mut self.tester, Watched::NotYet) {
+            Watched::NotYet if passed >= margin => match Tree::new(&[self.pid]) {
+                Ok(mut tree) => {
+                    let window = Window::open(&mut tree);
+                    Watched::Open(tree, window)
+                }
+                Err(why) => Watched::Never(why),
+            },
+            Watched::Open(mut tree, window) if passed + margin >= self.load => {
+                let usage = window.close(&mut tree);
+                if usage.alive { Watched::Done(usage) } else { Watched::Never("it ended before its time".to_owned()) }
+            }
+            other => other,
+        };
+        if self.seen.elapsed() >= Duration::from_secs(1) {
+            self.seen = Instant::now();
+            // Remembers threads that end.
+            self.server.iter_mut().for_each(|server| server.sample(&mut Second::default()));
+        }
+    }
+
+    /// How long to wait until the next tick: short where the tester is about to end.
+    pub(super) fn pause(&self) -> Duration {
+        let near = self.since.elapsed() + Duration::from_millis(300) >= self.load;
+        Duration::from_millis(if near { 10 } else { 50 })
+    }
+
+    /// The tester has ended.
+    pub(super) fn close(&mut self) {
+        self.server.iter_mut().for_each(ServerMeter::stop);
+        self.last = Some(Look::now());
+    }
+
+    /// Reads what the tester has left and writes result and circumstances; the inner error is what is wrong with it.
+    pub(super) fn write(
+        self,
+        foreign: &Foreign,
+        job: &Job,
+        port: u16,
+        directory: &Directory,
+        command: &[String],
+    ) -> io::Result<Result<(), String>> {
+        let read = |name: &str| {
+            let bytes = fs::read(directory.path().join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let told = (foreign.read)(&read(TESTER_OUT), &foreign.file.map_or(String::new(), read));
+        let (ask, told) = match (Ask::new(job.cell, port, directory.path()), told) {
+            (Ok(ask), Ok(told)) => (ask, told),
+            (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", foreign.name))),
+        };
+        let (result, mut env) = self.result(foreign, &ask, job, told);
+        env.command = command.to_vec();
+        directory.write_env(&env)?;
+        directory.write_result(&result)?;
+        Ok(Ok(()))
+    }
+
+    /// The result, complete, and the circumstances.
+    fn result(self, foreign: &Foreign, ask: &Ask, job: &Job, told: Told) -> (RunResult, Env) {
+        let mut env = meter::environment::collect();
+        let answered = told.completed;
+        let opened = told.opened;
+        let (mut result, absent) = foreign.result(ask, told);
+        env.absent.extend(absent);
+        match self.server {
+            Ok(mut meter) => {
+                let (server, absent) = meter.close(answered);
+                result.server = server;
+                env.absent.extend(absent);
+            }
+            Err(why) => env.absent.extend(all_absent(&why)),
+        }
+        match self.tester {
+            Watched::Done(usage) => result.generator = generator(&usage, ask),
+            other => {
+                let why = match other {
+                    Watched::Never(why) => why,
+                    _ => "it ended before its time".to_owned(),
+                };
+                for figure in ["cpu_percent", "thread_cpu_percent", "run_queue_wait_percent"] {
+                    env.absent.insert(format!("generator.{figure}"), why.clone());
+                }
+            }
+        }
+        let last = self.last.unwrap_or_else(Look::now);
+        env.steal_percent = self.first.host.zip(last.host).and_then(|(first, last)| last.steal_percent_since(&first));
+        match self.first.accepted.zip(last.accepted) {
+            _ if opened.is_some() => {}
+            Some((first, last)) => result.connections.opened = last.saturating_sub(first),
+            None => {
+                let why = format!("{} does not count them, and neither does /proc/net/snmp", foreign.name);
+                env.absent.insert("connections.opened".to_owned(), why);
+            }
+        }
+        result.load.seed = job.seed;
+        result.verdict = judge(&result, env.steal_percent);
+        (result, env)
+    }
+}
+
+/// What the tester used. Its fullest thread stands for all: which of its threads make load, only it knows. Go's
+/// goroutines wander over threads, so a core that is full without any one thread being so counts as well.
+fn generator(usage: &Usage, ask: &Ask) -> Generator {
+    let all = usage.cpu.user_percent() + usage.cpu.system_percent();
+    let a_core = all / ask.cores.len().max(1) as f64;
+    Generator {
+        cpu_percent: Some(all),
+        thread_cpu_percent: vec![usage.busiest_thread_percent.map_or(a_core, |thread| thread.max(a_core))],
+        run_queue_wait_percent: usage.run_queue_wait_percent,
+        cores: ask.cores.clone(),
+        ..Generator::default()
+    }
+}
+
+impl Look {
+    fn now() -> Self {
+        let accepted = fs::read_to_string("/proc/self/net/snmp").ok().and_then(|text| accepted(&text));
+        Self { host: HostCpu::now(), accepted }
+    }
+}
+
+/// Connections ever accepted in this network namespace.
+fn accepted(snmp: &str) -> Option<u64> {
+    let mut rows = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
+    let (names, values) = (rows.next()?, rows.next()?);
+    let place = names.split_whitespace().position(|name| name == "PassiveOpens")?;
+    values.split_whitespace().nth(place)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_connections_are_counted_by_the_kernel() {
+        let text = "Ip: A B\nIp: 1 2\nTcp: RtoAlgorithm MaxConn ActiveOpens PassiveOpens\nTcp: 1 -1 7 31\n";
+        assert_eq!(accepted(text), Some(31));
+        assert_eq!(accepted("Tcp: A\nTcp: 1\n"), None);
+        assert_eq!(accepted(""), None);
+        let before = Look::now().accepted.unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let _ours: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(listener.local_addr().unwrap())).collect();
+        assert!(Look::now().accepted.unwrap() >= before + 3);
+    }
+}

@@ -1,0 +1,86 @@
+//! Batches and pauses: several requests that share a slot, and connections that are open and not ready.
+
+use super::tests::{MS, START, test};
+use super::*;
+
+/// A batch of four on connection 0, of which the first two are answered after 10 and 20 ms.
+fn half_answered(timeout_ms: u64) -> super::tests::Test {
+    let mut test = test(1, 0, timeout_ms);
+    assert_eq!(test.roster.granted(0, START), Next::Send);
+    test.roster.send_batch(0, 4);
+    assert_eq!(test.roster.recorder.outstanding(), 4);
+    for ms in [10, 20] {
+        assert!(test.roster.answered(0, START + ms * MS, Ok(()), |_| ()));
+        test.roster.advance_batch(0);
+    }
+    test
+}
+
+#[test]
+fn each_reply_of_a_batch_counts_from_its_write_and_the_last_one_frees_the_connection() {
+    let mut test = half_answered(1000);
+    assert!(test.roster.answered(0, START + 30 * MS, Err(Failure::Status), |_| ()));
+    test.roster.advance_batch(0);
+    assert!(test.roster.answered(0, START + 40 * MS, Ok(()), |_| ()));
+    assert_eq!(test.roster.follow(0, START + 40 * MS), Next::Send);
+    assert_eq!(test.roster.recorder.outstanding(), 1);
+    let outcome = test.end();
+    assert_eq!(outcome.service, [10, 20, 40]);
+    let tally = outcome.tally;
+    assert_eq!((tally.sent, tally.completed, tally.failed, tally.errors.status), (5, 3, 1, 1));
+    assert_eq!(tally.unanswered, 1);
+}
+
+#[test]
+fn a_lost_connection_loses_the_rest_of_its_batch() {
+    let mut test = half_answered(1000);
+    test.roster.lost(0, START + 30 * MS, Failure::Reset);
+    assert_eq!(test.roster.recorder.outstanding(), 0);
+    let tally = test.end().tally;
+    assert_eq!((tally.completed, tally.failed, tally.errors.reset), (2, 2, 2));
+}
+
+#[test]
+fn a_batch_times_out_as_a_whole_whoever_notices() {
+    for swept in [false, true] {
+        let mut test = half_answered(100);
+        let now = START + 101 * MS;
+        if swept {
+            test.roster.sweep(now, 10 * MS);
+        }
+        assert!(!test.roster.answered(0, now, Ok(()), |_| ()));
+        // Closing the connection adds nothing.
+        test.roster.lost(0, now, Failure::Timeout);
+        let outcome = test.end();
+        assert_eq!((outcome.tally.completed, outcome.tally.errors.timeout), (2, 2), "swept {swept}");
+        assert_eq!(outcome.tally.unanswered, 0);
+    }
+}
+
+#[test]
+fn what_is_left_of_a_batch_at_the_end_is_unanswered() {
+    let outcome = half_answered(u64::MAX / MS / 2).end();
+    assert_eq!((outcome.tally.completed, outcome.tally.unanswered), (2, 2));
+    assert_eq!(outcome.response.len(), 2, "both have waited until the end");
+}
+
+#[test]
+fn a_paused_connection_gets_nothing_and_loses_nothing() {
+    let mut test = test(2, 10, 1000);
+    test.roster.dispatch(START);
+    assert_eq!(test.roster.granted(0, START), Next::Send);
+    assert!(test.roster.answered(0, START + MS, Ok(()), |_| ()));
+    test.roster.pause(0);
+    for request in 1..3 {
+        let at = START + request * 10 * MS;
+        test.roster.dispatch(at);
+        assert_eq!((test.roster.is_granted(0), test.roster.is_granted(1)), (false, true));
+        assert_eq!(test.roster.granted(1, at), Next::Send);
+        assert_eq!(test.roster.complete(1, at + MS), Next::Wait);
+    }
+    assert_eq!(test.roster.free(0, START + 25 * MS), Next::Wait);
+    test.roster.dispatch(START + 30 * MS);
+    // Connection 1 has been idle for longer.
+    assert!(test.roster.is_granted(1));
+    assert_eq!(test.end().tally.errors.total(), 0);
+}
