@@ -1,7 +1,7 @@
 //! `req`, as a script sees it: one object for all calls of a machine, which stands for the request being answered. A text is
 //! made when it is read, and no sooner.
 
-use super::{args, lists};
+use super::{args, values};
 use crate::http::answer::Request;
 use luau::mlua::{
     AnyUserData, Error, IntoLua, Lua, LuaString, MetaMethod, Result, Table, UserData, UserDataMethods, Value, Variadic,
@@ -142,7 +142,7 @@ impl View {
 }
 
 fn unknown(key: &Value) -> Error {
-    let key = lists::shown(key);
+    let key = values::shown(key);
     Error::runtime(format!("req has no {key}: it has {}", NAMES.join(", ")))
 }
 
