@@ -138,6 +138,7 @@ fn begin(request: &Request, schedule: &Schedule, store: &Store) -> Result<(), Er
         seed: request.plan.seed,
         repeats,
         best_over: request.plan.best_over.clone(),
+        baseline: request.plan.baseline.clone(),
         command: request.command.clone(),
         started_unix_s: started,
         cells: Cells { run: schedule.all.run.clone(), skipped: schedule.skipped.clone() },
@@ -197,18 +198,24 @@ impl Runner<'_> {
 
     /// Runs these trials, each with its place in the order; false if that was interrupted.
     fn trials(&mut self, todo: &[(usize, Slot)], total: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
-        let slots: Vec<Slot> = todo.iter().map(|(_, slot)| *slot).collect();
-        for (done, (index, slot)) in todo.iter().enumerate() {
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(false);
-            }
-            let cell = self.schedule.cell(*slot);
-            let place = Place { number: index + 1, total, cell, repeat: slot.repeat, left: Duration::ZERO };
-            if !self.trial(place, &slots[done..], watch)? {
+        for done in 0..todo.len() {
+            if !self.next(&todo[done..], total, watch)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Runs the first of these trials; false if that was interrupted.
+    fn next(&mut self, rest: &[(usize, Slot)], total: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let (index, slot) = rest[0];
+        let cell = self.schedule.cell(slot);
+        let place = Place { number: index + 1, total, cell, repeat: slot.repeat, left: Duration::ZERO };
+        let slots: Vec<Slot> = rest.iter().map(|(_, slot)| *slot).collect();
+        self.trial(place, &slots, watch)
     }
 
     /// The trials whose result was disturbed and that may be run again.
@@ -230,7 +237,7 @@ impl Runner<'_> {
         for (done, trial) in trials.iter().enumerate() {
             let (cell, repeat) = (&self.schedule.cell(trial.1).id, trial.1.repeat);
             self.store.set_aside(cell, repeat)?;
-            let whole = self.trials(&trials[done..=done], total, watch)?;
+            let whole = self.next(&trials[done..], total, watch)?;
             let pace = |record: Option<crate::trial::Record>| record?.pace;
             let earlier = pace(self.store.record_aside(cell, repeat));
             let now = self.store.kept(cell, repeat);

@@ -31,6 +31,9 @@ pub struct Plan {
     pub sweeps: Vec<Sweep>,
     /// What the report begins with the best values of, for each target and each combination of the rest.
     pub best_over: Option<String>,
+    /// The target that reports compare the others with, repeat by repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// The servers under test, in the order in which reports show them.
     pub targets: Vec<Target>,
     /// Words added to the command lines of testers, by the tester's name.
@@ -103,7 +106,8 @@ impl Plan {
     /// Tells plans apart whose trials do not belong into one directory. Comments, the description, the number of
     /// repeats, what is done about disturbed trials and the make of the report do not count: they change no trial.
     pub fn hash(&self) -> String {
-        let counted = Self { description: String::new(), repeats: 0, again: 0, best_over: None, ..self.clone() };
+        let counted =
+            Self { description: String::new(), repeats: 0, again: 0, best_over: None, baseline: None, ..self.clone() };
         let bytes = serde_json::to_vec(&counted).expect("a plan holds only text, numbers and maps with text keys");
         format!("{:016x}", fnv1a(&bytes))
     }

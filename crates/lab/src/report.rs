@@ -7,6 +7,7 @@ mod format;
 mod http;
 mod markdown;
 mod notes;
+mod paired;
 mod rows;
 mod tables;
 mod text;
@@ -68,6 +69,9 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         }
     }
     rows::sort(&mut rows);
+    if let Some(baseline) = &experiment.baseline {
+        paired::compare(&mut rows, baseline);
+    }
     let is_kept = |trial: &&String| {
         let (cell, repeat) = trial.rsplit_once('/')?;
         store.kept(cell, repeat.parse().ok()?)

@@ -43,6 +43,9 @@ pub struct Experiment {
     pub repeats: u32,
     /// As in the plan.
     pub best_over: Option<String>,
+    /// As in the plan.
+    #[serde(default)]
+    pub baseline: Option<String>,
     /// The command line that started or last continued the experiment.
     pub command: Vec<String>,
     /// Seconds since 1970-01-01 UTC when it was started.
@@ -319,6 +322,7 @@ mod tests {
             seed: 1,
             repeats: 1,
             best_over: None,
+            baseline: None,
             command: Vec::new(),
             started_unix_s: 0,
             cells: Cells::default(),

@@ -106,6 +106,7 @@ fn made_by_hand(home: &Path) -> Store {
         seed: 1,
         repeats: 3,
         best_over: None,
+        baseline: None,
         command: vec!["brunt".into(), "run".into(), "p.toml".into()],
         started_unix_s: 1_638_373_800,
         order: cells.run.iter().flat_map(trials).collect(),
@@ -175,6 +176,33 @@ fn a_plan_can_ask_for_the_best_of_an_axis() {
     for (row, (target, rate)) in rows.iter().zip(expected) {
         assert!(row.contains(target) && row.contains(rate), "{row}");
     }
+}
+
+/// Over three repeats the machine is fast, slow and middling; the ratio of two targets of one repeat is not.
+#[test]
+fn a_baseline_is_compared_repeat_by_repeat() {
+    let home = tempfile::tempdir().unwrap();
+    let store = made_by_hand(home.path());
+    let mut experiment = store.experiment().unwrap().unwrap();
+    experiment.baseline = Some("epoll".into());
+    store.begin(&experiment, PLAN).unwrap();
+    for (repeat, speed) in [(1, 1.0), (2, 0.6), (3, 0.8)] {
+        for (target, rate) in [("uring", 110.0), ("epoll", 100.0)] {
+            let name = format!("target={target},size=1KiB,rate=max");
+            let _ = fs::remove_dir_all(store.trial(&name, repeat));
+            write(&store, &name, repeat, &trial(rate * speed, None));
+        }
+    }
+    let read = report::read(store.path()).unwrap();
+    let of = |target: &str, size: &str| {
+        let id = format!("target={target},size={size},rate=max");
+        read.rows.iter().find(|row| row.cell.id == id).unwrap().against_baseline.unwrap()
+    };
+    let ratio = of("uring", "1KiB");
+    assert!([ratio.low, ratio.median, ratio.high].iter().all(|ratio| (ratio - 1.1).abs() < 1e-9), "{ratio:?}");
+    assert_eq!(of("epoll", "100B").median, 1.0);
+    let text = report::text(&read, None);
+    assert!(text.contains("1.100") && text.contains("x baseline: throughput over that of epoll"), "{text}");
 }
 
 #[test]

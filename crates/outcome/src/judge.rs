@@ -48,14 +48,16 @@ fn errors(result: &RunResult) -> Option<Doubt> {
     (failed > 0).then_some(Doubt::Errors { failed, completed: result.requests.completed, kinds: e.words() })
 }
 
-fn lag(result: &RunResult) -> Option<Doubt> {
+/// Whether the generator sent late by itself.
+pub fn lag(result: &RunResult) -> Option<Doubt> {
     let lag_p99_us = result.latency.lag.p99_us?;
     let response_p99_us = result.latency.response.p99_us?;
     (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us))
         .then_some(Doubt::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }))
 }
 
-fn generator_cpu(result: &RunResult) -> Option<Doubt> {
+/// Whether the generator was full and the server was not.
+pub fn generator_cpu(result: &RunResult) -> Option<Doubt> {
     let generator = &result.generator;
     let spin_each = generator.spin_percent.unwrap_or(0.0) / generator.thread_cpu_percent.len().max(1) as f64;
     let generator_percent = generator.thread_cpu_percent.iter().copied().fold(0.0, f64::max) - spin_each;
@@ -66,7 +68,8 @@ fn generator_cpu(result: &RunResult) -> Option<Doubt> {
         .then_some(Doubt::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
 }
 
-fn rate(result: &RunResult) -> Option<Doubt> {
+/// Whether the offered rate was not reached.
+pub fn rate(result: &RunResult) -> Option<Doubt> {
     let offered = result.requests.offered_rate?;
     let achieved = result.requests.rate;
     // What counting noise alone can hide: three standard deviations of a Poisson count.

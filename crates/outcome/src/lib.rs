@@ -5,12 +5,15 @@
 #![forbid(unsafe_code)]
 
 pub mod directory;
+pub mod drift;
 pub mod env;
 pub mod exit;
+pub mod hlog;
 pub mod judge;
 pub mod latency;
 pub mod result;
 pub mod series;
+pub mod slo;
 pub mod threshold;
 pub mod units;
 pub mod verdict;
@@ -18,6 +21,7 @@ pub mod verdict;
 pub use exit::ExitCode;
 pub use latency::LatencySummary;
 pub use result::RunResult;
+pub use slo::Slo;
 pub use threshold::Threshold;
 pub use units::{Cores, Count, Rate, Size, Span, UnitError};
 pub use verdict::{Doubt, Verdict};

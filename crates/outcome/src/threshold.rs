@@ -15,7 +15,8 @@ pub struct Threshold {
     bound: f64,
 }
 
-const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, failed";
+const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, failed, \
+                       errors (share of the requests, as in errors>0.1%)";
 
 impl FromStr for Threshold {
     type Err = String;
@@ -30,6 +31,8 @@ impl FromStr for Threshold {
             }
             "rate" => rest.parse::<Rate>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0,
             "failed" => rest.parse::<Count>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0 as f64,
+            "errors" => percent(rest)
+                .ok_or_else(|| wrong(&format!("has a bad bound ('{rest}' is not a share such as 0.1%)")))?,
             _ => return Err(wrong("names no known figure")),
         };
         Ok(Self { text: text.to_owned(), figure: figure.to_owned(), above: text.as_bytes()[at] == b'>', bound })
@@ -37,22 +40,55 @@ impl FromStr for Threshold {
 }
 
 impl Threshold {
-    /// The sentence to print when the result crosses this bound. A figure that was not had crosses it too: a check
-    /// that cannot be made must not pass.
+    /// The figure's name.
+    pub fn figure(&self) -> &str {
+        &self.figure
+    }
+
+    /// Whether it speaks of figures above the bound, and not of those below.
+    pub fn is_above(&self) -> bool {
+        self.above
+    }
+
+    /// The sentence to print when the result crosses this bound, on the side that the order names. A figure that was not
+    /// had crosses it too: a check that cannot be made must not pass.
     pub fn crossed(&self, result: &RunResult) -> Option<String> {
-        let (value, unit) = match self.figure.as_str() {
-            "rate" => (Some(result.requests.rate), "requests/s"),
-            "failed" => (Some(result.requests.failed as f64), "requests"),
-            figure => (result.latency.response.figure(figure).flatten(), "us"),
+        self.sentence_unless(false, result)
+    }
+
+    /// The sentence to print when the result is not on the side that the order names: the reverse of [`Self::crossed`],
+    /// for bounds that are to be kept. A figure that was not had is not kept.
+    pub fn missed(&self, result: &RunResult) -> Option<String> {
+        self.sentence_unless(true, result)
+    }
+
+    fn sentence_unless(&self, wanted: bool, result: &RunResult) -> Option<String> {
+        let (value, unit) = self.value(result);
+        let Some(value) = value else {
+            return Some(format!("{self}: no value was recorded"));
         };
-        match value {
-            None => Some(format!("{self}: no value was recorded")),
-            Some(value) => {
-                let crossed = if self.above { value > self.bound } else { value < self.bound };
-                crossed.then(|| format!("{self}: it was {value:.1} {unit}"))
-            }
+        let is_so = if self.above { value > self.bound } else { value < self.bound };
+        (is_so != wanted).then(|| match unit {
+            "%" => format!("{self}: it was {value:.3} %"),
+            unit => format!("{self}: it was {value:.1} {unit}"),
+        })
+    }
+
+    fn value(&self, result: &RunResult) -> (Option<f64>, &'static str) {
+        let (completed, failed) = (result.requests.completed as f64, result.requests.failed as f64);
+        match self.figure.as_str() {
+            "rate" => (Some(result.requests.rate), "requests/s"),
+            "failed" => (Some(failed), "requests"),
+            "errors" => (Some(100.0 * failed / (completed + failed)).filter(|share| share.is_finite()), "%"),
+            figure => (result.latency.response.figure(figure).flatten(), "us"),
         }
     }
+}
+
+/// `0.1%` as 0.1.
+fn percent(text: &str) -> Option<f64> {
+    let value: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=100.0).contains(&value).then_some(value)
 }
 
 impl fmt::Display for Threshold {
@@ -67,7 +103,7 @@ mod tests {
 
     #[test]
     fn bad_thresholds_say_what_would_do() {
-        for text in ["p99", "p98>5ms", "p99>5", "rate<x", ">", ""] {
+        for text in ["p99", "p98>5ms", "p99>5", "rate<x", "errors>0.1", "errors>101%", ">", ""] {
             let error = text.parse::<Threshold>().unwrap_err();
             assert!(error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"), "{error}");
         }
@@ -75,7 +111,7 @@ mod tests {
 
     #[test]
     fn good_thresholds_parse() {
-        for text in ["p99>5ms", "rate < 10k", "failed>0", "p99.9>1s"] {
+        for text in ["p99>5ms", "rate < 10k", "failed>0", "p99.9>1s", "errors > 0.1%"] {
             text.parse::<Threshold>().unwrap();
         }
     }

@@ -3,6 +3,7 @@
 use crate::{
     driver::BackendKind,
     metrics::MetricsHandle,
+    spin::Spinning,
     time::clock::Clock,
     trace::note,
     uring::{self, RingFeature},
@@ -28,7 +29,7 @@ impl std::fmt::Debug for Worker {
 impl Runtime {
     /// Choices, all with good defaults.
     pub fn builder() -> Builder {
-        Builder { backend: None, spin: Duration::ZERO, virtual_clock: false }
+        Builder { backend: None, spin: Spinning::default(), virtual_clock: false }
     }
 
     /// A runtime with the best backend of this machine.
@@ -68,7 +69,7 @@ impl Runtime {
 #[must_use = "a builder does nothing until build()"]
 pub struct Builder {
     backend: Option<BackendKind>,
-    spin: Duration,
+    spin: Spinning,
     virtual_clock: bool,
 }
 
@@ -80,10 +81,17 @@ impl Builder {
         self
     }
 
-    /// Longest spin before a sleep, tried only while at most two connections talk and given up while it does not pay.
-    /// Default zero: on virtual machines, where waking a core is slow but so is its busy neighbour, it has not paid.
+    /// The longest look for work before a sleep (default 50 us; zero: none). It saves the peer the time it takes to wake
+    /// a core, burns the core meanwhile, and becomes rare while it does not pay. Never with a virtual clock.
     pub fn spin(mut self, most: Duration) -> Self {
-        self.spin = most;
+        self.spin.most = most;
+        self
+    }
+
+    /// It spins only while at most so many connections talk (default 2; from 64 on, however many). More of them keep a
+    /// core awake by themselves when there is much to do, and when there is little a spin for many burns a core for long.
+    pub fn spin_connections(mut self, most: u32) -> Self {
+        self.spin.connections = most;
         self
     }
 
@@ -107,7 +115,10 @@ impl Builder {
             None => from_environment(std::env::var("BRUNT_BACKEND").ok().as_deref())?,
         };
         uring::check_environment()?;
-        let (worker, fallback) = Worker::new(wanted, self.spin, Clock::new(self.virtual_clock))?;
+        // What stands still cannot be waited for.
+        let most = if self.virtual_clock { Duration::ZERO } else { self.spin.most };
+        let spin = Spinning { most, ..self.spin };
+        let (worker, fallback) = Worker::new(wanted, spin, Clock::new(self.virtual_clock))?;
         let runtime = Runtime { worker, fallback };
         note!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
         if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {

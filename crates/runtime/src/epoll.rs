@@ -1,7 +1,7 @@
 //! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
 
 use crate::{driver::Opened, event::Kind, metrics::Metrics, slab::Key};
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use std::{
     io,
     os::fd::{AsRawFd, BorrowedFd, OwnedFd},
@@ -66,6 +66,12 @@ impl Epoll {
             free_large: Vec::new(),
             has_large: false,
         })
+    }
+
+    /// True when waiting would return at once. A system call.
+    pub fn has_work(&self) -> bool {
+        let mut set = [PollFd::new(&self.fd, PollFlags::IN)];
+        matches!(poll(&mut set, Some(&Timespec::default())), Ok(1..))
     }
 
     pub fn open_large(&mut self) -> Opened {

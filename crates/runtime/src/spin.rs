@@ -1,7 +1,7 @@
 //! Adaptive spinning: looking for work for a few microseconds before going to sleep.
 //!
 //! With few connections the next request often arrives before a sleeping core has been woken. A spin that is rewarded
-//! earns more spinning, one in vain costs credit, so an idle or slow server soon sleeps at once.
+//! earns more spinning; spins in vain become rare, so an idle or slow server sleeps at once.
 
 use crate::metrics::Metrics;
 use std::{
@@ -9,19 +9,40 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Credit at which spinning is tried, and its bounds. A hit earns more than a miss costs: it saves a wake-up, which is
-/// worth several spins.
-const TRY_AT: i32 = 0;
-const MOST: i32 = 16;
-const LEAST: i32 = -64;
-const HIT: i32 = 4;
-const MISS: i32 = -6;
+/// What a hit earns, what a miss costs, and the most that can be saved up: three hits pay for two misses. A hit saves the
+/// time it takes to wake a sleeping core, which is worth more than the spin.
+const HIT: u32 = 4;
+const MISS: u32 = 6;
+const MOST: u32 = 16;
+/// Without credit it sleeps this often before it tries again, and twice as often after every further miss, ...
+const REST: u32 = 8;
+/// ... so many times doubled at most: what never pays costs one spin in 512 sleeps.
+const DOUBLED: u32 = 6;
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 16;
 
+/// When a worker spins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spinning {
+    /// The longest spin; zero for none.
+    pub most: Duration,
+    /// With more connections than this that talk, none.
+    pub connections: u32,
+}
+
+impl Default for Spinning {
+    fn default() -> Self {
+        Self { most: Duration::from_micros(50), connections: 2 }
+    }
+}
+
 pub(crate) struct Spin {
     most: Duration,
-    credit: i32,
+    credit: u32,
+    /// Sleeps before the next try.
+    rest: u32,
+    /// Misses without credit since the last hit.
+    streak: u32,
     hits: u64,
     misses: u64,
     spent: Duration,
@@ -29,17 +50,18 @@ pub(crate) struct Spin {
 
 impl Spin {
     pub fn new(most: Duration) -> Self {
-        Self { most, credit: TRY_AT, hits: 0, misses: 0, spent: Duration::ZERO }
+        Self { most, credit: 0, rest: 0, streak: 0, hits: 0, misses: 0, spent: Duration::ZERO }
+    }
+
+    /// Whether [`wait`](Self::wait) would spin.
+    pub fn is_worth_it(&self) -> bool {
+        !self.most.is_zero() && self.rest == 0
     }
 
     /// Spins until `has_work` or the bound; true when there is work. `sleep` is how long a sleep would be at most.
     pub fn wait(&mut self, sleep: Option<Duration>, mut has_work: impl FnMut() -> bool) -> bool {
-        if self.most.is_zero() {
-            return false;
-        }
-        if self.credit < TRY_AT {
-            // Every sleep without a spin brings the next try nearer.
-            self.credit += 1;
+        if !self.is_worth_it() {
+            self.rest = self.rest.saturating_sub(1);
             return false;
         }
         let bound = sleep.map_or(self.most, |sleep| sleep.min(self.most));
@@ -60,10 +82,16 @@ impl Spin {
         if found {
             self.hits += 1;
             self.credit = (self.credit + HIT).min(MOST);
+            self.streak = 0;
         } else {
             self.misses += 1;
-            // A run of misses backs off further each time.
-            self.credit = (self.credit + MISS).max(LEAST);
+            match self.credit.checked_sub(MISS) {
+                Some(left) => self.credit = left,
+                None => {
+                    self.rest = REST << self.streak;
+                    self.streak = (self.streak + 1).min(DOUBLED);
+                }
+            }
         }
         found
     }

@@ -1,13 +1,14 @@
 //! `Stop`: one thread says that it is time to end, tasks on all threads hear it, each branch of a tree for itself.
 
-use crate::sync::line::{Line, Ticket};
+use crate::sync::{
+    line::{Line, Ticket},
+    lock::{AtomicBool, Mutex, MutexGuard, Ordering},
+};
 use std::{
     fmt,
     future::poll_fn,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    // A child needs its parent by a weak one, which loom's does not have.
+    sync::{Arc, PoisonError, Weak},
     task::{Context, Poll, Waker},
 };
 

@@ -5,7 +5,7 @@ use crate::{
     io::Io,
     mailbox::Mailbox,
     metrics::Published,
-    spin::Spin,
+    spin::{Spin, Spinning},
     task::{
         Token,
         cell::{Runnable, TaskCell},
@@ -157,16 +157,17 @@ fn wake_remote(token: Token) {
 }
 
 impl Worker {
-    pub fn new(backend: Option<BackendKind>, spin: Duration, clock: Clock) -> io::Result<(Rc<Self>, Option<String>)> {
+    pub fn new(backend: Option<BackendKind>, spin: Spinning, clock: Clock) -> io::Result<(Rc<Self>, Option<String>)> {
+        let few = (!spin.most.is_zero()).then_some(spin.connections);
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let (io, fallback) = Io::new(backend, !spin.is_zero(), bell.clone())?;
+        let (io, fallback) = Io::new(backend, few, bell.clone())?;
         let remote = Arc::new(Remote { mailbox: Mailbox::new(), bell });
         let id = enlist(remote.clone())?;
         let worker = Rc::new(Self {
             id,
             timers: RefCell::new(Timers::new(clock.now())),
             io: RefCell::new(io),
-            spin: RefCell::new(Spin::new(spin)),
+            spin: RefCell::new(Spin::new(spin.most)),
             remote,
             polls: Cell::new(0),
             panicked_tasks: Cell::new(0),
@@ -257,7 +258,11 @@ impl Worker {
         if self.io().wakers.is_idle() {
             timeout = self.time_to_sleep();
             if timeout != Some(Duration::ZERO) {
-                if self.io().is_quiet() && self.spin_for_work(timeout) {
+                let may_spin = self.io().is_quiet();
+                // What is queued goes first: a spin would hold it back, and the peer with it.
+                if may_spin && self.spin.borrow().is_worth_it() && self.io().has_queued()
+                    || may_spin && self.spin_for_work(timeout)
+                {
                     timeout = Some(Duration::ZERO);
                 } else {
                     asleep = self.remote.mailbox.fall_asleep();

@@ -190,6 +190,30 @@ fn hyper_server() {
 }
 
 #[test]
+fn channel_across_cores() {
+    const CLIENTS: u64 = 4;
+    const LINES: u64 = 200;
+    for backend in BACKENDS {
+        let server = Example::start("channel_across_cores", backend);
+        let drawn: Vec<Vec<u64>> = thread::scope(|scope| {
+            let client = || {
+                let mut stream = server.connect();
+                stream.write_all("draw\n".repeat(LINES as usize).as_bytes()).unwrap();
+                stream.shutdown(Shutdown::Write).unwrap();
+                let numbers = BufReader::new(stream).lines().map(|line| line.unwrap().parse().unwrap());
+                numbers.collect()
+            };
+            let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
+            clients.into_iter().map(|client| client.join().unwrap()).collect()
+        });
+        assert!(drawn.iter().all(|numbers| numbers.is_sorted()), "{drawn:?}");
+        let mut all = drawn.concat();
+        all.sort_unstable();
+        assert_eq!(all, (1..=CLIENTS * LINES).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn tls_echo() {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("../examples/localhost.pem")).unwrap();
     let mut trusted = RootCertStore::empty();

@@ -24,6 +24,23 @@ pub struct Options {
     pub workers: Vec<Option<usize>>,
     /// How long connections may still be served after the stop, if their clients keep them open.
     pub grace: Duration,
+    /// What a worker does before it sleeps.
+    pub spin: Spin,
+}
+
+/// When a worker of our own runtime looks for work instead of sleeping; see `runtime::Builder::spin`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spin {
+    /// For how long at most; zero sleeps at once.
+    pub most: Duration,
+    /// While at most so many connections talk.
+    pub connections: u32,
+}
+
+impl Default for Spin {
+    fn default() -> Self {
+        Self { most: Duration::from_micros(50), connections: 2 }
+    }
 }
 
 /// What a server tells while it runs, for the one who started it.

@@ -166,14 +166,6 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> 
     })
 }
 
-/// The distribution of one tag of an interval log; in nanoseconds.
-///
-/// # Errors
-/// What is wrong with the log.
-pub(super) fn distribution(hlog: &[u8], tag: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
-    spectrum::distribution(hlog, tag)
-}
-
 /// Why a run did not happen, or its result could not be kept.
 #[derive(Debug)]
 enum Trouble {
@@ -247,6 +239,9 @@ impl Args {
         env.absent.extend(seen.absent);
         env.steal_percent = seen.steal_percent;
         result.verdict = judge::judge(&result, env.steal_percent);
+        if let Some(doubt) = outcome::drift::doubt(&report.seconds) {
+            result.verdict.add(&doubt);
+        }
 
         store.write(&env, &report.hlog, &result)?;
         Ok(Measured {

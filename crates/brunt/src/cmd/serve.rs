@@ -5,7 +5,7 @@ mod http;
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use outcome::{Cores, ExitCode, Span};
 use runtime::Stop;
-use serve::{Counts, Model, Notice, Options, ServeError};
+use serve::{Counts, Model, Notice, Options, ServeError, Spin};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 /// Flags of `brunt serve`.
@@ -45,6 +45,13 @@ struct Common {
     /// After SIGINT or SIGTERM: how long clients may still use their connections before these are closed.
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     grace: Span,
+    /// Before it sleeps, a worker of uring or epoll looks for work this long, if that pays: answers come sooner by the
+    /// time it takes to wake a core, which is kept busy for it. 0 sleeps at once.
+    #[arg(long, value_name = "TIME", default_value = "50us")]
+    spin: Span,
+    /// It does so only while at most this many connections of a worker talk; from 64 on, however many.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    spin_connections: u32,
     /// Says nothing on stderr.
     #[arg(long, short)]
     quiet: bool,
@@ -63,8 +70,8 @@ impl Args {
 impl Echo {
     fn run(self) -> ExitCode {
         self.common.run("echo", |setup, stop, notices| {
-            let Setup { model, workers, grace } = setup;
-            serve::echo(&Options { listen: self.listen, model, workers, grace }, stop, notices)
+            let Setup { model, workers, grace, spin } = setup;
+            serve::echo(&Options { listen: self.listen, model, workers, grace, spin }, stop, notices)
         })
     }
 }
@@ -74,6 +81,7 @@ struct Setup {
     model: Model,
     workers: Vec<Option<usize>>,
     grace: Duration,
+    spin: Spin,
 }
 
 impl Common {
@@ -89,7 +97,8 @@ impl Common {
         };
         let workers =
             self.cores.as_ref().map_or_else(|| vec![None], |cores| cores.0.iter().copied().map(Some).collect());
-        let setup = Setup { model, workers, grace: self.grace.0 };
+        let spin = Spin { most: self.spin.0, connections: self.spin_connections };
+        let setup = Setup { model, workers, grace: self.grace.0, spin };
         let stop = Stop::new();
         let raised = stop.clone();
         if let Err(error) = on_first(&[SIGINT, SIGTERM], Second::Kills, move || raised.raise()) {

@@ -17,6 +17,9 @@ use toml::{
 /// More cells than anyone runs, and fewer than fill the memory: a slip such as one axis too many is caught here.
 const MOST_CELLS: usize = 10_000;
 
+const KEYS: &[&str] =
+    &["name", "description", "seed", "repeats", "again", "best_over", "baseline", "load", "sweep", "target", "testers"];
+
 /// A value of the text, with its place.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
@@ -36,6 +39,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         load: Settings::default(),
         sweeps: Vec::new(),
         best_over: None,
+        baseline: None,
         targets: Vec::new(),
         testers: BTreeMap::new(),
     };
@@ -49,6 +53,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
             "repeats" => plan.repeats = text.whole(value, "repeats", 1..=1000)? as u32,
             "again" => plan.again = text.whole(value, "again", 0..=100)? as u32,
             "best_over" => plan.best_over = Some(text.string(value, "best_over")?),
+            "baseline" => plan.baseline = Some(text.string(value, "baseline")?),
             "load" => text.load(&mut plan.load, text.table(value, "load")?)?,
             "sweep" => match value.get_ref() {
                 DeValue::Array(sweeps) => {
@@ -73,19 +78,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
                 }
             }
             _ => {
-                let known = [
-                    "name",
-                    "description",
-                    "seed",
-                    "repeats",
-                    "again",
-                    "best_over",
-                    "load",
-                    "sweep",
-                    "target",
-                    "testers",
-                ];
-                return Err(text.fault(place.clone(), format!("unknown key '{key}'{}", hint(key, &known))));
+                return Err(text.fault(place.clone(), format!("unknown key '{key}'{}", hint(key, KEYS))));
             }
         }
     }
@@ -111,11 +104,12 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         let place = text.load_place(&entries, "path");
         target::check(&text, path, &place, template::OF_SETTINGS, &own, &mut used)?;
     }
-    if let Some(name) = &plan.best_over {
-        let names: Vec<&str> = NAMES.iter().copied().chain(own.iter().map(String::as_str)).collect();
-        if !names.contains(&name.as_str()) {
-            let place = entries.iter().find(|(key, ..)| *key == "best_over").map_or(0..0, |(_, _, value)| value.span());
-            return Err(text.fault(place, format!("best_over names the unknown '{name}'{}", hint(name, &names))));
+    let names: Vec<&str> = NAMES.iter().copied().chain(own.iter().map(String::as_str)).collect();
+    let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
+    for (key, named, known) in [("best_over", &plan.best_over, names), ("baseline", &plan.baseline, targets)] {
+        if let Some(name) = named.as_ref().filter(|name| !known.contains(&name.as_str())) {
+            let place = entries.iter().find(|(entry, ..)| *entry == key).map_or(0..0, |(_, _, value)| value.span());
+            return Err(text.fault(place, format!("{key} names the unknown '{name}'{}", hint(name, &known))));
         }
     }
     if plan.targets.is_empty() {

@@ -44,6 +44,16 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
             None => format::ABSENT.to_owned(),
         });
     }
+    add("x base-", "line", true, 0, &|row| match row.against_baseline {
+        Some(ratio) => format!("{:.3}", ratio.median),
+        None => format::ABSENT.to_owned(),
+    });
+    if repeated {
+        add("x base-", "line, range", true, 5, &|row| match row.against_baseline {
+            Some(ratio) => format!("{:.2}..{:.2}", ratio.low, ratio.high),
+            None => format::ABSENT.to_owned(),
+        });
+    }
     add("response", "p50", true, 0, &|row| format::time(row.figures.p50_us));
     add("response", "p99", true, 0, &|row| format::time(row.figures.p99_us));
     add("response", "p99.9", true, 3, &|row| format::time(row.figures.p999_us));

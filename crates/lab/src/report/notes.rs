@@ -57,6 +57,12 @@ pub fn legend(report: &Report) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let Some(baseline) = report.experiment.baseline.as_ref().filter(|_| report.rows.iter().any(|row| row.done > 1)) {
+        lines.push(format!(
+            "x baseline: throughput over that of {baseline} in the same repeat, when both were measured one after the other; \
+             the median of these ratios. A slow spell of the machine that lasts longer than a round of targets leaves it alone."
+        ));
+    }
     lines.push(
         "response = done - intended, service = done - sent. server: CPU in user mode and in total, 100 % is one core; \
          resident memory; CPU time for a request."

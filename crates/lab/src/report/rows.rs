@@ -23,6 +23,10 @@ pub struct Row {
     pub figures: Figures,
     /// What HTTP has beyond that.
     pub http: http::Figures,
+    /// Completed requests per second of each repeat with a result.
+    pub rates: BTreeMap<u32, f64>,
+    /// `rates` over those of the baseline's row, of the repeats that both have; see `paired`.
+    pub against_baseline: Option<Spread>,
     /// How many trials have which verdict.
     pub verdicts: BTreeMap<Kind, usize>,
     /// The verdicts that are not `ok`, by repeat.
@@ -60,7 +64,7 @@ impl Row {
     /// Sums up the trials of a cell.
     pub fn new(cell: Cell, trials: Vec<(u32, Kept)>) -> Self {
         let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
-        let mut verdicts = BTreeMap::new();
+        let (mut verdicts, mut rates) = (BTreeMap::new(), BTreeMap::new());
         for (repeat, kept) in trials {
             match kept {
                 Kept::Done(result) => {
@@ -68,13 +72,15 @@ impl Row {
                     if !result.verdict.is_ok() {
                         doubts.push((repeat, result.verdict.clone()));
                     }
+                    rates.insert(repeat, result.requests.rate);
                     results.push(result);
                 }
                 Kept::Failed(failure) => failures.push((repeat, failure)),
             }
         }
         let (figures, http) = (Figures::of(&results), http::Figures::of(&results));
-        Self { cell, done: results.len(), failures, figures, http, verdicts, doubts }
+        let against_baseline = None;
+        Self { cell, done: results.len(), failures, figures, http, rates, against_baseline, verdicts, doubts }
     }
 
     /// Whether fewer than half of the results may be believed.

@@ -82,6 +82,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         seed: 1,
         repeats: 3,
         best_over,
+        baseline: None,
         command: vec!["brunt".into(), "run".into()],
         started_unix_s: 1_638_373_800,
         order: Vec::new(),

@@ -203,6 +203,10 @@ impl Kernel {
         !self.completions.is_empty() || self.requests.iter().any(|request| request.can_act(&self.net))
     }
 
+    pub fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// One call into the kernel: takes requests in, lets time pass, posts completions.
     pub fn wait(&mut self, timeout: Option<Duration>) {
         self.check_descriptors();

@@ -152,6 +152,13 @@ impl Ring {
         }
     }
 
+    pub fn has_queued(&mut self) -> bool {
+        match self {
+            Self::Real(ring) => ring.has_queued(),
+            Self::Fake(fake) => fake.kernel().has_queued(),
+        }
+    }
+
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
         either!(self, ring => ring.wait(timeout, metrics), kernel => kernel.wait(timeout));
     }

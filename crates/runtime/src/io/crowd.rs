@@ -4,18 +4,21 @@ use crate::slab::Key;
 
 /// Turns after which a connection that has fallen silent is forgotten: between one and two of these periods.
 const PERIOD: u64 = 16;
-/// With more connections than this, one that is served at once leaves the others waiting: letting requests gather while
-/// we sleep serves more of them in one trip to the kernel.
-const FEW: u32 = 2;
 
 /// Connections seen lately, one bit for each, by slot number modulo 64.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Crowd {
     now: u64,
     before: u64,
+    few: u32,
 }
 
 impl Crowd {
+    /// Up to `few` connections are few; 64 or more are however many there be.
+    pub fn new(few: u32) -> Self {
+        Self { now: 0, before: 0, few }
+    }
+
     /// Data arrived on this connection.
     #[inline]
     pub fn saw(&mut self, key: Key) {
@@ -26,12 +29,12 @@ impl Crowd {
     #[inline]
     pub fn turn(&mut self, turns: u64) {
         if turns.is_multiple_of(PERIOD) {
-            *self = Self { now: 0, before: self.now };
+            (self.now, self.before) = (0, self.now);
         }
     }
 
     pub fn is_small(&self) -> bool {
-        (self.now | self.before).count_ones() <= FEW
+        (self.now | self.before).count_ones() <= self.few
     }
 }
 
@@ -41,7 +44,7 @@ mod tests {
 
     #[test]
     fn few_are_told_from_many_and_the_silent_are_forgotten() {
-        let mut crowd = Crowd::default();
+        let mut crowd = Crowd::new(2);
         let key = |index| Key { index, generation: 1 };
         for turn in 1..100 {
             crowd.turn(turn);

@@ -62,7 +62,12 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    pub fn new(wanted: Option<BackendKind>, spins: bool, bell: Arc<OwnedFd>) -> io::Result<(Self, Option<String>)> {
+    /// `few` is how many connections still count as hardly any, where that is of interest.
+    pub fn new(
+        wanted: Option<BackendKind>,
+        few: Option<u32>,
+        bell: Arc<OwnedFd>,
+    ) -> io::Result<(Self, Option<String>)> {
         let (driver, fallback) = Driver::new(wanted)?;
         let mut io = Self {
             driver,
@@ -75,7 +80,7 @@ impl Io {
             hunger: hunger::Hunger::new(),
             lingering: VecDeque::new(),
             bell,
-            crowd: spins.then(Crowd::default),
+            crowd: few.map(Crowd::new),
             wakers: Wakers::new(),
             metrics: Metrics::default(),
         };
@@ -119,6 +124,15 @@ impl Io {
     pub fn has_work(&mut self) -> bool {
         match &mut self.driver {
             Driver::Uring(uring) => uring.has_work(),
+            Driver::Epoll(epoll) => epoll.has_work(),
+        }
+    }
+
+    /// True when requests wait to be handed to the kernel.
+    #[inline]
+    pub fn has_queued(&mut self) -> bool {
+        match &mut self.driver {
+            Driver::Uring(uring) => uring.has_queued(),
             Driver::Epoll(_) => false,
         }
     }

@@ -12,12 +12,18 @@ pub mod oneshot;
 pub use channel::channel;
 pub use oneshot::oneshot;
 
-/// Loom puts its own locks in the place of std's to try every interleaving.
-mod lock {
+/// Loom puts its own locks and flags in the place of std's to try every interleaving.
+pub(crate) mod lock {
     #[cfg(loom)]
-    pub(super) use loom::sync::{Arc, Mutex, MutexGuard};
+    pub(crate) use loom::sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    };
     #[cfg(not(loom))]
-    pub(super) use std::sync::{Arc, Mutex, MutexGuard};
+    pub(crate) use std::sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    };
 }
 
 /// Wakes those who wait. No lock may be held; a panic in a waker of others is not ours.

@@ -1,9 +1,10 @@
-//! Loom tries every interleaving of a few threads at a channel's ends. A lost wake-up is a thread that sleeps for ever,
+//! Loom tries every interleaving of a few threads at a channel's ends and around a [`Stop`]. A lost wake-up is a thread that sleeps for ever,
 //! which it reports as a deadlock.
 //!
 //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib sync::model --release`
 
 use super::{channel, channel::TrySendError, oneshot};
+use crate::Stop;
 use loom::{
     sync::{Condvar, Mutex},
     thread,
@@ -163,5 +164,47 @@ fn a_oneshot_tells_its_sender_that_nobody_waits() {
         block_on(sender.closed());
         assert_eq!(sender.send(5), Err(5));
         thread.join().unwrap();
+    });
+}
+
+#[test]
+fn whoever_waits_for_a_stop_hears_it() {
+    loom::model(|| {
+        let stop = Stop::new();
+        let raiser = stop.clone();
+        let thread = thread::spawn(move || raiser.raise());
+        block_on(stop.raised());
+        assert!(stop.is_raised());
+        thread.join().unwrap();
+    });
+}
+
+/// A child that is made while its parent is raised is either among those told or told at its birth.
+#[test]
+fn a_child_made_during_the_raise_is_raised() {
+    loom::model(|| {
+        let stop = Stop::new();
+        let parent = stop.clone();
+        let thread = thread::spawn(move || block_on(parent.child().raised()));
+        stop.raise();
+        thread.join().unwrap();
+    });
+}
+
+/// Who gives up, and a child that goes, while others are told.
+#[test]
+fn leaving_during_the_raise_keeps_nobody_from_hearing_it() {
+    check(3, || {
+        let stop = Stop::new();
+        let (leaves, stays) = (stop.child(), stop.child());
+        let leaver = thread::spawn(move || {
+            let waiting = pin!(leaves.raised()).poll(&mut Context::from_waker(Waker::noop()));
+            drop(leaves);
+            waiting.is_ready()
+        });
+        let waiter = thread::spawn(move || block_on(stays.raised()));
+        stop.raise();
+        waiter.join().unwrap();
+        leaver.join().unwrap();
     });
 }

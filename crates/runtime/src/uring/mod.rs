@@ -162,6 +162,11 @@ impl Uring {
         !self.ring.completion().is_empty() || self.ring.submission().taskrun()
     }
 
+    /// True when requests wait to be submitted.
+    pub fn has_queued(&mut self) -> bool {
+        !self.ring.submission().is_empty()
+    }
+
     /// Submits what is queued and waits: not at all for `Some(0)`, for ever for `None`.
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
         let queue = self.ring.submission();

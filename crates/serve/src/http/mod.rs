@@ -36,7 +36,7 @@ pub use routes::read as read_routes;
 pub use settings::Settings;
 
 use crate::{
-    Counts, Model, Notice, ServeError,
+    Counts, Model, Notice, ServeError, Spin,
     listen::{self, Reserved},
 };
 use hub::Hub;
@@ -54,6 +54,8 @@ pub struct Options {
     pub workers: Vec<Option<usize>>,
     /// How long requests under way may still take after the stop.
     pub grace: Duration,
+    /// What a worker does before it sleeps.
+    pub spin: Spin,
     /// What a client may cost.
     pub settings: Settings,
     /// A file that gets a line a request; `-` is standard output.

@@ -7,9 +7,9 @@ use super::{
     life::{Model, live},
     worker::Worker,
 };
-use crate::{Notice, ServeError};
+use crate::{Notice, ServeError, model::ours::builder};
 use runtime::{
-    BackendKind, JoinHandle, Runtime, Stop,
+    BackendKind, JoinHandle, Stop,
     net::{Lease, TcpListener, TcpStream},
 };
 use std::{
@@ -29,7 +29,7 @@ pub(crate) fn run(
     stop: &Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<u64, ServeError> {
-    let builder = Runtime::builder().backend(Some(backend));
+    let builder = builder(backend, server.options.spin);
     let mut listeners = Vec::new();
     for _ in &server.options.workers {
         listeners.push(Mutex::new(server.listeners()?));

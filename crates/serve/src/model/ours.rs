@@ -1,8 +1,8 @@
 //! Our own runtime: a thread, a ring (or an epoll set) and a listener a core, a task a connection.
 
-use crate::{Counts, Notice, Options, ServeError, listen::Reserved};
+use crate::{Counts, Notice, Options, ServeError, Spin, listen::Reserved};
 use runtime::{
-    BackendKind, Runtime, Stop,
+    BackendKind, Builder, Runtime, Stop,
     net::{TcpListener, TcpStream},
     spawn,
 };
@@ -20,7 +20,7 @@ pub(crate) fn echo(
     stop: &Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    let builder = Runtime::builder().backend(Some(backend));
+    let builder = builder(backend, options.spin);
     let ready = Barrier::new(options.workers.len());
     let failed = Stop::new();
     let results = runtime::group::run(&builder, &options.workers, |_| {
@@ -50,6 +50,11 @@ pub(crate) fn echo(
         counts += result.map_err(ServeError::Worker)??;
     }
     Ok(counts)
+}
+
+/// The runtime that all services of this model stand on.
+pub(crate) fn builder(backend: BackendKind, spin: Spin) -> Builder {
+    Runtime::builder().backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
 }
 
 /// One worker's life: accept until the stop, let the connections finish, cut the rest.

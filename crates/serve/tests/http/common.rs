@@ -41,6 +41,7 @@ fn start(model: Model) -> SocketAddr {
             model,
             workers: vec![None],
             grace: Duration::ZERO,
+            spin: serve::Spin::default(),
             settings: Settings::default(),
             access_log: None,
         });

@@ -50,6 +50,12 @@ impl Decoder {
         }
     }
 
+    /// The body is over, and its trailer section is not.
+    #[inline]
+    pub fn is_in_trailers(&self) -> bool {
+        matches!(self, Self::Chunked(chunks) if chunks.is_over())
+    }
+
     /// Takes from `input` what belongs to the body.
     #[inline]
     pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, Fault> {

@@ -49,7 +49,7 @@ impl Chunks {
     /// Takes from `input` until there is data to hand out, or the last chunk has been read.
     pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, Fault> {
         loop {
-            if self.at == At::Over {
+            if self.is_over() {
                 return Ok(Piece::Trailers);
             }
             if input.is_empty() {
@@ -67,6 +67,11 @@ impl Chunks {
                 self.step(*byte, limits)?;
             }
         }
+    }
+
+    /// The last chunk has been read.
+    pub fn is_over(&self) -> bool {
+        self.at == At::Over
     }
 
     /// Reads one byte that is not data.

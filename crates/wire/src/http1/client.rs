@@ -18,9 +18,10 @@
 use super::{
     After, Body, Fault, Fields, Limits, Refused,
     block::Partial,
-    body::{Decoder, Piece},
+    body::Decoder,
     reply,
-    trailers::{self, Section},
+    rest::{self, Part},
+    trailers,
 };
 pub use super::{
     known::Known,
@@ -72,7 +73,6 @@ enum Phase {
     /// As `Head`, but the buffer holds an interim head that has been handed out.
     Interim,
     Body,
-    Trailers,
     /// `101 Switching Protocols` has been handed out: its end is next.
     Switching,
     /// The bytes are another protocol's.
@@ -204,7 +204,6 @@ impl Connection {
                 self.head(input, limits)
             }
             Phase::Body => self.body(input, limits),
-            Phase::Trailers => self.trailers(input, limits),
             Phase::Switching => {
                 self.partial.clear();
                 self.answered();
@@ -227,7 +226,7 @@ impl Connection {
                 self.answered();
                 Some(Event::End(After::Close))
             }
-            Phase::Body | Phase::Trailers => Some(Event::Fault(Fault::Truncated)),
+            Phase::Body => Some(Event::Fault(Fault::Truncated)),
             Phase::Head if !self.partial.is_none() => Some(Event::Fault(Fault::Truncated)),
             Phase::Head | Phase::Interim if self.unanswered > 0 => Some(Event::Fault(Fault::Unanswered)),
             Phase::Head | Phase::Interim | Phase::Switching | Phase::Switched | Phase::Closed => None,
@@ -310,37 +309,16 @@ impl Connection {
 
     #[inline]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        if !self.partial.is_none() {
-            self.partial.clear();
-        }
-        match self.body.next(input, limits) {
-            Ok(Piece::Data(data)) => Some(Event::Body(data)),
-            Ok(Piece::End) => {
+        match rest::next(&mut self.body, &mut self.partial, input, limits) {
+            Ok(Part::Data(data)) => Some(Event::Body(data)),
+            Ok(Part::Trailers(fields)) => Some(Event::Trailers(fields)),
+            Ok(Part::KeptTrailers) => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
+            Ok(Part::End) => {
                 self.answered();
                 Some(Event::End(self.after))
             }
-            Ok(Piece::More) => None,
-            Ok(Piece::Trailers) => {
-                self.phase = Phase::Trailers;
-                self.trailers(input, limits)
-            }
+            Ok(Part::More) => None,
             Err(fault) => self.fault(fault, input),
-        }
-    }
-
-    fn trailers<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        let section = match trailers::read(&mut self.partial, input, limits) {
-            Ok(section) => section,
-            Err(fault) => return self.fault(fault, input),
-        };
-        if let Section::More = section {
-            return None;
-        }
-        (self.body, self.phase) = (Decoder::new(Body::Empty), Phase::Body);
-        match section {
-            Section::Whole(fields) => Some(Event::Trailers(fields)),
-            Section::Kept => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
-            Section::Empty | Section::More => self.body(input, limits),
         }
     }
 

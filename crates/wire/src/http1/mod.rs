@@ -36,6 +36,7 @@ mod ready;
 mod reply;
 mod request;
 mod response;
+mod rest;
 mod scan;
 pub mod server;
 mod status;

@@ -28,9 +28,10 @@
 use super::{
     After, Body, Fault, Fields, Head, Limits,
     block::Partial,
-    body::{Decoder, Piece},
+    body::Decoder,
     head::{self, Parsed},
-    trailers::{self, Section},
+    rest::{self, Part},
+    trailers,
 };
 
 /// What happens next on a connection.
@@ -78,7 +79,6 @@ pub struct Connection {
 enum Phase {
     Head,
     Body,
-    Trailers,
     Closed,
 }
 
@@ -103,7 +103,6 @@ impl Connection {
             Phase::Head => self.head(input, limits),
             Phase::Body if matches!(self.body, Decoder::Sized(0)) && self.partial.is_none() => Some(self.end()),
             Phase::Body => self.body(input, limits),
-            Phase::Trailers => self.trailers(input, limits),
             Phase::Closed => {
                 *input = &[];
                 None
@@ -125,7 +124,7 @@ impl Connection {
             // RFC 9112, 2.2: the CRLF that some clients send behind a body begins no request.
             Phase::Head if self.partial.bytes().iter().all(|byte| matches!(byte, b'\r' | b'\n')) => Waiting::Idle,
             Phase::Head => Waiting::Head,
-            Phase::Body | Phase::Trailers => Waiting::Body,
+            Phase::Body => Waiting::Body,
             Phase::Closed => Waiting::Closed,
         }
     }
@@ -194,35 +193,13 @@ impl Connection {
 
     #[inline(never)]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        // A torn head has been handed out and looked at by now.
-        if !self.partial.is_none() {
-            self.partial.clear();
-        }
-        match self.body.next(input, limits) {
-            Ok(Piece::Data(data)) => Some(Event::Body(data)),
-            Ok(Piece::End) => Some(self.end()),
-            Ok(Piece::More) => None,
-            Ok(Piece::Trailers) => {
-                self.phase = Phase::Trailers;
-                self.trailers(input, limits)
-            }
+        match rest::next(&mut self.body, &mut self.partial, input, limits) {
+            Ok(Part::Data(data)) => Some(Event::Body(data)),
+            Ok(Part::Trailers(fields)) => Some(Event::Trailers(fields)),
+            Ok(Part::KeptTrailers) => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
+            Ok(Part::End) => Some(self.end()),
+            Ok(Part::More) => None,
             Err(fault) => self.fault(fault, input),
-        }
-    }
-
-    fn trailers<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        let section = match trailers::read(&mut self.partial, input, limits) {
-            Ok(section) => section,
-            Err(fault) => return self.fault(fault, input),
-        };
-        if let Section::More = section {
-            return None;
-        }
-        (self.body, self.phase) = (Decoder::new(Body::Empty), Phase::Body);
-        match section {
-            Section::Whole(fields) => Some(Event::Trailers(fields)),
-            Section::Kept => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
-            Section::Empty | Section::More => self.body(input, limits),
         }
     }
 

@@ -4,15 +4,8 @@
 //! percentile is only the luck of single requests.
 
 use super::figures::time;
-use base64::{Engine, prelude::BASE64_STANDARD};
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        Deserializer,
-        interval_log::{IntervalLogIterator, LogEntry},
-    },
-};
-use outcome::{judge::BEYOND_QUANTILE, latency::new_histogram};
+use hdrhistogram::Histogram;
+use outcome::{hlog, judge::BEYOND_QUANTILE};
 use std::fmt::Write;
 
 const STEPS: [f64; 17] =
@@ -22,21 +15,8 @@ const STEPS: [f64; 17] =
 ///
 /// # Errors
 /// What is wrong with the log.
-pub(super) fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
-    let wrong = |what: &dyn std::fmt::Debug| format!("the interval log of '{tag}' cannot be read: {what:?}");
-    let mut sum = new_histogram();
-    for entry in IntervalLogIterator::new(hlog) {
-        let LogEntry::Interval(line) = entry.map_err(|error| wrong(&error))? else {
-            continue;
-        };
-        if line.tag().is_none_or(|of| of.as_str() != tag) {
-            continue;
-        }
-        let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
-        let histogram = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice());
-        sum.add(histogram.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
-    }
-    Ok(sum)
+pub(super) fn distribution(log: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
+    hlog::sum(&hlog::read(log, tag)?)
 }
 
 /// The list, ending in a newline; `histogram` is in nanoseconds.
@@ -61,6 +41,7 @@ pub(super) fn page(histogram: &Histogram<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use outcome::latency::new_histogram;
 
     #[test]
     fn the_list_ends_where_ten_values_are_left() {

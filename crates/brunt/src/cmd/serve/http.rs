@@ -71,6 +71,7 @@ impl Http {
                 model: setup.model,
                 workers: setup.workers,
                 grace: setup.grace,
+                spin: setup.spin,
                 settings,
                 access_log: self.access_log.clone(),
             })?;

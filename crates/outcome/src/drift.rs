@@ -1,0 +1,144 @@
+//! Whether the figures of a run drift over its window: a pure function of its seconds, so that any stored series can be
+//! judged again.
+//!
+//! Never judges a window of fewer than [`LEAST_SECONDS`] whole seconds: so few cannot tell a drift from chance.
+
+mod trend;
+mod warmup;
+
+pub use trend::{Trend, trend};
+pub use warmup::warmup;
+
+use crate::{series::Second, verdict::Doubt};
+
+/// Whole seconds of a window below which nothing is said.
+pub const LEAST_SECONDS: usize = 8;
+/// A drift below this share of the median, first second to last, is no matter ...
+pub const DRIFT_SHARE: f64 = 0.1;
+/// ... and one that chance makes so often is none: two-sided p = 0.005 for each of two figures, 0.01 for both.
+const CERTAIN: f64 = 2.807;
+/// A beginning counts as a warm-up if its mean lies so many standard deviations of single seconds from the rest.
+const BEYOND_CHANCE: f64 = 3.0;
+/// The test looks at every pair; a longer window is cut into this many pieces first.
+const MOST_PIECES: usize = 240;
+
+/// The doubt that a window's seconds raise, if any; those of the warm-up and broken ones at the end are left out.
+pub fn doubt(seconds: &[Second]) -> Option<Doubt> {
+    let whole = whole(seconds);
+    if whole.len() < LEAST_SECONDS {
+        return None;
+    }
+    let rates: Vec<f64> = whole.iter().map(|second| second.completed as f64).collect();
+    let medians: Option<Vec<f64>> = whole.iter().map(|second| second.p50_us).collect();
+    let evidence: Vec<String> = [("throughput", Some(rates)), ("the median response time", medians)]
+        .into_iter()
+        .filter_map(|(what, values)| drift(what, &values?))
+        .collect();
+    (!evidence.is_empty()).then(|| Doubt::NotStationary { evidence: evidence.join("; ") })
+}
+
+/// The whole seconds of the measured window.
+fn whole(seconds: &[Second]) -> Vec<&Second> {
+    let starts = std::iter::once(0.0).chain(seconds.iter().map(|second| second.at_s));
+    let lengths = seconds.iter().zip(starts).map(|(second, start)| (second, second.at_s - start));
+    lengths.filter(|(second, length)| !second.warmup && *length > 0.95).map(|(second, _)| second).collect()
+}
+
+/// A sentence on what drifts: a beginning that is not yet what follows, or a trend over all of it.
+fn drift(what: &str, values: &[f64]) -> Option<String> {
+    beginning(what, values).or_else(|| rise(what, values))
+}
+
+fn beginning(what: &str, values: &[f64]) -> Option<String> {
+    let (first, rest) = values.split_at(warmup(values)?);
+    let (usual, chance) = mean_and_deviation(rest);
+    let (early, _) = mean_and_deviation(first);
+    let share = early / usual - 1.0;
+    // Also of noise the rule cuts a value now and then.
+    if first.is_empty() || (early - usual).abs() < BEYOND_CHANCE * chance || share.abs() < DRIFT_SHARE {
+        return None;
+    }
+    let side = if share > 0.0 { "above" } else { "below" };
+    let (count, percent) = (first.len(), share.abs() * 100.0);
+    Some(format!("{what} of the first {count} s was {percent:.0} % {side} that of the rest, as in a warm-up"))
+}
+
+fn rise(what: &str, values: &[f64]) -> Option<String> {
+    let pieces = means(values, values.len().div_ceil(MOST_PIECES));
+    let trend = trend(&pieces)?;
+    let share = trend.slope * (pieces.len() - 1) as f64 / trend.median;
+    if trend.z.abs() < CERTAIN || !share.is_finite() || share.abs() < DRIFT_SHARE {
+        return None;
+    }
+    let verb = if share > 0.0 { "rose" } else { "fell" };
+    Some(format!("{what} {verb} by {:.0} % over the {} s of the window", share.abs() * 100.0, values.len()))
+}
+
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0)).sqrt())
+}
+
+/// The means of each `size` values in turn; what is left over at the end is dropped.
+fn means(values: &[f64], size: usize) -> Vec<f64> {
+    values.chunks_exact(size.max(1)).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Kind;
+
+    /// A series of one second of warm-up and then these rates, with a part of a second at the end.
+    fn series(rates: impl IntoIterator<Item = f64>) -> Vec<Second> {
+        let mut seconds = vec![Second { at_s: 1.0, warmup: true, completed: 1, ..Default::default() }];
+        for (number, rate) in rates.into_iter().enumerate() {
+            let p50_us = Some(8e6 / rate);
+            seconds.push(Second { at_s: number as f64 + 2.0, completed: rate as u64, p50_us, ..Default::default() });
+        }
+        let last = seconds.last().map_or(0.0, |second| second.at_s);
+        seconds.push(Second { at_s: last + 0.3, completed: 7, ..Default::default() });
+        seconds
+    }
+
+    /// Numbers from -1 to 1 that look like noise and are always the same.
+    fn noise(number: usize) -> f64 {
+        ((number as f64 * 12.9898).sin() * 43_758.547).fract()
+    }
+
+    #[test]
+    fn a_server_that_gets_slower_is_not_stationary() {
+        let slower = series((0..20).map(|second| 10_000.0 * (1.0 - 0.01 * second as f64) + 100.0 * noise(second)));
+        let doubt = doubt(&slower).unwrap();
+        assert_eq!(doubt.kind(), Kind::NotStationary);
+        let why = doubt.why();
+        assert!(why.starts_with("throughput fell by 2") && why.contains("; the median response time rose by"), "{why}");
+    }
+
+    #[test]
+    fn a_warm_up_inside_the_window_is_named() {
+        let caching = series((0..20).map(|second| match second {
+            0..6 => 6_000.0 + 500.0 * second as f64,
+            _ => 10_000.0 + 50.0 * noise(second),
+        }));
+        let why = doubt(&caching).unwrap().why();
+        assert!(why.starts_with("throughput of the first 6 s was 28 % below that of the rest"), "{why}");
+    }
+
+    #[test]
+    fn noise_and_small_or_short_drifts_raise_nothing() {
+        assert_eq!(doubt(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.2 * noise(second))))), None);
+        assert_eq!(doubt(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.002 * second as f64)))), None);
+        assert_eq!(doubt(&series((0..7).map(|second| 10_000.0 * (1.0 + 0.1 * second as f64)))), None);
+        assert_eq!(doubt(&series((0..30).map(|_| 20_000.0))), None);
+        assert_eq!(doubt(&[]), None);
+    }
+
+    #[test]
+    fn a_day_is_judged_in_a_moment() {
+        let day = series((0..86_400).map(|second| 10_000.0 * (1.0 + second as f64 / 86_400.0)));
+        assert!(doubt(&day).is_some());
+    }
+}

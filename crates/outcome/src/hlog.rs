@@ -1,0 +1,56 @@
+//! Reads `latency.hlog`, an HdrHistogram V2 interval log. Values are nanoseconds, times are seconds since the load began.
+
+use crate::latency::new_histogram;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use hdrhistogram::{
+    Histogram,
+    serialization::{
+        Deserializer,
+        interval_log::{IntervalLogIterator, LogEntry},
+    },
+};
+
+/// One interval of one distribution.
+#[derive(Debug, Clone)]
+pub struct Interval {
+    /// Where it begins.
+    pub start_s: f64,
+    /// How long it is; what was answered after the window has an interval of no length.
+    pub length_s: f64,
+    /// Its values.
+    pub values: Histogram<u64>,
+}
+
+/// The intervals of one tag, in the order of the log.
+///
+/// # Errors
+/// What is wrong with the log.
+pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
+    let wrong = |what: &dyn std::fmt::Debug| format!("the interval log of '{tag}' cannot be read: {what:?}");
+    let mut intervals = Vec::new();
+    for entry in IntervalLogIterator::new(hlog) {
+        let LogEntry::Interval(line) = entry.map_err(|error| wrong(&error))? else {
+            continue;
+        };
+        if line.tag().is_none_or(|of| of.as_str() != tag) {
+            continue;
+        }
+        let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).map_err(|error| wrong(&error))?;
+        let values = Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| wrong(&error))?;
+        let (start_s, length_s) = (line.start_timestamp().as_secs_f64(), line.duration().as_secs_f64());
+        intervals.push(Interval { start_s, length_s, values });
+    }
+    Ok(intervals)
+}
+
+/// The distribution that intervals add up to.
+///
+/// # Errors
+/// An interval holds values beyond those that brunt records.
+pub fn sum(intervals: &[Interval]) -> Result<Histogram<u64>, String> {
+    let mut sum = new_histogram();
+    for interval in intervals {
+        sum.add(&interval.values).map_err(|error| format!("the intervals of a log do not add up: {error:?}"))?;
+    }
+    Ok(sum)
+}

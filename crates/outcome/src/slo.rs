@@ -1,0 +1,101 @@
+//! `--slo 'p99<6ms,errors<0.1%'`: what a service promises, in the grammar of [`Threshold`], the right way round.
+
+use crate::{judge::BEYOND_QUANTILE, result::RunResult, threshold::Threshold};
+use std::{fmt, str::FromStr};
+
+/// Conditions that must all be true. `p99<6ms` means that at most 1 % of requests take longer than 6 ms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slo {
+    conditions: Vec<Threshold>,
+}
+
+impl FromStr for Slo {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let condition = |part: &str| {
+            let condition: Threshold = part.parse()?;
+            // What is better when it is higher promises a least value, everything else a greatest.
+            match (condition.figure() == "rate", condition.is_above()) {
+                (true, true) | (false, false) => Ok(condition),
+                (true, false) => Err(format!("'{part}' promises nothing; write rate>BOUND")),
+                (false, true) => Err(format!("'{part}' promises nothing; write {}<BOUND", condition.figure())),
+            }
+        };
+        let conditions = text.split(',').map(|part| condition(part.trim())).collect::<Result<_, String>>()?;
+        Ok(Self { conditions })
+    }
+}
+
+impl Slo {
+    /// What of it the result does not keep, a sentence each; a condition on a figure that was not had is not kept. Errors
+    /// are allowed only as far as a condition on `errors` or `failed` allows them.
+    pub fn broken(&self, result: &RunResult) -> Vec<String> {
+        let mut broken: Vec<String> = self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
+        let failed = result.requests.failed.max(result.errors.total());
+        if failed > 0 && !self.conditions.iter().any(|condition| matches!(condition.figure(), "errors" | "failed")) {
+            broken.push(format!("no errors: {failed} of the requests failed ({})", result.errors.words()));
+        }
+        broken
+    }
+
+    /// Requests below which one of its percentiles is only the luck of single ones: n (1 - q) >= 10.
+    pub fn least_requests(&self) -> u64 {
+        let beyond = |figure: &str| match figure {
+            "p90" => 0.1,
+            "p99" => 0.01,
+            "p99.9" | "p999" => 0.001,
+            _ => 0.5,
+        };
+        let needed = self.conditions.iter().map(|condition| BEYOND_QUANTILE / beyond(condition.figure()));
+        needed.fold(0.0, f64::max).round() as u64
+    }
+}
+
+impl fmt::Display for Slo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.conditions.iter().map(Threshold::to_string).collect();
+        f.write_str(&words.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LatencySummary, result::Requests};
+
+    fn result(p99_us: Option<f64>, failed: u64) -> RunResult {
+        let mut result = RunResult::new("test");
+        result.latency.response = LatencySummary { count: 1000, p99_us, ..Default::default() };
+        result.requests = Requests { completed: 10_000 - failed, failed, rate: 1000.0, ..Default::default() };
+        result.errors.timeout = failed;
+        result
+    }
+
+    #[test]
+    fn all_of_it_must_be_kept() {
+        let slo: Slo = "p99<6ms, errors<0.1%".parse().unwrap();
+        assert_eq!(slo.to_string(), "p99<6ms,errors<0.1%");
+        assert_eq!(slo.broken(&result(Some(5_999.0), 9)), Vec::<String>::new());
+        assert_eq!(slo.broken(&result(Some(6_000.0), 10)).len(), 2);
+        assert_eq!(slo.broken(&result(None, 0)), ["p99<6ms: no value was recorded"]);
+        assert_eq!(slo.least_requests(), 1000);
+        assert_eq!("p50<1ms,p99.9<9ms".parse::<Slo>().unwrap().least_requests(), 10_000);
+    }
+
+    #[test]
+    fn errors_are_not_allowed_in_silence() {
+        let slo: Slo = "p99<6ms".parse().unwrap();
+        assert!(slo.broken(&result(Some(1.0), 0)).is_empty());
+        assert!(slo.broken(&result(Some(1.0), 1))[0].contains("1 timeout"));
+    }
+
+    #[test]
+    fn a_promise_the_wrong_way_round_is_refused() {
+        for (text, remedy) in
+            [("p99>6ms", "p99<BOUND"), ("rate<5k", "rate>BOUND"), ("p99<6", "FIGURE<BOUND"), ("", "FIGURE")]
+        {
+            let error = text.parse::<Slo>().unwrap_err();
+            assert!(error.contains(remedy), "{error}");
+        }
+    }
+}
