@@ -124,6 +124,12 @@ impl Conversation {
                     {
                         constant.write(out, &head, worker);
                         worker.counters.answered(state.listener, constant.status);
+                        if input.is_empty() && head.keeps_alive() && !worker.is_stopping() {
+                            reader.pass_end();
+                            if reader.waiting() == Waiting::Idle {
+                                return Next::Read;
+                            }
+                        }
                         None
                     } else {
                         state.begin(&head, input.is_empty(), &site, worker, endpoint, out)

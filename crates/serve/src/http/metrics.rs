@@ -134,6 +134,9 @@ impl HandlerTime {
     }
 }
 
+/// Picks one of a worker's counts.
+type Count = dyn Fn(&Counters) -> u64;
+
 /// All counts of a server.
 pub(crate) struct Metrics {
     listeners: Vec<String>,
@@ -183,7 +186,7 @@ impl Metrics {
                 }
             }
         });
-        let plain: [(&str, &str, &str, &dyn Fn(&Counters) -> u64); 9] = [
+        let plain: [(&str, &str, &str, &Count); 9] = [
             ("received_bytes_total", "counter", "Bytes received.", &|worker| worker.received.get()),
             ("sent_bytes_total", "counter", "Bytes handed to the kernel.", &|worker| worker.sent.get()),
             ("connections_total", "counter", "Connections accepted.", &|worker| worker.accepted.get()),

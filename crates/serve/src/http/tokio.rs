@@ -30,6 +30,9 @@ use tokio::{
     task::{JoinHandle, LocalSet},
 };
 
+/// A worker's, each with the number of those of the plan.
+type Listeners = Vec<(u16, std::net::TcpListener)>;
+
 /// Bytes of a buffer.
 const BUFFER: usize = 16 << 10;
 /// Buffers that a worker keeps for the next readers.
@@ -49,7 +52,7 @@ pub(crate) fn run(server: &Server, stop: &Stop, notices: &mpsc::Sender<Notice>) 
     }
     let stop = &stop.child();
     let results: Vec<io::Result<u64>> = thread::scope(|scope| {
-        let start = |(number, (core, listeners)): (usize, (&Option<usize>, Vec<(u16, std::net::TcpListener)>))| {
+        let start = |(number, (core, listeners)): (usize, (&Option<usize>, Listeners))| {
             let thread = thread::Builder::new().name(format!("worker-{number}"));
             let core = *core;
             let started = thread.spawn_scoped(scope, move || {
@@ -77,7 +80,7 @@ fn worker(
     server: &Server,
     number: usize,
     core: Option<usize>,
-    listeners: Vec<(u16, std::net::TcpListener)>,
+    listeners: Listeners,
     stop: &Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> io::Result<u64> {

@@ -32,7 +32,7 @@ pub(crate) struct Worker {
     pub out: RefCell<Vec<u8>>,
     hub: Arc<Hub>,
     number: usize,
-    site: RefCell<Rc<Site>>,
+    site: RefCell<Site>,
     version: Cell<u64>,
     stamp: RefCell<Stamp>,
     unix: Cell<u64>,
@@ -62,7 +62,7 @@ impl Worker {
             deadlines: Deadlines::new(&settings),
             counters: hub.metrics.worker(number),
             out: RefCell::default(),
-            site: RefCell::new(Rc::new(Site::new(&plan, hub, number))),
+            site: RefCell::new(Site::new(&plan, hub, number)),
             version: Cell::new(version),
             stamp: RefCell::new(stamp),
             unix: Cell::new(0),
@@ -86,7 +86,7 @@ impl Worker {
         self.deadlines.sweep();
         let (version, plan) = self.hub.plan();
         if self.version.replace(version) != version {
-            *self.site.borrow_mut() = Rc::new(Site::new(&plan, &self.hub, self.number));
+            *self.site.borrow_mut() = Site::new(&plan, &self.hub, self.number);
         }
         if let Some(lines) = &mut *self.lines.borrow_mut() {
             self.counters.lost_lines.add(lines.hand_over());
@@ -122,10 +122,10 @@ impl Worker {
         }
     }
 
-    /// What is served now; a request keeps what it began with.
+    /// What is served now. Not to be held while anything is awaited.
     #[inline]
-    pub fn site(&self) -> Rc<Site> {
-        self.site.borrow().clone()
+    pub fn site(&self) -> Ref<'_, Site> {
+        self.site.borrow()
     }
 
     /// Nobody wants to hear of each request.

@@ -110,6 +110,15 @@ impl Connection {
         }
     }
 
+    /// Goes past the [`Event::End`] that follows the head of a request without a body, for those who have no use for it:
+    /// nothing if anything else is next. What it would have said is [`Head::keeps_alive`].
+    #[inline]
+    pub fn pass_end(&mut self) {
+        if self.phase == Phase::Body && matches!(self.body, Decoder::Sized(0)) && self.partial.is_none() {
+            let _known_from_the_head = self.end();
+        }
+    }
+
     /// The peer will send no more. `None` if that was in order: what is owed is still to be answered, the peer may have
     /// closed only its half. A fault if it was in the middle of a request (RFC 9112, section 8).
     pub fn eof(&mut self) -> Option<Fault> {

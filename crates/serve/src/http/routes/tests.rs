@@ -101,3 +101,10 @@ fn mistakes_are_pointed_at_with_a_remedy() {
         assert!(error.contains(expected) && error.lines().count() == 1, "{source}\n{error}\nnot {expected}");
     }
 }
+
+#[test]
+fn the_routes_in_the_docs_are_right() {
+    let file = path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/routes.toml");
+    let plan = super::read(&file, &[]).unwrap();
+    assert_eq!(plan.listeners.len(), 2);
+}
