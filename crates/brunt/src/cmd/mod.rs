@@ -16,7 +16,7 @@ pub enum Command {
     /// Run a reference server.
     Serve(serve::Args),
     /// Put load on a server and measure it.
-    Load(load::Args),
+    Load(Box<load::Args>),
     /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
     Run(run::Args),
     /// Make load as wrk, ab or fortio would: their command line, their output.

@@ -147,11 +147,11 @@ impl<'w> Conversation<'w> {
     #[inline]
     fn begin(&mut self, core: &mut Core<Talk>, now: u64) {
         (self.busy, self.written, self.begun_ns) = (true, 0, now);
-        self.outgoing = core.protocol.next(&mut self.own, self.sent).unwrap_or_else(|why| {
+        if let Err(why) = core.protocol.next(&mut self.outgoing, &mut self.own, self.sent) {
             // Nothing is sent and no reply awaited: the run is over.
             self.worker.shared.break_off(why);
-            Outgoing::default()
-        });
+            self.outgoing = Outgoing::default();
+        }
         let batch = self.outgoing.batch;
         self.left = batch.requests();
         self.sent += u64::from(self.left);
@@ -302,7 +302,7 @@ impl<'w> Conversation<'w> {
     }
 
     /// The oldest request has its reply; `is_all` if no more was received.
-    #[inline]
+    #[inline(always)]
     fn answer(&mut self, core: &mut Core<Talk>, now: u64, reply: &Reply<'_>, is_all: bool) -> Taken {
         let is_last = self.left == 1;
         if is_last && !is_all {

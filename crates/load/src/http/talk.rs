@@ -73,22 +73,23 @@ impl Talk {
         })
     }
 
-    /// The next requests of a connection that has sent so many already; `own` is where those of a script are put.
+    /// Makes `out` the next requests of a connection that has sent so many already; `own` is where those of a script are
+    /// put.
     ///
     /// # Errors
     /// If the script has no good ones.
     #[inline]
-    pub fn next(&mut self, own: &mut Vec<u8>, sent: u64) -> Result<Outgoing, String> {
+    pub fn next(&mut self, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
         match &mut self.sources {
             Sources::Rendered(all, place) => {
-                let batch = all.batch();
-                let last = sent + u64::from(batch.requests()) >= self.reuse;
-                let range = all.range(*place, last);
-                *place += batch.requests() as usize;
+                out.batch = all.batch();
+                out.last = sent + u64::from(out.batch.requests()) >= self.reuse;
+                out.range = all.range(*place, out.last);
+                *place += out.batch.requests() as usize;
                 if *place >= all.places() {
                     *place %= all.places();
                 }
-                Ok(Outgoing { batch, range, last })
+                Ok(())
             }
             Sources::Script(source) => {
                 own.clear();
@@ -102,7 +103,8 @@ impl Talk {
                         batch.requests()
                     ));
                 }
-                Ok(Outgoing { batch, range: 0..own.len(), last: false })
+                *out = Outgoing { batch, range: 0..own.len(), last: false };
+                Ok(())
             }
         }
     }

@@ -10,7 +10,7 @@ use std::{sync::atomic::Ordering::Relaxed, thread, time::Duration};
 #[test]
 fn one_connection_a_request_uses_as_many_sockets_as_requests_and_says_so() {
     for http10 in [false, true] {
-        let (address, seen) = web(|stream, _| say(stream, &ok("hello")) && false);
+        let (address, seen) = web(|stream, _| say_last(stream, &ok("hello")));
         let form = Form { http10, ..form() };
         let result = run(&some(300, asks(address, &form, &[goal("/", 1)], 1, Some(1)))).result;
         assert_eq!((result.requests.completed, result.errors.total()), (300, 0), "{:?}", result.errors);
@@ -56,7 +56,7 @@ fn connections_are_replaced_after_so_many_requests_and_the_last_one_says_so() {
 #[test]
 fn a_server_that_says_it_closes_costs_no_request() {
     let (address, seen) = web(|stream, request| match request.number {
-        9 => say(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") && false,
+        9 => say_last(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
         _ => say(stream, &ok("")),
     });
     let result = run(&some(500, get(address))).result;
@@ -83,7 +83,7 @@ fn idle_connections_that_the_server_closes_are_no_error_and_come_back_with_the_n
 
 #[test]
 fn sockets_are_not_opened_before_they_are_needed() {
-    let (address, seen) = web(|stream, _| say(stream, &ok("")) && false);
+    let (address, seen) = web(|stream, _| say_last(stream, &ok("")));
     let http = asks(address, &form(), &[goal("/", 1)], 1, Some(1));
     let result = run(&Options { rate: Some(50.0), connections: 4, ..short(http) }).result;
     assert_eq!((result.requests.completed, result.errors.total()), (20, 0), "{:?}", result.errors);

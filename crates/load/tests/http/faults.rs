@@ -71,7 +71,7 @@ fn half_a_reply_and_a_hang_up_are_a_reset() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
         "",
     ] {
-        let (address, _) = web(move |stream, _| say(stream, half) && false);
+        let (address, _) = web(move |stream, _| say_last(stream, half));
         let result = run_on_time(&short(get(address)));
         assert_all(&result, "reset", 4);
         assert_eq!(result.requests.completed, 0, "{half}");
@@ -125,7 +125,7 @@ fn a_server_that_answers_before_it_is_asked_is_wrong() {
 fn a_batch_whose_connection_is_closed_loses_the_rest() {
     let (address, seen) = web(|stream, request| {
         if request.number == 2 {
-            return say(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") && false;
+            return say_last(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
         }
         say(stream, &ok(""))
     });

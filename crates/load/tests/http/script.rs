@@ -81,7 +81,7 @@ fn replies_are_shown_whole_however_they_came() {
             stream,
             "HTTP/1.1 200 OK\r\nX-B: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
         ),
-        _ => say(stream, "HTTP/1.1 200 OK\r\nX-C: 1\r\n\r\nto the end") && false,
+        _ => say_last(stream, "HTTP/1.1 200 OK\r\nX-C: 1\r\n\r\nto the end"),
     });
     let shown = Shown::default();
     let given = Arc::clone(&shown);

@@ -89,6 +89,12 @@ pub fn say(stream: &mut TcpStream, text: &str) -> bool {
     stream.write_all(text.as_bytes()).is_ok()
 }
 
+/// As [`say`], and closes then.
+pub fn say_last(stream: &mut TcpStream, text: &str) -> bool {
+    say(stream, text);
+    false
+}
+
 /// A good reply.
 pub fn ok(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())

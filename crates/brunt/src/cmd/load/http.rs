@@ -53,6 +53,12 @@ pub(super) struct Flags {
     expect_body: Option<String>,
 }
 
+/// What -H gives.
+struct Fields {
+    host: Option<String>,
+    others: Vec<(String, String)>,
+}
+
 impl Flags {
     /// The first of the flags that was given, if any was.
     pub(super) fn given(&self) -> Option<&'static str> {
@@ -81,7 +87,7 @@ impl Flags {
             (true, None) => Some(1),
             (false, reuse) => reuse.map(|count| count.0),
         };
-        let (host, fields) = self.fields()?;
+        let Fields { host, others: fields } = self.fields()?;
         let goals = self.goals(urls, host.as_deref())?;
         let body = self.body.as_deref().map(body).transpose()?;
         let default = if body.is_some() { "POST" } else { "GET" };
@@ -101,21 +107,21 @@ impl Flags {
         Ok(Target::Http(Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect }))
     }
 
-    /// The fields as typed, and the `Host` if it is among them.
-    fn fields(&self) -> Result<(Option<String>, Vec<(String, String)>), Trouble> {
-        let (mut host, mut fields) = (None, Vec::new());
+    /// The fields as typed.
+    fn fields(&self) -> Result<Fields, Trouble> {
+        let mut fields = Fields { host: None, others: Vec::new() };
         for header in &self.header {
             let Some((name, value)) = header.split_once(':') else {
                 return usage(format!("-H '{}' is not of the form 'Name: value'", header.escape_debug()));
             };
             let value = value.trim_matches([' ', '\t']).to_owned();
             if !name.eq_ignore_ascii_case("host") {
-                fields.push((name.to_owned(), value));
-            } else if host.replace(value).is_some() {
+                fields.others.push((name.to_owned(), value));
+            } else if fields.host.replace(value).is_some() {
                 return usage("-H gives Host more than once".to_owned());
             }
         }
-        Ok((host, fields))
+        Ok(fields)
     }
 
     fn goals(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Goal>, Trouble> {
