@@ -12,8 +12,11 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod compare;
 pub mod experiment;
+pub mod export;
 pub mod fault;
+pub mod find;
 mod fnv;
 pub mod ledger;
 pub mod machine;

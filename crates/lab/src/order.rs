@@ -20,13 +20,7 @@ pub struct Slot {
 /// Every repeat of every cell exactly once.
 pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut blocks: Vec<Vec<usize>> = Vec::new();
-    for (index, cell) in cells.iter().enumerate() {
-        match blocks.iter_mut().find(|block| cells[block[0]].combination == cell.combination) {
-            Some(block) => block.push(index),
-            None => blocks.push(vec![index]),
-        }
-    }
+    let mut blocks = blocks(cells);
     let mut slots = Vec::with_capacity(cells.len() * repeats as usize);
     for repeat in 1..=repeats {
         shuffle(&mut blocks, &mut random);
@@ -38,6 +32,38 @@ pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
     slots
 }
 
+/// Every repeat of every cell exactly once, for comparisons: the targets of a load one after the other and back again
+/// (ABBA), so that a drift of the machine, as long as it is steady, adds as much to one as to the other. Loads are
+/// shuffled, and so is which target is first.
+pub fn mirrored(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut blocks = blocks(cells);
+    let mut slots = Vec::with_capacity(cells.len() * repeats as usize);
+    for there in (1..=repeats).step_by(2) {
+        shuffle(&mut blocks, &mut random);
+        for block in &mut blocks {
+            shuffle(block, &mut random);
+            slots.extend(block.iter().map(|&cell| Slot { cell, repeat: there }));
+            if there < repeats {
+                slots.extend(block.iter().rev().map(|&cell| Slot { cell, repeat: there + 1 }));
+            }
+        }
+    }
+    slots
+}
+
+/// The cells of each load, targets in the order of the plan.
+fn blocks(cells: &[Cell]) -> Vec<Vec<usize>> {
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    for (index, cell) in cells.iter().enumerate() {
+        match blocks.iter_mut().find(|block| cells[block[0]].combination == cell.combination) {
+            Some(block) => block.push(index),
+            None => blocks.push(vec![index]),
+        }
+    }
+    blocks
+}
+
 /// Fisher and Yates: every order is equally likely.
 fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
     for last in (1..items.len()).rev() {
@@ -46,7 +72,7 @@ fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
 }
 
 /// A number below `bound`, every one equally likely: draws from the uneven rest at the top are thrown away.
-fn below(bound: u64, random: &mut impl Rng) -> u64 {
+pub(crate) fn below(bound: u64, random: &mut impl Rng) -> u64 {
     let even = u64::MAX - u64::MAX % bound;
     loop {
         let draw = random.next_u64();

@@ -5,6 +5,7 @@ mod chart;
 mod columns;
 mod format;
 mod http;
+mod interval;
 mod markdown;
 mod notes;
 mod paired;
@@ -65,7 +66,9 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         repeated += trials.iter().map(|(repeat, _)| store.asides(&cell.id, *repeat) as usize).sum::<usize>();
         envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(&cell.id, *repeat)));
         if !trials.is_empty() {
-            rows.push(Row::new(cell.clone(), trials));
+            let mut row = Row::new(cell.clone(), trials);
+            row.figures.p99_interval = interval::p99(&row, &store);
+            rows.push(row);
         }
     }
     rows::sort(&mut rows);

@@ -5,7 +5,7 @@ use crate::{
     Error,
     cells::{Cell, Cells, Reason, Skipped, cells},
     machine::{Machine, TooFewCores},
-    order::{Slot, order},
+    order::{Slot, mirrored, order},
     plan::Plan,
     select::Selection,
 };
@@ -44,6 +44,16 @@ impl Schedule {
         order.retain(|slot| selection.admits(&all.run[slot.cell]));
         let skipped = all.skipped.iter().filter(|cell| selection.admits_id(&cell.id)).cloned().collect();
         Ok(Self { all, skipped, order, repeats })
+    }
+
+    /// Puts the trials into the order for comparisons; see [`mirrored`].
+    pub fn mirror(&mut self, seed: u64) {
+        let wanted: std::collections::BTreeSet<usize> = self.order.iter().map(|slot| slot.cell).collect();
+        // The wanted cells alone, or targets that are not wanted would leave gaps in which others run.
+        let (places, cells): (Vec<usize>, Vec<Cell>) =
+            wanted.into_iter().map(|cell| (cell, self.all.run[cell].clone())).unzip();
+        let slots = mirrored(&cells, self.repeats, seed);
+        self.order = slots.into_iter().map(|slot| Slot { cell: places[slot.cell], ..slot }).collect();
     }
 
     /// The cell of a slot.

@@ -137,6 +137,27 @@ proptest! {
     }
 
     #[test]
+    fn in_a_mirrored_order_the_targets_of_a_load_are_run_there_and_back_again(
+        sizes in 1usize..6, targets in 1usize..5, repeats in 1u32..6, seed: u64,
+    ) {
+        let list = (1..=sizes).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+        let names: Vec<String> = (0..targets).map(|i| format!("t{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let cells = all(&plan(&format!("[sweep]\nsize = [{list}]"), &names), 2);
+        let order = lab::order::mirrored(&cells, repeats, seed);
+        prop_assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), cells.len() * repeats as usize);
+        prop_assert_eq!(order.len(), cells.len() * repeats as usize);
+        let pairs = cells.len() * 2 * (repeats as usize / 2);
+        for block in order[..pairs].chunks(2 * targets) {
+            let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination.as_str()).collect();
+            prop_assert_eq!(loads.len(), 1);
+            let there = block[..targets].iter().map(|slot| slot.cell);
+            let back = block[targets..].iter().rev().map(|slot| slot.cell);
+            prop_assert!(there.eq(back));
+        }
+    }
+
+    #[test]
     fn another_seed_is_another_order(seed: u64) {
         let plan = plan("[sweep]\nsize = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]", &["a", "b"]);
         let cells = all(&plan, 2);

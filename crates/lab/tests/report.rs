@@ -252,3 +252,85 @@ fn a_directory_that_holds_no_run_is_named() {
     let error = report::render(home.path()).unwrap_err().to_string();
     assert!(error.contains("experiment.json"), "{error}");
 }
+
+/// A run of one cell with these rates, in thousands, one a repeat.
+fn repeated(home: &Path, thousands: &[f64]) -> Store {
+    let store = Store::at(home.join("run"));
+    let _lock = store.open().unwrap();
+    let text = "name = 'r'\n[load]\nconnections = 8\n[[target]]\nname = 'x'\ncommand = ['sh', '{port}']\n";
+    let cells = cells(&read("p", text).unwrap(), &Machine { cores: vec![0, 1] }, &BTreeMap::new());
+    let order = (1..=thousands.len()).map(|repeat| format!("target=x/{repeat}")).collect();
+    let experiment = Experiment {
+        schema: SCHEMA.into(),
+        name: "r".into(),
+        description: String::new(),
+        plan_hash: "0".into(),
+        seed: 1,
+        repeats: thousands.len() as u32,
+        best_over: None,
+        baseline: None,
+        command: vec!["brunt".into()],
+        started_unix_s: 0,
+        order,
+        cells,
+    };
+    store.begin(&experiment, text).unwrap();
+    for (repeat, thousands) in (1..).zip(thousands) {
+        write(&store, "target=x", repeat, &trial(*thousands, None));
+    }
+    store
+}
+
+#[test]
+fn from_six_repeats_on_there_is_an_interval_and_outliers_are_named() {
+    let home = tempfile::tempdir().unwrap();
+    let rates = [100.0, 101.0, 99.5, 100.4, 99.0, 60.0, 100.9, 99.9];
+    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), None);
+    assert!(text.contains(" 95 % ") && !text.contains("range"), "{text}");
+    // The outlier hardly moves a median; it stays in the count.
+    let row = text.lines().find(|line| line.trim_start().starts_with('x')).unwrap();
+    assert!(row.contains(" 8 ") && row.contains(" 100.0 ") && row.contains("..100."), "{row}");
+    assert!(text.contains("outliers, which count all the same: 1 repeat: target=x repeat 6 (60000 req/s"), "{text}");
+}
+
+#[test]
+fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_them() {
+    let home = tempfile::tempdir().unwrap();
+    let store = repeated(home.path(), &[100.0, 101.0, 99.0]);
+    let p99 = |path: &Path| {
+        let row = report::read(path).unwrap().rows.remove(0);
+        (row.figures.p99_us.unwrap(), row.figures.p99_interval)
+    };
+    let (shown, none) = p99(store.path());
+    assert_eq!(none, None, "there is no log");
+    // Four seconds of 10,000 requests at the p99 of the median repeat or below it; in one of them the slow ones are slower.
+    let mut log = b"#[Histogram log format version 1.3]\n".to_vec();
+    for second in 0..4u64 {
+        let mut histogram = outcome::latency::new_histogram();
+        histogram.record_n((shown * 500.0) as u64, 9_850).unwrap();
+        histogram.record_n((shown * 1e3) as u64, if second == 2 { 20 } else { 120 }).unwrap();
+        histogram.record_n((shown * 3e3) as u64, if second == 2 { 130 } else { 30 }).unwrap();
+        log.extend(hlog_line(&histogram, second as f64));
+    }
+    fs::write(store.trial("target=x", 1).join("latency.hlog"), log).unwrap();
+    let interval = p99(store.path()).1.unwrap();
+    assert!(interval.low < 0.6 * shown && interval.high > 2.9 * shown, "{interval:?} of {shown}");
+    let text = report::text(&report::read(store.path()).unwrap(), None);
+    assert!(text.contains("p99 range: the wider of"), "{text}");
+    fs::write(store.trial("target=x", 1).join("latency.hlog"), "not a log").unwrap();
+    assert_eq!(p99(store.path()).1, None);
+}
+
+/// A line of an interval log, as the generator writes it.
+fn hlog_line(histogram: &hdrhistogram::Histogram<u64>, start: f64) -> Vec<u8> {
+    use hdrhistogram::serialization::{V2DeflateSerializer, interval_log::*};
+    let mut bytes = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let second = std::time::Duration::from_secs(1);
+    IntervalLogWriterBuilder::new()
+        .begin_log_with(&mut bytes, &mut serializer)
+        .unwrap()
+        .write_histogram(histogram, second.mul_f64(start), second, Tag::new("response"))
+        .unwrap();
+    bytes
+}

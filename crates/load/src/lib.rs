@@ -19,6 +19,7 @@ mod record;
 mod replies;
 mod report;
 pub mod schedule;
+pub mod script;
 
 pub use engine::run;
 pub use error::LoadError;

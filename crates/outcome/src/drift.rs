@@ -17,8 +17,8 @@ pub const LEAST_SECONDS: usize = 8;
 pub const DRIFT_SHARE: f64 = 0.1;
 /// ... and one that chance makes so often is none: two-sided p = 0.005 for each of two figures, 0.01 for both.
 const CERTAIN: f64 = 2.807;
-/// A beginning counts as a warm-up if its mean lies so many standard deviations of single seconds from the rest.
-const BEYOND_CHANCE: f64 = 3.0;
+/// A beginning counts as a warm-up if its mean lies so many standard deviations of single seconds from the rest: also of noise the rule cuts a value now and then.
+const BEYOND_CHANCE: f64 = 4.0;
 /// The test looks at every pair; a longer window is cut into this many pieces first.
 const MOST_PIECES: usize = 240;
 
@@ -54,7 +54,6 @@ fn beginning(what: &str, values: &[f64]) -> Option<String> {
     let (usual, chance) = mean_and_deviation(rest);
     let (early, _) = mean_and_deviation(first);
     let share = early / usual - 1.0;
-    // Also of noise the rule cuts a value now and then.
     if first.is_empty() || (early - usual).abs() < BEYOND_CHANCE * chance || share.abs() < DRIFT_SHARE {
         return None;
     }

@@ -128,6 +128,7 @@ impl Args {
             let write = fs::write(path, text);
             write.map_err(|e| (format!("cannot write to {}: {e}", path.display()), ExitCode::Failed))?;
         }
+        measured.tell_script().map_err(|why| (why, ExitCode::Failed))?;
         eprint(&format!("{}\n", verdict(&measured.result)))
     }
 

@@ -9,6 +9,7 @@ mod figures;
 mod http;
 mod progress;
 mod replies;
+mod script;
 mod spectrum;
 mod store;
 mod text;
@@ -95,6 +96,8 @@ pub struct Args {
 
     #[command(flatten)]
     http: http::Flags,
+    #[command(flatten)]
+    script: script::Scripting,
 
     /// Print the percentiles of the response time in detail
     #[arg(long, help_heading = "Result")]
@@ -142,8 +145,23 @@ pub(super) struct Measured {
     pub(super) seconds: Vec<outcome::series::Second>,
     /// Why no server was metered, if none was.
     no_server: Option<String>,
+    /// The script that made the requests, if one did.
+    script: Option<::load::script::Wrk>,
     /// The first line of the series that could not be written.
     series_error: Option<io::Error>,
+}
+
+impl Measured {
+    /// Tells the script, if it wants to know, what became of it all. What that prints comes behind everything else.
+    ///
+    /// # Errors
+    /// What went wrong in the script, or with the log.
+    pub(super) fn tell_script(&self) -> Result<(), String> {
+        let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
+        let response = distribution(&self.hlog, "response")?;
+        let threads = self.result.generator.thread_cpu_percent.len() as u64;
+        script::done(script, &self.result, &response, &self.seconds, threads)
+    }
 }
 
 /// Makes the load of a command line that another command has written; nothing is kept.
@@ -206,6 +224,7 @@ impl Args {
             }
             stdout::print(&page)?;
         }
+        measured.tell_script().map_err(Trouble::Failed)?;
         match measured.series_error {
             Some(error) => Err(error.into()),
             None => Ok(self.ending(result)),
@@ -215,7 +234,8 @@ impl Args {
     /// Makes the load and keeps what was asked to be kept; prints nothing but progress.
     fn measure(&self, store: &mut store::Store) -> Result<Measured, Trouble> {
         let mut env = meter::environment::collect();
-        let options = ask::options(self, env.cpus_allowed.as_deref())?;
+        let mut options = ask::options(self, env.cpus_allowed.as_deref())?;
+        let script = self.script.install(self, &mut options)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
         let (server, no_server) = self.find_server(&options.target)?;
         if let Some(why) = &no_server {
@@ -250,6 +270,7 @@ impl Args {
             hlog: report.hlog,
             seconds: report.seconds,
             no_server,
+            script,
             series_error: seen.series_error,
         })
     }
@@ -284,4 +305,10 @@ impl Args {
             () => ExitCode::Good,
         }
     }
+}
+
+/// The text of a result that was kept.
+pub(super) fn page(result: &RunResult, env: &outcome::env::Env) -> String {
+    let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
+    text::page(&text::Facts { result, env, no_server: no_server.map(String::as_str) })
 }

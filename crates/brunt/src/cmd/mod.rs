@@ -1,14 +1,19 @@
 //! The commands, one file each.
 
 mod as_;
+mod compare;
 mod doctor;
+mod export;
+mod find;
 mod load;
+mod report;
 mod run;
 mod serve;
 mod signals;
 mod stdout;
 
 use outcome::ExitCode;
+use std::io::Write as _;
 
 /// What brunt can do.
 #[derive(Debug, clap::Subcommand)]
@@ -19,6 +24,14 @@ pub enum Command {
     Load(Box<load::Args>),
     /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
     Run(run::Args),
+    /// Say how two sets of results differ, by how much, and how sure that is.
+    Compare(compare::Args),
+    /// Find the highest rate at which a service keeps its promises.
+    Find(find::Args),
+    /// Show what was measured once more, from its directory.
+    Report(report::Args),
+    /// Write results in the format of another program.
+    Export(export::Args),
     /// Make load as wrk, ab or fortio would: their command line, their output.
     As(as_::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
@@ -32,8 +45,21 @@ impl Command {
             Self::Serve(args) => args.run(),
             Self::Load(args) => args.run(),
             Self::Run(args) => args.run(),
+            Self::Compare(args) => args.run(),
+            Self::Find(args) => args.run(),
+            Self::Report(args) => args.run(),
+            Self::Export(args) => args.run(),
             Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
         }
+    }
+}
+
+/// Says what went wrong, and what the shell gets.
+fn complaint(error: &lab::Error) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "error: {error}");
+    match error {
+        lab::Error::Usage(_) => ExitCode::Usage,
+        lab::Error::Failed(_) => ExitCode::Failed,
     }
 }

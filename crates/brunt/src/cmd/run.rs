@@ -6,6 +6,7 @@ mod preview;
 mod progress;
 
 use super::{
+    complaint,
     signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
     stdout,
 };
@@ -61,6 +62,9 @@ pub struct Args {
     /// Exit with 3 if most results of some cell are not trustworthy
     #[arg(long)]
     strict: bool,
+    /// Order of the trials: shuffled; or mirrored, the targets of a load in turns (ABBA), for comparing them
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "shuffled")]
+    order: Order,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -91,19 +95,17 @@ pub struct Args {
     tester: Option<PathBuf>,
 }
 
+/// Names of orders on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Order {
+    Shuffled,
+    Mirrored,
+}
+
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        match self.experiment() {
-            Ok(code) => code,
-            Err(error) => {
-                let _ = writeln!(io::stderr(), "error: {error}");
-                match error {
-                    Error::Usage(_) => ExitCode::Usage,
-                    Error::Failed(_) => ExitCode::Failed,
-                }
-            }
-        }
+        self.experiment().unwrap_or_else(|error| complaint(&error))
     }
 
     fn experiment(&self) -> Result<ExitCode, Error> {
@@ -111,7 +113,10 @@ impl Args {
         let plan = self.overridden(chosen.plan)?;
         let machine = Machine::here()?;
         let unavailable = prepare::unavailable(&plan, &chosen.base, no_uring().as_deref());
-        let schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
+        let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
+        if self.order == Order::Mirrored {
+            schedule.mirror(plan.seed);
+        }
         let out = match &self.out {
             Some(out) => out.clone(),
             None => default_directory(Path::new("runs"), &plan.name)?,

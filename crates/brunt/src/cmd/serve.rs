@@ -1,6 +1,7 @@
 //! `brunt serve`.
 
 mod http;
+mod source;
 
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use outcome::{Cores, ExitCode, Span};

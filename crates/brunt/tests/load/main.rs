@@ -5,6 +5,7 @@
 mod endings;
 mod http;
 mod results;
+mod script;
 mod stall;
 mod target;
 mod usage;

@@ -11,6 +11,7 @@ mod refusals;
 mod reload;
 mod reports;
 mod routes;
+mod script;
 #[path = "../serve/server.rs"]
 #[allow(dead_code, reason = "the tests of the echo server use more of it")]
 mod server;

@@ -39,8 +39,14 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     }
     add("", unit, true, 0, &|row| row.figures.rate.map_or(format::ABSENT.to_owned(), |r| rate(r.median)));
     if repeated {
-        add("", "range", true, 5, &|row| match row.figures.rate {
-            Some(r) => format!("{}..{}", rate(r.low), rate(r.high)),
+        // Of few repeats there is nothing better than their range.
+        let is_sure = rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
+        let ends = |row: &Row| match row.figures.rate_interval {
+            Some(interval) if is_sure => Some((interval.low, interval.high)),
+            _ => row.figures.rate.map(|spread| (spread.low, spread.high)),
+        };
+        add("", if is_sure { "95 %" } else { "range" }, true, 5, &|row| match ends(row) {
+            Some((low, high)) => format!("{}..{}", rate(low), rate(high)),
             None => format::ABSENT.to_owned(),
         });
     }
@@ -56,6 +62,10 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     }
     add("response", "p50", true, 0, &|row| format::time(row.figures.p50_us));
     add("response", "p99", true, 0, &|row| format::time(row.figures.p99_us));
+    add("p99", "range", true, 6, &|row| match row.figures.p99_interval {
+        Some(interval) => format::times(interval.low, interval.high),
+        None => format::ABSENT.to_owned(),
+    });
     add("response", "p99.9", true, 3, &|row| format::time(row.figures.p999_us));
     add("service", "mean", true, 6, &|row| format::time(row.figures.service_mean_us));
     add("server", "user %", true, 1, &|row| format::number(row.figures.cpu_user_percent, 1));

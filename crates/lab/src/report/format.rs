@@ -19,6 +19,17 @@ pub fn time(us: Option<f64>) -> String {
     }
 }
 
+/// Two times in microseconds, from one to the other: `392..1380 us`.
+pub fn times(low: f64, high: f64) -> String {
+    let (unit, divisor) = match high {
+        high if high < 9_995.0 => ("us", 1.0),
+        high if high < 9_995e3 => ("ms", 1e3),
+        _ => ("s", 1e6),
+    };
+    let digits = if high / divisor < 99.95 { 1 } else { 0 };
+    format!("{:.digits$}..{:.digits$} {unit}", low / divisor, high / divisor)
+}
+
 /// A number with so many decimals.
 pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
@@ -75,6 +86,10 @@ mod tests {
         let expected = ["0.0 us", "41.2 us", "100 us", "412 us", "1.00 ms", "2.35 ms", "12.3 ms", "123 ms", "1.20 s"];
         assert_eq!(shown, expected);
         assert_eq!(time(None), "-");
+        assert_eq!(times(392.4, 1380.0), "392..1380 us");
+        assert_eq!(times(31.94, 42.2), "31.9..42.2 us");
+        assert_eq!(times(900.0, 12_340.0), "0.9..12.3 ms");
+        assert_eq!(times(2e6, 12e6), "2.0..12.0 s");
     }
 
     #[test]

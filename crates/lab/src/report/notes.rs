@@ -51,9 +51,16 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
 pub fn legend(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.rows.iter().any(|row| row.done > 1) {
+        let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
+        let range = if is_sure { "95 %: bootstrap interval of that median" } else { "range: lowest..highest" };
+        lines.push(format!(
+            "Each figure is the median over the n repeats of that figure ({range}). Percentiles are never averaged: of two \
+             middle ones the higher is shown."
+        ));
+    }
+    if report.rows.iter().any(|row| row.figures.p99_interval.is_some()) {
         lines.push(
-            "Each figure is the median over the n repeats of that figure (range: lowest..highest). Percentiles are \
-             never averaged: of two middle ones the higher is shown."
+            "p99 range: the wider of what the p99 spans over the repeats and its 95 % interval within the median repeat."
                 .to_owned(),
         );
     }
@@ -132,6 +139,7 @@ pub fn concerns(report: &Report) -> Vec<String> {
         }
     }
     lines.extend(doubts(report));
+    lines.extend(outliers(report));
     if report.repeated > 0 {
         lines.push(format!(
             "run again: {} that had been disturbed; of the attempts at a trial the one at the machine's best pace counts, \
@@ -144,6 +152,21 @@ pub fn concerns(report: &Report) -> Vec<String> {
     }
     lines.extend(skipped_lines(&report.skipped));
     lines
+}
+
+/// Repeats that lie far from the others of their cell.
+fn outliers(report: &Report) -> Option<String> {
+    let named = report.rows.iter().flat_map(|row| {
+        let middle = row.figures.rate.map_or(0.0, |rate| rate.median);
+        let line = move |(repeat, rate): (u32, f64)| {
+            format!("{} repeat {repeat} ({rate:.0} req/s, the median is {middle:.0})", row.cell.id)
+        };
+        row.outliers().into_iter().map(line)
+    });
+    let named: Vec<String> = named.collect();
+    let first = named.first()?;
+    let such = if named.len() > 1 { ", such as " } else { ": " };
+    Some(format!("outliers, which count all the same: {}{such}{first}", plural(named.len(), "repeat")))
 }
 
 /// One line a kind of doubt, with how often it was raised and one example.

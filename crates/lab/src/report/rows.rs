@@ -3,7 +3,7 @@
 use super::http;
 use crate::{
     cells::Cell,
-    stats::{Spread, median, percentile_median, spread},
+    stats::{CONFIDENCE, Interval, Spread, bootstrap, median, outliers::outliers, percentile_median, spread},
     store::Kept,
     trial::Failure,
 };
@@ -17,16 +17,18 @@ pub struct Row {
     pub cell: Cell,
     /// Trials with a result.
     pub done: usize,
+    /// Number and 99th percentile of the response time of each that has enough requests for it, in microseconds.
+    pub p99s_us: Vec<(u32, f64)>,
     /// Trials without one, by repeat.
     pub failures: Vec<(u32, Failure)>,
     /// Over the trials with a result.
     pub figures: Figures,
-    /// What HTTP has beyond that.
-    pub http: http::Figures,
     /// Completed requests per second of each repeat with a result.
     pub rates: BTreeMap<u32, f64>,
     /// `rates` over those of the baseline's row, of the repeats that both have; see `paired`.
     pub against_baseline: Option<Spread>,
+    /// What HTTP has beyond that.
+    pub http: http::Figures,
     /// How many trials have which verdict.
     pub verdicts: BTreeMap<Kind, usize>,
     /// The verdicts that are not `ok`, by repeat.
@@ -38,10 +40,14 @@ pub struct Row {
 pub struct Figures {
     /// Completed requests per second.
     pub rate: Option<Spread>,
+    /// Where the median of the throughput over all possible repeats lies, if there are enough to tell.
+    pub rate_interval: Option<Interval>,
     /// Response time, median.
     pub p50_us: Option<f64>,
     /// Response time, 99th percentile.
     pub p99_us: Option<f64>,
+    /// How sure that is: the wider of what it spans between the repeats and of its interval within the one shown.
+    pub p99_interval: Option<Interval>,
     /// Response time, 99.9th percentile.
     pub p999_us: Option<f64>,
     /// Service time, mean.
@@ -65,6 +71,7 @@ impl Row {
     pub fn new(cell: Cell, trials: Vec<(u32, Kept)>) -> Self {
         let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut verdicts, mut rates) = (BTreeMap::new(), BTreeMap::new());
+        let mut p99s_us = Vec::new();
         for (repeat, kept) in trials {
             match kept {
                 Kept::Done(result) => {
@@ -73,14 +80,23 @@ impl Row {
                         doubts.push((repeat, result.verdict.clone()));
                     }
                     rates.insert(repeat, result.requests.rate);
+                    let response = &result.latency.response;
+                    p99s_us.extend(supported(response, 0.99, response.p99_us).map(|p99_us| (repeat, p99_us)));
                     results.push(result);
                 }
                 Kept::Failed(failure) => failures.push((repeat, failure)),
             }
         }
         let (figures, http) = (Figures::of(&results), http::Figures::of(&results));
-        let against_baseline = None;
-        Self { cell, done: results.len(), failures, figures, http, rates, against_baseline, verdicts, doubts }
+        let done = results.len();
+        Self { cell, done, failures, figures, http, rates, p99s_us, against_baseline: None, verdicts, doubts }
+    }
+
+    /// Repeats whose throughput lies far from that of the others. They count like all others.
+    pub fn outliers(&self) -> Vec<(u32, f64)> {
+        let rates: Vec<(u32, f64)> = self.rates.iter().map(|(repeat, rate)| (*repeat, *rate)).collect();
+        let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
+        outliers(&values).into_iter().map(|place| rates[place]).collect()
     }
 
     /// Whether fewer than half of the results may be believed.
@@ -108,10 +124,13 @@ impl Figures {
         let percentile = |figure: fn(&LatencySummary) -> Option<f64>| {
             percentile_median(results.iter().map(|result| figure(&result.latency.response)))
         };
+        let rates: Vec<f64> = results.iter().map(|result| result.requests.rate).collect();
         Self {
-            rate: spread(results.iter().map(|result| Some(result.requests.rate))),
+            rate: spread(rates.iter().copied().map(Some)),
+            rate_interval: bootstrap::interval(&rates, median, CONFIDENCE, 1),
             p50_us: percentile(|r| supported(r, 0.5, r.p50_us)),
             p99_us: percentile(|r| supported(r, 0.99, r.p99_us)),
+            p99_interval: None,
             p999_us: percentile(|r| supported(r, 0.999, r.p999_us)),
             service_mean_us: of(|r| r.latency.service.mean_us),
             cpu_user_percent: of(|r| r.server.cpu_user_percent),

@@ -4,6 +4,7 @@
 use super::{
     answer::{Answer, Fault, Request},
     handler::Handler,
+    script::Script,
     speak::typed_answer,
 };
 use std::{
@@ -142,12 +143,13 @@ pub(crate) struct Metrics {
     listeners: Vec<String>,
     workers: Vec<Arc<Counters>>,
     times: Mutex<BTreeMap<String, Arc<HandlerTime>>>,
+    scripts: Mutex<BTreeMap<String, Script>>,
 }
 
 impl Metrics {
     pub fn new(listeners: Vec<String>, workers: usize) -> Self {
         let workers = (0..workers).map(|_| Arc::new(Counters::new(listeners.len()))).collect();
-        Self { listeners, workers, times: Mutex::default() }
+        Self { listeners, workers, times: Mutex::default(), scripts: Mutex::default() }
     }
 
     /// The counts of one worker.
@@ -159,6 +161,12 @@ impl Metrics {
     pub fn time(&self, name: &str) -> Arc<HandlerTime> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         times.entry(name.to_owned()).or_default().clone()
+    }
+
+    /// Has the errors of a script on the page; of scripts of one name those of the latest.
+    pub fn watch(&self, script: &Script) {
+        let mut scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
+        scripts.insert(script.name().to_owned(), script.clone());
     }
 
     /// The sum of a count over all workers.
@@ -219,6 +227,22 @@ impl Metrics {
                 let _ = writeln!(page, "brunt_http_faults_total{{kind=\"{kind}\"}} {count}");
             }
         });
+        let scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
+        family(
+            "script_errors_total",
+            "counter",
+            "Calls of scripts that failed and were answered with 500.",
+            &mut |page| {
+                for (name, script) in scripts.iter() {
+                    let _ = writeln!(
+                        page,
+                        "brunt_http_script_errors_total{{script=\"{}\"}} {}",
+                        label(name),
+                        script.errors()
+                    );
+                }
+            },
+        );
         let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         family(
             "handler_seconds",

@@ -24,6 +24,7 @@ mod ours;
 mod plan;
 mod reflect;
 mod routes;
+pub mod script;
 mod settings;
 mod site;
 mod speak;

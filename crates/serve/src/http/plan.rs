@@ -3,6 +3,7 @@
 use super::{
     answer::Fault,
     chance::{Delay, When},
+    script::Script,
 };
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};
 use wire::http1::Head;
@@ -54,6 +55,7 @@ pub(crate) enum Action {
     Whoami,
     Httpbin,
     Metrics,
+    Script(Script),
 }
 
 /// An answer that is described.
@@ -148,6 +150,13 @@ impl Plan {
     pub fn service(service: Service, addresses: Vec<SocketAddr>) -> Self {
         let (name, routes) = (service.to_string(), vec![service.route()]);
         Self { listeners: vec![ListenerPlan { name, addresses, routes, refuse: None }], seed: 1 }
+    }
+
+    /// A script that answers everything on all of these addresses; its random numbers follow from `seed`.
+    pub fn script(script: Script, addresses: Vec<SocketAddr>, seed: u64) -> Self {
+        let route = RoutePlan { name: "script".to_owned(), action: Action::Script(script), ..Service::Hello.route() };
+        let name = "script".to_owned();
+        Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], refuse: None }], seed }
     }
 
     /// Hello, echo and whoami on three ports in a row, from 8080 of 127.0.0.1.

@@ -12,6 +12,7 @@ use super::{
     metrics,
     plan::{Action, Body, Pace, RoutePlan, Say},
     reflect,
+    script::{self, Script},
     site::{Constant, Reply},
 };
 use std::{cell::RefCell, rc::Rc, time::Duration};
@@ -30,9 +31,24 @@ pub(crate) fn reply(route: &RoutePlan, seed: u64, hub: &Hub) -> Reply {
         Action::Whoami => Box::new(Whoami),
         Action::Httpbin => Box::new(Httpbin::new(seed)),
         Action::Metrics => Box::new(metrics::Page(hub.metrics.clone())),
+        Action::Script(script) => {
+            hub.metrics.watch(script);
+            scripted(script, seed)
+        }
     };
     let handler = if route.control { Box::new(Controlled(handler)) } else { handler };
     Reply::Handler { handler: RefCell::new(handler), time: hub.metrics.time(&route.name) }
+}
+
+/// The script on this worker. It was tried before, but may fail this time: it may ask for the time, or roll dice.
+fn scripted(script: &Script, seed: u64) -> Box<dyn Handler> {
+    match script.instance(seed) {
+        Ok(instance) => Box::new(instance),
+        Err(fault) => {
+            script::to_stderr(&format!("{fault} (a worker answers with 500 until the next reload)"));
+            Box::new(|_: &Request<'_>| text_answer(500, b"the script failed\n"))
+        }
+    }
 }
 
 /// The answer, if it is always the same and of one piece.

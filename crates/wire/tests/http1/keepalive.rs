@@ -190,7 +190,8 @@ fn an_idle_connection_is_small_and_its_fields_are_read_only_when_asked_for() {
 fn an_end_that_is_passed_is_the_end() {
     let limits = Limits::default();
     let mut connection = Connection::default();
-    let mut input = &b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /c"[..];
+    let mut input =
+        &b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /c"[..];
     for (path, waiting) in [("/a", Waiting::Idle), ("/b", Waiting::Closed)] {
         let Some(Event::Head(head)) = connection.next(&mut input, &limits) else { panic!("no head") };
         assert_eq!(head.path(), path);
@@ -202,7 +203,9 @@ fn an_end_that_is_passed_is_the_end() {
     }
     assert!(connection.next(&mut input, &limits).is_none());
     // A body is not passed over, nor a head that came in pieces.
-    for pieces in [&["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"][..], &["GET / HT", "TP/1.1\r\nHost: a\r\n\r\n"]] {
+    for pieces in
+        [&["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"][..], &["GET / HT", "TP/1.1\r\nHost: a\r\n\r\n"]]
+    {
         let mut connection = Connection::default();
         for piece in pieces {
             let _head = connection.next(&mut piece.as_bytes(), &limits);

@@ -15,6 +15,9 @@ const HEADING: &str = "HTTP";
 /// A body is read whole, and every place in a pipeline has its own.
 const LARGEST_BODY: u64 = 64 << 20;
 
+/// A method, fields and a body, as far as they were given.
+type Typed = (Option<String>, Vec<(String, String)>, Option<Vec<u8>>);
+
 /// Flags that mean something with http:// alone.
 #[derive(Debug, clap::Args)]
 pub(super) struct Flags {
@@ -76,6 +79,27 @@ impl Flags {
             ("--expect-body", self.expect_body.is_some()),
         ];
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
+    /// The first of the flags that say how requests are sent, and so leave a script nothing to say, if one was given.
+    pub(super) fn shaping(&self) -> Option<&'static str> {
+        let flags = [
+            ("--weight", !self.weight.is_empty()),
+            ("--pipeline", self.pipeline.is_some()),
+            ("--no-keepalive", self.no_keepalive),
+            ("--reuse", self.reuse.is_some()),
+            ("--http1.0", self.http10),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
+    /// Method, fields and body as typed, for a script to begin with.
+    pub(super) fn typed(&self) -> Result<Typed, Trouble> {
+        let Fields { host, others: mut fields } = self.fields()?;
+        fields.extend(host.map(|host| ("Host".to_owned(), host)));
+        let body = self.body.as_deref().map(body).transpose()?;
+        let method = self.method.clone().or_else(|| body.is_some().then(|| "POST".to_owned()));
+        Ok((method, fields, body))
     }
 
     /// What is asked of the generator. Nothing is looked up before everything else is right.

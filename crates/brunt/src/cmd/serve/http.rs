@@ -3,12 +3,13 @@
 use super::{
     super::signals::{SIGHUP, on_each},
     Common, address,
+    source::{Source, usual},
 };
 use outcome::{Count, ExitCode, Size, Span};
-use serve::http::{Options, Plan, Reloader, Server, Service, Settings, read_routes};
+use serve::http::{Options, Plan, Reloader, Server, Service, Settings, script};
 use std::{net::SocketAddr, path::PathBuf};
 
-/// Without --listen, --service and --routes: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.
+/// Without --listen, --service, --routes and --script: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.
 #[derive(Debug, clap::Args)]
 pub(super) struct Http {
     /// Address to listen on, for the one service or the one listener of the routes; may be given several times. Port 0
@@ -22,6 +23,18 @@ pub(super) struct Http {
     /// File that says what is answered where (docs/serve-http.md); SIGHUP reads it again.
     #[arg(long, value_name = "FILE")]
     routes: Option<PathBuf>,
+    /// Luau script that makes every answer (docs/scripts.md); SIGHUP reads it again.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["routes", "service"])]
+    script: Option<PathBuf>,
+    /// Memory for the values of the script, on each worker.
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", requires = "script")]
+    script_memory: Size,
+    /// Processor time that a call of the script may take; then it is ended, and answered with 500.
+    #[arg(long, value_name = "TIME", default_value = "10ms", requires = "script")]
+    script_time: Span,
+    /// Seed of the script's random numbers.
+    #[arg(long, value_name = "N", default_value = "1", requires = "script")]
+    seed: u64,
     /// Address that serves /metrics for Prometheus.
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
@@ -75,24 +88,33 @@ impl Http {
                 settings,
                 access_log: self.access_log.clone(),
             })?;
-            if self.routes.is_some() {
-                self.reload_on_hangup(server.reloader());
+            if let Some(source) = self.source() {
+                self.reload_on_hangup(source, server.reloader());
             }
             server.run(stop, notices)
         })
     }
 
     fn plan(&self) -> Result<Plan, String> {
-        let plan = match (&self.routes, self.service) {
-            (Some(file), _) => read_routes(file, &self.listen)?,
-            (None, None) if self.listen.is_empty() => Plan::three(),
-            (None, service) => {
-                let usual = || vec![SocketAddr::from(([127, 0, 0, 1], 8080))];
-                let listen = if self.listen.is_empty() { usual() } else { self.listen.clone() };
-                Plan::service(service.unwrap_or(Service::Hello), listen)
-            }
+        let plan = match self.source() {
+            Some(source) => return source.read(),
+            None if self.listen.is_empty() && self.service.is_none() => Plan::three(),
+            None => Plan::service(self.service.unwrap_or(Service::Hello), usual(&self.listen)),
         };
         Ok(plan.with_metrics(self.metrics))
+    }
+
+    /// The file that says what is answered, if one does.
+    fn source(&self) -> Option<Source> {
+        let (file, limits) = match (&self.routes, &self.script) {
+            (Some(file), _) => (file, None),
+            (None, Some(file)) => {
+                let (memory, call) = (self.script_memory.0 as usize, self.script_time.0);
+                (file, Some((script::Limits { memory, call, ..script::LIMITS }, self.seed)))
+            }
+            (None, None) => return None,
+        };
+        Some(Source { file: file.clone(), script: limits, listen: self.listen.clone(), metrics: self.metrics })
     }
 
     fn settings(&self) -> Result<Settings, String> {
@@ -128,19 +150,22 @@ impl Http {
     }
 
     /// SIGHUP: the file again. A bad one changes nothing.
-    fn reload_on_hangup(&self, reloader: Reloader) {
-        let (Some(file), listen) = (self.routes.clone(), self.listen.clone()) else { return };
-        let (metrics, quiet) = (self.metrics, self.common.quiet);
+    fn reload_on_hangup(&self, source: Source, reloader: Reloader) {
+        let quiet = self.common.quiet;
+        let (it, as_it_is, stays) = match source.script {
+            Some(_) => ("script", "as it is", "stays"),
+            None => ("routes", "as they are", "stay"),
+        };
         let reload = move || {
-            let read = read_routes(&file, &listen).map(|plan| plan.with_metrics(metrics));
+            let read = source.read();
             match read.and_then(|plan| reloader.replace(plan)) {
                 Ok(()) if quiet => {}
-                Ok(()) => eprintln!("brunt serve: serving the routes in '{}' as they are now", file.display()),
-                Err(why) => eprintln!("brunt serve: the old routes stay: {why}"),
+                Ok(()) => eprintln!("brunt serve: serving the {it} in '{}' {as_it_is} now", source.file.display()),
+                Err(why) => eprintln!("brunt serve: the old {it} {stays}: {why}"),
             }
         };
         if let Err(error) = on_each(SIGHUP, reload) {
-            eprintln!("brunt serve: SIGHUP will not reload the routes: {error}");
+            eprintln!("brunt serve: SIGHUP will not reload the {it}: {error}");
         }
     }
 }

@@ -3,7 +3,10 @@
 mod say;
 mod text;
 
-use super::plan::{Action, ListenerPlan, Path, Plan, RoutePlan, Service};
+use super::{
+    plan::{Action, ListenerPlan, Path, Plan, RoutePlan, Service},
+    script::{self, Script},
+};
 use std::{net::SocketAddr, path};
 use text::{Read, Table, Text};
 use toml::de::DeTable;
@@ -166,16 +169,24 @@ impl Reader<'_> {
         let control = table.take("control").map_or(Ok(false), |value| text.truth(value, "control"))?;
         let usual = || Ok(format!("{path} #{number}"));
         let name = table.take("name").map_or_else(usual, |value| text.string(value, "name"))?;
-        let service = match table.take("service") {
-            Some(value) => Some((text.parsed::<Service>(value, "service")?, value.span())),
-            None => None,
+        let maker = match (table.take("service"), table.take("script")) {
+            (None, None) => None,
+            (Some(value), None) => Some((text.parsed::<Service>(value, "service")?.action(), value.span())),
+            (None, Some(value)) => {
+                let file = self.directory.join(text.string(value, "script")?);
+                let script = Script::open(&file, script::LIMITS, script::to_stderr);
+                Some((Action::Script(script.map_err(|why| text.fault(&value.span(), why))?), value.span()))
+            }
+            (Some(_), Some(value)) => {
+                return Err(text.fault(&value.span(), "a route has a service or a script: keep one of them"));
+            }
         };
         let said = say::read(text, &mut table, self.directory)?;
-        let action = match (service, said) {
+        let action = match (maker, said) {
             (None, said) => Action::Say(said.unwrap_or_default()),
-            (Some((service, _)), None) => service.action(),
+            (Some((action, _)), None) => action,
             (Some((_, place)), Some(_)) => {
-                return Err(text.fault(&place, "a service makes its own answers: keep it, or the keys of the answer"));
+                return Err(text.fault(&place, "this makes answers of its own: keep it, or the keys of the answer"));
             }
         };
         table.end(text, "[[route]]")?;

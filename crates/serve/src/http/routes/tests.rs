@@ -81,7 +81,7 @@ fn mistakes_are_pointed_at_with_a_remedy() {
         (route("fault = { kind = \"reset\", share = nan }"), "share must be a number from 0 to 1"),
         (route("file = \"no/such\""), "file 'no/such': "),
         (route("service = \"helo\""), "'helo' is no service; choose one of hello"),
-        (route("service = \"hello\"\nstatus = 201"), "a service makes its own answers"),
+        (route("service = \"hello\"\nstatus = 201"), "makes answers of its own"),
         (route("method = \"get\""), "write it in capitals"),
         (route("listener = \"x\""), "no listener of the name 'x'"),
         (route("drip = { pieces = 0 }"), "pieces must be a whole number from 1"),

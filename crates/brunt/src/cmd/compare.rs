@@ -1,0 +1,149 @@
+//! `brunt compare`: reads two sets of trials, or has two targets measured side by side first, and says how they differ.
+//! The page goes to stdout, everything else to stderr; nothing here computes.
+
+mod live;
+
+use super::{complaint, stdout};
+use lab::{
+    Error,
+    compare::{self, Bound, Comparison, MARGIN, Side},
+};
+use outcome::ExitCode;
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+};
+
+/// Flags of `brunt compare`.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "brunt compare [OPTIONS] A B\n       \
+                      brunt compare [OPTIONS] DIR --targets A,B\n       \
+                      brunt compare [OPTIONS] --plan PLAN --targets A,B [-- RUN FLAGS]",
+    after_help = "\
+A and B are directories of brunt run, or of brunt load --out, or hold several of the latter. Cells of the same name are \
+compared; where each side has one target, those under the same load.
+
+Three answers: 'different', 'no difference' within the margin, and 'cannot tell', which wants more repeats. Less than \
+four repeats of each never make a difference.
+
+Examples:
+  brunt compare runs/before runs/after --fail-if 'rate<-5%'
+  brunt compare runs/quick --targets uring,epoll
+  brunt compare --plan quick --targets uring,epoll -- --only rate=max --duration 1s
+
+Exit status: 0 compared, 1 failed or ended early, 2 wrong usage, 3 most trials of some cell are not trustworthy (unless \
+--allow-untrusted), 99 a --fail-if bound was crossed."
+)]
+pub struct Args {
+    /// Two directories with results; one with --targets, none with --plan
+    #[arg(value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+
+    /// Two targets of one experiment
+    #[arg(long, value_name = "A,B", value_parser = two)]
+    targets: Option<(String, String)>,
+    /// Differences of less than this do not matter
+    #[arg(long, value_name = "PERCENT", value_parser = margin, default_value = "3%")]
+    margin: f64,
+    /// Exit with 99 when B differs by more than this from A, as 'rate<-5%' or 'p99>10%'; may be repeated
+    #[arg(long, value_name = "BOUND")]
+    fail_if: Vec<Bound>,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    json: bool,
+    /// Exit with 0 even if most trials are not trustworthy
+    #[arg(long)]
+    allow_untrusted: bool,
+    /// No progress on stderr
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Measure the two targets of this plan first, in turns (ABBA); flags for brunt run follow --
+    #[arg(long, value_name = "PLAN", help_heading = "Measuring first", requires = "targets", conflicts_with = "dirs")]
+    plan: Option<String>,
+    /// Trials of each target in each cell [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+          help_heading = "Measuring first", requires = "plan")]
+    repeat: Option<u32>,
+    /// Directory of the run [default: runs/compare, or runs/compare-2 and so on if that is finished]
+    #[arg(long, value_name = "DIR", help_heading = "Measuring first", requires = "plan")]
+    out: Option<PathBuf>,
+    /// Flags for brunt run
+    #[arg(last = true, value_name = "RUN FLAGS", help_heading = "Measuring first", requires = "plan")]
+    run: Vec<String>,
+}
+
+fn two(text: &str) -> Result<(String, String), String> {
+    match text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
+        [a, b] if !a.is_empty() && !b.is_empty() => Ok(((*a).to_owned(), (*b).to_owned())),
+        _ => Err("two names with a comma between them are needed, as uring,epoll".to_owned()),
+    }
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    percent
+        .filter(|percent| *percent > 0.0 && *percent < 100.0)
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| format!("a share above 0% and below 100% is needed, as {}%", MARGIN * 100.0))
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        self.compare().unwrap_or_else(|error| complaint(&error))
+    }
+
+    fn compare(&self) -> Result<ExitCode, Error> {
+        let mut code = ExitCode::Good;
+        let (a, b) = match (&self.plan, self.dirs.as_slice(), &self.targets) {
+            (Some(plan), _, Some((a, b))) => {
+                let (dir, ending) = live::run(self, plan, (a, b))?;
+                // What is wrong with a plan or its flags has been said.
+                if ending == ExitCode::Usage {
+                    return Ok(ending);
+                }
+                code = ending;
+                let all = Side::read(&dir)?;
+                (all.of_target(a)?, all.of_target(b)?)
+            }
+            (None, [dir], Some((a, b))) => {
+                let all = Side::read(dir)?;
+                (all.of_target(a)?, all.of_target(b)?)
+            }
+            (None, [a, b], None) => (Side::read(a)?, Side::read(b)?),
+            (_, dirs, targets) => {
+                let with = if targets.is_some() { " and --targets" } else { "" };
+                return Err(Error::Usage(format!(
+                    "{}{with}: give two directories, or one and --targets A,B, or --plan PLAN and --targets A,B",
+                    match dirs.len() {
+                        0 => "no directory".to_owned(),
+                        1 => "one directory".to_owned(),
+                        count => format!("{count} directories"),
+                    }
+                )));
+            }
+        };
+        let comparison = compare::compare(&a, &b, self.margin)?;
+        if self.json {
+            let text = serde_json::to_string_pretty(&comparison).map_err(|e| Error::Failed(e.to_string()))?;
+            stdout::print(&format!("{text}\n"))?;
+        } else {
+            stdout::print(&compare::text(&comparison))?;
+        }
+        Ok(self.ending(&comparison, code))
+    }
+
+    fn ending(&self, comparison: &Comparison, so_far: ExitCode) -> ExitCode {
+        let crossed: Vec<String> = self.fail_if.iter().flat_map(|bound| bound.crossed(comparison)).collect();
+        for sentence in &crossed {
+            let _ = writeln!(io::stderr(), "threshold crossed: {sentence}");
+        }
+        match so_far {
+            ExitCode::Good if !crossed.is_empty() => ExitCode::Threshold,
+            ExitCode::Good if comparison.is_untrusted() && !self.allow_untrusted => ExitCode::Untrusted,
+            so_far => so_far,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Has two targets of a plan measured in turns by `brunt run`, as a process: what is compared later is a directory like
+//! any other, and can be compared again.
+
+use super::Args;
+use crate::cmd::signals::{self, SIGHUP, SIGINT, SIGTERM, Second};
+use lab::{
+    Error,
+    ledger::Ledger,
+    process::{Group, Launch},
+    store::default_directory,
+};
+use outcome::ExitCode;
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io,
+    os::fd::AsFd,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::Ordering},
+    thread,
+    time::Duration,
+};
+
+/// Enough to tell 5 % from nothing, and nothing from 3 %, where repeats vary by 2 %.
+const REPEATS: u32 = 16;
+/// What a run may take to end its trial and write its report once it is asked to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs the trials; returns where they are and how the run ended.
+pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(PathBuf, ExitCode), Error> {
+    let out = match &args.out {
+        Some(out) => out.clone(),
+        None => default_directory(Path::new("runs"), "compare")?,
+    };
+    fs::create_dir_all(&out)
+        .map_err(|e| io::Error::new(e.kind(), format!("cannot write to {}: {e}", out.display())))?;
+    let brunt = std::env::current_exe().map_err(|e| Error::Failed(format!("cannot find the brunt binary: {e}")))?;
+    let repeats = args.repeat.unwrap_or(REPEATS).to_string();
+    let only = format!("target={},target={}", targets.0, targets.1);
+    let place = out.display().to_string();
+    let words = ["run", plan, "--order", "mirrored", "--only", &only, "--repeat", &repeats, "--out", &place];
+    let mut words: Vec<String> = words.map(str::to_owned).into();
+    if args.quiet {
+        words.push("--quiet".to_owned());
+    }
+    words.extend(args.run.iter().cloned());
+    let launch = Launch {
+        program: brunt,
+        args: words,
+        dir: None,
+        env: BTreeMap::new(),
+        cores: None,
+        // The table of both; it is in report.md too.
+        stdout: File::options().write(true).open("/dev/null")?,
+        stderr: File::from(io::stderr().as_fd().try_clone_to_owned()?),
+    };
+    let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
+    // Not the ledger of the run itself, which it opens to end what is noted there.
+    let noted = out.join("comparing.json");
+    let (ledger, _) = Ledger::open(&noted)?;
+    let mut run = Group::start(launch, &Arc::new(ledger))?;
+    let status = loop {
+        if let Some(status) = run.ended() {
+            break Some(status);
+        }
+        if stop.load(Ordering::Relaxed) {
+            run.stop(PATIENCE);
+            break run.ended();
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    drop(run);
+    let _ = fs::remove_file(noted);
+    // A run that was refused leaves nothing behind; of a directory that is not empty nothing is removed.
+    let _ = fs::remove_dir(&out);
+    let ending = match status.and_then(|status| status.code()) {
+        Some(0) => ExitCode::Good,
+        Some(2) => ExitCode::Usage,
+        _ => ExitCode::Failed,
+    };
+    Ok((out, ending))
+}

@@ -1,0 +1,175 @@
+//! `brunt find`: the highest rate at which a service keeps its SLO. The knee goes to stdout, everything else to stderr;
+//! nothing here decides.
+
+use super::{
+    complaint,
+    signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
+    stdout,
+};
+use lab::{
+    Error,
+    find::{self, Answer, End, Range, Request, Step, Try},
+    report::time,
+    store::default_directory,
+};
+use outcome::{ExitCode, Rate, Slo, Span};
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+/// Flags of `brunt find`.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "brunt find [OPTIONS] --slo SLO URL [LOAD FLAGS]",
+    after_help = "\
+Rates are doubled until one breaks the SLO, then the gap is halved until it is narrow enough, and the highest rate that \
+held is confirmed by a longer load. A rate counts as broken when it broke twice. Each load is a brunt load with the flags \
+that stand behind the URL.
+
+Examples:
+  brunt find --slo 'p99<6ms,errors<0.1%' tcp://127.0.0.1:7100 -c 100 --cores 0
+  brunt find --slo 'p99.9<2ms' --from 10k --to 80k --step 5s tcp://127.0.0.1:7100 --arrival poisson
+
+Exit status: 0 found, 1 a load failed or the search was ended early, 2 wrong usage, 3 no rate holds, or the generator was \
+the limit."
+)]
+pub struct Args {
+    /// What is to hold: FIGURE<BOUND,... with p50, p99, p99.9, errors (as errors<0.1%) and the others of --fail-if.
+    /// Without a bound on errors none may fail
+    #[arg(long, value_name = "SLO")]
+    slo: Slo,
+    /// The first rate to try
+    #[arg(long, value_name = "RATE", default_value = "1k")]
+    from: Rate,
+    /// The highest rate to try
+    #[arg(long, value_name = "RATE")]
+    to: Option<Rate>,
+    /// How near the highest rate that holds and the lowest that breaks must come
+    #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "3%")]
+    precision: f64,
+    /// Measured window of each load; longer where a percentile of the SLO needs more requests
+    #[arg(long, value_name = "TIME", default_value = "3s")]
+    step: Span,
+    /// Measured window of the load that confirms
+    #[arg(long, value_name = "TIME", default_value = "15s")]
+    confirm: Span,
+    /// Seed of the first load; each one has the next
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Keep the result of each load here [default: runs/find, or runs/find-2 and so on if there is one]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    json: bool,
+    /// No progress on stderr
+    #[arg(long)]
+    quiet: bool,
+
+    /// The target, as for brunt load
+    #[arg(value_name = "URL")]
+    url: String,
+    /// Flags for brunt load: connections, cores, size, ...
+    #[arg(value_name = "LOAD FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    load: Vec<String>,
+}
+
+fn precision(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    percent
+        .filter(|percent| (1.0..=100.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "a share from 1% to 100% is needed, as 3%".to_owned())
+}
+
+/// What the search sets itself.
+const OURS_LONG: [&str; 8] =
+    ["--rate", "--qps", "--rate-per-core", "--duration", "--requests", "--out", "--json", "--fail-if"];
+const OURS_SHORT: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        self.find().unwrap_or_else(|error| complaint(&error))
+    }
+
+    fn find(&self) -> Result<ExitCode, Error> {
+        self.check()?;
+        let out = match &self.out {
+            Some(out) => out.clone(),
+            None => default_directory(Path::new("runs"), "find")?,
+        };
+        let request = Request {
+            brunt: std::env::current_exe()
+                .map_err(|e| Error::Failed(format!("cannot find the brunt binary, which is the generator: {e}")))?,
+            url: self.url.clone(),
+            flags: self.load.clone(),
+            slo: self.slo.clone(),
+            range: Range { from: self.from.0, to: self.to.map(|to| to.0), precision: self.precision },
+            step: self.step,
+            confirm: self.confirm,
+            seed: self.seed,
+            out,
+        };
+        // To die at once would leave a load running.
+        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
+        let found = find::run(&request, &stop, &mut |next, step| self.tell(next, step))?;
+        let Some(found) = found else {
+            let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
+            return Ok(ExitCode::Failed);
+        };
+        if self.json {
+            let text = serde_json::to_string_pretty(&found).map_err(|e| Error::Failed(e.to_string()))?;
+            stdout::print(&format!("{text}\n"))?;
+        } else {
+            stdout::print(&find::text(&found))?;
+        }
+        Ok(match found.end {
+            End::Holds { .. } | End::HoldsAtMost { .. } => ExitCode::Good,
+            End::GeneratorLimited { .. } | End::Never { .. } => ExitCode::Untrusted,
+        })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if let Some(to) = self.to.filter(|to| to.0 < self.from.0) {
+            return Err(Error::Usage(format!(
+                "--to {to} is below --from {}: the search begins there and goes up",
+                self.from
+            )));
+        }
+        let is_ours = |word: &&String| {
+            let name = word.split('=').next().unwrap_or(word);
+            // A short one may have its value attached.
+            OURS_LONG.contains(&name)
+                || !name.starts_with("--") && OURS_SHORT.iter().any(|short| name.starts_with(short))
+        };
+        let ours = self.load.iter().find(is_ours);
+        match ours {
+            Some(word) => Err(Error::Usage(format!(
+                "{word} behind the URL: rate, length and files of each load are the search's own (--from, --to, --step, \
+                 --confirm, --out, before the URL)"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn tell(&self, next: &Try, step: Option<&Step>) {
+        if self.quiet {
+            return;
+        }
+        let rate = Rate(next.rate);
+        let _ = match step {
+            None if next.confirms => writeln!(io::stderr(), "{rate} requests/s, to confirm it"),
+            None => writeln!(io::stderr(), "{rate} requests/s"),
+            Some(step) => {
+                let word = match step.answer {
+                    Answer::Holds => "holds",
+                    Answer::Breaks => "breaks",
+                    Answer::GeneratorLimited => "the generator was the limit",
+                };
+                writeln!(io::stderr(), "  {word}: p50 {}, p99 {}", time(step.p50_us), time(step.p99_us))
+            }
+        };
+    }
+}

@@ -1,0 +1,102 @@
+//! `brunt load --script`: a script of wrk's makes the requests, sees the replies, and is told what became of it all.
+
+use super::{
+    Args, Trouble,
+    address::{self, Asks},
+};
+use hdrhistogram::Histogram;
+use load::{
+    Options, Target,
+    http::Requests,
+    script::{Errors, Facts, Numbers, Summary, Wrk},
+};
+use outcome::{RunResult, series::Second};
+use std::{path::PathBuf, time::Duration};
+
+/// Flags of scripts.
+#[derive(Debug, clap::Args)]
+pub(super) struct Scripting {
+    /// Lua script, as wrk takes it, that makes the requests and may look at the replies (docs/scripts.md)
+    #[arg(short, long, value_name = "FILE", help_heading = "HTTP")]
+    script: Option<PathBuf>,
+    /// Arguments of the script's init(), behind --
+    #[arg(last = true, value_name = "ARGUMENT", help_heading = "HTTP")]
+    script_arguments: Vec<String>,
+}
+
+impl Scripting {
+    /// Puts the script, if there is one, in the place of the requests that the other flags describe. They are what it
+    /// finds in the table `wrk`.
+    pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, Trouble> {
+        let usage = |text: String| Err(Trouble::Usage(text));
+        let Some(path) = &self.script else {
+            return match self.script_arguments.first() {
+                Some(first) => usage(format!("-- {first}: what follows -- is for a script: give one with --script")),
+                None => Ok(None),
+            };
+        };
+        let name = path.display();
+        let Target::Http(http) = &mut options.target else {
+            return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
+        };
+        if let Some(flag) = args.http.shaping() {
+            return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
+        }
+        let [url] = &args.urls[..] else {
+            return usage(format!("--script {name} takes one URL: let the script choose among paths"));
+        };
+        let parsed = address::parse(url)?;
+        let Asks::Http { authority, target } = parsed.asks else {
+            return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
+        };
+        let (method, headers, body) = args.http.typed()?;
+        let facts = Facts {
+            url: url.clone(),
+            scheme: "http".to_owned(),
+            host: parsed.host,
+            port: authority.ends_with(&format!(":{}", parsed.port)).then_some(parsed.port),
+            path: target,
+            method,
+            headers,
+            body,
+            addresses: vec![http.address],
+            arguments: self.script_arguments.clone(),
+        };
+        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| Trouble::Usage(fault.to_string()))?;
+        if let Some(other) = wrk.addresses().iter().find(|address| **address != http.address) {
+            return usage(format!(
+                "the script {name} sends a thread to {other}: all threads go to the address of the URL, {}",
+                http.address
+            ));
+        }
+        http.requests = Requests::Script(wrk.script());
+        Ok(Some(wrk))
+    }
+}
+
+/// Tells the script what became of the run.
+pub(super) fn done(
+    wrk: &Wrk,
+    result: &RunResult,
+    response: &Histogram<u64>,
+    seconds: &[Second],
+    threads: u64,
+) -> Result<(), String> {
+    let errors = &result.errors;
+    let summary = Summary {
+        duration: Duration::try_from_secs_f64(result.load.measured_s).unwrap_or_default(),
+        // As wrk counts: whatever was answered.
+        requests: result.requests.completed + errors.status,
+        bytes: result.bytes.received,
+        errors: Errors {
+            connect: errors.connect,
+            read: errors.reset + errors.protocol,
+            write: 0,
+            status: errors.status,
+            timeout: errors.timeout,
+        },
+    };
+    let measured = seconds.iter().filter(|second| !second.warmup);
+    let rates = Numbers::of_rates(measured.map(|second| second.completed / threads.max(1)));
+    wrk.done(&summary, &Numbers::of_times(response), &rates).map_err(|fault| fault.to_string())
+}

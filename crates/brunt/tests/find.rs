@@ -1,0 +1,129 @@
+//! `brunt find` against a real server: the files, the exit codes and the ends. How it searches is tested where it is pure.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// An echo server of brunt; killed at the end of the test.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start() -> Self {
+        let first = 25_000 + (std::process::id() % 500) as u16 * 4;
+        let port = (first..first + 100).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_brunt"))
+            .args(["serve", "echo", "--listen", &format!("127.0.0.1:{port}"), "--model", "epoll"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("echo on"), "{line}");
+        Self { child, url: format!("tcp://127.0.0.1:{port}") }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn find(home: &Path, flags: &str, url: &str, load: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.current_dir(home).arg("find").args(flags.split_whitespace()).arg(url).args(load.split_whitespace());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[track_caller]
+fn told(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
+    (stdout, stderr)
+}
+
+#[test]
+fn what_holds_up_to_a_cap_is_confirmed_and_kept_step_by_step() {
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::start());
+    let flags = "--slo p50<900ms --from 250 --to 600 --step 200ms --confirm 400ms";
+    let (stdout, stderr) = told(&find(home.path(), flags, &server.url, "-c 4 --size 1KiB").output().unwrap(), 0);
+    assert!(stdout.contains("p50<900ms holds at 600 requests/s, the highest rate that was to be tried"), "{stdout}");
+    assert!(stdout.contains("holds, confirmed"), "{stdout}");
+    assert!(stderr.contains("600 requests/s, to confirm it"), "{stderr}");
+    let found: serde_json::Value =
+        serde_json::from_slice(&fs::read(home.path().join("runs/find/find.json")).unwrap()).unwrap();
+    assert_eq!(found["end"]["kind"], "holds-at-most");
+    let steps = found["steps"].as_array().unwrap();
+    // 250, 500, 600 and 600 again; one that a busy machine spoilt was tried twice.
+    assert!(steps.len() >= 4, "{found:#}");
+    for step in steps {
+        let dir = home.path().join(step["dir"].as_str().unwrap());
+        for file in ["result.json", "latency.hlog", "series.jsonl", "env.json", "load.txt"] {
+            assert!(dir.join(file).exists(), "{} lacks {file}", dir.display());
+        }
+        let result: serde_json::Value = serde_json::from_slice(&fs::read(dir.join("result.json")).unwrap()).unwrap();
+        assert_eq!(result["load"]["request_bytes"], 1024, "the flags behind the URL are the load's");
+        assert_eq!(result["requests"]["offered_rate"], step["rate"]);
+    }
+    // The next search goes beside it.
+    told(&find(home.path(), &format!("{flags} --quiet --json"), &server.url, "-c 4").output().unwrap(), 0);
+    assert!(home.path().join("runs/find-2/find.json").exists());
+}
+
+#[test]
+fn what_no_server_can_do_is_exit_3() {
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::start());
+    let flags = "--slo p50<1ns --from 1k --to 1k --step 50ms --quiet --out here";
+    let (stdout, stderr) = told(&find(home.path(), flags, &server.url, "-c 2").output().unwrap(), 3);
+    let last = stdout.lines().last().unwrap();
+    assert!(last.contains("does not hold at any rate down to") || last.starts_with("client-limited:"), "{stdout}");
+    assert_eq!(stderr, "");
+    assert!(home.path().join("here/steps/01-rate=1k/result.json").exists());
+}
+
+#[test]
+fn a_load_that_cannot_be_made_ends_the_search_with_its_reason() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, stderr) = told(&find(home.path(), "--slo p99<6ms --quiet", "tcp://127.0.0.1:9", "").output().unwrap(), 1);
+    assert!(stderr.starts_with("error: the load of 1k requests/s ended with status 1: "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1);
+    let typing =
+        find(home.path(), "--slo p99<6ms --quiet", "tcp://127.0.0.1:9", "-c 1 --conections 5").output().unwrap();
+    let (_, stderr) = told(&typing, 2);
+    assert!(stderr.starts_with("error: brunt load: unexpected argument '--conections'"), "{stderr}");
+}
+
+#[test]
+fn ctrl_c_ends_the_load_under_way() {
+    let (home, server) = (tempfile::tempdir().unwrap(), Server::start());
+    let search = find(home.path(), "--slo p50<1s --step 30s --out here", &server.url, "-c 1").spawn().unwrap();
+    let since = Instant::now();
+    let groups = loop {
+        let page = fs::read(home.path().join("here/steps/running.json")).unwrap_or_default();
+        let page: serde_json::Value = serde_json::from_slice(&page).unwrap_or_default();
+        if let Some(group) = page["groups"][0]["group"].as_u64() {
+            break group;
+        }
+        assert!(since.elapsed() < Duration::from_secs(10), "no load was started");
+        thread::sleep(Duration::from_millis(5));
+    };
+    assert!(Command::new("sh").args(["-c", &format!("kill -INT {}", search.id())]).status().unwrap().success());
+    let (_, stderr) = told(&search.wait_with_output().unwrap(), 1);
+    assert!(stderr.contains("interrupted; the loads so far are in here"), "{stderr}");
+    let stat = fs::read_to_string(format!("/proc/{groups}/stat")).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "the load still runs: {stat}");
+}

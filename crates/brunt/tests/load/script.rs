@@ -1,0 +1,134 @@
+//! `brunt load --script` as typed: wrk's scripts against a real web server process.
+
+use super::target::{Target, alone, assert_code, json, load, number, told};
+use std::path::Path;
+
+/// A run of one of the scripts of `brunt-load`, or of one given as text.
+fn run(target: &Target, script: &str, flags: &str) -> std::process::Output {
+    let home = tempfile::tempdir().unwrap();
+    let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../load/tests/wrk").join(script);
+    let file = if script.ends_with(".lua") {
+        known
+    } else {
+        let file = home.path().join("test.lua");
+        std::fs::write(&file, script).unwrap();
+        file
+    };
+    let mut command = load(&target.http("/a"), "-c 2 --warmup 0s --quiet --allow-untrusted --no-meter");
+    command.arg("-s").arg(file).args(flags.split_whitespace()).output().unwrap()
+}
+
+#[test]
+fn a_script_makes_requests_of_every_kind() {
+    let _alone = alone();
+    let target = Target::start_web();
+    for (script, flags) in [
+        ("", "--expect-body GET"),
+        ("", "-X PUT --body hi --expect-body PUT"),
+        ("post.lua", "--expect-body name=value"),
+        ("counter.lua", "--expect-body /item/"),
+        ("pipeline.lua", ""),
+        ("auth.lua", "--expect-body /login"),
+        ("addr.lua", "-t 2 --expect-body /a"),
+        (
+            "function request() return wrk.format(nil, '/x', {['X-Say'] = wrk.headers['x-say']}) end",
+            "-H X-Say:so --expect-body so",
+        ),
+        (
+            "function init(args) path = args[1] end function request() return wrk.format(nil, path) end",
+            "--expect-body /arg -- /arg",
+        ),
+    ] {
+        let output = run(&target, script, &format!("-n 200 --json - {flags}"));
+        assert_code(&output, &[0]);
+        // What a script prints comes before the result.
+        let text = String::from_utf8_lossy(&output.stdout);
+        let result: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..]).expect(&told(&output));
+        // HEAD, which pipeline.lua sends, is answered with a body by this server, so that one may end in errors.
+        if script != "pipeline.lua" {
+            assert_eq!(
+                (number(&result, "requests.completed"), number(&result, "requests.failed")),
+                (200.0, 0.0),
+                "{script}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_script_hears_what_became_of_the_run() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let output = run(&target, "setup.lua", "-n 300 -t 2");
+    assert_code(&output, &[0]);
+    let page = told(&output);
+    let made: Vec<u32> = page
+        .lines()
+        .filter(|line| line.starts_with("thread "))
+        .map(|line| line.split(' ').nth(3).unwrap().parse().unwrap())
+        .collect();
+    assert!(made.len() == 2 && made.iter().sum::<u32>() >= 300, "{page}");
+
+    let output = run(&target, "report.lua", "-n 100");
+    assert_code(&output, &[0]);
+    let page = told(&output);
+    assert!(page.lines().any(|line| line.ends_with(",0,0,0,0,0") && line.split(',').nth(1) == Some("100")), "{page}");
+
+    let output = run(
+        &target,
+        "function done(s) print('status', s.errors.status, s.requests) end wrk.path = '/status/500'",
+        "-n 50",
+    );
+    assert!(told(&output).contains("status\t50\t50"), "{}", told(&output));
+}
+
+#[test]
+fn a_script_stops_its_run_and_slows_it() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let output = run(&target, "stop.lua", "-d 30s --json -");
+    assert_code(&output, &[0]);
+    assert!((3.0..10.0).contains(&number(&json(&output), "requests.completed")), "{}", told(&output));
+    // Two connections that pause 10 to 50 ms make 40 to 200 requests a second.
+    let output = run(&target, "delay.lua", "-d 1s --json -");
+    assert_code(&output, &[0]);
+    let completed = number(&json(&output), "requests.completed");
+    assert!((10.0..=220.0).contains(&completed), "{completed}");
+}
+
+#[test]
+fn a_wrong_script_is_refused_with_its_line() {
+    let target = Target::start_web();
+    for (script, flags, code, words) in [
+        ("x =", "", 2, "test.lua:1: "),
+        ("\nfunction setup() error('no') end", "", 2, "test.lua:2: no"),
+        ("none.lua", "", 2, "cannot read the script"),
+        ("", "--pipeline 3", 2, "--pipeline and --script"),
+        ("", "--reuse 3", 2, "--reuse and --script"),
+        (
+            "local other = wrk.lookup('127.0.0.2', '80') function setup(t) t.addr = other[1] end",
+            "",
+            2,
+            "sends a thread to 127.0.0.2:80",
+        ),
+        ("function init() error('late') end", "-n 5", 1, "test.lua:1: late"),
+        ("function request() return 'x' end", "-n 5", 1, "is not whole"),
+        ("function request() while true do end end", "-n 5", 1, "ran longer than the 1s"),
+        ("function response() error('seen') end", "-n 500", 1, "test.lua:1: seen"),
+        ("function done() error('end') end", "-n 5", 1, "test.lua:1: end"),
+    ] {
+        let output = run(&target, script, flags);
+        let said = told(&output);
+        assert!(output.status.code() == Some(code) && said.contains(words), "{script}: {said}");
+        let errors = String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.starts_with("error: ")).count();
+        assert_eq!(errors, 1, "{said}");
+    }
+    let output = load(&target.http("/"), "-- argument").output().unwrap();
+    assert!(output.status.code() == Some(2) && told(&output).contains("give one with --script"), "{}", told(&output));
+    let output = load(&target.url(), "-s x.lua").output().unwrap();
+    assert!(
+        output.status.code() == Some(2) && told(&output).contains("means nothing with tcp://"),
+        "{}",
+        told(&output)
+    );
+}

@@ -1,0 +1,96 @@
+//! `brunt report` and `brunt export`: what is kept is shown again, and other programs can read it.
+
+use outcome::{RunResult, directory::Directory, env::Env};
+use std::{
+    fs,
+    io::Write as _,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+fn brunt(home: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.current_dir(home).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn told(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
+    (stdout, stderr)
+}
+
+/// A run of two trials in `runs/scene`, made by a script in the place of `brunt load`.
+fn scene() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let plan = "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
+        [[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
+    fs::write(home.path().join("plan.toml"), plan).unwrap();
+    let mut result = RunResult::new("a \"script\", no more");
+    result.requests.rate = 1234.5;
+    result.load.url = "tcp://127.0.0.1:1".to_owned();
+    let directory = Directory::create(home.path().join("made")).unwrap();
+    directory.write_env(&Env::default()).unwrap();
+    directory.write_result(&result).unwrap();
+    let script = "while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done\ncp made/* $out/\n";
+    fs::write(home.path().join("load"), script).unwrap();
+    told(&brunt(home.path(), &["run", "plan.toml", "--quiet", "--tester", "sh"]), 0);
+    home
+}
+
+#[test]
+fn a_report_is_rendered_again_from_the_directory_alone() {
+    let home = scene();
+    let written = fs::read_to_string(home.path().join("runs/scene/report.md")).unwrap();
+    fs::remove_file(home.path().join("runs/scene/report.md")).unwrap();
+    fs::rename(home.path().join("runs/scene"), home.path().join("moved")).unwrap();
+    assert_eq!(told(&brunt(home.path(), &["report", "moved", "--markdown", "--write"]), 0).0, written);
+    assert_eq!(fs::read_to_string(home.path().join("moved/report.md")).unwrap(), written);
+    // A run and a single result, one after the other.
+    let (stdout, stderr) = told(&brunt(home.path(), &["report", "moved", "made"]), 0);
+    assert!(
+        stdout.starts_with("scene\n") && stdout.contains("closed loop") && stdout.contains("1234 requests/s"),
+        "{stdout}"
+    );
+    assert_eq!(stderr, "");
+    let (_, stderr) = told(&brunt(home.path(), &["report", "."]), 2);
+    assert!(stderr.starts_with("error: . holds no results"), "{stderr}");
+}
+
+#[test]
+fn pythons_csv_reader_finds_every_trial_and_key() {
+    let home = scene();
+    told(&brunt(home.path(), &["export", "--to", "csv", "runs/scene", "--out", "all.csv"]), 0);
+    let text = fs::read_to_string(home.path().join("all.csv")).unwrap();
+    assert_eq!(text.matches("\r\n").count(), 3, "{text}");
+    let script = "import csv, sys\n\
+        rows = list(csv.DictReader(open(sys.argv[1], newline='')))\n\
+        assert len(rows) == 2 and all(None not in row and None not in row.values() for row in rows)\n\
+        assert [row['repeat'] for row in rows] == ['1', '2'] and rows[0]['target'] == 'echo'\n\
+        assert rows[0]['tester'] == 'a \"script\", no more' and float(rows[1]['requests.rate']) == 1234.5\n\
+        assert rows[0]['latency.response.p99_us'] == '' and rows[0]['connections'] == '2'\n";
+    let reader = Command::new("python3").args(["-", "all.csv"]).current_dir(home.path()).stdin(Stdio::piped()).spawn();
+    let Ok(mut reader) = reader else {
+        return println!("skipped: python3 is not here");
+    };
+    reader.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    assert!(reader.wait().unwrap().success(), "{text}");
+    // One result of brunt load has no cell, and is a line all the same.
+    let (stdout, _) = told(&brunt(home.path(), &["export", "--to", "csv", "made"]), 0);
+    assert_eq!(stdout.lines().count(), 2, "{stdout}");
+}
+
+#[test]
+fn what_cannot_be_exported_is_named() {
+    let home = scene();
+    let (_, stderr) = told(&brunt(home.path(), &["export", "--to", "hgrm", "runs/scene"]), 2);
+    assert!(stderr.contains("name one of them, as runs/scene/trials/CELL/1"), "{stderr}");
+    let (_, stderr) = told(&brunt(home.path(), &["export", "--to", "hgrm", "made"]), 2);
+    assert!(stderr.starts_with("error: made/latency.hlog: "), "{stderr}");
+    let (_, stderr) = told(&brunt(home.path(), &["export", "--to", "csv", "."]), 2);
+    assert!(stderr.starts_with("error: . holds no results"), "{stderr}");
+    fs::write(home.path().join("made/latency.hlog"), "not a log\n").unwrap();
+    let (_, stderr) = told(&brunt(home.path(), &["export", "--to", "hgrm", "made"]), 1);
+    assert!(stderr.contains("made/latency.hlog: the interval log of 'response' cannot be read"), "{stderr}");
+}

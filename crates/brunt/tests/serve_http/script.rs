@@ -1,0 +1,172 @@
+//! Scripts as a user serves them: what they answer, what they break, and what they must not.
+
+use crate::{
+    client::*,
+    on_every_model,
+    server::{PATIENCE, Server},
+};
+use std::time::{Duration, Instant};
+
+on_every_model! {
+    the_scripts_of_the_tutorial_answer
+    a_script_makes_every_kind_of_answer
+    an_error_is_a_500_a_line_and_a_count
+    a_hanging_script_holds_nobody_for_long
+    a_script_is_read_again_and_a_bad_one_is_not_taken
+    a_route_has_a_script
+}
+
+/// A server with this script, and the directory with its file `test.luau`.
+fn start_script(model: &str, text: &str, flags: &str) -> (Server, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("test.luau");
+    std::fs::write(&file, text).unwrap();
+    (start(model, &format!("--script {} {flags}", file.display())), directory)
+}
+
+fn the_scripts_of_the_tutorial_answer(model: &str) {
+    for (name, text) in
+        [("hello", "Hi, there!\n"), ("echo", "hi"), ("whoami", "You are requesting /a from 127.0.0.1\n")]
+    {
+        let file = format!("{}/../../docs/scripts/{name}.luau", env!("CARGO_MANIFEST_DIR"));
+        let server = start(model, &format!("--script {file}"));
+        let mut client = Client::connect(server.address());
+        for _ in 0..3 {
+            let answer = client.post("/a?b", b"hi");
+            assert_eq!((answer.status, answer.text()), (200, text));
+        }
+    }
+}
+
+fn a_script_makes_every_kind_of_answer(model: &str) {
+    let (server, _directory) = start_script(
+        model,
+        r#"function on_request(req)
+            if req.path == "/reset" then return {fault = "reset"} end
+            if req.path == "/cut" then return {body = "12345678", fault = {truncate = 4}} end
+            if req.path == "/slow" then return {body = "slow", delay = 0.2} end
+            if req.path == "/chunks" then return {chunks = {"a", "b"}, drip = {every = 0.1}} end
+            if req.path == "/drip" then return {body = "abcd", drip = {pieces = 4, every = 0.05}} end
+            return 201, {["X-Name"] = req.headers["x-name"], ["Set-Cookie"] = {"a=1", "b=2"}}, json.encode(req.args)
+        end"#,
+        "",
+    );
+    let mut client = Client::connect(server.address());
+    client.send("GET /?a=%C3%BC HTTP/1.1\r\nHost: a\r\nX-NAME: me\r\n\r\n");
+    let answer = client.answer();
+    assert_eq!((answer.status, answer.text(), answer.field("x-name")), (201, "{\"a\":\"ü\"}", Some("me")));
+    assert!(answer.head.contains("Set-Cookie: a=1\r\n") && answer.head.contains("Set-Cookie: b=2\r\n"));
+    for (path, text, pause) in [("/slow", "slow", 200), ("/chunks", "ab", 100), ("/drip", "abcd", 150)] {
+        let start = Instant::now();
+        let answer = client.get(path);
+        assert_eq!((answer.text(), start.elapsed() >= Duration::from_millis(pause)), (text, true), "{path}");
+    }
+    client.send("GET /cut HTTP/1.1\r\nHost: a\r\n\r\n");
+    let head = client.head();
+    assert_eq!((head.field("content-length"), &client.rest()[..]), (Some("8"), &b"1234"[..]));
+    let mut client = Client::connect(server.address());
+    client.send("GET /reset HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(client.reset().0);
+}
+
+fn an_error_is_a_500_a_line_and_a_count(model: &str) {
+    let text = "function on_request(req)\n  if req.path == '/' then error('no') end\n  return 'yes'\nend";
+    let (mut server, directory) = start_script(model, text, "--metrics 127.0.0.1:0");
+    let mut client = Client::connect(server.address());
+    for _ in 0..100 {
+        assert_eq!(client.get("/").status, 500);
+        assert_eq!(client.get("/a").text(), "yes");
+    }
+    let said = server.line();
+    assert!(said.contains("test.luau:2: no (answered with 500)"), "{said}");
+    let metrics = Client::connect(server.addresses[1]).get("/metrics");
+    let file = directory.path().join("test.luau");
+    for line in [
+        format!("brunt_http_script_errors_total{{script=\"{}\"}} 100", file.display()),
+        "brunt_http_handler_seconds_count{route=\"script\"} 200".to_owned(),
+    ] {
+        assert!(metrics.text().lines().any(|own| own == line), "{line} is not in\n{}", metrics.text());
+    }
+    server.signal("TERM");
+    let (status, _, rest) = server.end();
+    // 99 errors within a moment are not 99 lines; on a busy machine the moment may be a few seconds.
+    assert!(status.success() && rest.matches("test.luau:2").count() < 10, "{rest}");
+}
+
+fn a_hanging_script_holds_nobody_for_long(model: &str) {
+    let text = "function on_request(req) while req.path == '/hang' do end return 'here' end";
+    let (server, _directory) = start_script(model, text, "--script-time 30ms");
+    let (mut bad, mut good) = (Client::connect(server.address()), Client::connect(server.address()));
+    for _ in 0..5 {
+        bad.send("GET /hang HTTP/1.1\r\nHost: a\r\n\r\n");
+        let start = Instant::now();
+        assert_eq!(good.get("/").text(), "here");
+        assert!(start.elapsed() < PATIENCE / 4, "{:?}", start.elapsed());
+        assert_eq!(bad.answer().status, 500);
+    }
+}
+
+fn a_script_is_read_again_and_a_bad_one_is_not_taken(model: &str) {
+    let (mut server, directory) = start_script(model, "function on_request() return 'old' end", "");
+    let file = directory.path().join("test.luau");
+    let mut client = Client::connect(server.address());
+    std::fs::write(&file, "function on_request( return 'bad' end").unwrap();
+    server.signal("HUP");
+    let said = server.line();
+    assert!(said.contains("the old script stays: ") && said.contains("test.luau:1: "), "{said}");
+    assert_eq!(client.get("/").text(), "old");
+    std::fs::write(&file, "function on_request() return 'new' end").unwrap();
+    server.signal("HUP");
+    assert!(server.line().contains("serving the script in"));
+    let start = Instant::now();
+    while client.get("/").text() != "new" {
+        assert!(start.elapsed() < PATIENCE, "the new script does not come");
+    }
+}
+
+fn a_route_has_a_script(model: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(
+        directory.path().join("count.luau"),
+        "function on_request() state.n = (state.n or 0) + 1 return 200, nil, state.n end",
+    )
+    .unwrap();
+    let routes = "[[route]]\npath = \"/\"\ntext = \"native\"\n[[route]]\npath = \"/count/*\"\nname = \"count\"\nscript = \"count.luau\"\n";
+    let file = directory.path().join("routes.toml");
+    std::fs::write(&file, routes).unwrap();
+    let server = start(model, &format!("--routes {}", file.display()));
+    let mut client = Client::connect(server.address());
+    let texts: Vec<String> =
+        ["/count/a", "/", "/count/b"].iter().map(|path| client.get(path).text().to_owned()).collect();
+    assert_eq!(texts, ["1", "native", "2"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_script_is_said_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("test.luau");
+    let refused = |text: &str, flags: &str| {
+        std::fs::write(&file, text).unwrap();
+        let output = command(&format!("--listen 127.0.0.1:0 --script {} {flags}", file.display())).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let good = "function on_request() return 'x' end";
+    for (text, flags, words) in [
+        ("x = 1", "", "test.luau: there is no on_request"),
+        ("\nx = = 1", "", "test.luau:2: "),
+        (good, "--service hello", "cannot be used with"),
+        (good, "--script-memory 1KiB", "memory"),
+        (good, "--script-time now", "is not a time such as"),
+    ] {
+        let said = refused(text, flags);
+        assert!(said.contains(words), "{text} {flags}: {said}");
+    }
+    let output = command("--seed 3").output().unwrap();
+    assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("--script"));
+    std::fs::write(directory.path().join("routes.toml"), "[[route]]\npath = \"/\"\nscript = \"test.luau\"\n").unwrap();
+    std::fs::write(&file, "error('bad')").unwrap();
+    let output = command(&format!("--routes {}/routes.toml", directory.path().display())).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("routes.toml:3:10: ") && said.contains("test.luau:1: bad"), "{said}");
+}

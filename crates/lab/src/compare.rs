@@ -1,0 +1,102 @@
+//! Two sets of trials beside each other: what differs, by how much, how sure that is, and whether it matters.
+//!
+//! Never says "different" of what chance does once in twenty comparisons, and never "no difference" of what is merely
+//! unknown: there are three answers, and the third one is that more repeats are needed.
+
+mod bound;
+mod finding;
+mod side;
+mod text;
+
+pub use bound::Bound;
+pub use finding::{Answer, Figure, Finding, MARGIN, find};
+pub use side::{Group, Side};
+pub use text::text;
+
+use crate::Error;
+use outcome::{RunResult, verdict::Kind};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Two sides, cell by cell.
+#[derive(Debug, Clone, Serialize)]
+pub struct Comparison {
+    /// What is called A and B.
+    pub sides: [String; 2],
+    /// Differences below this share are none that matter.
+    pub margin: f64,
+    /// The cells that both sides have.
+    pub cells: Vec<Pair>,
+    /// Cells that only one side has.
+    pub alone: Vec<String>,
+}
+
+/// One cell on both sides.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pair {
+    /// Its name; empty where there is but one.
+    pub cell: String,
+    /// Trials of A and B.
+    pub repeats: [usize; 2],
+    /// Whether each repeat of A is compared with that of B which ran beside it.
+    pub in_pairs: bool,
+    /// How many of them have which verdict.
+    pub verdicts: [BTreeMap<Kind, usize>; 2],
+    /// One for each figure that some trial has.
+    pub figures: Vec<Finding>,
+}
+
+impl Pair {
+    /// Whether on some side fewer than half of the trials may be believed.
+    pub fn is_untrusted(&self) -> bool {
+        let good = |verdicts: &BTreeMap<Kind, usize>| verdicts.get(&Kind::Ok).copied().unwrap_or(0);
+        self.verdicts.iter().zip(self.repeats).any(|(verdicts, repeats)| 2 * good(verdicts) < repeats)
+    }
+}
+
+/// Compares the cells that two sides have in common.
+///
+/// # Errors
+/// There is none.
+pub fn compare(a: &Side, b: &Side, margin: f64) -> Result<Comparison, Error> {
+    let (matched, alone) = side::matched(a, b);
+    if matched.is_empty() {
+        let names = |side: &Side| {
+            let names: Vec<&str> = side.groups.iter().map(|group| group.id.as_str()).take(3).collect();
+            let more = side.groups.len().saturating_sub(3);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{} has {}{more}", side.name, if names.is_empty() { "none".to_owned() } else { names.join(", ") })
+        };
+        return Err(Error::Usage(format!("no cell with results is on both sides: {}; {}", names(a), names(b))));
+    }
+    // Targets of one experiment run one after the other in each repeat.
+    let beside = a.run.is_some() && a.run == b.run;
+    let mut cells: Vec<Pair> = matched.into_iter().map(|(cell, a, b)| pair(cell, a, b, beside)).collect();
+    let mut findings: Vec<&mut Finding> = cells.iter_mut().flat_map(|pair| &mut pair.figures).collect();
+    finding::answer(&mut findings, margin);
+    Ok(Comparison { sides: [a.name.clone(), b.name.clone()], margin, cells, alone })
+}
+
+/// Fewer pairs cannot show a difference: all of five agree by chance once in sixteen times.
+const LEAST_PAIRS: usize = 6;
+
+fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
+    let pairs = if beside { a.pairs(b) } else { Vec::new() };
+    let in_pairs = pairs.len() >= LEAST_PAIRS;
+    let (of_a, of_b): (Vec<&RunResult>, Vec<&RunResult>) =
+        if in_pairs { pairs.into_iter().unzip() } else { (a.results.iter().collect(), b.results.iter().collect()) };
+    Pair {
+        cell,
+        repeats: [of_a.len(), of_b.len()],
+        in_pairs,
+        verdicts: [a.verdicts(), b.verdicts()],
+        figures: Figure::ALL.into_iter().filter_map(|figure| find(figure, &of_a, &of_b, in_pairs)).collect(),
+    }
+}
+
+impl Comparison {
+    /// Whether some cell's results may not be believed.
+    pub fn is_untrusted(&self) -> bool {
+        self.cells.iter().any(Pair::is_untrusted)
+    }
+}

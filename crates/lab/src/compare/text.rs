@@ -1,0 +1,135 @@
+//! The comparison for a terminal: effect and interval first, the probability second, the answer in words.
+
+use super::{Answer, Comparison, Figure, Finding, Pair};
+use crate::report::{plural, time};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use std::fmt::Write;
+
+const HEADER: [&str; 7] = ["", "A", "B", "B to A", "95 % interval", "p", ""];
+
+/// The whole page.
+pub fn text(comparison: &Comparison) -> String {
+    let [a, b] = &comparison.sides;
+    let mut out = format!("A  {a}\nB  {b}\n");
+    for pair in &comparison.cells {
+        let _ = writeln!(out, "\n{}\n", title(pair));
+        out.push_str(&table(pair, comparison.margin));
+    }
+    out.push('\n');
+    for line in legend(comparison) {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+fn title(pair: &Pair) -> String {
+    let [a, b] = pair.repeats;
+    let repeats = match () {
+        () if pair.in_pairs => format!("{} in pairs", plural(a, "repeat")),
+        () if a == b => format!("{} of each", plural(a, "repeat")),
+        () => format!("{a} and {b} repeats"),
+    };
+    if pair.cell.is_empty() { repeats } else { format!("{}: {repeats}", pair.cell) }
+}
+
+fn table(pair: &Pair, margin: f64) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let last = HEADER.len() - 1;
+    let cell = |(column, text): (usize, String)| {
+        let right = column > 0 && column < last;
+        Cell::new(text).set_alignment(if right { CellAlignment::Right } else { CellAlignment::Left })
+    };
+    table.set_header(HEADER.map(str::to_owned).into_iter().enumerate().map(cell));
+    for finding in &pair.figures {
+        table.add_row(row(finding, margin).into_iter().enumerate().map(cell));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn row(finding: &Finding, margin: f64) -> [String; 7] {
+    const ABSENT: &str = "-";
+    let change = finding.change().map_or(ABSENT.to_owned(), |change| format!("{} %", signed(change)));
+    let interval = finding
+        .interval
+        .map_or(ABSENT.to_owned(), |[low, high]| format!("{}..{} %", signed(low - 1.0), signed(high - 1.0)));
+    [
+        finding.figure.name().to_owned(),
+        value(finding.figure, finding.a),
+        value(finding.figure, finding.b),
+        change,
+        interval,
+        finding.p.map_or(ABSENT.to_owned(), |p| if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }),
+        words(finding, margin),
+    ]
+}
+
+/// A share as percent with its sign; what rounds to nothing has none.
+fn signed(share: f64) -> String {
+    let text = format!("{:+.1}", share * 100.0);
+    if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
+}
+
+fn value(figure: Figure, value: Option<f64>) -> String {
+    match figure {
+        Figure::Rate => value.map_or("-".to_owned(), |rate| match rate {
+            rate if rate >= 1000.0 => format!("{:.1} k/s", rate / 1e3),
+            rate => format!("{rate:.1} /s"),
+        }),
+        Figure::P50 | Figure::P99 => time(value),
+        Figure::Cost => value.map_or("-".to_owned(), |us| format!("{us:.2} us")),
+    }
+}
+
+fn words(finding: &Finding, margin: f64) -> String {
+    match &finding.answer {
+        Answer::NoDifference => format!("no difference within {} %", percent(margin)),
+        Answer::Different => "different".to_owned(),
+        Answer::CannotTell { repeats: Some(repeats) } => format!("cannot tell: about {repeats} repeats would"),
+        Answer::CannotTell { repeats: None } => "cannot tell: more repeats".to_owned(),
+    }
+}
+
+/// A share as percent without needless decimals.
+fn percent(share: f64) -> f64 {
+    (share * 1e5).round() / 1e3
+}
+
+fn legend(comparison: &Comparison) -> Vec<String> {
+    let compared: usize = comparison.cells.iter().map(|pair| pair.figures.len()).sum();
+    let mut lines = vec![
+        format!(
+            "A, B: medians over the repeats. B to A: ratio of the geometric means over the repeats, with the interval of a t \
+             test. p: permutation test. different: p at most 0.05, and the t test's too after Holm's correction for {}. no \
+             difference: the whole interval lies within {} %.",
+            plural(compared, "comparison"),
+            percent(comparison.margin)
+        ),
+        "cost: CPU time of the server for a request.".to_owned(),
+    ];
+    if comparison.cells.iter().any(|pair| pair.in_pairs) {
+        let line = "in pairs: each repeat of A with the one of B that ran beside it, so that slow spells of the machine are in both.";
+        lines.push(line.to_owned());
+    }
+    for pair in comparison.cells.iter().filter(|pair| pair.verdicts.iter().any(|verdicts| !is_good(verdicts))) {
+        let side = |(name, verdicts): (&str, &_)| (!is_good(verdicts)).then(|| format!("{name} {}", count(verdicts)));
+        let sides: Vec<String> = ["A", "B"].into_iter().zip(&pair.verdicts).filter_map(side).collect();
+        let place = if pair.cell.is_empty() { String::new() } else { format!(" of {}", pair.cell) };
+        let weight = if pair.is_untrusted() { "NOT to be believed" } else { "in doubt" };
+        lines.push(format!("{weight}: trials{place}: {}", sides.join("; ")));
+    }
+    if !comparison.alone.is_empty() {
+        lines.push(format!("on one side only: {}", comparison.alone.join("; ")));
+    }
+    lines
+}
+
+type Verdicts = std::collections::BTreeMap<outcome::verdict::Kind, usize>;
+
+fn is_good(verdicts: &Verdicts) -> bool {
+    verdicts.keys().all(|kind| *kind == outcome::verdict::Kind::Ok)
+}
+
+fn count(verdicts: &Verdicts) -> String {
+    verdicts.iter().map(|(kind, count)| format!("{count} {}", kind.word())).collect::<Vec<_>>().join(", ")
+}

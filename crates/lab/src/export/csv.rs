@@ -1,0 +1,84 @@
+//! A table whose columns are those of all its lines. RFC 4180: lines end in CRLF, a field with a comma, a quote or a line
+//! break stands in quotes, and quotes in it are doubled.
+
+use super::flat;
+use crate::Error;
+use outcome::RunResult;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// In the order in which they were first seen.
+    columns: Vec<String>,
+    lines: Vec<BTreeMap<String, String>>,
+}
+
+impl Table {
+    /// Adds a trial: first what is known of its cell.
+    pub(super) fn add(
+        &mut self,
+        lead: impl IntoIterator<Item = (String, String)>,
+        result: &RunResult,
+    ) -> Result<(), Error> {
+        let result = serde_json::to_value(result).map_err(|e| Error::Failed(e.to_string()))?;
+        let mut line = BTreeMap::new();
+        for (name, value) in lead {
+            self.see(&name);
+            line.insert(name, value);
+        }
+        let mut rest = BTreeMap::new();
+        flat("", &result, &mut rest);
+        rest.keys().for_each(|name| self.see(name));
+        line.extend(rest);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn see(&mut self, name: &str) {
+        if !self.columns.iter().any(|known| known == name) {
+            self.columns.push(name.to_owned());
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub(super) fn text(&self) -> String {
+        let line = |fields: Vec<String>| format!("{}\r\n", fields.join(","));
+        let mut text = line(self.columns.iter().map(|name| quoted(name)).collect());
+        for values in &self.lines {
+            let field = |name: &String| values.get(name).map_or(String::new(), |value| quoted(value));
+            text += &line(self.columns.iter().map(field).collect());
+        }
+        text
+    }
+}
+
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_that_would_break_a_line_are_quoted_and_lines_may_have_columns_of_their_own() {
+        let mut table = Table::default();
+        let mut result = RunResult::new("a \"tester\", or two");
+        result.requests.rate = 12.5;
+        table.add([("target".to_owned(), "x".to_owned())], &result).unwrap();
+        table.add([("backlog".to_owned(), "8".to_owned())], &RunResult::new("t")).unwrap();
+        let text = table.text();
+        let lines: Vec<&str> = text.split("\r\n").collect();
+        assert!(lines[0].starts_with("target,bytes.received,") && lines[0].ends_with(",backlog"), "{text}");
+        assert!(lines[1].contains(",\"a \"\"tester\"\", or two\",") && lines[1].contains(",12.5,"), "{text}");
+        assert!(lines[1].starts_with("x,") && lines[2].starts_with(',') && lines[2].ends_with(",8"), "{text}");
+        assert_eq!(lines[3..], [""]);
+    }
+}

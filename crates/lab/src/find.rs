@@ -1,0 +1,103 @@
+//! The highest rate at which a service keeps its SLO: bracketed, bisected, confirmed.
+//!
+//! `search` decides which rate comes next and is pure; `step` runs one load as a process; `text` shows the knee.
+
+mod search;
+mod step;
+mod text;
+
+pub use search::{Answer, End, Range, Search, Try};
+pub use step::{Ask, Step};
+pub use text::{closing, text};
+
+use crate::{Error, ledger::Ledger};
+use outcome::{Rate, Slo, Span, directory::Directory};
+use serde::Serialize;
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The binary whose `load` makes the load.
+    pub brunt: PathBuf,
+    /// The target as typed.
+    pub url: String,
+    /// Further flags for `load`.
+    pub flags: Vec<String>,
+    /// What is to hold.
+    pub slo: Slo,
+    /// Where to look.
+    pub range: Range,
+    /// The measured window of a step.
+    pub step: Span,
+    /// The measured window of the confirmation.
+    pub confirm: Span,
+    /// Seed of the first load; each step has the next one.
+    pub seed: u64,
+    /// Where the results of all steps are kept.
+    pub out: PathBuf,
+}
+
+/// What was found, as `find.json` keeps it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Found {
+    /// The target as typed.
+    pub url: String,
+    /// What was to hold.
+    pub slo: String,
+    /// How it ended.
+    pub end: End,
+    /// All loads, in the order in which they were run.
+    pub steps: Vec<Step>,
+}
+
+/// Searches; `told` hears of each load before it and after it. `None` if that was interrupted.
+///
+/// # Errors
+/// A load could not be made, or its result could not be kept.
+pub fn run(
+    request: &Request,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(&Try, Option<&Step>),
+) -> Result<Option<Found>, Error> {
+    let directory = Directory::create(&request.out)?;
+    let steps_dir = Directory::create(request.out.join("steps"))?;
+    let (ledger, _) = Ledger::open(&steps_dir.path().join("running.json"))?;
+    let ledger = Arc::new(ledger);
+    let mut search = Search::new(request.range);
+    let mut steps: Vec<Step> = Vec::new();
+    let end = loop {
+        let next = match search.next() {
+            Ok(next) => next,
+            Err(end) => break end,
+        };
+        told(&next, None);
+        let number = steps.len() + 1;
+        let ask = Ask { request, number, next, dir: steps_dir.path().join(name(number, next.rate)) };
+        let step = match ask.run(&ledger, stop) {
+            Ok(Some(step)) => step,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        told(&next, Some(&step));
+        search.tell(step.answer);
+        steps.push(step);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+    };
+    let found = Found { url: request.url.clone(), slo: request.slo.to_string(), end, steps };
+    directory.write_json("find.json", &found)?;
+    Ok(Some(found))
+}
+
+/// The directory of a step: `07-rate=12.5k`.
+fn name(number: usize, rate: f64) -> String {
+    format!("{number:02}-rate={}", Rate(rate))
+}

@@ -1,0 +1,76 @@
+//! Median and range over the repeats of one cell. It never averages percentiles, and never fills in a missing figure.
+
+use serde::{Deserialize, Serialize};
+
+/// Median and range of one figure over repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// The lowest repeat.
+    pub low: f64,
+    /// The highest repeat.
+    pub high: f64,
+}
+
+/// The spread of the values that exist; `None` if none does. Values that are not numbers count as absent.
+pub fn spread(values: impl IntoIterator<Item = Option<f64>>) -> Option<Spread> {
+    let mut sorted: Vec<f64> = values.into_iter().flatten().filter(|v| v.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    Some(Spread { median: median_of_sorted(&sorted)?, low: *sorted.first()?, high: *sorted.last()? })
+}
+
+/// The median of the values that exist.
+pub fn median(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    spread(values).map(|s| s.median)
+}
+
+/// The median of a percentile over repeats: a value that some repeat really had, of two middle ones the upper, for to
+/// average them would make a percentile of nothing. `None` unless every repeat has it: the repeats that lack it are
+/// those with few requests, and leaving them out would favour the rest.
+pub fn percentile_median(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
+    let mut sorted = values.into_iter().collect::<Option<Vec<f64>>>()?;
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// The middle value, or the mean of the two middle ones.
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle]),
+        // Halved before the sum, which could overflow.
+        _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn medians_and_ranges() {
+        assert_eq!(median([Some(3.0), Some(1.0), Some(2.0)]), Some(2.0));
+        assert_eq!(median([Some(4.0), Some(1.0)]), Some(2.5));
+        assert_eq!(median([None, Some(7.0), None]), Some(7.0));
+        assert_eq!(median([None, Some(f64::NAN)]), None);
+        assert_eq!(percentile_median([Some(4.0), Some(1.0), Some(9.0), Some(2.0)]), Some(4.0));
+        assert_eq!(percentile_median([Some(4.0), None]), None);
+        assert_eq!(percentile_median([]), None);
+        let s = spread([Some(5.0), Some(9.0), Some(1.0)]).unwrap();
+        assert_eq!((s.low, s.median, s.high), (1.0, 5.0, 9.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_median_splits_the_values_in_half(values in proptest::collection::vec(-1e12f64..1e12, 1..40)) {
+            let s = spread(values.iter().copied().map(Some)).unwrap();
+            let below = values.iter().filter(|v| **v < s.median).count();
+            let above = values.iter().filter(|v| **v > s.median).count();
+            prop_assert!(below <= values.len() / 2 && above <= values.len() / 2);
+            prop_assert!(s.low <= s.median && s.median <= s.high);
+        }
+    }
+}

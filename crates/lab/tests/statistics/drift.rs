@@ -1,0 +1,68 @@
+//! `not-stationary` on series that chance made: raised by what drifts, hardly ever by what does not.
+
+use crate::chance::{Chance, share_of};
+use outcome::{
+    drift::{doubt, trend, warmup},
+    series::Second,
+};
+
+fn seconds(rates: impl IntoIterator<Item = f64>) -> Vec<Second> {
+    let second = |(number, rate): (usize, f64)| Second {
+        at_s: number as f64 + 1.0,
+        completed: rate as u64,
+        p50_us: Some(8e7 / rate),
+        ..Second::default()
+    };
+    rates.into_iter().enumerate().map(second).collect()
+}
+
+#[test]
+fn steady_servers_are_hardly_ever_called_drifting() {
+    let mut chance = Chance::new(11);
+    // A series that wanders by a tenth within seconds does drift, at times, as far as half a minute can tell.
+    for (length, like, spread, most) in
+        [(10, 0.0, 0.05, 0.01), (10, 0.5, 0.05, 0.03), (30, 0.6, 0.1, 0.06), (60, 0.0, 0.2, 0.01)]
+    {
+        let called = share_of(1000, || {
+            let series = chance.series(length, like);
+            doubt(&seconds(series.iter().map(|x| 100_000.0 * (spread * x).exp()))).is_some()
+        });
+        assert!(called <= most, "{length} s, alike by {like}, {spread}: {called}");
+    }
+}
+
+#[test]
+fn drifting_servers_are_found() {
+    let mut chance = Chance::new(12);
+    for (length, drift) in [(10, -0.3), (30, 0.2), (120, -0.15)] {
+        let found = share_of(300, || {
+            let rates = (0..length).map(|i| 1.0 + drift * f64::from(i) / f64::from(length - 1));
+            let rates: Vec<f64> = rates.map(|share| 100_000.0 * share * (0.03 * chance.normal()).exp()).collect();
+            doubt(&seconds(rates)).is_some()
+        });
+        assert!(found >= 0.95, "{length} s, {drift}: {found}");
+    }
+}
+
+#[test]
+fn neighbours_that_are_alike_make_no_trend() {
+    let mut chance = Chance::new(13);
+    let (mut naive, mut ours) = (0, 0);
+    for _ in 0..1000 {
+        let found = trend(&chance.series(60, 0.7)).unwrap();
+        naive += u32::from(found.z_independent.abs() > 1.96);
+        ours += u32::from(found.z.abs() > 1.96);
+    }
+    assert!(naive > 200 && ours < 120, "{naive} {ours}");
+}
+
+#[test]
+fn a_warm_up_is_cut_where_it_ends() {
+    let mut chance = Chance::new(14);
+    let right = share_of(300, || {
+        let rate = |second: i32| 1000.0 * (1.0 - 0.5 * f64::from((6 - second).max(0)) / 6.0);
+        let values: Vec<f64> = (0..40).map(|second| rate(second) + 10.0 * chance.normal()).collect();
+        matches!(warmup(&values), Some(5..=12))
+    });
+    assert!(right > 0.9, "{right}");
+}

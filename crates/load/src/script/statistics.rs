@@ -1,0 +1,156 @@
+//! What `done` is told: a summary, and two distributions that are asked as wrk's are, times in microseconds.
+
+use hdrhistogram::Histogram;
+use luau::mlua::{AnyUserData, Lua, MetaMethod, Result, Table, UserData, UserDataFields, UserDataMethods};
+use std::time::Duration;
+
+/// What became of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Length of the window.
+    pub duration: Duration,
+    /// Requests answered.
+    pub requests: u64,
+    /// Bytes received.
+    pub bytes: u64,
+    /// Errors by kind.
+    pub errors: Errors,
+}
+
+/// Errors as wrk sorts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// Connections that could not be made.
+    pub connect: u64,
+    /// Connections that broke, or answered with no HTTP, while a reply was awaited.
+    pub read: u64,
+    /// Connections that broke while a request was sent.
+    pub write: u64,
+    /// Replies with a status above 399.
+    pub status: u64,
+    /// Requests not answered in time.
+    pub timeout: u64,
+}
+
+impl Summary {
+    pub(super) fn table(&self, lua: &Lua) -> Result<Table> {
+        let errors = lua.create_table()?;
+        let Errors { connect, read, write, status, timeout } = self.errors;
+        let counts = [("connect", connect), ("read", read), ("write", write), ("status", status), ("timeout", timeout)];
+        for (name, count) in counts {
+            errors.set(name, count as f64)?;
+        }
+        let summary = lua.create_table()?;
+        summary.set("duration", self.duration.as_micros() as f64)?;
+        summary.set("requests", self.requests as f64)?;
+        summary.set("bytes", self.bytes as f64)?;
+        summary.set("errors", errors)?;
+        Ok(summary)
+    }
+}
+
+/// A distribution: values in ascending order, each with how often it came.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Numbers {
+    values: Vec<(f64, u64)>,
+    min: f64,
+    max: f64,
+    mean: f64,
+    stdev: f64,
+}
+
+impl Numbers {
+    /// Response times: a histogram of nanoseconds as microseconds, as finely as it was recorded.
+    pub fn of_times(nanos: &Histogram<u64>) -> Self {
+        let us = |nanos: u64| nanos as f64 / 1e3;
+        if nanos.is_empty() {
+            return Self::default();
+        }
+        Self {
+            values: nanos
+                .iter_recorded()
+                .map(|value| (us(value.value_iterated_to()), value.count_at_value()))
+                .collect(),
+            min: us(nanos.min()),
+            max: us(nanos.max()),
+            mean: nanos.mean() / 1e3,
+            stdev: nanos.stdev() / 1e3,
+        }
+    }
+
+    /// Rates: requests a second of one load thread, one value for each interval it was looked at.
+    pub fn of_rates(rates: impl IntoIterator<Item = u64>) -> Self {
+        let mut rates: Vec<u64> = rates.into_iter().collect();
+        rates.sort_unstable();
+        let (Some(&min), Some(&max)) = (rates.first(), rates.last()) else { return Self::default() };
+        let count = rates.len() as f64;
+        let mean = rates.iter().map(|rate| *rate as f64).sum::<f64>() / count;
+        let squares = rates.iter().map(|rate| (*rate as f64 - mean).powi(2)).sum::<f64>();
+        let values = rates.chunk_by(|a, b| a == b).map(|same| (same[0] as f64, same.len() as u64)).collect();
+        Self { values, min: min as f64, max: max as f64, mean, stdev: (squares / count).sqrt() }
+    }
+
+    /// The value that `percent` of all are not above; 0 if there is none.
+    fn percentile(&self, percent: f64) -> f64 {
+        let count: u64 = self.values.iter().map(|(_, count)| count).sum();
+        let rank = ((percent / 100.0 * count as f64).ceil()).max(1.0);
+        let mut seen = 0;
+        let value = self.values.iter().find(|(_, count)| {
+            seen += count;
+            seen as f64 >= rank
+        });
+        value.or(self.values.last()).map_or(0.0, |(value, _)| *value).min(self.max)
+    }
+
+    pub(super) fn object(&self, lua: &Lua) -> Result<AnyUserData> {
+        lua.create_userdata(self.clone())
+    }
+}
+
+impl UserData for Numbers {
+    fn add_fields<F: UserDataFields<Self>>(fields: &mut F) {
+        fields.add_field_method_get("min", |_, numbers| Ok(numbers.min));
+        fields.add_field_method_get("max", |_, numbers| Ok(numbers.max));
+        fields.add_field_method_get("mean", |_, numbers| Ok(numbers.mean));
+        fields.add_field_method_get("stdev", |_, numbers| Ok(numbers.stdev));
+    }
+
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("percentile", |_, numbers, percent: f64| Ok(numbers.percentile(percent)));
+        methods.add_meta_method(MetaMethod::Len, |_, numbers, ()| Ok(numbers.values.len()));
+        // The value and its count; nothing of both beyond the last.
+        methods.add_meta_method(MetaMethod::Call, |_, numbers, place: f64| {
+            let known = (place >= 1.0).then(|| numbers.values.get(place as usize - 1)).flatten();
+            Ok(known.map_or((0.0, 0.0), |(value, count)| (*value, *count as f64)))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_those_of_the_values() {
+        let numbers = Numbers::of_rates([30, 10, 20, 10]);
+        assert_eq!(numbers.values, [(10.0, 2), (20.0, 1), (30.0, 1)]);
+        assert_eq!((numbers.min, numbers.max, numbers.mean), (10.0, 30.0, 17.5));
+        assert!((numbers.stdev - 8.2916).abs() < 1e-3);
+        let at = |percent| numbers.percentile(percent);
+        assert_eq!((at(0.0), at(50.0), at(51.0), at(75.0), at(99.9), at(100.0)), (10.0, 10.0, 20.0, 20.0, 30.0, 30.0));
+        assert_eq!(Numbers::of_rates([]).percentile(50.0), 0.0);
+    }
+
+    #[test]
+    fn times_are_microseconds() {
+        let mut nanos = outcome::latency::new_histogram();
+        for value in [1_000, 2_000, 2_000, 50_000_000] {
+            nanos.record(value).expect("it is within the bounds");
+        }
+        let numbers = Numbers::of_times(&nanos);
+        assert_eq!(numbers.values.iter().map(|(_, count)| count).sum::<u64>(), 4);
+        assert!((numbers.percentile(75.0) - 2.0).abs() < 0.01, "{}", numbers.percentile(75.0));
+        assert!((numbers.max / 50_000.0 - 1.0).abs() < 1e-3 && (numbers.min - 1.0).abs() < 0.01);
+        assert_eq!(Numbers::of_times(&outcome::latency::new_histogram()), Numbers::default());
+    }
+}

@@ -1,0 +1,61 @@
+//! wrk's scripts, run as a load thread would, without a connection.
+
+mod limits;
+mod scripts;
+
+use super::{Common, Facts, LIMITS, Limits, Wrk};
+use crate::http::source::{Batch, Source};
+use std::path::Path;
+
+/// The facts of `brunt load http://localhost:8080/path?q -- one`.
+pub fn facts(arguments: &[&str]) -> Facts {
+    Facts {
+        url: "http://localhost:8080/path?q".to_owned(),
+        scheme: "http".to_owned(),
+        host: "localhost".to_owned(),
+        port: Some(8080),
+        path: "/path?q".to_owned(),
+        method: None,
+        body: None,
+        headers: vec![("X-Typed".to_owned(), "yes".to_owned())],
+        addresses: vec![([127, 0, 0, 1], 8080).into()],
+        arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
+    }
+}
+
+/// One of the scripts in `tests/wrk`.
+pub fn file(name: &str, arguments: &[&str], threads: usize) -> Wrk {
+    let directory = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wrk"));
+    Wrk::open(&directory.join(name), facts(arguments), threads).unwrap()
+}
+
+/// A script given as text, with limits that a test can wait for.
+pub fn text(text: &str) -> Result<Wrk, luau::Fault> {
+    let hundredth = std::time::Duration::from_millis(10);
+    let limits = Limits { memory: 16 << 20, start: hundredth * 5, call: hundredth };
+    assert!(limits.memory < LIMITS.memory);
+    let common =
+        Common { name: "test.lua".to_owned(), directory: "".into(), text: text.to_owned(), facts: facts(&[]), limits };
+    Wrk::new(common, 1)
+}
+
+/// What the source of thread 0 of a script given as text says, or the error it starts with.
+pub fn source(script: &str) -> Result<Box<dyn Source>, String> {
+    text(script).map_err(|fault| fault.to_string())?.script().source(0)
+}
+
+/// The next text of a source.
+pub fn next(source: &mut Box<dyn Source>) -> (String, Batch) {
+    let mut out = Vec::new();
+    let batch = source.next(&mut out).unwrap();
+    (String::from_utf8(out).unwrap(), batch)
+}
+
+/// The lines of a request, the first one first and the fields sorted: tables have no order.
+pub fn lines(text: &str) -> Vec<String> {
+    let (head, body) = text.split_once("\r\n\r\n").expect("a whole head");
+    let mut lines: Vec<String> = head.split("\r\n").map(str::to_owned).collect();
+    lines[1..].sort();
+    lines.push(body.to_owned());
+    lines
+}

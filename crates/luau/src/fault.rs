@@ -1,0 +1,140 @@
+//! What went wrong in a script, as one line that begins with the file and the line number where they are known.
+
+use mlua::Error;
+use std::{fmt, time::Duration};
+
+/// The kinds of fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It is no script: it cannot be read or compiled, or lacks what it must define.
+    Script,
+    /// It raised an error, or did what it may not.
+    Error,
+    /// A call took longer than it may.
+    Time,
+    /// It needs more memory than it may.
+    Memory,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    kind: Kind,
+    text: String,
+}
+
+impl Fault {
+    /// A fault in words of the caller's own, with the name of the script in front.
+    pub fn new(kind: Kind, script: &str, text: impl fmt::Display) -> Self {
+        Self { kind, text: one_line(&format!("{script}: {text}")) }
+    }
+
+    /// A script that cannot be read at all.
+    pub fn unreadable(path: &std::path::Path, error: impl fmt::Display) -> Self {
+        let text = format!("cannot read the script {} ({error}): check the path", path.display());
+        Self { kind: Kind::Script, text: one_line(&text) }
+    }
+
+    /// What the virtual machine says of `script`.
+    pub(crate) fn of(error: &Error, script: &str, memory: usize) -> Self {
+        let (place, cause) = place_and_cause(error, script);
+        let (kind, text) = match cause {
+            Error::MemoryError(_) => {
+                let text = format!("needs more than its {} MiB of memory: keep less, or raise the limit", memory >> 20);
+                (Kind::Memory, text)
+            }
+            Error::SyntaxError { message, .. } => (Kind::Script, message.clone()),
+            Error::RuntimeError(message) => (Kind::Error, message.clone()),
+            other => (Kind::Error, other.to_string()),
+        };
+        Self { kind, text: located(&text, script, place) }
+    }
+
+    /// A call that was ended.
+    pub(crate) fn late(error: Option<&Error>, script: &str, limit: Duration) -> Self {
+        let place = error.and_then(|error| place_and_cause(error, script).0);
+        let text = format!("ran longer than the {limit:?} a call may take: do less, or raise the limit");
+        Self { kind: Kind::Time, text: located(&text, script, place) }
+    }
+
+    /// What kind of fault it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The line of the script that was running, as far as it is told, and the innermost cause.
+fn place_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Error) {
+    match error {
+        Error::CallbackError { traceback, cause } => {
+            let (place, cause) = place_and_cause(cause, script);
+            (place.or_else(|| line_in(traceback, script)), cause)
+        }
+        Error::WithContext { cause, .. } => place_and_cause(cause, script),
+        // Behind their first line these have a traceback.
+        Error::RuntimeError(text) | Error::MemoryError(text) => {
+            (text.split_once('\n').and_then(|(_, traceback)| line_in(traceback, script)), error)
+        }
+        other => (None, other),
+    }
+}
+
+/// The first line number that `text` gives for `script`.
+fn line_in(text: &str, script: &str) -> Option<u32> {
+    text.match_indices(script).find_map(|(at, _)| {
+        let digits = text[at + script.len()..].strip_prefix(':')?;
+        let end = digits.find(|byte: char| !byte.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse().ok()
+    })
+}
+
+/// One line that begins with the script, and with the number of its line if there is one.
+fn located(text: &str, script: &str, place: Option<u32>) -> String {
+    if text.starts_with(script) {
+        return one_line(text);
+    }
+    match place {
+        Some(line) => one_line(&format!("{script}:{line}: {text}")),
+        None => one_line(&format!("{script}: {text}")),
+    }
+}
+
+/// The first line, without control characters and of a bounded length: it goes to a terminal.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 500;
+    let line = text.lines().next().unwrap_or_default();
+    let clean = |byte: char| if byte.is_control() { ' ' } else { byte };
+    let mut short: String = line.chars().take(LONGEST).map(clean).collect();
+    if short.len() < line.len() {
+        short.push_str("...");
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found_where_the_script_is_named() {
+        assert_eq!(line_in("stack traceback:\n[C] in ?\na.luau:12 function f\na.luau:3", "a.luau"), Some(12));
+        assert_eq!(line_in("a.luau: no number\nba.luau:7", "a.luau"), Some(7));
+        assert_eq!(line_in("b.luau:7", "a.luau"), None);
+    }
+
+    #[test]
+    fn a_fault_is_one_short_line_whatever_the_script_says() {
+        let long = Error::runtime(format!("a\u{7}{}\nstack", "x".repeat(2000)));
+        let text = Fault::of(&long, "s.luau", 0).to_string();
+        assert!(text.starts_with("s.luau: a xxx") && text.ends_with("x..."), "{text}");
+        assert!(text.len() < 520 && !text.contains(['\n', '\u{7}']));
+    }
+}

@@ -1,0 +1,151 @@
+//! One virtual machine: a script, its globals, and the limits it lives under. Stays on the thread that made it.
+
+use crate::{Fault, Kind, budget::Budget};
+use mlua::chunk::{ChunkMode, Compiler};
+use mlua::{Error, FromLuaMulti, Function, IntoLuaMulti, Lua, VmState};
+use std::{rc::Rc, time::Duration};
+
+/// What a script may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes that its values may take together.
+    pub memory: usize,
+    /// Time for its first run, which defines its functions.
+    pub start: Duration,
+    /// Time for each call thereafter.
+    pub call: Duration,
+}
+
+/// A virtual machine.
+#[derive(Debug)]
+pub struct Vm {
+    lua: Lua,
+    budget: Rc<Budget>,
+    limits: Limits,
+    /// As errors name it.
+    name: String,
+}
+
+impl Vm {
+    /// A machine with the standard libraries for the script called `name`, which runs nothing yet.
+    /// `changing` are the global tables whose fields change while it runs: what others hold is looked up once.
+    ///
+    /// # Errors
+    /// If the libraries alone do not fit into the limit of memory.
+    pub fn new(name: &str, limits: Limits, changing: &[&str]) -> Result<Self, Fault> {
+        let lua = Lua::new();
+        let compiler = Compiler::new().set_optimization_level(2).set_debug_level(1);
+        lua.set_compiler(compiler.set_mutable_globals(changing.to_vec()));
+        let budget = Rc::new(Budget::new());
+        let watched = Rc::clone(&budget);
+        lua.set_interrupt(move |lua| match watched.lasts() {
+            true => Ok(VmState::Continue),
+            // With the traceback, which names the line.
+            false => Err(Error::runtime(lua.traceback(Some("out of time"), 0)?.to_string_lossy())),
+        });
+        let vm = Self { lua, budget, limits, name: name.to_owned() };
+        vm.prepare().map_err(|error| vm.fault(&error))?;
+        Ok(vm)
+    }
+
+    fn prepare(&self) -> mlua::Result<()> {
+        self.lua.set_memory_limit(self.limits.memory)?;
+        let globals = self.lua.globals();
+        // It would read files.
+        globals.set("require", mlua::Nil)?;
+        // One call of this moves up to 2^31 elements, nil or not, and cannot be interrupted.
+        self.lua.load(MOVE).set_name("=table.move").call::<()>(globals.get::<mlua::Table>("table")?)
+    }
+
+    /// The machine itself, to give it globals. Calls are made by [`Self::call`], which limits them.
+    pub fn lua(&self) -> &Lua {
+        &self.lua
+    }
+
+    /// Runs the script.
+    ///
+    /// # Errors
+    /// If it cannot be compiled, or its first run fails.
+    pub fn run(&self, source: &str) -> Result<(), Fault> {
+        self.budget.arm(self.limits.start);
+        let chunk = self.lua.load(source).set_name(format!("={}", self.name)).set_mode(ChunkMode::Text);
+        let function = chunk.into_function().map_err(|error| self.fault(&error))?;
+        self.settle(function.call(()))
+    }
+
+    /// The global function of that name, if the script has defined one.
+    ///
+    /// # Errors
+    /// If there is something of that name that is no function.
+    pub fn function(&self, name: &str) -> Result<Option<Function>, Fault> {
+        match self.lua.globals().get(name).map_err(|error| self.fault(&error))? {
+            mlua::Value::Nil => Ok(None),
+            mlua::Value::Function(function) => Ok(Some(function)),
+            other => {
+                let text = format!("{name} is a {}: make it a function", other.type_name());
+                Err(Fault::new(Kind::Script, &self.name, text))
+            }
+        }
+    }
+
+    /// Calls a function, which may take as long as a call may.
+    ///
+    /// # Errors
+    /// If it fails, or exceeds a limit. The machine can be used again.
+    #[inline]
+    pub fn call<R: FromLuaMulti>(&self, function: &Function, arguments: impl IntoLuaMulti) -> Result<R, Fault> {
+        self.call_within(self.limits.call, function, arguments)
+    }
+
+    /// Calls a function, which may take as long as `limit`.
+    ///
+    /// # Errors
+    /// As with [`Self::call`].
+    #[inline]
+    pub fn call_within<R: FromLuaMulti>(
+        &self,
+        limit: Duration,
+        function: &Function,
+        arguments: impl IntoLuaMulti,
+    ) -> Result<R, Fault> {
+        self.budget.arm(limit);
+        self.settle(function.call(arguments))
+    }
+
+    #[inline]
+    fn settle<R>(&self, returned: mlua::Result<R>) -> Result<R, Fault> {
+        match returned {
+            Ok(returned) if !self.budget.is_over() => Ok(returned),
+            other => Err(self.judge(other.err().as_ref())),
+        }
+    }
+
+    #[inline(never)]
+    fn judge(&self, error: Option<&Error>) -> Fault {
+        let fault = match error {
+            Some(error) if !self.budget.is_over() => self.fault(error),
+            late => Fault::late(late, &self.name, self.budget.limit()),
+        };
+        if fault.kind() == Kind::Memory {
+            // What the failed call left behind is in the way of the next.
+            let _ = self.lua.gc_collect();
+        }
+        fault
+    }
+
+    fn fault(&self, error: &Error) -> Fault {
+        Fault::of(error, &self.name, self.limits.memory)
+    }
+}
+
+/// `table.move` as it was, for as many elements as a script can mean.
+const MOVE: &str = r#"
+local lib = ...
+local move = lib.move
+lib.move = function(from, first, last, to, into)
+    if type(first) == "number" and type(last) == "number" and last - first >= 1e6 then
+        error("table.move: more than a million elements", 2)
+    end
+    return move(from, first, last, to, into)
+end
+"#;

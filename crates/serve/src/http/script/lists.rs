@@ -1,0 +1,58 @@
+//! Values of a script as Rust wants them: what a script says in a number, a text or a list, with the words to refuse it.
+
+use luau::{
+    mlua::{LuaString, Table, Value},
+    number,
+};
+
+/// A whole number within `range`, which ends below 2^53.
+pub(super) fn whole(value: &Value, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    let number = number(value)?;
+    (number.fract() == 0.0 && number >= *range.start() as f64 && number <= *range.end() as f64).then_some(number as u64)
+}
+
+/// A number or text as text.
+pub(super) fn text(value: &Value) -> Option<Vec<u8>> {
+    match value {
+        Value::String(text) => Some(text.as_bytes().to_vec()),
+        other => number(other).map(|number| number.to_string().into_bytes()),
+    }
+}
+
+/// The elements of a list: what lies behind `1`, `2` and so on until nil.
+pub(super) fn elements(table: &Table) -> impl Iterator<Item = Value> {
+    table.sequence_values::<Value>().map_while(Result::ok)
+}
+
+/// Calls `each` for all pairs of a table until one is refused.
+pub(super) fn each(table: &Table, mut each: impl FnMut(Value, Value) -> Result<(), String>) -> Result<(), String> {
+    let mut refused = None;
+    let walked = table.for_each(|key, value| {
+        each(key, value).map_err(|text| {
+            refused = Some(text);
+            luau::mlua::Error::runtime("refused")
+        })
+    });
+    match (refused, walked) {
+        (Some(text), _) => Err(text),
+        (None, Err(error)) => Err(error.to_string()),
+        (None, Ok(())) => Ok(()),
+    }
+}
+
+/// A value in an error text: a text in quotes, if it is short; else the kind of thing it is.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        other => number(other).map_or_else(|| format!("a {}", other.type_name()), |number| number.to_string()),
+    }
+}
+
+fn quoted(text: &LuaString) -> String {
+    let lossy = text.to_string_lossy();
+    let mut short: String = lossy.chars().take(40).collect();
+    if short.len() < lossy.len() {
+        short.push_str("...");
+    }
+    format!("`{}`", short.escape_debug())
+}
