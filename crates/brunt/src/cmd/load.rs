@@ -184,14 +184,6 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> 
     })
 }
 
-/// The distribution of one tag of an interval log; in nanoseconds.
-///
-/// # Errors
-/// What is wrong with the log.
-pub(super) fn distribution(hlog: &[u8], tag: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
-    spectrum::distribution(hlog, tag)
-}
-
 /// Why a run did not happen, or its result could not be kept.
 #[derive(Debug)]
 enum Trouble {
