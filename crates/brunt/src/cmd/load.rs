@@ -36,7 +36,7 @@ use std::{
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// The target: http://HOST[:PORT]/PATH, which may be several of one host and port, or tcp://HOST:PORT, a server that
+    /// The target: http://HOST:PORT/PATH, which may be several of one host and port, or tcp://HOST:PORT, a server that
     /// sends back what it receives
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
