@@ -158,7 +158,7 @@ impl Measured {
     /// What went wrong in the script, or with the log.
     pub(super) fn tell_script(&self) -> Result<(), String> {
         let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
-        let response = distribution(&self.hlog, "response")?;
+        let response = spectrum::distribution(&self.hlog, "response")?;
         let threads = self.result.generator.thread_cpu_percent.len() as u64;
         script::done(script, &self.result, &response, &self.seconds, threads)
     }
