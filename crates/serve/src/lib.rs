@@ -62,6 +62,8 @@ pub enum ServeError {
     Listen(SocketAddr, io::Error),
     /// A worker could not be set up.
     Worker(io::Error),
+    /// Two listeners of one server want the same address.
+    Twice(SocketAddr),
     /// The access log could not be opened.
     Log(PathBuf, io::Error),
 }
@@ -81,6 +83,12 @@ impl fmt::Display for ServeError {
                 }
             }
             Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
+            Self::Twice(address) => {
+                write!(
+                    f,
+                    "cannot listen on {address} for two purposes: give each listener, and --metrics, its own port"
+                )
+            }
             Self::Log(path, error) => {
                 write!(
                     f,

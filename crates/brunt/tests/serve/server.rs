@@ -107,6 +107,7 @@ impl Server {
     }
 
     /// The next line that it says.
+    #[allow(dead_code, reason = "the tests of the HTTP server share this file, and use it")]
     #[track_caller]
     pub fn line(&mut self) -> String {
         let mut line = String::new();

@@ -44,6 +44,9 @@ fn a_port_in_use_and_a_log_that_cannot_be_written_are_refused() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let said = refused(&format!("--listen {}", taken.local_addr().unwrap()), 1);
     assert!(said.contains("cannot listen on") && said.contains("choose another port"), "{said}");
+    let address = format!("127.0.0.1:{}", crate::server::free_port());
+    let said = refused(&format!("--listen {address} --metrics {address}"), 1);
+    assert!(said.contains("for two purposes") && said.contains("its own port"), "{said}");
     let said = refused("--listen 127.0.0.1:0 --access-log /no/such/directory/log", 1);
     assert!(said.contains("cannot write the access log '/no/such/directory/log'"), "{said}");
 }

@@ -44,8 +44,11 @@ pub(crate) trait Stream: Endpoint + 'static {
 pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker>) {
     let mut hot = Hot { stream, conversation: Conversation::new(listener), seat: Seat::take(worker), begun: false };
     let result = loop {
-        let event = poll_fn(|cx| hot.poll(cx)).await;
-        match Box::pin(hot.rare(event)).await {
+        let goes_on = match poll_fn(|cx| hot.poll(cx)).await {
+            Rare::Over => Ok(false),
+            event => Box::pin(hot.rare(event)).await,
+        };
+        match goes_on {
             Ok(true) => {}
             Ok(false) => break Ok(()),
             Err(error) => break Err(error),
@@ -76,8 +79,8 @@ enum Rare<S: Stream> {
         next: Next,
         unsent: Vec<u8>,
     },
-    /// The client has closed its half.
-    Ended,
+    /// All has been said, and the connection is to be closed.
+    Over,
     /// A deadline has passed.
     Expired,
     Failed(io::Error),
@@ -98,22 +101,24 @@ impl<S: Stream> Hot<S> {
                 Poll::Pending if note.has_expired() => return Poll::Ready(Rare::Expired),
                 Poll::Pending => return Poll::Pending,
             };
-            if lease.is_empty() {
-                return Poll::Ready(Rare::Ended);
-            }
             let mut out = worker.out.borrow_mut();
             out.clear();
+            if lease.is_empty() {
+                let next = self.conversation.eof(worker, &mut out);
+                let step = Rare::Step { lease, used: 0, next, unsent: out.to_vec() };
+                return Poll::Ready(if out.is_empty() { Rare::Over } else { step });
+            }
             let (mut input, requests) = (&lease[..], self.conversation.requests());
             let next = self.conversation.step(&mut input, worker, &self.stream, &mut out);
             worker.counters.received.add(lease.len() as u64);
-            if next == Next::Read {
+            if matches!(next, Next::Read | Next::Close) {
                 let phase = phase(self.conversation.waiting());
                 if self.conversation.requests() != requests {
                     worker.deadlines.begin(note, phase);
                 } else {
                     worker.deadlines.go_on(note, phase);
                 }
-                if out.is_empty() {
+                if out.is_empty() && next == Next::Read {
                     continue;
                 }
                 let sent = match self.stream.poll_write(cx, &out) {
@@ -122,8 +127,10 @@ impl<S: Stream> Hot<S> {
                     Poll::Pending => 0,
                 };
                 worker.counters.sent.add(sent as u64);
-                if sent == out.len() {
-                    continue;
+                match next {
+                    Next::Read if sent == out.len() => continue,
+                    Next::Close if sent == out.len() => return Poll::Ready(Rare::Over),
+                    _ => {}
                 }
                 let (used, unsent) = (lease.len(), out[sent..].to_vec());
                 return Poll::Ready(Rare::Step { lease, used, next, unsent });
@@ -161,11 +168,7 @@ impl<S: Stream> Hot<S> {
                     used = lease.len() - input.len();
                 }
             }
-            Rare::Ended => {
-                let next = self.conversation.eof(&worker, &mut out);
-                self.write_all(&out).await?;
-                self.last(next).await
-            }
+            Rare::Over => Ok(false),
             Rare::Expired => {
                 // Ends that the server itself has asked for are no timeouts.
                 if !worker.is_stopping() {

@@ -114,15 +114,30 @@ impl Conversation {
             return next;
         }
         let site = worker.site();
-        while let Some(event) = reader.next(input, &worker.settings.limits) {
+        let listener = site.listener(state.listener);
+        loop {
+            let (before, begins) = (*input, reader.begins() && !worker.is_logging());
+            if begins && let Some(status) = listener.answer_usual(input, worker, out) {
+                state.requests = state.requests.wrapping_add(1);
+                worker.counters.answered(state.listener, status);
+                match input.is_empty() {
+                    true => return Next::Read,
+                    false if out.len() >= ENOUGH => return Next::Write,
+                    false => continue,
+                }
+            }
+            let Some(event) = reader.next(input, &worker.settings.limits) else { break };
             let next = match event {
                 Event::Head(head) => {
                     state.requests = state.requests.wrapping_add(1);
                     if head.body == Body::Empty
-                        && worker.is_plain()
-                        && let Some(constant) = site.listener(state.listener).sole(&head)
+                        && !worker.is_logging()
+                        && let Some(constant) = listener.sole(&head)
                     {
                         constant.write(out, &head, worker);
+                        if begins {
+                            listener.answered(&head, &before[..before.len() - input.len()]);
+                        }
                         worker.counters.answered(state.listener, constant.status);
                         if input.is_empty() && head.keeps_alive() && !worker.is_stopping() {
                             reader.pass_end();
@@ -380,3 +395,6 @@ fn copy(head: &Head<'_>) -> Vec<u8> {
     bytes.extend_from_slice(b"\r\n");
     bytes
 }
+
+#[cfg(test)]
+mod tests;

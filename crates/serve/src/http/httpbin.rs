@@ -5,7 +5,7 @@ use super::{
     chance::unit,
     handler::Handler,
     reflect::{self, argument},
-    settings::{LARGEST_WISH, LONGEST_WISH, MOST_WISHED},
+    settings::{LARGEST_WISH, LONGEST_WISH, MOST_LINES, MOST_WISHED},
     speak::{text_answer, typed_answer},
 };
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -123,8 +123,12 @@ fn drip(request: &Request<'_>) -> Wish<Answer> {
         None => 200,
     };
     let count = bytes.min(MOST_WISHED);
-    let piece = |at: u64| bytes * (at + 1) / count - bytes * at / count;
-    let pieces: Vec<Rc<[u8]>> = (0..count).map(|at| vec![b'*'; piece(at) as usize].into()).collect();
+    // There are two lengths of pieces, and so two pieces, however often they are sent.
+    let (short, long) = (bytes / count.max(1), bytes.div_ceil(count.max(1)));
+    let piece = |length: u64| Rc::<[u8]>::from(vec![b'*'; length as usize]);
+    let kinds = [piece(short), piece(long)];
+    let of = |at: u64| usize::from(bytes * (at + 1) / count - bytes * at / count > short);
+    let pieces: Vec<Rc<[u8]>> = (0..count).map(|at| kinds[of(at)].clone()).collect();
     let every = duration / (count.saturating_sub(1).max(1) as u32);
     let answer = typed_answer(code, "application/octet-stream", b"");
     Ok(Answer { body: Content::Pieces { pieces, every, sized: true }, delay, ..answer })
@@ -132,7 +136,7 @@ fn drip(request: &Request<'_>) -> Wish<Answer> {
 
 /// So many lines of JSON, in chunks.
 fn stream(request: &Request<'_>, lines: &str) -> Wish<Answer> {
-    let count = bounded(lines, "lines", MOST_WISHED)?;
+    let count = bounded(lines, "lines", MOST_LINES)?;
     let (arguments, headers) = (reflect::arguments(request), reflect::headers(request));
     let origin = request.peer.ip().to_string();
     let line = |id: u64| {

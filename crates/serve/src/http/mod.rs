@@ -29,6 +29,7 @@ mod settings;
 mod site;
 mod speak;
 mod tokio;
+mod usual;
 mod worker;
 
 pub use handler::Handler;
@@ -42,7 +43,12 @@ use crate::{
 };
 use hub::Hub;
 use runtime::{BackendKind, Stop};
-use std::{net::TcpListener, path::PathBuf, sync::Arc, sync::mpsc, time::Duration};
+use std::{
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 /// What is asked of a server.
 #[derive(Debug, Clone)]
@@ -82,11 +88,14 @@ impl Server {
     /// # Errors
     /// When an address cannot be listened on, or the log cannot be opened.
     pub fn new(options: Options) -> Result<Self, ServeError> {
-        let mut addresses = Vec::new();
+        let mut addresses: Vec<(u16, SocketAddr)> = Vec::new();
         for (number, listener) in (0..).zip(&options.plan.listeners) {
             for address in &listener.addresses {
-                if address.port() == 0 || !addresses.iter().any(|(_, known)| known == address) {
-                    addresses.push((number, *address));
+                let known = addresses.iter().find(|(_, known)| known == address && known.port() != 0);
+                match known {
+                    None => addresses.push((number, *address)),
+                    Some((other, _)) if *other == number => {}
+                    Some(_) => return Err(ServeError::Twice(*address)),
                 }
             }
         }

@@ -1,12 +1,13 @@
 //! A request told as JSON, and the parts of it that people ask for by name.
 
-use super::answer::Request;
+use super::{answer::Request, settings::MOST_TOLD};
 use serde_json::{Map, Value, json};
 
 /// The whole request.
 pub(crate) fn json(request: &Request<'_>) -> Vec<u8> {
     let host = request.fields.get("host").map(text);
     let target = target(request);
+    let told = &request.body[..request.body.len().min(MOST_TOLD)];
     let value = json!({
         "method": request.method,
         "path": request.path,
@@ -16,8 +17,9 @@ pub(crate) fn json(request: &Request<'_>) -> Vec<u8> {
         "local": request.local.to_string(),
         "version": format!("HTTP/1.{}", request.minor_version),
         "url": host.map_or_else(|| target.clone(), |host| format!("http://{host}{target}")),
-        "data": text(request.body),
-        "json": serde_json::from_slice::<Value>(request.body).unwrap_or(Value::Null),
+        "bytes": request.body.len(),
+        "data": text(told),
+        "json": serde_json::from_slice::<Value>(told).unwrap_or(Value::Null),
     });
     lines(&value)
 }

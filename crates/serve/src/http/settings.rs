@@ -40,5 +40,9 @@ impl Default for Settings {
 pub(crate) const LONGEST_WISH: Duration = Duration::from_secs(10);
 /// Most bytes that a client may ask for.
 pub(crate) const LARGEST_WISH: u64 = 16 << 20;
-/// Most pieces, lines or events that a client may ask for.
+/// Most pieces or events that a client may ask for.
 pub(crate) const MOST_WISHED: u64 = 1000;
+/// Most lines that a client may ask for: each repeats the head of the request.
+pub(crate) const MOST_LINES: u64 = 100;
+/// Bytes of a body that are told as JSON: what is made of them can be six times as long.
+pub(crate) const MOST_TOLD: usize = 64 << 10;

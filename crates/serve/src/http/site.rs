@@ -7,6 +7,7 @@ use super::{
     metrics::HandlerTime,
     plan::{ListenerPlan, Plan, RoutePlan},
     speak,
+    usual::Usual,
     worker::Worker,
 };
 use std::{
@@ -28,6 +29,8 @@ pub(crate) struct Listener {
     routes: Vec<Route>,
     /// Whether the first route takes every request.
     sole: bool,
+    /// Of the requests that a sole constant answers.
+    usual: Usual,
     /// How often connections are refused.
     pub refuse: Option<RefCell<super::chance::Chance>>,
 }
@@ -79,7 +82,27 @@ impl Listener {
             reply: speak::reply(route, seed(index), hub),
         };
         let refuse = plan.refuse.as_ref().map(|when| RefCell::new(when.chance(seed(usize::MAX), hub.started)));
-        Self { routes: routes.into_iter().enumerate().map(route).collect(), sole, refuse }
+        Self { routes: routes.into_iter().enumerate().map(route).collect(), sole, usual: Usual::default(), refuse }
+    }
+
+    /// Answers the usual request, if that is what `input` begins with, and moves past it; returns the status.
+    #[inline]
+    pub fn answer_usual(&self, input: &mut &[u8], worker: &Worker, out: &mut Vec<u8>) -> Option<u16> {
+        let rest = self.usual.strip(input)?;
+        let [Route { reply: Reply::Constant(constant), .. }, ..] = &self.routes[..] else { return None };
+        if !constant.write_again(out, worker) {
+            return None;
+        }
+        *input = rest;
+        Some(constant.status)
+    }
+
+    /// A sole constant has answered the request with this head, of which these are the bytes.
+    #[inline]
+    pub fn answered(&self, head: &Head<'_>, bytes: &[u8]) {
+        if Constant::is_plain(head) {
+            self.usual.saw(bytes);
+        }
     }
 
     /// The constant that answers this request, if it answers every request.
@@ -154,15 +177,25 @@ impl Constant {
     /// Appends it.
     #[inline]
     pub fn write(&self, out: &mut Vec<u8>, head: &Head<'_>, worker: &Worker) {
-        if head.version == Version::Http11
-            && head.keeps_alive()
-            && head.method != Method::Head
-            && !worker.is_stopping()
-            && self.second.get() == worker.second()
-        {
-            return out.extend_from_slice(&self.bytes.borrow());
+        if !Self::is_plain(head) || !self.write_again(out, worker) {
+            self.write_anew(out, head, worker);
         }
-        self.write_anew(out, head, worker);
+    }
+
+    /// Whether the answer to this request is the same as that to most.
+    #[inline]
+    fn is_plain(head: &Head<'_>) -> bool {
+        head.version == Version::Http11 && head.keeps_alive() && head.method != Method::Head
+    }
+
+    /// Appends the answer to most requests, if it is that of this second.
+    #[inline]
+    fn write_again(&self, out: &mut Vec<u8>, worker: &Worker) -> bool {
+        let known = self.second.get() == worker.second() && !worker.is_stopping();
+        if known {
+            out.extend_from_slice(&self.bytes.borrow());
+        }
+        known
     }
 
     #[inline(never)]
@@ -170,8 +203,7 @@ impl Constant {
         let start = out.len();
         let exchange = worker.exchange(head);
         let _as_asked = self.ready.write(out, exchange, &worker.stamp());
-        if head.version == Version::Http11 && head.keeps_alive() && head.method != Method::Head && !worker.is_stopping()
-        {
+        if Self::is_plain(head) && !worker.is_stopping() {
             self.second.set(worker.second());
             let mut bytes = self.bytes.borrow_mut();
             bytes.clear();

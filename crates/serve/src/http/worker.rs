@@ -128,12 +128,8 @@ impl Worker {
         self.site.borrow()
     }
 
-    /// Nobody wants to hear of each request.
+    /// Whether somebody wants to hear of each request.
     #[inline]
-    pub fn is_plain(&self) -> bool {
-        !self.logging
-    }
-
     pub fn is_logging(&self) -> bool {
         self.logging
     }

@@ -30,14 +30,15 @@ pub type Seen = Vec<(u16, Vec<u8>)>;
 
 fn servers() -> &'static [(Model, SocketAddr)] {
     static SERVERS: OnceLock<Vec<(Model, SocketAddr)>> = OnceLock::new();
-    SERVERS.get_or_init(|| Model::ALL.into_iter().map(|(model, _)| (model, start(model))).collect())
+    SERVERS.get_or_init(|| Model::ALL.into_iter().map(|(model, _)| (model, start(Service::Echo, model))).collect())
 }
 
-fn start(model: Model) -> SocketAddr {
+/// Starts a server; its address.
+pub fn start(service: Service, model: Model) -> SocketAddr {
     let (notices, heard) = mpsc::channel();
     thread::spawn(move || {
         let server = Server::new(Options {
-            plan: Plan::service(Service::Echo, vec!["127.0.0.1:0".parse().unwrap()]),
+            plan: Plan::service(service, vec!["127.0.0.1:0".parse().unwrap()]),
             model,
             workers: vec![None],
             grace: Duration::ZERO,
@@ -62,7 +63,8 @@ pub fn serve(pieces: &[&[u8]], limits: &Limits) -> Seen {
     first
 }
 
-fn ask(address: SocketAddr, pieces: &[&[u8]]) -> Seen {
+/// Sends the pieces and then nothing more, and returns the answers.
+pub fn ask(address: SocketAddr, pieces: &[&[u8]]) -> Seen {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_nodelay(true).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -110,6 +110,12 @@ impl Connection {
         }
     }
 
+    /// Whether the next byte is the first of a request.
+    #[inline]
+    pub fn begins(&self) -> bool {
+        self.phase == Phase::Head && self.partial.is_none()
+    }
+
     /// Goes past the [`Event::End`] that follows the head of a request without a body, for those who have no use for it:
     /// nothing if anything else is next. What it would have said is [`Head::keeps_alive`].
     #[inline]

@@ -1,0 +1,148 @@
+//! The conversation without a socket: what goes out for what comes in, however it is cut.
+
+use super::*;
+use crate::http::{
+    hub::Hub,
+    plan::{Plan, Service},
+    settings::Settings,
+};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+struct Nowhere;
+
+impl Endpoint for Nowhere {
+    fn ends(&self) -> Ends {
+        let address = SocketAddr::from(([192, 0, 2, 1], 1));
+        Ends { peer: address, local: address }
+    }
+}
+
+fn worker(service: Service) -> Worker {
+    let settings = Settings { bare: true, ..Settings::default() };
+    Worker::new(&Arc::new(Hub::new(settings, Plan::service(service, Vec::new()), 1, None)), 0)
+}
+
+/// Feeds the pieces, without ever pausing; what was said, in how many writes, and how it ended.
+fn talk(worker: &Worker, pieces: &[&[u8]]) -> (String, usize, Next) {
+    let (mut conversation, mut said, mut writes) = (Conversation::new(0), Vec::new(), 0);
+    for piece in pieces {
+        let mut input = *piece;
+        loop {
+            let mut out = Vec::new();
+            let next = conversation.step(&mut input, worker, &Nowhere, &mut out);
+            writes += usize::from(!out.is_empty());
+            said.extend_from_slice(&out);
+            match next {
+                Next::Read => {
+                    assert!(input.is_empty(), "more is wanted with bytes left");
+                    break;
+                }
+                Next::Write | Next::Pause(_) => {}
+                last => return (String::from_utf8(said).unwrap(), writes, last),
+            }
+        }
+    }
+    (String::from_utf8(said).unwrap(), writes, Next::Read)
+}
+
+const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nHi, there!\n";
+
+#[test]
+fn a_pipeline_is_one_write() {
+    let input = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20);
+    let (said, writes, next) = talk(&worker(Service::Hello), &[input.as_bytes()]);
+    assert_eq!((said, writes, next), (HELLO.repeat(20), 1, Next::Read));
+}
+
+#[test]
+fn answers_are_written_before_there_are_too_many() {
+    let input = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2000);
+    let (said, writes, next) = talk(&worker(Service::Hello), &[input.as_bytes()]);
+    assert_eq!((said.len(), next), (HELLO.len() * 2000, Next::Read));
+    assert_eq!(writes, (HELLO.len() * 2000).div_ceil(ENOUGH));
+}
+
+#[test]
+fn nothing_is_answered_behind_the_last_request() {
+    let worker = worker(Service::Hello);
+    let close = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let closing = HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+    assert_eq!(talk(&worker, &[close.as_bytes()]), (closing.clone(), 1, Next::Close));
+    // Its client may not have understood: a close at once would take the answer away.
+    let more = format!("{close}GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(talk(&worker, &[more.as_bytes()]), (closing.clone(), 1, Next::Linger));
+    worker.stop();
+    assert_eq!(talk(&worker, &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]), (closing, 1, Next::Close));
+}
+
+#[test]
+fn bodies_that_are_kept_are_counted_and_released() {
+    let worker = worker(Service::Echo);
+    let most = worker.settings.bodies;
+    assert!(worker.keep(most - 5));
+    let post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n";
+    let (said, _, next) = talk(&worker, &[post, b"12345"]);
+    assert_eq!((said.as_str(), next), ("", Next::Read));
+    let (said, _, next) = talk(&worker, &[post, b"1"]);
+    assert!(said.starts_with("HTTP/1.1 503 ") && next == Next::Linger, "{said}");
+    // The first of them never ended here, and keeps its five bytes.
+    worker.release(most - 5);
+    let (said, ..) = talk(&worker, &[post, b"123456"]);
+    assert!(said.ends_with("\r\n\r\n123456"), "{said}");
+    assert!(worker.keep(most - 5) && !worker.keep(1));
+}
+
+/// Requests of many kinds, some of them wrong.
+fn requests() -> impl Strategy<Value = String> {
+    const KINDS: &[&str] = &[
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /status/404 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /bytes/70000 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /stream/2 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /delay/1ms HTTP/1.1\r\nHost: a\r\n\r\n",
+        "HEAD /bytes/9 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST /anything HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
+        "POST /anything HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+        "GET /ip HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        "GET /stream/1 HTTP/1.0\r\n\r\n",
+        "GET /ip HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "nonsense\r\n\r\n",
+    ];
+    proptest::collection::vec(proptest::sample::select(KINDS), 0..6).prop_map(|kinds| kinds.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn how_the_bytes_are_cut_changes_nothing(
+        input in requests(),
+        cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..8),
+    ) {
+        for service in [Service::Httpbin, Service::Hello, Service::Echo, Service::Whoami] {
+            let worker = worker(service);
+            let (whole, _, end) = talk(&worker, &[input.as_bytes()]);
+            let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
+            places.extend([0, input.len()]);
+            places.sort_unstable();
+            let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &input.as_bytes()[pair[0]..pair[1]]).collect();
+            let (cut, _, cut_end) = talk(&worker, &pieces);
+            prop_assert_eq!(&cut, &whole);
+            // Whether the client had more to say is all that the last cut can hide.
+            let ends = |next: Next| matches!(next, Next::Close | Next::Linger);
+            prop_assert_eq!(ends(cut_end), ends(end));
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic_or_hang(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        for service in [Service::Httpbin, Service::Echo] {
+            let (mut conversation, worker, mut out) = (Conversation::new(0), worker(service), Vec::new());
+            let mut input = &bytes[..];
+            while matches!(conversation.step(&mut input, &worker, &Nowhere, &mut out), Next::Write | Next::Pause(_)) {}
+            let _ = conversation.eof(&worker, &mut out);
+        }
+    }
+}
