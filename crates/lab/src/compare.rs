@@ -36,11 +36,11 @@ pub struct Comparison {
 pub struct Pair {
     /// Its name; empty where there is but one.
     pub cell: String,
-    /// Trials of A and B.
+    /// Trials of A and B that are compared.
     pub repeats: [usize; 2],
     /// Whether each repeat of A is compared with that of B which ran beside it.
     pub in_pairs: bool,
-    /// How many of them have which verdict.
+    /// How many trials of each side have which verdict.
     pub verdicts: [BTreeMap<Kind, usize>; 2],
     /// One for each figure that some trial has.
     pub figures: Vec<Finding>,
@@ -50,14 +50,14 @@ impl Pair {
     /// Whether on some side fewer than half of the trials may be believed.
     pub fn is_untrusted(&self) -> bool {
         let good = |verdicts: &BTreeMap<Kind, usize>| verdicts.get(&Kind::Ok).copied().unwrap_or(0);
-        self.verdicts.iter().zip(self.repeats).any(|(verdicts, repeats)| 2 * good(verdicts) < repeats)
+        self.verdicts.iter().any(|verdicts| 2 * good(verdicts) < verdicts.values().sum())
     }
 }
 
 /// Compares the cells that two sides have in common.
 ///
 /// # Errors
-/// There is none.
+/// They have no cell in common.
 pub fn compare(a: &Side, b: &Side, margin: f64) -> Result<Comparison, Error> {
     let (matched, alone) = side::matched(a, b);
     if matched.is_empty() {

@@ -14,6 +14,7 @@ use crate::{Error, ledger::Ledger};
 use outcome::{Rate, Slo, Span, directory::Directory};
 use serde::Serialize;
 use std::{
+    fs,
     path::PathBuf,
     sync::{
         Arc,
@@ -60,12 +61,17 @@ pub struct Found {
 /// Searches; `told` hears of each load before it and after it. `None` if that was interrupted.
 ///
 /// # Errors
-/// A load could not be made, or its result could not be kept.
+/// A load could not be made, or its result could not be kept, or there are those of another search.
 pub fn run(
     request: &Request,
     stop: &AtomicBool,
     told: &mut dyn FnMut(&Try, Option<&Step>),
 ) -> Result<Option<Found>, Error> {
+    let earlier = fs::read_dir(request.out.join("steps")).is_ok_and(|mut steps| steps.next().is_some());
+    if earlier {
+        let place = request.out.display();
+        return Err(Error::Usage(format!("{place} holds the loads of another search: --out DIR puts these elsewhere")));
+    }
     let directory = Directory::create(&request.out)?;
     let steps_dir = Directory::create(request.out.join("steps"))?;
     let (ledger, _) = Ledger::open(&steps_dir.path().join("running.json"))?;
@@ -80,10 +86,8 @@ pub fn run(
         told(&next, None);
         let number = steps.len() + 1;
         let ask = Ask { request, number, next, dir: steps_dir.path().join(name(number, next.rate)) };
-        let step = match ask.run(&ledger, stop) {
-            Ok(Some(step)) => step,
-            Ok(None) => return Ok(None),
-            Err(error) => return Err(error),
+        let Some(step) = ask.run(&ledger, stop)? else {
+            return Ok(None);
         };
         told(&next, Some(&step));
         search.tell(step.answer);

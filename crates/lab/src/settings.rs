@@ -243,7 +243,7 @@ impl Settings {
             "timeout" => self.timeout.map(|t| t.to_string()),
             "tester" => Some(self.tester.clone().unwrap_or(BRUNT.to_owned())),
             "path" => self.path.clone(),
-            "keepalive" => self.keepalive.map(|keeps| keeps.to_string()),
+            "keepalive" => self.keepalive.or(self.path.as_ref().map(|_| true)).map(|keeps| keeps.to_string()),
             named => self.named.get(named).cloned(),
         }
     }

@@ -1,5 +1,5 @@
 //! The tester's command line for one trial. `brunt load` is a program like any other: what is known of it is that it
-//! takes these flags and writes a result directory. What other testers take and say is in [`foreign`].
+//! takes these flags and writes a result directory. What other testers take and say is in [`mod@foreign`].
 
 mod ab;
 pub mod foreign;

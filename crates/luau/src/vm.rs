@@ -149,3 +149,70 @@ lib.move = function(from, first, last, to, into)
     return move(from, first, last, to, into)
 end
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { memory: 4 << 20, start: Duration::from_millis(50), call: Duration::from_millis(5) };
+
+    fn machine(text: &str) -> Vm {
+        let vm = Vm::new("a.luau", LIMITS, &[]).unwrap();
+        vm.run(text).unwrap();
+        vm
+    }
+
+    fn call(vm: &Vm, name: &str) -> Result<i32, Fault> {
+        vm.call(&vm.function(name).unwrap().unwrap(), 20)
+    }
+
+    #[test]
+    fn a_machine_goes_on_after_every_fault() {
+        let vm = machine(
+            "function double(n) return 2 * n end
+            function hang() while true do end end
+            function hog() local s = 'x' while true do s = s .. s end end
+            function fail(n) error('no ' .. n) end
+            function wrong() return {} end
+            none = 7",
+        );
+        for (name, kind, words) in [
+            ("hang", Kind::Time, "a.luau:2: ran longer than the 5ms a call may take"),
+            ("hog", Kind::Memory, "more than its 4 MiB of memory"),
+            ("fail", Kind::Error, "a.luau:4: no 20"),
+            ("wrong", Kind::Error, "a.luau: "),
+        ] {
+            let fault = call(&vm, name).unwrap_err();
+            assert_eq!(fault.kind(), kind, "{fault}");
+            assert!(fault.to_string().contains(words), "{fault}");
+            assert_eq!(call(&vm, "double"), Ok(40), "after {name}");
+        }
+        assert!(vm.function("other").unwrap().is_none());
+        assert!(vm.function("none").unwrap_err().to_string().contains("make it a function"));
+    }
+
+    #[test]
+    fn what_is_no_script_is_refused() {
+        let vm = Vm::new("a.luau", LIMITS, &[]).unwrap();
+        for (text, kind) in [
+            ("x =", Kind::Script),
+            ("\u{1b}Lua", Kind::Script),
+            ("error('x')", Kind::Error),
+            ("while true do end", Kind::Time),
+        ] {
+            assert_eq!(vm.run(text).unwrap_err().kind(), kind, "{text}");
+        }
+        let small = Vm::new("a.luau", Limits { memory: 1, ..LIMITS }, &[]).unwrap_err();
+        assert_eq!(small.kind(), Kind::Memory, "{small}");
+    }
+
+    #[test]
+    fn tables_move_as_far_as_anyone_means() {
+        let vm = machine(
+            "function small() local t = table.move({1, 2, 3}, 1, 3, 2) return t[4] * 10 + t[1] end
+            function large() return #table.move({}, 1, 2^31 - 1, 1, {}) end",
+        );
+        assert_eq!(call(&vm, "small"), Ok(31));
+        assert!(call(&vm, "large").unwrap_err().to_string().starts_with("a.luau:2: table.move: more than a million"));
+    }
+}

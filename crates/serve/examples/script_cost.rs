@@ -1,4 +1,5 @@
 //! What a script's answer costs beside a native one: nanoseconds a call, the best of several rounds. No socket is involved.
+//! A word behind it leaves only the rows that contain the word.
 //! `cargo run --release -p brunt-serve --example script_cost`
 
 use serve::http::{
@@ -37,6 +38,7 @@ const SCRIPTS: &[(&str, &str)] = &[
 ];
 
 fn main() {
+    let only = std::env::args().nth(1).unwrap_or_default();
     let body: Rc<[u8]> = Rc::from(&b"Hi, there!\n"[..]);
     let mut native = move |_: &Request<'_>| Answer {
         status: 200,
@@ -47,7 +49,7 @@ fn main() {
     };
     println!("{:32} {:>8} {:>8}  ns a call", "", "wrk", "browser");
     row("native", &mut native);
-    for (name, text) in SCRIPTS {
+    for (name, text) in SCRIPTS.iter().filter(|(name, _)| name.contains(&only)) {
         let script = Script::compile("cost.luau", *text, LIMITS, |line| panic!("{line}")).expect("a good script");
         let mut instance = script.instance(0).expect("a good script");
         row(name, &mut instance);

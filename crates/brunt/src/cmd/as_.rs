@@ -15,7 +15,7 @@ mod wrk;
 
 use super::{load, stdout};
 use hdrhistogram::Histogram;
-use outcome::{ExitCode, RunResult, series::Second};
+use outcome::{ExitCode, RunResult, hlog, series::Second};
 use std::{
     fs,
     io::{self, Write as _},
@@ -109,7 +109,10 @@ impl Args {
         let tell = |text: &str| if on_stderr { eprint(text) } else { stdout::print(text).map_err(failed) };
         tell(&asked.head)?;
         let measured = load::measure(&asked.load)?;
-        let distribution = |tag| load::distribution(&measured.hlog, tag).map_err(|why| (why, ExitCode::Failed));
+        let distribution = |tag| {
+            let sum = hlog::read(&measured.hlog, tag).and_then(|intervals| hlog::sum(&intervals));
+            sum.map_err(|why| (why, ExitCode::Failed))
+        };
         let page = (asked.page)(&Seen {
             result: &measured.result,
             seconds: &measured.seconds,

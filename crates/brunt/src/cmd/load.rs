@@ -36,7 +36,7 @@ use std::{
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// The target: http://HOST[:PORT]/PATH, which may be several of one host and port, or tcp://HOST:PORT, a server that
+    /// The target: http://HOST:PORT/PATH, which may be several of one host and port, or tcp://HOST:PORT, a server that
     /// sends back what it receives
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
@@ -158,7 +158,7 @@ impl Measured {
     /// What went wrong in the script, or with the log.
     pub(super) fn tell_script(&self) -> Result<(), String> {
         let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
-        let response = distribution(&self.hlog, "response")?;
+        let response = spectrum::distribution(&self.hlog, "response")?;
         let threads = self.result.generator.thread_cpu_percent.len() as u64;
         script::done(script, &self.result, &response, &self.seconds, threads)
     }
@@ -182,14 +182,6 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> 
         Trouble::Usage(message) => (message, ExitCode::Usage),
         Trouble::Failed(message) => (message, ExitCode::Failed),
     })
-}
-
-/// The distribution of one tag of an interval log; in nanoseconds.
-///
-/// # Errors
-/// What is wrong with the log.
-pub(super) fn distribution(hlog: &[u8], tag: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
-    spectrum::distribution(hlog, tag)
 }
 
 /// Why a run did not happen, or its result could not be kept.

@@ -1,7 +1,14 @@
 //! `brunt load http://` as typed: what is asked of a real web server process, what is printed and what is kept.
 
-use super::target::{Target, alone, assert_code, json, load, number, told};
+use super::target::{Target, alone, assert_code, json, listen, load, number, told};
 use serde_json::{Value, json};
+use std::{
+    net::TcpStream,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
 
 #[test]
 fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
@@ -97,4 +104,63 @@ fn a_body_comes_from_a_file() {
     command.args(["--body", &format!("@{}", file.display()), "--expect-body", "POST / out of a file"]);
     let result = json(&command.output().unwrap());
     assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (20.0, 0.0));
+}
+
+/// Ended with the test, however that ends.
+struct Nginx(Child);
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A real server whose connections carry ten requests, which it says with the tenth.
+#[test]
+fn nginx_and_its_limit_of_requests_cost_nothing() {
+    let _alone = alone();
+    let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());
+    let Some(nginx) = nginx else {
+        return println!("skipped: there is no nginx here (apt-get install nginx-light)");
+    };
+    let home = tempfile::tempdir().unwrap();
+    let port = listen().local_addr().unwrap().port();
+    let at = |name: &str| home.path().join(name).display().to_string();
+    let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|of| format!("{of}_temp_path {};", at(of)));
+    let text = format!(
+        "daemon off; master_process off; pid {}; error_log {} warn; events {{ }} http {{ access_log off; keepalive_requests 10; {} \
+         server {{ listen 127.0.0.1:{port}; location / {{ return 200 'hello'; }} }} }}",
+        at("pid"),
+        at("errors"),
+        places.concat()
+    );
+    std::fs::write(home.path().join("nginx.conf"), text).unwrap();
+    let child = Command::new(nginx)
+        .args(["-p", &at(""), "-c", &at("nginx.conf"), "-e", &at("errors")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _nginx = Nginx(child);
+    let until = Instant::now() + Duration::from_secs(10);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let url = format!("http://127.0.0.1:{port}/");
+    let flags = "-n 1000 -c 4 --warmup 0s --json - --quiet --allow-untrusted --no-meter --expect-length 5B";
+    let results = ["", "--no-keepalive", "--no-keepalive --http1.0", "--reuse 5"].map(|more| {
+        let output = load(&url, &format!("{flags} {more}")).output().unwrap();
+        (more, json(&output))
+    });
+    for ((more, result), sockets) in results.into_iter().zip([100.0, 1000.0, 1000.0, 200.0]) {
+        assert_eq!(
+            (number(&result, "requests.completed"), number(&result, "requests.failed")),
+            (1000.0, 0.0),
+            "{more}"
+        );
+        let opened = number(&result, "connections.opened");
+        assert!(opened >= sockets && opened <= sockets + 4.0, "{more}: {opened} sockets");
+    }
 }

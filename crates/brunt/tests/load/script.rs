@@ -43,7 +43,8 @@ fn a_script_makes_requests_of_every_kind() {
         assert_code(&output, &[0]);
         // What a script prints comes before the result.
         let text = String::from_utf8_lossy(&output.stdout);
-        let result: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..]).expect(&told(&output));
+        let result: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..])
+            .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
         // HEAD, which pipeline.lua sends, is answered with a body by this server, so that one may end in errors.
         if script != "pipeline.lua" {
             assert_eq!(

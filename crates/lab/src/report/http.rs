@@ -96,3 +96,40 @@ pub(super) fn legend(rows: &[Row]) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outcome::result::{Bytes, Connections, Requests, Responses};
+
+    fn trial(p50: f64, p99: f64, received: u64) -> Box<RunResult> {
+        let mut result = RunResult::new("any");
+        let times = LatencySummary { count: 5000, p50_us: Some(p50), p99_us: Some(p99), ..LatencySummary::default() };
+        result.latency.service = times;
+        result.requests = Requests { completed: 90, ..Requests::default() };
+        result.errors.status = 10;
+        result.connections = Connections { opened: 7, peak: 5 };
+        result.bytes = Bytes { sent: 0, received };
+        result.responses = Some(Responses { body_bytes: Some(1100), ..Responses::default() });
+        Box::new(result)
+    }
+
+    #[test]
+    fn a_tail_is_held_against_the_middle_of_its_own_trial() {
+        let figures =
+            Figures::of(&[trial(100.0, 300.0, 15_900), trial(200.0, 400.0, 15_900), trial(400.0, 440.0, 15_900)]);
+        assert_eq!((figures.p50_us, figures.p99_percent), (Some(200.0), Some(200.0)));
+        assert_eq!((figures.p90_percent, figures.p999_percent), (None, None));
+        assert_eq!((figures.sockets, figures.bytes_per_response), (Some(7.0), Some(159.0)));
+        // Where heads are not counted, bodies are what there is.
+        assert_eq!(Figures::of(&[trial(1.0, 2.0, 0)]).bytes_per_response, Some(11.0));
+    }
+
+    #[test]
+    fn where_replies_say_nothing_there_is_nothing_to_show() {
+        let mut ping = trial(100.0, 300.0, 15_900);
+        ping.responses = None;
+        assert_eq!(Figures::of(&[ping]), Figures::default());
+        assert_eq!(Figures::of(&[]), Figures::default());
+    }
+}

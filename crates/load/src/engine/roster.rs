@@ -197,7 +197,7 @@ impl Roster {
     /// The oldest request of the connection has a whole reply now, right or with a fault of its own; `note` keeps what
     /// it said. False if the request was given up before: the connection is to be closed. Otherwise one of
     /// [`Self::advance_batch`], [`Self::follow`] and [`Self::pause`] comes next.
-    #[inline]
+    #[inline(always)]
     pub fn answered(
         &mut self,
         index: u32,

@@ -38,12 +38,10 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
                 Err(failure) => {
                     let now = worker.clock.now();
                     worker.core.borrow_mut().roster.lost(index, now, failure);
-                    conversation.forget();
-                    if !Box::pin(connect::pause(&worker, &mut failures)).await {
-                        return;
+                    match recovered(&worker, &mut conversation, &mut failures).await {
+                        true => continue,
+                        false => return,
                     }
-                    conversation.free();
-                    continue;
                 }
             },
         };
@@ -55,11 +53,9 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
             End::Lost(failure) => {
                 worker.closed(index, failure);
                 drop(open);
-                conversation.forget();
-                if !Box::pin(connect::pause(&worker, &mut failures)).await {
+                if !recovered(&worker, &mut conversation, &mut failures).await {
                     return;
                 }
-                conversation.free();
             }
             End::Closed => {
                 worker.retired();
@@ -80,6 +76,16 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
             }
         }
     }
+}
+
+/// Pauses after a failure and is ready for a request again; false when the window is over.
+async fn recovered(worker: &Worker<Talk>, conversation: &mut Conversation<'_>, failures: &mut u32) -> bool {
+    conversation.forget();
+    let goes_on = Box::pin(connect::pause(worker, failures)).await;
+    if goes_on {
+        conversation.free();
+    }
+    goes_on
 }
 
 /// Waits for a request, and opens a connection for it.

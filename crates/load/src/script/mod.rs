@@ -2,7 +2,7 @@
 //! they are written in (`docs/scripts.md` lists what it does not read).
 //!
 //! As in wrk, each load thread has a machine of its own, and one more runs `setup` and `done`. They share nothing; what
-//! `thread:set` and `thread:get` pass between them is copied as [`plain::Plain`]. Nothing here opens a connection of the load
+//! `thread:set` and `thread:get` pass between them is copied. Nothing here opens a connection of the load
 //! or knows when a request is due.
 
 mod address;

@@ -33,9 +33,14 @@ impl<'a> Fields<'a> {
         Self { block }
     }
 
-    /// The bytes it reads.
-    pub(super) fn block(&self) -> &'a [u8] {
+    /// The lines as they were received, down to the empty one, for those who keep a copy.
+    pub fn as_bytes(&self) -> &'a [u8] {
         self.block
+    }
+
+    /// The fields of a copy of [`Self::as_bytes`]. In other bytes it finds what looks like fields, and no more.
+    pub fn of_copy(block: &'a [u8]) -> Self {
+        Self { block }
     }
 
     /// The value of the first field of that name, in whatever case.
@@ -162,5 +167,8 @@ mod tests {
         assert_eq!(iter.next(), Some(Field { name: "C", value: b"" }));
         assert_eq!((iter.next(), iter.next()), (None, None));
         assert_eq!((fields.get("c"), fields.get("x")), (Some(&b""[..]), None));
+        let copy = fields.as_bytes().to_vec();
+        assert!(Fields::of_copy(&copy).iter().eq(fields));
+        assert!(Fields::of_copy(b"\xff: a\r\n").is_empty() && Fields::of_copy(b"a: b").is_empty());
     }
 }

@@ -66,7 +66,7 @@ impl Known {
             body: head.body,
             after: head.after,
             reason: range(head.reason.0),
-            fields: range(head.fields.block()),
+            fields: range(head.fields.as_bytes()),
         });
     }
 }

@@ -212,6 +212,10 @@ fn command_lines_are_translated() {
             "wrk -t4 -c1k -d2m -R20k -T 5 -s a.lua http://h/",
             format!("http://h/ -t 4 -c 1000 -d 2m --warmup 0s --timeout 5s {always} -R 20k --script a.lua"),
         ),
+        (
+            "wrk -s a.lua http://h/ -d 1s -- x -y",
+            format!("http://h/ -t 2 -c 10 -d 1s --warmup 0s --timeout 2s {always} --script a.lua -- x -y"),
+        ),
         ("ab http://h/", format!("http://h/ -n 1 -c 1 --timeout 30s --warmup 0s --no-keepalive --http1.0 {always}")),
         (
             "ab -kc 9 -t 5 -p f -T a/b -C x=1 -A u:p h/",

@@ -34,7 +34,17 @@ struct Shape {
 }
 
 pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
-    let given = read(TOOL, Manner::Getopt, FLAGS, words)?;
+    let mut given = read(TOOL, Manner::Getopt, FLAGS, words)?;
+    // With a script, what follows the address is for its init().
+    let for_script = match given.iter().position(|(name, _)| name.is_empty()) {
+        Some(url) if given.iter().any(|(name, _)| *name == "-s") => {
+            let after = given.split_off(url + 1);
+            let (plain, flags): (Vec<_>, Vec<_>) = after.into_iter().partition(|(name, _)| name.is_empty());
+            given.extend(flags);
+            plain.into_iter().map(|(_, word)| word).collect()
+        }
+        _ => Vec::new(),
+    };
     let url = url(TOOL, &given)?;
     let (mut threads, mut connections, mut duration, mut timeout) = (2, 10, "10s".to_owned(), "2s".to_owned());
     let (mut latency, mut uncorrected, mut has_rate, mut more) = (false, false, false, Vec::new());
@@ -68,6 +78,10 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     load.extend(words.iter().map(|word| (*word).to_owned()));
     load.extend(["--timeout", &timeout, "--quiet", "--allow-untrusted"].map(str::to_owned));
     load.extend(more);
+    if !for_script.is_empty() {
+        load.push("--".to_owned());
+        load.extend(for_script);
+    }
     let seconds = duration.parse::<outcome::Span>().map_or(0.0, |span| span.0.as_secs_f64());
     let shape = Shape { url, threads, connections, seconds, has_rate, latency, uncorrected };
     let head = page::head(&shape);

@@ -1,7 +1,7 @@
 //! `json.encode` and `json.decode`. What has no JSON (functions, NaN, tables that contain themselves) is an error and never
 //! a guess.
 
-use super::{lists::shown, request::Headers};
+use super::{request::Headers, values::shown};
 use luau::{
     mlua::{Error, Lua, LuaString, Result, Table, Value},
     number,

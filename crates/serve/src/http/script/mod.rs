@@ -8,11 +8,12 @@ mod args;
 mod complaint;
 mod instance;
 mod json;
-mod lists;
+
 mod request;
 mod returned;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use instance::Instance;
 pub use luau::{Fault, Kind, Limits};

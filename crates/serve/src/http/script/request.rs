@@ -1,7 +1,7 @@
 //! `req`, as a script sees it: one object for all calls of a machine, which stands for the request being answered. A text is
 //! made when it is read, and no sooner.
 
-use super::{args, lists};
+use super::{args, values};
 use crate::http::answer::Request;
 use luau::mlua::{
     AnyUserData, Error, IntoLua, Lua, LuaString, MetaMethod, Result, Table, UserData, UserDataMethods, Value, Variadic,
@@ -12,6 +12,7 @@ use std::{
     ops::Range,
     rc::Rc,
 };
+use wire::http1::Fields;
 
 /// What buffers keep between calls; a large body is not kept.
 const KEPT: usize = 64 << 10;
@@ -27,20 +28,12 @@ pub(super) struct Held {
     method: usize,
     path: usize,
     query: usize,
-    /// The fields lie between the query and the body.
-    fields: Vec<Field>,
-    body: usize,
+    fields: usize,
     minor_version: u8,
     peer: SocketAddr,
     local: SocketAddr,
     /// Made at the first look.
     args: Option<Table>,
-}
-
-#[derive(Debug)]
-struct Field {
-    name: Range<usize>,
-    value: Range<usize>,
 }
 
 impl Held {
@@ -52,8 +45,7 @@ impl Held {
             method: 0,
             path: 0,
             query: 0,
-            fields: Vec::new(),
-            body: 0,
+            fields: 0,
             minor_version: 1,
             peer: nobody,
             local: nobody,
@@ -66,18 +58,14 @@ impl Held {
         let bytes = &mut self.bytes;
         bytes.clear();
         let mut append = |part: &[u8]| {
-            let start = bytes.len();
             bytes.extend_from_slice(part);
-            start..bytes.len()
+            bytes.len()
         };
-        self.method = append(request.method.as_bytes()).end;
-        self.path = append(request.path.as_bytes()).end;
-        self.query = append(request.query.as_bytes()).end;
-        self.fields.clear();
-        for field in request.fields {
-            self.fields.push(Field { name: append(field.name.as_bytes()), value: append(field.value) });
-        }
-        self.body = append(request.body).start;
+        self.method = append(request.method.as_bytes());
+        self.path = append(request.path.as_bytes());
+        self.query = append(request.query.as_bytes());
+        self.fields = append(request.fields.as_bytes());
+        append(request.body);
         self.minor_version = request.minor_version;
         (self.peer, self.local) = (request.peer, request.local);
         self.args = None;
@@ -90,34 +78,28 @@ impl Held {
         }
     }
 
-    fn name(&self, field: &Field) -> &[u8] {
-        &self.bytes[field.name.clone()]
-    }
-
-    fn value(&self, field: &Field) -> &[u8] {
-        &self.bytes[field.value.clone()]
+    fn fields(&self) -> Fields<'_> {
+        Fields::of_copy(&self.bytes[self.query..self.fields])
     }
 
     /// The values of the fields of that name, joined by a comma as RFC 9110, section 5.3, has it.
-    fn joined(&self, lua: &Lua, name: &[u8]) -> Result<Value> {
-        let mut all = self.fields.iter().filter(|field| self.name(field).eq_ignore_ascii_case(name));
+    fn joined(&self, lua: &Lua, name: &str) -> Result<Value> {
+        let fields = self.fields();
+        let mut all = fields.all(name);
         let Some(first) = all.next() else { return Ok(Value::Nil) };
-        let Some(second) = all.next() else { return lua.create_string(self.value(first)).map(Value::String) };
-        let mut joined = self.value(first).to_vec();
-        for field in std::iter::once(second).chain(all) {
-            joined.extend_from_slice(b", ");
-            joined.extend_from_slice(self.value(field));
-        }
+        let Some(second) = all.next() else { return lua.create_string(first).map(Value::String) };
+        let joined =
+            std::iter::once(second).chain(all).fold(first.to_vec(), |joined, value| [&joined, value].join(&b", "[..]));
         lua.create_string(joined).map(Value::String)
     }
 
     /// Lower-case names and joined values, in the order in which the names come first.
     fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
         let mut pairs = Vec::new();
-        for (at, field) in self.fields.iter().enumerate() {
-            let name = self.name(field);
-            if !self.fields[..at].iter().any(|before| self.name(before).eq_ignore_ascii_case(name)) {
-                pairs.push((lua.create_string(name.to_ascii_lowercase())?, self.joined(lua, name)?));
+        for (at, field) in self.fields().iter().enumerate() {
+            let mut before = self.fields().iter().take(at);
+            if !before.any(|before| before.name.eq_ignore_ascii_case(field.name)) {
+                pairs.push((lua.create_string(field.name.to_ascii_lowercase())?, self.joined(lua, field.name)?));
             }
         }
         Ok(pairs)
@@ -140,7 +122,7 @@ impl View {
             b"method" => text(0..held.method),
             b"path" => text(held.method..held.path),
             b"query" => text(held.path..held.query),
-            b"body" => text(held.body..held.bytes.len()),
+            b"body" => text(held.fields..held.bytes.len()),
             b"headers" => Ok(Value::UserData(self.headers.clone())),
             b"args" => {
                 if let Some(args) = &held.args {
@@ -160,7 +142,7 @@ impl View {
 }
 
 fn unknown(key: &Value) -> Error {
-    let key = lists::shown(key);
+    let key = values::shown(key);
     Error::runtime(format!("req has no {key}: it has {}", NAMES.join(", ")))
 }
 
@@ -183,7 +165,7 @@ impl Headers {
 impl UserData for Headers {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_meta_method(MetaMethod::Index, |lua, headers, name: LuaString| {
-            headers.0.borrow().joined(lua, &name.as_bytes())
+            headers.0.borrow().joined(lua, &name.to_string_lossy())
         });
         methods.add_meta_method(MetaMethod::Iter, |lua, headers, ()| {
             let mut pairs = headers.pairs(lua)?.into_iter();

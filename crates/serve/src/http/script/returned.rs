@@ -1,7 +1,7 @@
 //! What `on_request` returned, made an answer. Whatever a script returns is either an answer that can be sent or refused in
 //! words; nothing is bent into shape.
 
-use super::lists::{each, elements, shown, text, whole};
+use super::values::{each, elements, shown, text, whole};
 use crate::http::answer::{Answer, Content, Fault};
 use luau::{
     mlua::{LuaString, Table, Value},
