@@ -57,6 +57,7 @@ mod lease;
 mod mailbox;
 mod metrics;
 pub mod net;
+mod places;
 pub mod signal;
 mod slab;
 mod spin;

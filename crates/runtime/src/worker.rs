@@ -1,10 +1,11 @@
-//! One thread's runtime: its tasks, timers and I/O, the loop that turns them, and how any thread reaches a worker.
+//! One thread's runtime: its tasks, timers and I/O, and the loop that turns them.
 
 use crate::{
     driver::BackendKind,
     io::Io,
     mailbox::Mailbox,
     metrics::Published,
+    places::{self, Remote},
     spin::{Spin, Spinning},
     task::{
         Token,
@@ -26,11 +27,10 @@ use std::{
     future::Future,
     io,
     mem::ManuallyDrop,
-    os::fd::OwnedFd,
     pin::pin,
     ptr,
     rc::Rc,
-    sync::{Arc, Mutex},
+    sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -53,23 +53,6 @@ pub(crate) struct Worker {
     /// When this turn's events were handed over, once somebody has asked.
     pub turn_time: Cell<Option<Instant>>,
     hunger: trace::Hunger,
-}
-
-/// The part of a worker that other threads may touch.
-struct Remote {
-    mailbox: Mailbox,
-    bell: Arc<OwnedFd>,
-}
-
-/// Workers of the process, by number. A number is used again after its worker's end, unless a stream, a listener, a timer
-/// or a lease has outlived it and would be taken for one of the new worker's. A token of the old one wakes a task of the
-/// new one in vain, which is harmless.
-static PLACES: Mutex<Vec<Place>> = Mutex::new(Vec::new());
-
-enum Place {
-    Free,
-    Taken(Arc<Remote>),
-    Retired,
 }
 
 thread_local! {
@@ -137,23 +120,7 @@ pub(crate) fn wake(token: Token) {
     {
         return worker.io().wakers.tasks.wake(token);
     }
-    wake_remote(token);
-}
-
-#[cold]
-fn wake_remote(token: Token) {
-    let places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let remote = match places.get(usize::from(token.worker())) {
-        Some(Place::Taken(remote)) => Some(remote.clone()),
-        _ => None,
-    };
-    drop(places);
-    if let Some(remote) = remote
-        && remote.mailbox.post(token)
-    {
-        // The only error of a blocking-free eventfd write is a counter that is full, and then it has rung already.
-        let _ = rustix::io::write(&*remote.bell, &1u64.to_ne_bytes());
-    }
+    places::wake(token);
 }
 
 impl Worker {
@@ -162,7 +129,7 @@ impl Worker {
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let (io, fallback) = Io::new(backend, few, bell.clone())?;
         let remote = Arc::new(Remote { mailbox: Mailbox::new(), bell });
-        let id = enlist(remote.clone())?;
+        let id = places::take(remote.clone())?;
         let worker = Rc::new(Self {
             id,
             timers: RefCell::new(Timers::new(clock.now())),
@@ -356,9 +323,7 @@ impl Drop for Worker {
         let nothing_left = self.shut_down();
         let me: *const Self = self;
         let _ = LIVE.try_with(|live| live.borrow_mut().retain(|worker| !ptr::eq(*worker, me)));
-        let mut places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        places[usize::from(self.id)] = if nothing_left { Place::Free } else { Place::Retired };
-        drop(places);
+        places::leave(self.id, nothing_left);
         note!(INFO, "a worker has ended"; worker = self.id, left_nothing = nothing_left);
     }
 }
@@ -370,20 +335,6 @@ impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.set(self.0);
     }
-}
-
-fn enlist(remote: Arc<Remote>) -> io::Result<u16> {
-    let mut places = PLACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let free = places.iter().position(|place| matches!(place, Place::Free)).unwrap_or(places.len());
-    if free >= usize::from(u16::MAX) {
-        let message = "65,535 runtimes are alive in this process, or have left streams behind; drop some";
-        return Err(io::Error::other(message));
-    }
-    if free == places.len() {
-        places.push(Place::Free);
-    }
-    places[free] = Place::Taken(remote);
-    Ok(free as u16)
 }
 
 /// Lets go of an ended task. If nobody wants its output any more that is dropped here, and a panic in its destructor stays
