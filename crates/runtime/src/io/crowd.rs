@@ -5,7 +5,8 @@ use crate::slab::Key;
 /// Turns after which a connection that has fallen silent is forgotten: between one and two of these periods.
 const PERIOD: u64 = 16;
 
-/// Connections seen lately, one bit for each, by slot number modulo 64.
+/// Connections seen lately, one bit for each, by slot number and generation modulo 64: those that come and go in one slot
+/// are many.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crowd {
     now: u64,
@@ -22,7 +23,7 @@ impl Crowd {
     /// Data arrived on this connection.
     #[inline]
     pub fn saw(&mut self, key: Key) {
-        self.now |= 1 << (key.index & 63);
+        self.now |= 1 << (key.index.wrapping_add(key.generation) & 63);
     }
 
     /// A turn begins.
@@ -61,5 +62,10 @@ mod tests {
             crowd.saw(key(7));
         }
         assert!(crowd.is_small());
+        for turn in 150..160 {
+            crowd.turn(turn);
+            crowd.saw(Key { index: 7, generation: turn as u32 });
+        }
+        assert!(!crowd.is_small());
     }
 }
