@@ -1,5 +1,8 @@
 //! `brunt compare` as a user and a script see it: on results written here, and on a plan whose tester is a script.
 
+mod common;
+
+use common::told;
 use outcome::{
     RunResult,
     directory::Directory,
@@ -37,14 +40,6 @@ fn repeats(home: &Path, name: &str, count: usize, rate: f64, change: impl Fn(&mu
 fn compare(home: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
     command.current_dir(home).arg("compare").args(args).stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn told(output: &Output, code: i32) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
-    (stdout, stderr)
 }
 
 #[test]

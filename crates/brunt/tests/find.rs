@@ -1,11 +1,14 @@
 //! `brunt find` against a real server: the files, the exit codes and the ends. How it searches is tested where it is pure.
 
+mod common;
+
+use common::told;
 use std::{
     fs,
     io::{BufRead, BufReader},
     net::TcpListener,
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -52,14 +55,6 @@ fn find(home: &Path, flags: &str, url: &str, load: &str) -> Command {
     command.current_dir(home).arg("find").args(flags.split_whitespace()).arg(url).args(load.split_whitespace());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-#[track_caller]
-fn told(output: &Output, code: i32) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
-    (stdout, stderr)
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! `brunt report` and `brunt export`: what is kept is shown again, and other programs can read it.
 
+mod common;
+
+use common::told;
 use outcome::{RunResult, directory::Directory, env::Env};
 use std::{
     fs,
@@ -11,14 +14,6 @@ use std::{
 fn brunt(home: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
     command.current_dir(home).args(args).stdin(Stdio::null()).output().unwrap()
-}
-
-#[track_caller]
-fn told(output: &Output, code: i32) -> (String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
-    (stdout, stderr)
 }
 
 /// A run of two trials in `runs/scene`, made by a script in the place of `brunt load`.

@@ -11,6 +11,7 @@ use crate::{
         protocol::Protocol,
         roster::Next,
         worker::{Core, Worker},
+        write::write_on,
     },
     record::Failure,
 };
@@ -183,17 +184,8 @@ impl<'w> Conversation<'w> {
     /// Writes as much of the message as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
     fn write(&mut self, core: &mut Core<Ping>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
-        while self.written < core.protocol.size {
-            match stream.poll_write(cx, &core.protocol.pattern.lend(self.message)[self.written..]) {
-                Poll::Ready(Ok(len)) => {
-                    self.written += len;
-                    core.roster.recorder.moved_out(len);
-                }
-                Poll::Ready(Err(_)) => return false,
-                Poll::Pending => break,
-            }
-        }
-        true
+        let bytes = core.protocol.pattern.lend(self.message);
+        write_on(&bytes, &mut self.written, stream, &mut core.roster.recorder, cx)
     }
 
     /// Sends the next request out of the reply to the last one, if that came in one piece and was compared: but for the

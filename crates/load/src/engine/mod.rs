@@ -13,6 +13,7 @@ pub(crate) mod roster;
 pub(crate) mod shared;
 mod thread;
 pub(crate) mod worker;
+pub(crate) mod write;
 
 use crate::{
     check,

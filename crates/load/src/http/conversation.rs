@@ -8,6 +8,7 @@ use crate::{
     engine::{
         roster::Next,
         worker::{Core, Worker},
+        write::write_on,
     },
     http::Flow,
     record::Failure,
@@ -211,17 +212,7 @@ impl<'w> Conversation<'w> {
     #[inline(never)]
     fn write(&mut self, core: &mut Core<Talk>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
         let bytes = core.protocol.bytes(&self.own, self.outgoing.range.clone());
-        while self.written < bytes.len() {
-            match stream.poll_write(cx, &bytes[self.written..]) {
-                Poll::Ready(Ok(len)) => {
-                    self.written += len;
-                    core.roster.recorder.moved_out(len);
-                }
-                Poll::Ready(Err(_)) => return false,
-                Poll::Pending => break,
-            }
-        }
-        true
+        write_on(bytes, &mut self.written, stream, &mut core.roster.recorder, cx)
     }
 
     /// Takes what was received.

@@ -1,0 +1,28 @@
+//! Sending what one write may not take.
+
+use crate::record::Recorder;
+use runtime::net::TcpStream;
+use std::task::{Context, Poll};
+
+/// Writes as much of `bytes`, of which `written` have gone, as the kernel and its queue take now; false if the connection
+/// is lost.
+#[inline]
+pub fn write_on(
+    bytes: &[u8],
+    written: &mut usize,
+    stream: &mut TcpStream,
+    recorder: &mut Recorder,
+    cx: &Context<'_>,
+) -> bool {
+    while *written < bytes.len() {
+        match stream.poll_write(cx, &bytes[*written..]) {
+            Poll::Ready(Ok(len)) => {
+                *written += len;
+                recorder.moved_out(len);
+            }
+            Poll::Ready(Err(_)) => return false,
+            Poll::Pending => break,
+        }
+    }
+    true
+}
