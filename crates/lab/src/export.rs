@@ -70,7 +70,7 @@ pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
         Err(error) => return Err(Error::Usage(format!("{}: {error}", place.display()))),
     };
     let failed = |error: String| Error::Failed(format!("{}: {error}", place.display()));
-    let whole = hlog::sum(&hlog::read(&log, tag).map_err(failed)?).map_err(failed)?;
+    let whole = hlog::distribution(&log, tag).map_err(failed)?;
     if whole.is_empty() {
         return Err(Error::Usage(format!("{} holds nothing of '{tag}'", place.display())));
     }

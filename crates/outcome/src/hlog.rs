@@ -43,6 +43,14 @@ pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
     Ok(intervals)
 }
 
+/// The distribution of one tag, over all intervals of the log.
+///
+/// # Errors
+/// What is wrong with the log.
+pub fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
+    sum(&read(hlog, tag)?)
+}
+
 /// The distribution that intervals add up to.
 ///
 /// # Errors

@@ -74,6 +74,7 @@ pub use blocking::{Blocking, blocking};
 pub use builder::{Builder, Runtime};
 pub use driver::BackendKind;
 pub use metrics::{Metrics, MetricsHandle};
+pub use spin::Spinning;
 pub use stop::Stop;
 pub use task::{JoinError, JoinHandle, JoinSet};
 pub use uring::RingFeature;

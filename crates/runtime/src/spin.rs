@@ -21,9 +21,10 @@ const DOUBLED: u32 = 6;
 /// Looks between two readings of the clock.
 const LOOKS: u32 = 16;
 
-/// When a worker spins.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Spinning {
+/// When a worker looks for work instead of sleeping; see [`Builder::spin`](crate::Builder::spin). The default is a
+/// [`Builder`](crate::Builder)'s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spinning {
     /// The longest spin; zero for none.
     pub most: Duration,
     /// With more connections than this that talk, none.

@@ -11,6 +11,7 @@ mod report;
 pub use model::Model;
 pub use report::Counts;
 
+use runtime::Spinning;
 use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
 /// What is asked of a server.
@@ -24,23 +25,8 @@ pub struct Options {
     pub workers: Vec<Option<usize>>,
     /// How long connections may still be served after the stop, if their clients keep them open.
     pub grace: Duration,
-    /// What a worker does before it sleeps.
-    pub spin: Spin,
-}
-
-/// When a worker of our own runtime looks for work instead of sleeping; see `runtime::Builder::spin`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spin {
-    /// For how long at most; zero sleeps at once.
-    pub most: Duration,
-    /// While at most so many connections talk.
-    pub connections: u32,
-}
-
-impl Default for Spin {
-    fn default() -> Self {
-        Self { most: Duration::from_micros(50), connections: 2 }
-    }
+    /// What a worker of our own runtime does before it sleeps.
+    pub spin: Spinning,
 }
 
 /// What a server tells while it runs, for the one who started it.

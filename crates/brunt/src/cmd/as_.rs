@@ -109,10 +109,7 @@ impl Args {
         let tell = |text: &str| if on_stderr { eprint(text) } else { stdout::print(text).map_err(failed) };
         tell(&asked.head)?;
         let measured = load::measure(&asked.load)?;
-        let distribution = |tag| {
-            let sum = hlog::read(&measured.hlog, tag).and_then(|intervals| hlog::sum(&intervals));
-            sum.map_err(|why| (why, ExitCode::Failed))
-        };
+        let distribution = |tag| hlog::distribution(&measured.hlog, tag).map_err(|why| (why, ExitCode::Failed));
         let page = (asked.page)(&Seen {
             result: &measured.result,
             seconds: &measured.seconds,

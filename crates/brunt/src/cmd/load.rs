@@ -158,7 +158,7 @@ impl Measured {
     /// What went wrong in the script, or with the log.
     pub(super) fn tell_script(&self) -> Result<(), String> {
         let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
-        let response = spectrum::distribution(&self.hlog, "response")?;
+        let response = outcome::hlog::distribution(&self.hlog, "response")?;
         let threads = self.result.generator.thread_cpu_percent.len() as u64;
         script::done(script, &self.result, &response, &self.seconds, threads)
     }
@@ -219,7 +219,7 @@ impl Args {
             let facts = text::Facts { result, env, no_server: no_server.as_deref() };
             let mut page = text::page(&facts);
             if self.latency {
-                let response = spectrum::distribution(hlog, "response").map_err(Trouble::Failed)?;
+                let response = outcome::hlog::distribution(hlog, "response").map_err(Trouble::Failed)?;
                 page += &spectrum::page(&response);
             }
             stdout::print(&page)?;

@@ -5,8 +5,8 @@ mod source;
 
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use outcome::{Cores, ExitCode, Span};
-use runtime::Stop;
-use serve::{Counts, Model, Notice, Options, ServeError, Spin};
+use runtime::{Spinning, Stop};
+use serve::{Counts, Model, Notice, Options, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 /// Flags of `brunt serve`.
@@ -48,10 +48,10 @@ struct Common {
     grace: Span,
     /// Before it sleeps, a worker of uring or epoll looks for work this long, if that pays: answers come sooner by the
     /// time it takes to wake a core, which is kept busy for it. 0 sleeps at once.
-    #[arg(long, value_name = "TIME", default_value = "50us")]
+    #[arg(long, value_name = "TIME", default_value_t = Span(Spinning::default().most))]
     spin: Span,
     /// It does so only while at most this many connections of a worker talk; from 64 on, however many.
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = Spinning::default().connections)]
     spin_connections: u32,
     /// Says nothing on stderr.
     #[arg(long, short)]
@@ -82,7 +82,7 @@ struct Setup {
     model: Model,
     workers: Vec<Option<usize>>,
     grace: Duration,
-    spin: Spin,
+    spin: Spinning,
 }
 
 impl Common {
@@ -98,7 +98,7 @@ impl Common {
         };
         let workers =
             self.cores.as_ref().map_or_else(|| vec![None], |cores| cores.0.iter().copied().map(Some).collect());
-        let spin = Spin { most: self.spin.0, connections: self.spin_connections };
+        let spin = Spinning { most: self.spin.0, connections: self.spin_connections };
         let setup = Setup { model, workers, grace: self.grace.0, spin };
         let stop = Stop::new();
         let raised = stop.clone();

@@ -1,5 +1,5 @@
-//! Loom tries every interleaving of a few threads at a channel's ends and around a [`Stop`]. A lost wake-up is a thread that sleeps for ever,
-//! which it reports as a deadlock.
+//! Loom tries every interleaving of a few threads at a channel's ends and around a [`Stop`]. A lost wake-up is a thread
+//! that sleeps for ever, which it reports as a deadlock.
 //!
 //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib sync::model --release`
 

@@ -38,11 +38,11 @@ pub use routes::read as read_routes;
 pub use settings::Settings;
 
 use crate::{
-    Counts, Model, Notice, ServeError, Spin,
+    Counts, Model, Notice, ServeError,
     listen::{self, Reserved},
 };
 use hub::Hub;
-use runtime::{BackendKind, Stop};
+use runtime::{BackendKind, Spinning, Stop};
 use std::{
     net::{SocketAddr, TcpListener},
     path::PathBuf,
@@ -62,7 +62,7 @@ pub struct Options {
     /// How long requests under way may still take after the stop.
     pub grace: Duration,
     /// What a worker does before it sleeps.
-    pub spin: Spin,
+    pub spin: Spinning,
     /// What a client may cost.
     pub settings: Settings,
     /// A file that gets a line a request; `-` is standard output.

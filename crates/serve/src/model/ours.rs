@@ -1,8 +1,8 @@
 //! Our own runtime: a thread, a ring (or an epoll set) and a listener a core, a task a connection.
 
-use crate::{Counts, Notice, Options, ServeError, Spin, listen::Reserved};
+use crate::{Counts, Notice, Options, ServeError, listen::Reserved};
 use runtime::{
-    BackendKind, Builder, Runtime, Stop,
+    BackendKind, Builder, Runtime, Spinning, Stop,
     net::{TcpListener, TcpStream},
     spawn,
 };
@@ -53,7 +53,7 @@ pub(crate) fn echo(
 }
 
 /// The runtime that all services of this model stand on.
-pub(crate) fn builder(backend: BackendKind, spin: Spin) -> Builder {
+pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
     Runtime::builder().backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
 }
 

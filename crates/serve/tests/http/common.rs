@@ -42,7 +42,7 @@ pub fn start(service: Service, model: Model) -> SocketAddr {
             model,
             workers: vec![None],
             grace: Duration::ZERO,
-            spin: serve::Spin::default(),
+            spin: runtime::Spinning::default(),
             settings: Settings::default(),
             access_log: None,
         });

@@ -5,19 +5,11 @@
 
 use super::figures::time;
 use hdrhistogram::Histogram;
-use outcome::{hlog, judge::BEYOND_QUANTILE};
+use outcome::judge::BEYOND_QUANTILE;
 use std::fmt::Write;
 
 const STEPS: [f64; 17] =
     [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999];
-
-/// The distribution of one tag, added up from all lines of an interval log.
-///
-/// # Errors
-/// What is wrong with the log.
-pub(super) fn distribution(log: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
-    hlog::sum(&hlog::read(log, tag)?)
-}
 
 /// The list, ending in a newline; `histogram` is in nanoseconds.
 pub(super) fn page(histogram: &Histogram<u64>) -> String {
