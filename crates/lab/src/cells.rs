@@ -173,8 +173,7 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
             if let Some(phase) = phase {
                 apply(&phase.set, &mut settings);
                 settings.named.insert(PHASE.to_owned(), phase.name.clone());
-                let separator = if name.is_empty() { "" } else { "," };
-                combination = format!("{name}{separator}{PHASE}={}", phase.name);
+                combination = joined(&name, &format!("{PHASE}={}", phase.name));
             }
             let planned = settings.clone();
             let value = |name: &str| if name == "target" { Some(target.name.clone()) } else { planned.get(name) };
@@ -185,8 +184,7 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
             for one in plan.overrides.iter().filter(|one| one.filter.admits(value)) {
                 apply(&one.set, &mut settings);
             }
-            let separator = if combination.is_empty() { "" } else { "," };
-            let id = format!("target={}{separator}{combination}", target.name);
+            let id = joined(&format!("target={}", target.name), &combination);
             let target_name = target.name.clone();
             match fits(target, &settings, machine, unavailable) {
                 Ok(placement) => {
@@ -238,11 +236,16 @@ fn combinations(load: &Settings, sweep: &Sweep) -> Vec<(Settings, String)> {
             for value in &axis.values {
                 let mut settings = settings.clone();
                 let value = settings.set(&axis.name, value).expect("the plan holds values that `set` itself has spelt");
-                let separator = if name.is_empty() { "" } else { "," };
-                longer.push((settings, format!("{name}{separator}{}={value}", axis.name)));
+                longer.push((settings, joined(name, &format!("{}={value}", axis.name))));
             }
         }
         all = longer;
     }
     all
+}
+
+/// Two lists of `name=value`, either of which may be empty.
+fn joined(first: &str, second: &str) -> String {
+    let separator = if first.is_empty() || second.is_empty() { "" } else { "," };
+    format!("{first}{separator}{second}")
 }
