@@ -19,7 +19,6 @@ use crate::{
 };
 use hook::Hook;
 use launch::Site;
-use load::Load;
 use outcome::{RunResult, directory::Directory};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -192,8 +191,7 @@ impl Bench<'_> {
     }
 
     /// How each trial ended, as its directory then says too.
-    fn ends(&self, job: &Job, done: Vec<Box<RunResult>>, stop: Option<Stop>) -> io::Result<Vec<End>> {
-        let mut ends: Vec<End> = done.into_iter().map(End::Done).collect();
+    fn ends(&self, job: &Job, mut ends: Vec<End>, stop: Option<Stop>) -> io::Result<Vec<End>> {
         match stop {
             None => {}
             Some(Stop::Interrupted) => {
@@ -227,7 +225,7 @@ impl Bench<'_> {
         &self,
         job: &Job,
         site: &Site,
-        done: &mut Vec<Box<RunResult>>,
+        done: &mut Vec<End>,
         helper: &mut Option<Group>,
         tick: &mut dyn FnMut(usize, &'static str),
     ) -> io::Result<Result<(), Stop>> {
@@ -263,7 +261,7 @@ impl Bench<'_> {
         }
         let mut records = Vec::new();
         for (index, step) in job.steps.iter().enumerate() {
-            let record = Record {
+            let mut record = Record {
                 cell: step.cell.id.clone(),
                 repeat: job.repeat,
                 number: step.number,
@@ -274,15 +272,11 @@ impl Bench<'_> {
                 after: site.words(&job.target.after).unwrap_or_default(),
                 pace: None,
             };
-            let load = Load { job, step, record, port: site.port };
-            match self.load(load, &mut target, &mut |what| tick(index, what))? {
-                Ok((result, record)) => {
-                    done.push(result);
-                    records.push(record);
-                }
-                Err(None) => return Ok(Err(Stop::Interrupted)),
-                Err(Some(failure)) => return Ok(Err(Stop::Failed(index, failure))),
+            match self.load(job, index, &mut record, site.port, &mut target, &mut |what| tick(index, what))? {
+                Ok(result) => done.push(End::Done(Box::new(result))),
+                Err(stop) => return Ok(Err(stop)),
             }
+            records.push(record);
         }
         tick(job.steps.len() - 1, "stopping the target");
         target.stop(PATIENCE);

@@ -78,6 +78,21 @@ fn the_commented_example_has_every_key_and_says_something_about_each() {
     }
 }
 
+#[test]
+fn the_plans_in_the_guide_are_plans() {
+    for (page, count) in [("docs/run.md", 3), ("docs/testers.md", 1)] {
+        let text = fs::read_to_string(clone(page)).unwrap();
+        let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        assert_eq!(blocks.len(), count, "{page}");
+        // What has no name is a part of the plan before it.
+        let mut whole = String::from("name = \"x\"\n");
+        for block in blocks {
+            whole = if block.starts_with("name = ") { block.to_owned() } else { format!("{whole}\n{block}") };
+            read(page, &whole).unwrap_or_else(|fault| panic!("{fault}"));
+        }
+    }
+}
+
 /// Errors of each document under the schema by Python's `jsonschema`; `None` where that is not to be had.
 fn validated(documents: &[Value]) -> Option<Vec<Option<String>>> {
     const SCRIPT: &str = "import json, sys, jsonschema\n\

@@ -1,7 +1,7 @@
 //! One run of the tester against a target that runs: watched until it ends, then read. A target that dies meanwhile fails
 //! it, whatever the tester wrote.
 
-use super::{Bench, Failure, Job, Record, Step, TARGET_LOG, TESTER_LOG, TESTER_OUT, gauge::Gauge};
+use super::{Bench, Failure, Job, Record, Stop, TARGET_LOG, TESTER_LOG, TESTER_OUT, gauge::Gauge};
 use crate::{
     process::{Group, Launch, PATIENCE, ending, last_lines},
     tester::BRUNT,
@@ -17,23 +17,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What one run of the tester needs to know.
-pub(super) struct Load<'a> {
-    pub(super) job: &'a Job<'a>,
-    pub(super) step: &'a Step<'a>,
-    pub(super) record: Record,
-    pub(super) port: u16,
-}
-
 impl Bench<'_> {
-    /// One run of the tester against the target, which runs. An error without a failure is an interruption.
+    /// One run of the tester for the step of that index, against the target, which runs; notes what was started.
     pub(super) fn load(
         &self,
-        Load { job, step, mut record, port }: Load,
+        job: &Job,
+        index: usize,
+        record: &mut Record,
+        port: u16,
         target: &mut Group,
         tick: &mut dyn FnMut(&'static str),
-    ) -> io::Result<Result<(Box<RunResult>, Record), Option<Failure>>> {
-        let fail = |why: String, log: &Path| Ok(Err(Some(Failure { why, log: last_lines(log, 3) })));
+    ) -> io::Result<Result<RunResult, Stop>> {
+        let step = &job.steps[index];
+        let fail = |why: String, log: &Path| Ok(Err(Stop::Failed(index, Failure { why, log: last_lines(log, 3) })));
         let target_log = job.dir().join(TARGET_LOG);
         let (tester_log, tester_out) = (step.dir.join(TESTER_LOG), step.dir.join(TESTER_OUT));
         let directory = Directory::open(&step.dir);
@@ -43,7 +39,7 @@ impl Bench<'_> {
         let command = self.tester.command(step.cell, added, port, target.pid(), job.seed, directory.path());
         let (program, args) = match command {
             Ok(command) => command,
-            Err(why) => return Ok(Err(Some(Failure { why, log: Vec::new() }))),
+            Err(why) => return Ok(Err(Stop::Failed(index, Failure { why, log: Vec::new() }))),
         };
         let launch = Launch {
             program,
@@ -55,7 +51,7 @@ impl Bench<'_> {
             stderr: File::create(&tester_log)?,
         };
         record.tester = launch.words();
-        directory.write_json("trial.json", &record)?;
+        directory.write_json("trial.json", record)?;
         let mut gauge = foreign.map(|_| Gauge::open(target.pid(), settings.duration.0));
         let mut tester = match Group::start(launch, self.ledger) {
             Ok(tester) => tester,
@@ -70,7 +66,7 @@ impl Bench<'_> {
                 break status;
             }
             if self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(None));
+                return Ok(Err(Stop::Interrupted));
             }
             if let Some(status) = target.ended() {
                 tester.stop(Duration::ZERO);
@@ -89,7 +85,7 @@ impl Bench<'_> {
         tester.stop(PATIENCE);
         // Ctrl-C may reach a tester by itself; what it wrote is then not a whole trial.
         if self.stop.load(Ordering::Relaxed) {
-            return Ok(Err(None));
+            return Ok(Err(Stop::Interrupted));
         }
         if let Some(status) = target.ended() {
             return fail(format!("the target {} under load", ending(status)), &target_log);
@@ -104,7 +100,7 @@ impl Bench<'_> {
         }
         match directory.read_result() {
             Ok(result) if result.interrupted => fail("the tester was interrupted".to_owned(), &tester_log),
-            Ok(result) => Ok(Ok((Box::new(result), record))),
+            Ok(result) => Ok(Ok(result)),
             Err(e) => fail(format!("the tester left no result: {e}"), &tester_log),
         }
     }
