@@ -124,6 +124,12 @@ fn each_other_mistake_names_its_remedy() {
         ("connections = 80", "", "nothing says how many connections"),
         ("[\"100B\", \"1KiB\"]", "[]", "size has no values"),
         ("[\"100B\", \"1KiB\"]", "[1024, \"1KiB\"]", "size: 1KiB is listed twice"),
+        ("[sweep]", "[sweep]\n'a b' = [1]", "'a b' cannot name an axis: up to 32 letters, digits, - and _"),
+        (
+            "size = [",
+            "Size = [",
+            "no target uses {Size}, so the axis 'Size' would change nothing; did you mean 'size'?",
+        ),
         ("[sweep]", "[sweep]\nport = [1]", "'port' has a meaning of its own"),
         ("[[target]]", "[target]", "[[target]], in double brackets"),
         ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve, command nor nginx"),

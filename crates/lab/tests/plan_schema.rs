@@ -155,7 +155,7 @@ fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
         ("size = [\"100B\", \"1KiB\"]", "size = [\"100B\", \"1KB\"]"),
         ("size = [\"100B\", \"1KiB\"]", "size = []"),
         ("size = [\"100B\", \"1KiB\"]", "port = [1]\nsize = [\"100B\", \"1KiB\"]"),
-        ("size = [\"100B\", \"1KiB\"]", "Size = [\"100B\", \"1KiB\"]"),
+        ("size = [\"100B\", \"1KiB\"]", "'the size' = [\"100B\", \"1KiB\"]"),
         ("except = { size = \"1KiB\", target = \"nginx\" }", "except = []"),
         ("except = { size = \"1KiB\", target = \"nginx\" }", "except = {}"),
         ("except = { size = \"1KiB\", target = \"nginx\" }", "except = \"nginx\""),

@@ -1,10 +1,12 @@
 //! `when` and `except`: which cells a sweep, a target or an override is about. Pure.
 
-use super::text::{Text, Value, entries};
-use crate::{fault::Fault, settings::Settings};
+use super::{
+    phase::PHASE,
+    text::{Text, Value, entries, one_or_list},
+};
+use crate::fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, ops::Range};
-use toml::de::DeValue;
 
 /// For each name, the values that match, in their usual spelling; all names must match.
 pub type Pattern = BTreeMap<String, Vec<String>>;
@@ -57,25 +59,18 @@ pub(super) fn patterns(
     of_target: bool,
     mentions: &mut Vec<Mention>,
 ) -> Result<Vec<Pattern>, Fault> {
-    let one = std::slice::from_ref(value);
-    let list: &[Value] = if let DeValue::Array(list) = value.get_ref() { list } else { one };
     let mut patterns = Vec::new();
-    for table in list {
+    for table in one_or_list(value) {
         let form = || format!("{key} must be a table such as {{ size = \"1KiB\" }}, or a list of them");
         let table = table.get_ref().as_table().ok_or_else(|| text.fault(table.span(), form()))?;
         let mut pattern = Pattern::new();
         for (name, place, value) in entries(table) {
             mentions.push(Mention { name: name.to_owned(), value: None, place, of_target });
-            let one = std::slice::from_ref(value);
-            let list: &[Value] = if let DeValue::Array(list) = value.get_ref() { list } else { one };
             let mut values = Vec::new();
-            for value in list {
-                let usual = text.scalar(value, name)?;
+            for value in one_or_list(value) {
                 let usual = match name {
-                    "target" | "phase" => usual,
-                    _ => Settings::default()
-                        .set(name, &usual)
-                        .map_err(|e| text.fault(value.span(), format!("{name}: {e}")))?,
+                    "target" | PHASE => text.scalar(value, name)?,
+                    _ => text.setting(value, name)?,
                 };
                 mentions.push(Mention {
                     name: name.to_owned(),

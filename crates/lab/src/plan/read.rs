@@ -7,7 +7,7 @@ use super::{
     keys,
     phase::{Given, PHASE, an_override, phase},
     target,
-    text::{Entry, Text, Value, entries},
+    text::{Entry, Text, Value, entries, one_or_list},
 };
 use crate::{
     fault::Fault,
@@ -171,10 +171,8 @@ fn axis(text: &Text, key: &str, place: Range<usize>, value: &Value) -> Result<Ax
         let message = "path is no axis: put it into [load] with a placeholder, path = \"/{page}\", and sweep that";
         return Err(text.fault(value.span(), message));
     }
-    let one = std::slice::from_ref(value);
-    let list: &[Value] = if let DeValue::Array(list) = value.get_ref() { list } else { one };
     let mut values = Vec::new();
-    for value in list {
+    for value in one_or_list(value) {
         let usual = text.setting(value, key)?;
         if values.contains(&usual) {
             return Err(text.fault(value.span(), format!("{key}: {usual} is listed twice")));
@@ -192,9 +190,9 @@ pub(super) const TAKEN: &[&str] = &["target", "repeat", PHASE];
 
 /// An axis of the plan's own must be usable as a placeholder and as a directory's name.
 fn axis_name(text: &Text, key: &str, place: Range<usize>) -> Result<(), Fault> {
-    let plain = key.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if !plain || key.is_empty() || key.len() > 32 {
-        let message = format!("'{key}' cannot name an axis: up to 32 of a-z, 0-9 and _");
+        let message = format!("'{key}' cannot name an axis: up to 32 letters, digits, - and _");
         return Err(text.fault(place, message));
     }
     if template::OWN.contains(&key) || TAKEN.contains(&key) {

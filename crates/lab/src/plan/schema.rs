@@ -2,7 +2,7 @@
 //! reader refuses; what only the whole plan shows, such as a filter that matches nothing, is the reader's alone.
 
 use super::keys::{FILTER, Key, PLAN, SETTINGS, TARGET, Takes};
-use crate::{settings::NAMES, template, tester};
+use crate::{template, tester};
 use serde_json::{Map, Value, json};
 
 /// The schema, as published under `docs/schema/`.
@@ -111,12 +111,11 @@ fn sweep() -> Value {
         values["description"] = json!(key.says);
         properties.insert(key.name.to_owned(), values);
     }
-    let taken: Vec<&str> = super::read::TAKEN.iter().chain(template::OWN).copied().collect();
-    let taken: Vec<&str> = taken.into_iter().filter(|name| !NAMES.contains(name)).chain(["path"]).collect();
+    let taken: Vec<&str> = super::read::TAKEN.iter().chain(template::OWN).chain(&["path"]).copied().collect();
     json!({
         "type": "object",
         "properties": properties,
-        "propertyNames": { "pattern": "^[a-z0-9_]{1,32}$", "not": { "enum": taken } },
+        "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,32}$", "not": { "enum": taken } },
         "additionalProperties": one_or_list(json!({ "$ref": "#/$defs/scalar" })),
     })
 }

@@ -22,6 +22,14 @@ pub(super) fn entries<'t, 'a>(table: &'t DeTable<'a>) -> Vec<Entry<'t, 'a>> {
     entries
 }
 
+/// The values of a list, or the one value that stands for a list of one.
+pub(super) fn one_or_list<'t, 'a>(value: &'t Value<'a>) -> &'t [Value<'a>] {
+    match value.get_ref() {
+        DeValue::Array(list) => list,
+        _ => std::slice::from_ref(value),
+    }
+}
+
 /// The text being read, to point at.
 pub(super) struct Text<'s> {
     pub(super) file: &'s str,
