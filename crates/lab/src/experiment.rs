@@ -310,6 +310,8 @@ impl<'a> Runner<'a> {
             let took = took.mul_f64(share);
             watch.saw(Event::Ends { place: place(index, left), end, took });
         }
-        Ok(!interrupted)
+        // What fails while the run is to end has failed at ending.
+        let ending = self.stop.load(Ordering::Relaxed) && ends.iter().any(|end| matches!(end, End::Failed(_)));
+        Ok(!interrupted && !ending)
     }
 }

@@ -96,7 +96,8 @@ fn after_runs_when_the_run_is_interrupted_and_says_so_if_it_fails() {
     assert_eq!(scene.log(), "after\n");
     assert!(!scene.store().trial("target=a", 1).exists());
     scene.assert_no_process_left(1);
-    let (scene, _) = interrupted("after = ['sh', '-c', 'exit 9']\n");
+    let (scene, finish) = interrupted("after = ['sh', '-c', 'exit 9']\n");
+    assert!(finish.interrupted);
     assert_eq!(scene.failure("target=a"), "after 'sh -c exit 9' ended with status 9");
 }
 

@@ -32,9 +32,9 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
         };
         let _ = writeln!(
             out,
-            "{:widest$}  server on {server}, generator on {client}, {} connections, {what}, {rate}, {}",
+            "{:widest$}  server on {server}, generator on {client}, {}, {what}, {rate}, {}",
             cell.id,
-            cell.connections(),
+            plural(cell.connections() as usize, "connection"),
             cell.settings.duration,
         );
     }
