@@ -172,11 +172,11 @@ impl Bench<'_> {
         let _stay = Stay::on(&job.cell().placement.client);
         let site = Site::new(job, ports.free()?, self.base, all)?;
 
-        let (mut done, mut helper) = (Vec::new(), None);
-        let course = self.course(job, &site, &mut done, &mut helper, tick);
+        let (mut done, mut left) = (Vec::new(), None);
+        let course = self.course(job, &site, &mut done, &mut left, tick);
         // The target is stopped by now, whatever came of it.
         let after = self.hook(job, &site, Hook::After, &mut |what| tick(job.steps.len() - 1, what));
-        drop(helper);
+        drop(left);
         let stop = match (course?.err(), after?.err()) {
             (Some(Stop::Failed(from, mut failure)), Some(Stop::Failed(_, other))) => {
                 failure.log.push(other.line());
@@ -220,13 +220,13 @@ impl Bench<'_> {
         Ok(ends)
     }
 
-    /// All from `before` until the target is stopped. Results go to `done`, what `before` left running to `helper`.
+    /// All from `before` until the target is stopped. Results go to `done`, what `before` left running to `left`.
     fn course(
         &self,
         job: &Job,
         site: &Site,
         done: &mut Vec<End>,
-        helper: &mut Option<Group>,
+        left: &mut Option<Group>,
         tick: &mut dyn FnMut(usize, &'static str),
     ) -> io::Result<Result<(), Stop>> {
         let fail =
@@ -237,7 +237,7 @@ impl Bench<'_> {
         };
         let words = launch.words();
         match self.hook(job, site, Hook::Before, &mut |what| tick(0, what))? {
-            Ok(left) => *helper = left,
+            Ok(group) => *left = group,
             Err(stop) => return Ok(Err(stop)),
         }
         tick(0, "looking at the machine");

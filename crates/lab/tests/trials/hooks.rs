@@ -103,13 +103,13 @@ fn after_runs_when_the_run_is_interrupted_and_says_so_if_it_fails() {
 
 #[test]
 fn what_before_leaves_running_is_there_under_load_and_gone_afterwards() {
-    let scene = Scene::one("before = ['sh', '-c', 'sleep 600 & echo $! >HOME/helper']\n");
-    let helper = scene.home.path().join("helper");
-    let alive = format!("kill -0 $(cat {}) || exit 5\n{}", helper.display(), scene.tester);
+    let scene = Scene::one("before = ['sh', '-c', 'sleep 600 & echo $! >HOME/background']\n");
+    let background = scene.home.path().join("background");
+    let alive = format!("kill -0 $(cat {}) || exit 5\n{}", background.display(), scene.tester);
     let scene = scene.tester(&alive);
     scene.run().unwrap();
     assert!(scene.store().is_done("target=a", 1), "{}", scene.failure("target=a"));
-    let pid = fs::read_to_string(helper).unwrap();
+    let pid = fs::read_to_string(background).unwrap();
     assert!(!is_alive(pid.trim().parse().unwrap()));
 }
 
