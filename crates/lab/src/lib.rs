@@ -19,6 +19,7 @@ pub mod fault;
 pub mod find;
 mod fnv;
 pub mod ledger;
+pub mod limits;
 pub mod machine;
 pub mod nearest;
 mod nginx;
