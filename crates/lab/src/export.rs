@@ -69,7 +69,7 @@ pub fn vegeta(dir: &Path, tag: &str) -> Result<String, Error> {
 /// As [`csv`]; or no trial has that figure.
 pub fn hyperfine(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
     let value = hyperfine::value(&Trials::read(dir)?, tag, figure);
-    let nothing = || Error::Usage(format!("{} holds no {tag} time's {figure}", dir.display()));
+    let nothing = || Error::Usage(format!("{} holds no {figure} of '{tag}'", dir.display()));
     value.map(|value| pretty(&value)).ok_or_else(nothing)
 }
 

@@ -13,8 +13,8 @@ use std::{fs, io, path::PathBuf};
 #[command(after_help = "\
 Of a run, or of one result:
   csv         a line a trial: the values of its cell, then every key of result.json by its path
-  hyperfine   as hyperfine --export-json: a cell for a command, its repeats' --figure for the times; seconds
-  prometheus  text to be scraped: histograms in seconds, and the other figures, labelled with cell and repeat
+  hyperfine   as hyperfine --export-json: cells for commands, --figure of repeats for times; seconds
+  prometheus  text to be scraped: distributions in seconds, and all other figures
 
 Of one result (DIR of brunt load --out, or runs/NAME/trials/CELL/REPEAT), one distribution (--tag):
   fortio      for fortio report: seconds, every bucket of the histogram

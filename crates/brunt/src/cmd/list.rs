@@ -79,7 +79,7 @@ impl Args {
         }
         index.refresh()?;
         let filter = self.filter();
-        let limit = if self.limit == 0 { i64::MAX as usize } else { self.limit };
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let here = env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
         let (table, json, shown, all, gone) = if self.trials {
             let (trials, all) = index.trials(&filter, limit)?;

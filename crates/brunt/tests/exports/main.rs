@@ -27,3 +27,8 @@ fn runs(command: &str, args: &[&str]) -> bool {
     let mut command = std::process::Command::new(command);
     command.args(args).output().is_ok_and(|output| output.status.success())
 }
+
+#[test]
+fn transcripts() {
+    trycmd::TestCases::new().case("tests/cmd/export-*.trycmd");
+}

@@ -6,14 +6,14 @@ use outcome::{Rate, Span};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Those that its charts over several runs look for, and two more.
-const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+/// Those that its charts over several runs look for, and two more; each as a share, too, for 99.9 / 100 is not 0.999.
+const PERCENTILES: [(f64, f64); 7] =
+    [(50.0, 0.5), (75.0, 0.75), (90.0, 0.9), (95.0, 0.95), (99.0, 0.99), (99.9, 0.999), (99.99, 0.9999)];
 /// Fortio's code of a request without any HTTP status.
 const NO_STATUS: &str = "-1";
 
 pub(super) fn value(one: &One) -> Value {
     let (result, load) = (&one.result, &one.result.load);
-    // As fortio: everything counts as thread that has one request at a time.
     let mut value = json!({
         "RunType": if one.is_http() { "HTTP" } else { "TCP" },
         "Labels": format!("{} {}", result.tester, result.verdict.kind.word()),
@@ -22,6 +22,7 @@ pub(super) fn value(one: &One) -> Value {
         "RequestedDuration": Span(Duration::from_nanos(one.window_ns())).to_string(),
         "ActualQPS": result.requests.rate,
         "ActualDuration": one.window_ns(),
+        // Fortio has a thread for each connection.
         "NumThreads": load.connections,
         "Version": format!("brunt {}", one.env.brunt),
         "DurationHistogram": histogram(&one.times),
@@ -66,7 +67,8 @@ fn histogram(times: &Histogram<u64>) -> Value {
             })
         })
         .collect();
-    let percentile = |of: f64| json!({"Percentile": of, "Value": seconds(times.value_at_percentile(of))});
+    let percentile =
+        |(percent, share)| json!({"Percentile": percent, "Value": seconds(times.value_at_quantile(share))});
     json!({
         "Count": count,
         "Min": seconds(times.min()),

@@ -48,16 +48,16 @@ pub(super) fn value(one: &One) -> Value {
 
 fn trend(one: &One) -> Value {
     let milliseconds = |nanos: f64| nanos / 1e6;
-    let percentile = |of: f64| milliseconds(one.times.value_at_percentile(of) as f64);
+    let quantile = |share: f64| milliseconds(one.times.value_at_quantile(share) as f64);
     json!({
         "avg": milliseconds(one.times.mean()),
         "min": milliseconds(one.times.min() as f64),
-        "med": percentile(50.0),
+        "med": quantile(0.5),
         "max": milliseconds(one.times.max() as f64),
-        "p(90)": percentile(90.0),
-        "p(95)": percentile(95.0),
-        "p(99)": percentile(99.0),
-        "p(99.9)": percentile(99.9),
+        "p(90)": quantile(0.9),
+        "p(95)": quantile(0.95),
+        "p(99)": quantile(0.99),
+        "p(99.9)": quantile(0.999),
     })
 }
 

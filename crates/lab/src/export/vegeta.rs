@@ -8,7 +8,7 @@ pub(super) fn value(one: &One) -> Value {
     let (result, seconds) = (&one.result, one.result.load.measured_s);
     let count = result.requests.completed + result.requests.failed + result.requests.unanswered;
     let per = |amount: f64, of: f64| (of > 0.0).then(|| amount / of);
-    let percentile = |of: f64| one.times.value_at_percentile(of);
+    let quantile = |share: f64| one.times.value_at_quantile(share);
     let bytes = |total: u64| json!({"total": total, "mean": per(total as f64, count as f64)});
     let mut codes = serde_json::Map::new();
     let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
@@ -23,10 +23,10 @@ pub(super) fn value(one: &One) -> Value {
         "latencies": {
             "total": (one.times.mean() * one.times.len() as f64).round() as u64,
             "mean": one.times.mean().round() as u64,
-            "50th": percentile(50.0),
-            "90th": percentile(90.0),
-            "95th": percentile(95.0),
-            "99th": percentile(99.0),
+            "50th": quantile(0.5),
+            "90th": quantile(0.9),
+            "95th": quantile(0.95),
+            "99th": quantile(0.99),
             "max": one.times.max(),
             "min": one.times.min(),
         },

@@ -4,7 +4,7 @@ use crate::{
     Error,
     pace::Paces,
     settings::NAMES,
-    store::{Kept, Store},
+    store::{Experiment, Kept, Store},
 };
 use outcome::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
@@ -84,8 +84,8 @@ impl Entry {
     /// It holds results of another version, or damaged ones.
     pub(super) fn read(dir: &Path) -> Result<Option<Self>, Error> {
         let store = Store::at(dir);
-        if store.experiment()?.is_some() {
-            return Ok(Some(Self::of_run(&store)?));
+        if let Some(experiment) = store.experiment()? {
+            return Ok(Some(Self::of_run(&store, experiment)));
         }
         if dir.join("find.json").exists() || dir.join("steps/running.json").exists() {
             return Ok(Some(Self::of_search(dir)?));
@@ -114,8 +114,7 @@ impl Entry {
         }
     }
 
-    fn of_run(store: &Store) -> Result<Self, Error> {
-        let experiment = store.experiment()?.ok_or_else(|| Error::Failed("experiment.json has gone".to_owned()))?;
+    fn of_run(store: &Store, experiment: Experiment) -> Self {
         let paces = Paces::of(store, &experiment);
         let (mut cells, mut env) = (Vec::new(), None);
         for cell in &experiment.cells.run {
@@ -138,7 +137,7 @@ impl Entry {
         let wanted = experiment.order.iter().filter_map(|trial| trial.rsplit_once('/'));
         let is_missing = |(cell, repeat): &(&str, &str)| repeat.parse().map_or(true, |n| !store.is_done(cell, n));
         let missing = wanted.filter(is_missing).count();
-        Ok(Self {
+        Self {
             plan: experiment.name,
             description: experiment.description,
             plan_hash: experiment.plan_hash,
@@ -148,7 +147,7 @@ impl Entry {
             missing,
             cells,
             ..Self::of(Kind::Run, env.unwrap_or_default())
-        })
+        }
     }
 
     fn of_search(dir: &Path) -> Result<Self, Error> {

@@ -114,7 +114,8 @@ const JOINED: &str =
 const NEWEST_FIRST: &str = "directory.started_unix_s DESC, directory.id DESC";
 
 pub(super) fn runs(cache: &Connection, filter: &Filter, limit: usize) -> rusqlite::Result<(Vec<Run>, usize)> {
-    let clause = filter.clause();
+    // SQLite's numbers end there.
+    let (clause, limit) = (filter.clause(), limit.min(i64::MAX as usize));
     let wanted = if filter.is_about_trials() { "AND trial.id IS NOT NULL" } else { "" };
     let from = format!("FROM {JOINED} WHERE {} {wanted}", clause.sql);
     let all = count(cache, &format!("SELECT count(DISTINCT directory.id) {from}"), &clause.parameters)?;
@@ -146,7 +147,8 @@ pub(super) fn runs(cache: &Connection, filter: &Filter, limit: usize) -> rusqlit
 }
 
 pub(super) fn trials(cache: &Connection, filter: &Filter, limit: usize) -> rusqlite::Result<(Vec<Trial>, usize)> {
-    let clause = filter.clause();
+    // SQLite's numbers end there.
+    let (clause, limit) = (filter.clause(), limit.min(i64::MAX as usize));
     let from = format!("FROM {JOINED} WHERE {} AND trial.id IS NOT NULL", clause.sql);
     let all = count(cache, &format!("SELECT count(*) {from}"), &clause.parameters)?;
     let mut ask = cache.prepare(&format!(
