@@ -6,7 +6,7 @@ use super::{
 };
 use std::{
     fs,
-    io::{Read as _, Write as _},
+    io::{self, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
     thread,
@@ -30,23 +30,28 @@ impl Report {
         Self { child, port }
     }
 
-    /// The body of a page; waits for the server where it is not there yet.
+    /// The body of a page; waits until it is there, for fortio listens before it has its pages.
     fn get(&self, path: &str) -> String {
         let since = Instant::now();
-        let mut connection = loop {
-            match TcpStream::connect(("127.0.0.1", self.port)) {
-                Ok(connection) => break connection,
-                Err(error) => assert!(since.elapsed() < Duration::from_secs(60), "fortio does not listen: {error}"),
+        loop {
+            match self.ask(path) {
+                Ok(reply) => match reply.split_once("\r\n\r\n") {
+                    Some((head, body)) if head.contains(" 200 ") => return body.to_owned(),
+                    _ => assert!(since.elapsed() < Duration::from_secs(60), "{path}: {reply}"),
+                },
+                Err(error) => assert!(since.elapsed() < Duration::from_secs(60), "{path}: {error}"),
             }
             thread::sleep(Duration::from_millis(50));
-        };
-        // Of this version replies end with the connection.
-        write!(connection, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n").unwrap();
+        }
+    }
+
+    /// Of this version of HTTP, replies end with the connection.
+    fn ask(&self, path: &str) -> io::Result<String> {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
+        write!(connection, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
         let mut reply = String::new();
-        connection.read_to_string(&mut reply).unwrap();
-        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(" 200 "), "{path}: {head}");
-        body.to_owned()
+        connection.read_to_string(&mut reply)?;
+        Ok(reply)
     }
 }
 

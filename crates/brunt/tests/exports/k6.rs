@@ -14,7 +14,7 @@ fn a_reporter_of_k6_shows_every_metric() {
     }
     let scene = Scene::new();
     scene.brunt(&["export", "--to", "k6", "http", "--out", "summary.json"]);
-    let script = "require('k6-html-reporter').generate({jsonFile: 'summary.json', output: 'page'})";
+    let script = "require('k6-html-reporter').generateSummaryReport({jsonFile: 'summary.json', output: 'page'})";
     let output = Command::new("node").current_dir(scene.home.path()).args(["-e", script]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let page = fs::read_to_string(scene.home.path().join("page/report.html")).unwrap();
