@@ -25,7 +25,7 @@ use std::{
 };
 
 pub use chart::{Chart, FOLDER, MARK, charts};
-pub use format::{date, plural, time};
+pub use format::{date, number, plural, time};
 pub use http::Figures as HttpFigures;
 pub use markdown::markdown;
 pub use rows::{Figures, Row};

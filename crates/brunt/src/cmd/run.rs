@@ -7,6 +7,7 @@ mod progress;
 
 use super::{
     complaint,
+    remember::remembering,
     signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
     stdout,
 };
@@ -155,8 +156,11 @@ impl Args {
         // To die at once would leave the target behind.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
         let mut progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
-        let finish = experiment::run(&request, &schedule, &mut progress, &stop)?;
-        drop(progress);
+        let finish = remembering(&request.out, || {
+            let finish = experiment::run(&request, &schedule, &mut progress, &stop);
+            drop(progress);
+            finish
+        })?;
         self.conclude(&request, &finish)
     }
 
