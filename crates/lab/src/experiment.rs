@@ -9,6 +9,7 @@ use crate::{
     plan::{Plan, Target},
     port::Ports,
     prepare::{NotBuilt, build},
+    report::Live,
     schedule::Schedule,
     store::{Experiment, Kept, SCHEMA, Store},
     tester::Tester,
@@ -93,6 +94,7 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
         unbuilt: BTreeMap::new(),
         overhead: Duration::ZERO,
         run: 0,
+        live: Live::new(),
     };
     if runner.build(&todo, watch).is_err() {
         finish.interrupted = true;
@@ -160,6 +162,8 @@ struct Runner<'a> {
     overhead: Duration,
     /// How many there were.
     run: usize,
+    /// Shows what there is so far.
+    live: Live,
 }
 
 impl Runner<'_> {
@@ -300,6 +304,7 @@ impl Runner<'_> {
         watch.saw(Event::Ends { place: Place { left, ..place }, end: &end, took });
         let interrupted = matches!(end, End::Interrupted);
         self.run += usize::from(!interrupted);
+        self.live.saw_end(self.store);
         Ok(!interrupted)
     }
 }

@@ -8,7 +8,7 @@ use lab::{
     cells::{Cells, cells},
     machine::Machine,
     plan::{builtin, read},
-    report::{self, Chart, MARK, Report, Row, charts},
+    report::{self, Chart, MARK, Report, Row, Style, charts},
     settings::Amount,
     store::{Kept, Store},
     trial::Failure,
@@ -257,7 +257,7 @@ proptest! {
     #[test]
     fn whatever_the_rows_are_their_charts_are_whole(rows in odd_rows(), over in proptest::option::of("connections|rate|own0")) {
         let report = report_of("odd", Cells::default(), rows, over);
-        let links = report::markdown(&report).matches("](charts/").count();
+        let links = report::markdown(&report, Style::Plain).matches("](charts/").count();
         prop_assert_eq!(links, charts(&report).len());
         for (title, _, svg) in drawn(&report) {
             prop_assert!(svg.len() < 60_000, "{} has {} bytes", title, svg.len());
