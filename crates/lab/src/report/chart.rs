@@ -112,8 +112,10 @@ fn title(table: &[&super::Row], over: Option<&str>, choice: &Choice) -> String {
 
 fn under(table: &[&super::Row], over: Option<&str>, choice: &Choice) -> String {
     let common = free(table, over, choice).0;
-    // Of no interest to most, and in the report.
-    let common = common.iter().filter(|name| !["warmup", "timeout"].contains(&name.as_str()));
+    // Of no interest to most, and in the report; and that brunt makes the load goes without saying.
+    let own = choice.rows.iter().all(|row| row.cell.settings.tester.is_none());
+    let untold: &[&str] = if own { &["warmup", "timeout", "tester"] } else { &["warmup", "timeout"] };
+    let common = common.iter().filter(|name| !untold.contains(&name.as_str()));
     let mut words = vec![load::phrases(&choice.rows, common)];
     words.extend(repeats(choice));
     words.extend(choice.body.spans().then(|| "from p50 (marker) to p99 (end)".to_owned()));

@@ -264,3 +264,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn growth_with_cores_is_held_against_proportion() {
+    let drawn = drawn(&run(builtin::text("ping-pong-scaling").unwrap(), 40));
+    let shows = |texts: &[String]| texts.iter().any(|text| text.contains("thin: in proportion to cores"));
+    let held: Vec<&str> = drawn.iter().filter(|(_, texts, _)| shows(texts)).map(|(title, ..)| title.as_str()).collect();
+    assert!(!held.is_empty() && held.iter().all(|title| title.starts_with("Best throughput")), "{held:?}");
+}
+
+#[test]
+fn bars_say_whose_load_they_stand_for_even_if_it_is_our_own() {
+    let drawn = drawn(&run(builtin::text("http-upstreams").unwrap(), 2));
+    for (title, texts, _) in &drawn {
+        let headings = |word: &str| texts.iter().filter(|text| text.starts_with(word)).count();
+        let others = ["tester ab", "tester wrk", "tester fortio"].map(headings).iter().sum::<usize>();
+        assert!(others > 0 && headings("tester brunt") == others, "{title}: {texts:?}");
+    }
+}

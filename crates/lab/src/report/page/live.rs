@@ -34,3 +34,45 @@ impl Live {
         self.next = Instant::now() + (now.elapsed() * RARELY).max(LEAST);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cells::Cells,
+        store::{Experiment, SCHEMA},
+    };
+    use std::fs;
+
+    #[test]
+    fn pages_of_a_run_that_goes_on_are_written_but_not_one_after_the_other() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path().join("run"));
+        let _lock = store.open().unwrap();
+        let mut live = Live::new();
+        // Nothing is planned yet, which is no reason to fail.
+        live.saw_end(&store);
+        let experiment = Experiment {
+            schema: SCHEMA.into(),
+            name: "x".into(),
+            description: String::new(),
+            plan_hash: "h".into(),
+            seed: 1,
+            repeats: 1,
+            best_over: None,
+            baseline: None,
+            command: Vec::new(),
+            started_unix_s: 0,
+            cells: Cells::default(),
+            order: Vec::new(),
+        };
+        store.begin(&experiment, "plan").unwrap();
+        let place = store.path().join(report::FILE);
+        live = Live::new();
+        live.saw_end(&store);
+        assert!(fs::read_to_string(&place).unwrap().contains("\"isRunning\":true"));
+        fs::remove_file(&place).unwrap();
+        live.saw_end(&store);
+        assert!(!place.exists());
+    }
+}

@@ -1,7 +1,10 @@
 // How a target looks: its colour, its marker, and whether the reader has hidden it or points at it.
 
 const style = () => getComputedStyle(document.documentElement);
-const colour = (name) => style().getPropertyValue('--' + name).trim();
+const colour = (name) =>
+  style()
+    .getPropertyValue('--' + name)
+    .trim();
 const targetColour = (number) => colour('t' + (number % data.colours));
 
 const hidden = new Set();

@@ -39,12 +39,15 @@ function ticksAt(values, room) {
   };
 }
 
-// spec: { x, y: { figure, isLog, ticks, fromZero }, series: [{ target, dash, points: [{ x, y, range, row, ... }] }], offered }
+// spec: {
+//   x: { figure, or name, tick and unit; isLog, fromZero, ticks, label },  y: { figure, isLog },
+//   series: [{ target, dash, points: [{ x, y, range, isTrusted, row }] }],
+//   offered: whether y ought to reach x,  warmup: where it ends,  isBare: no markers,  describe(point, series)
+// }
 function plot(host, spec) {
   const xFigure = FIGURES[spec.x.figure] || spec.x;
   const yFigure = FIGURES[spec.y.figure];
-  const isPlaced = (p) =>
-    p.y != null && p.x != null && (!spec.y.isLog || p.y > 0) && (!spec.x.isLog || p.x > 0);
+  const isPlaced = (p) => p.y != null && p.x != null && (!spec.y.isLog || p.y > 0) && (!spec.x.isLog || p.x > 0);
   const visible = () => spec.series.filter((series) => !hidden.has(series.target));
   const byX = new Map();
   spec.series.forEach((series) => series.points.filter(isPlaced).forEach((p) => byX.set(p.x, p.y)));
@@ -83,8 +86,8 @@ function plot(host, spec) {
     ticks: { show: false },
     values: (u, splits) => splits.map((value) => (value == null ? '' : figure.tick(value))),
   });
-  const xLabel = [xFigure.name + (xFigure.unit && xFigure.unit !== 's' ? ', ' + xFigure.unit : ''), spec.x.isLog && '(log scale)'];
-  const across = axis(xFigure, spec.x.label || xLabel.filter(Boolean).join(' '));
+  const named = xFigure.name + (xFigure.unit && ', ' + xFigure.unit) + (spec.x.isLog ? ' (log scale)' : '');
+  const across = axis(xFigure, spec.x.label || named);
   across.grid.show = false;
   across.size = 28;
   if (spec.x.ticks) {
@@ -120,10 +123,12 @@ function plot(host, spec) {
     end();
     if (series.dash) return;
     ctx.lineWidth = ratio;
-    series.points.filter((p) => isPlaced(p) && p.range && p.range[0] < p.range[1]).forEach((p) => {
-      const low = Math.max(p.range[0], spec.y.isLog ? u.scales.y.min : 0);
-      strokeThrough(ctx, [at(u, { x: p.x, y: low }, true), at(u, { x: p.x, y: p.range[1] }, true)]);
-    });
+    series.points
+      .filter((p) => isPlaced(p) && p.range && p.range[0] < p.range[1])
+      .forEach((p) => {
+        const low = Math.max(p.range[0], spec.y.isLog ? u.scales.y.min : 0);
+        strokeThrough(ctx, [at(u, { x: p.x, y: low }, true), at(u, { x: p.x, y: p.range[1] }, true)]);
+      });
     if (spec.isBare) return;
     series.points.filter(isPlaced).forEach((p) => {
       const [x, y] = at(u, p, true);
@@ -150,7 +155,10 @@ function plot(host, spec) {
       ctx.setLineDash([2 * ratio, 3 * ratio]);
       // Many short pieces, for on a logarithmic axis it is no straight line.
       const values = [...Array(60).keys()].map((i) => min + ((max - min) * i) / 59).filter((x) => x > 0);
-      strokeThrough(ctx, values.map((x) => at(u, { x, y: x }, true)));
+      strokeThrough(
+        ctx,
+        values.map((x) => at(u, { x, y: x }, true)),
+      );
     }
     visible().forEach((series) => drawSeries(u, series, ratio));
     ctx.restore();
@@ -163,13 +171,15 @@ function plot(host, spec) {
     const { left, top } = u.cursor;
     if (left == null || left < 0) return null;
     let [found, least] = [null, NEAR];
-    visible().filter((series) => !series.dash).forEach((series) =>
-      series.points.filter(isPlaced).forEach((p) => {
-        const [x, y] = at(u, p, false);
-        const distance = Math.hypot(x - left, y - top);
-        if (distance < least) [found, least] = [{ series, point: p, x, y }, distance];
-      }),
-    );
+    visible()
+      .filter((series) => !series.dash)
+      .forEach((series) =>
+        series.points.filter(isPlaced).forEach((p) => {
+          const [x, y] = at(u, p, false);
+          const distance = Math.hypot(x - left, y - top);
+          if (distance < least) [found, least] = [{ series, point: p, x, y }, distance];
+        }),
+      );
     return found;
   }
   function hover(u) {

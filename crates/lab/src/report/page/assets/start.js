@@ -10,6 +10,7 @@ document.getElementById('detail').addEventListener('click', (event) => {
 });
 if (data.isRunning) {
   // More results come; but never under the hand of somebody who reads one.
-  const isBusy = () => document.hidden || !document.getElementById('tip').hidden || document.getElementById('detail').open;
+  const isBusy = () =>
+    document.hidden || !document.getElementById('tip').hidden || document.getElementById('detail').open;
   setInterval(() => isBusy() || location.reload(), 5000);
 }

@@ -7,12 +7,13 @@ const text = (tag, words, className) => {
   return element;
 };
 
-const verdictWord = (kind, count, done) => text('span', count === done ? kind : `${count} ${kind}`, `verdict v-${kind}`);
+const verdictWord = (kind, count, done) =>
+  text('span', count === done ? kind : `${count} ${kind}`, `verdict v-${kind}`);
 
 const tip = (() => {
   const box = document.getElementById('tip');
   return {
-    // lines: { title, target, figures: [[name, value]], kinds, why, where }
+    // told: { title, target, figures: [[name, value]], kinds, why, where }
     show(told, x, y) {
       const head = text('div', told.title, 'tip-title');
       if (told.target != null) head.style.setProperty('--mark', targetColour(told.target));
@@ -52,7 +53,8 @@ function describeRow(number, figure, value) {
   const show = FIGURES[figure].show;
   const figures = [[FIGURES[figure].name, value == null ? 'none' : show(value)]];
   const interval = { rate: row.rateInterval, p99: row.p99Interval }[figure];
-  if (interval) figures.push([row.isSure && figure === 'rate' ? '95 % interval' : figure === 'p99' ? 'interval' : 'range', between(interval, show)]);
+  const kind = { rate: row.isSure ? '95 % interval' : 'range', p99: 'interval' }[figure];
+  if (interval) figures.push([kind, between(interval, show)]);
   ['rate', 'p50', 'p99', 'cpu', 'cost'].forEach((other) => {
     if (other !== figure && row[other] != null) figures.push([FIGURES[other].name, FIGURES[other].show(row[other])]);
   });
