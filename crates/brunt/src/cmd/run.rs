@@ -16,7 +16,8 @@ use lab::{
     experiment::{self, Finish, Request},
     machine::Machine,
     plan::Plan,
-    prepare, report,
+    prepare,
+    report::{self, Style},
     schedule::Schedule,
     store::{Store, default_directory, last_directory},
     terminal,
@@ -69,6 +70,9 @@ pub struct Args {
     /// Order of the trials: shuffled; or mirrored, the targets of a load in turns (ABBA), for comparing them
     #[arg(long, value_enum, value_name = "ORDER", default_value = "shuffled")]
     order: Order,
+    /// Layout of the table: plain, ping-pong, upstreams; see brunt report --help
+    #[arg(long, value_name = "STYLE", default_value = "plain", hide_default_value = true)]
+    style: Style,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -184,10 +188,10 @@ impl Args {
     fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &Store::at(&request.out))?;
-        stdout::print(&report::text(&report, terminal::width()))?;
+        stdout::print(&report::text(&report, self.style, terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {
-            let _ = writeln!(stderr, "report: {}", place.display());
+            let _ = writeln!(stderr, "report: {} and {}", place.display(), report::FILE);
             if finish.run == 0 && !finish.interrupted {
                 let _ = writeln!(stderr, "nothing was run: every trial has its result already; --fresh measures anew");
             }
