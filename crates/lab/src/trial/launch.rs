@@ -23,6 +23,7 @@ impl Bench<'_> {
         values.insert("host".into(), "127.0.0.1".into());
         values.insert("port".into(), port.to_string());
         values.insert("dir".into(), dir.display().to_string());
+        values.insert("brunt".into(), self.brunt.display().to_string());
         let words = |words: &[String]| words.iter().map(|word| expand(word, &values)).collect::<Result<Vec<_>, _>>();
         let (program, args) = match &job.target.start {
             Start::Serve { service, model, args } => {
