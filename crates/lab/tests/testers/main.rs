@@ -231,7 +231,7 @@ fn what_a_tester_cannot_do_is_said_before_it_is_started() {
     for (set, refuse) in [
         (vec![], vec![]),
         (vec![("rate", "1k")], vec!["wrk", "ab"]),
-        (vec![("rate", "1k"), ("arrival", "poisson")], vec!["wrk", "ab", "fortio", "hey", "h2load"]),
+        (vec![("rate", "1k"), ("arrival", "poisson")], vec!["wrk", "ab", "fortio", "hey", "h2load", "oha"]),
         (vec![("arrival", "poisson")], vec![]),
         (vec![("keepalive", "false")], vec!["h2load"]),
     ] {
