@@ -107,9 +107,9 @@ fn the_observer_hears_of_each_phase_on_the_callers_thread() {
     let offered: Vec<Option<u64>> = report.seconds.iter().map(|s| s.offered).collect();
     assert_eq!(offered, [Some(150), Some(500), Some(100)]);
     assert!(report.seconds.iter().all(|s| s.connections == 2 && s.generator_cpu_percent.unwrap() > 0.0));
-    // A request or two of the warm-up may end in the window.
+    // Requests of the warm-up may end in the window: a few, or a backlog on a busy machine.
     let requests = &report.result.requests;
-    assert!((600..=604).contains(&(requests.completed + requests.unanswered)), "{requests:?}");
+    assert!((600..=650).contains(&(requests.completed + requests.unanswered)), "{requests:?}");
     assert_eq!(report.result.latency.response.count, 600);
     assert!(report.result.bytes.sent >= 598 * SIZE as u64);
 }

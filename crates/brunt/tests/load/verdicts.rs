@@ -45,7 +45,7 @@ fn too_few_samples_of_a_run_that_ends_before_its_p99_is_known() {
 fn client_limited_by_a_generator_that_stands_still() {
     let _alone = alone();
     let target = Target::start();
-    let run = Running::start(load(&target.url(), "-R 1000 -d 4s -c 200 --warmup 500ms --json - --quiet --seed 1"));
+    let run = Running::start(load(&target.url(), "-R 1000 -d 4s -c 20 --warmup 500ms --json - --quiet --seed 1"));
     pass(Duration::from_millis(2000), "the warm-up ends and the window is well open");
     signal(run.pid(), "STOP");
     pass(Duration::from_secs(1), "a quarter of the requests become due");
