@@ -1,8 +1,8 @@
 //! oha: a closed loop, or a rate over all connections. Read as the JSON it writes to standard output.
 //!
 //! At a rate it is asked to start its clock when a request was due and not when a connection was free for it, so what it
-//! tells there is the response time. Never takes the requests that oha breaks off at its end for failed ones, nor for
-//! unanswered ones: at a rate it counts connections that had nothing to do among them.
+//! tells there is the response time. Never takes the requests that oha breaks off at its end for failed ones, nor for all
+//! that are unanswered: at a rate those that still wait for a connection are not among them.
 
 use super::foreign::{Ask, Foreign, Told};
 use outcome::{LatencySummary, result::Errors};

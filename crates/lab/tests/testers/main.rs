@@ -161,6 +161,41 @@ fn h2load() {
 }
 
 #[test]
+fn oha() {
+    let good = told("oha", "oha-good.json");
+    assert_eq!((good.completed, good.failed, good.body_bytes), (6_261, 0, Some(68_871)));
+    assert!((good.measured_s - 1.007023901).abs() < 1e-9);
+    let us = [Some(3_151.127), Some(1_885.137), Some(6_523.655), Some(9_191.618), Some(15_425.311), Some(15_455.937)];
+    assert_near(&good.times, &times(6_261, us));
+    // What it breaks off at its end is no error.
+    let mixed = told("oha", "oha-mixed.json");
+    assert_eq!(mixed.errors, Errors { reset: 591, status: 591, ..Errors::default() });
+    assert_eq!((mixed.completed, mixed.statuses), (2955, statuses(&[("200", 2955), ("500", 591)])));
+    let late = told("oha", "oha-timeout.json");
+    assert_eq!(late.errors, Errors { timeout: 12, ..Errors::default() });
+    assert_eq!((late.completed, late.times), (0, LatencySummary::default()));
+    let refused = told("oha", "oha-refused.json");
+    assert_eq!(refused.errors, Errors { connect: 1_226, ..Errors::default() });
+    assert_eq!(told("oha", "oha-rate.json").completed, 400);
+}
+
+#[test]
+fn at_a_rate_its_times_are_response_times_if_it_corrects_them_and_service_times_if_not() {
+    let ask = Ask { rate: Some(400.0), ..plain() };
+    for (tester, output, corrects) in [("oha", "oha-rate.json", true), ("hey", "hey-rate.txt", false)] {
+        let (result, absent) = foreign(tester).unwrap().result(&ask, told(tester, output));
+        let (told, other) = match corrects {
+            true => (&result.latency.response, &result.latency.service),
+            false => (&result.latency.service, &result.latency.response),
+        };
+        assert!(told.count == 400 && *other == LatencySummary::default(), "{tester}: {:?}", result.latency);
+        assert!(absent.contains_key(if corrects { "latency.service" } else { "latency.response" }), "{absent:?}");
+    }
+    let (closed, _) = foreign("oha").unwrap().result(&plain(), told("oha", "oha-good.json"));
+    assert_eq!(closed.latency.response, closed.latency.service);
+}
+
+#[test]
 fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
     for (tester, output, table) in [
         ("wrk", "wrk-mixed.txt", ""),
@@ -168,6 +203,7 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
         ("fortio", "fortio-mixed.json", ""),
         ("hey", "hey-good.txt", ""),
         ("h2load", "h2load-good.txt", ""),
+        ("oha", "oha-mixed.json", ""),
     ] {
         let (whole, table) = (said(output), if table.is_empty() { String::new() } else { said(table) });
         let good = read(tester, &whole, &table).unwrap();
@@ -193,9 +229,9 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
     assert!(why.contains("ab.csv") && why.contains("50 %"), "{why}");
 }
 
-#[test]
-fn each_gets_the_load_in_its_own_words() {
-    let plain = Ask {
+/// A closed loop.
+fn plain() -> Ask {
+    Ask {
         url: "http://127.0.0.1:81/x".into(),
         connections: 100,
         cores: vec![0, 1],
@@ -204,7 +240,12 @@ fn each_gets_the_load_in_its_own_words() {
         keepalive: true,
         timeout: None,
         dir: "/d".into(),
-    };
+    }
+}
+
+#[test]
+fn each_gets_the_load_in_its_own_words() {
+    let plain = plain();
     let words = |tester: &str, ask: &Ask| (foreign(tester).unwrap().args)(ask).join(" ");
     for (tester, line) in [
         ("wrk", "-t2 -c100 -d3s --latency"),
@@ -212,6 +253,7 @@ fn each_gets_the_load_in_its_own_words() {
         ("fortio", "load -c 100 -t 2500ms -qps 0 -r 0.00001 -p 50,90,99,99.9 -loglevel Error -json -"),
         ("hey", "-z 2500ms -c 100 -cpus 2"),
         ("h2load", "--h1 -c 100 -t 2 -D 2500ms"),
+        ("oha", "--no-tui --output-format json -c 100 -z 2500ms --worker-threads 2"),
     ] {
         assert_eq!(words(tester, &plain), format!("{line} http://127.0.0.1:81/x"), "{tester}");
     }
@@ -220,10 +262,12 @@ fn each_gets_the_load_in_its_own_words() {
     assert!(words("ab", &short).contains(" -s 2 http") && !words("ab", &short).contains("-k"));
     assert!(words("fortio", &short).contains("-timeout 1500ms -keepalive=false"));
     assert!(words("hey", &short).contains("-t 2 -disable-keepalive"));
+    assert!(words("oha", &short).contains("-t 1500ms --disable-keepalive"));
     let rate = Ask { rate: Some(10_000.0), ..plain };
     assert!(words("fortio", &rate).contains("-qps 10000 "));
     assert!(words("hey", &rate).contains("-q 100 "));
     assert!(words("h2load", &rate).contains("--rps 100 "));
+    assert!(words("oha", &rate).contains("-q 10000 --latency-correction "));
 }
 
 #[test]
