@@ -34,7 +34,7 @@ use std::{
 #[command(after_help = "\
 Built-in plans: quick (under 90 s, needs nothing but this binary), ping-pong-peak, ping-pong-fixed-rate, \
 ping-pong-scaling (these compare with other runtimes when run inside a clone of brunt), http-upstreams (with nginx, wrk, \
-ab and fortio, as far as they are installed).
+ab and fortio, as far as they are installed), stall (with oha, fortio, hey, h2load, wrk and ab, as far as they are).
 
 Each trial starts its target anew. Trials are shuffled with the plan's seed and interleaved, repeat by repeat. A run \
 that was ended or killed is taken up again by the same command (with --resume that, and never a new run); failed trials are tried again.
