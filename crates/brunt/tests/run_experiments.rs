@@ -40,7 +40,7 @@ impl Scene {
 
     fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-        command.current_dir(self.home.path()).arg("run").args(args.split_whitespace());
+        command.current_dir(self.home.path()).env("BRUNT_STATE_DIR", "state").arg("run").args(args.split_whitespace());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

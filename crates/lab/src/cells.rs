@@ -220,7 +220,7 @@ fn fits(
             .path
             .is_none()
             .then(|| format!("{} speaks HTTP: add path = \"/\" to the plan's [load]", tester.name));
-        if let Some(why) = here.or(http).or_else(|| (tester.refuses)(settings)) {
+        if let Some(why) = here.or(http).or_else(|| tester.refuses(settings)) {
             return Err(Reason::Other(why));
         }
     }

@@ -9,6 +9,7 @@ use crate::{
     plan::{Plan, Target},
     port::Ports,
     prepare::{NotBuilt, build},
+    report::Live,
     schedule::Schedule,
     store::{Experiment, Kept, SCHEMA, Store},
     tester::Tester,
@@ -88,6 +89,7 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
         unbuilt: BTreeMap::new(),
         overhead: Duration::ZERO,
         run: 0,
+        live: Live::new(),
     };
     if runner.build(&todo, watch).is_err() {
         finish.interrupted = true;
@@ -158,6 +160,8 @@ struct Runner<'a> {
     overhead: Duration,
     /// How many there were.
     run: usize,
+    /// Shows what there is so far.
+    live: Live,
 }
 
 impl<'a> Runner<'a> {
@@ -310,6 +314,7 @@ impl<'a> Runner<'a> {
             let took = took.mul_f64(share);
             watch.saw(Event::Ends { place: place(index, left), end, took });
         }
+        self.live.saw_end(self.store);
         // What fails while the run is to end has failed at ending.
         let ending = self.stop.load(Ordering::Relaxed) && ends.iter().any(|end| matches!(end, End::Failed(_)));
         Ok(!interrupted && !ending)

@@ -18,6 +18,7 @@ pub mod export;
 pub mod fault;
 pub mod find;
 mod fnv;
+pub mod index;
 pub mod ledger;
 pub mod limits;
 pub mod machine;

@@ -7,6 +7,7 @@
 //!   trials/CELL/REPEAT/   one result directory a trial, or failed.json       builds/TARGET.log   output of builds
 //!   trials/CELL/REPEAT.disturbed-N/   attempts that were disturbed and repeated
 //!   report.md         rendered from the above                                running.json   process groups alive
+//!   report.html       the same as one page, rendered anew while the run goes on
 //!   charts/           linked from report.md, drawn from the same
 //! ```
 
@@ -221,7 +222,7 @@ impl Store {
         for name in ["trials", "builds"] {
             tolerate_absence(fs::remove_dir_all(self.path.join(name)))?;
         }
-        for name in ["experiment.json", "plan.toml", "report.md"] {
+        for name in ["experiment.json", "plan.toml", "report.md", report::FILE] {
             tolerate_absence(fs::remove_file(self.path.join(name)))?;
         }
         self.remove_charts_but(&[])
@@ -262,6 +263,11 @@ impl Store {
         // Fails where something else is left in it, which is as it should be.
         let _ = fs::remove_dir(&folder);
         Ok(())
+    }
+
+    /// Writes the page, as a whole: a browser may be reading it.
+    pub fn write_page(&self, page: &str) -> io::Result<()> {
+        Directory::open(&self.path).write_text(report::FILE, page)
     }
 
     /// Writes the report.

@@ -6,6 +6,7 @@ pub mod foreign;
 mod fortio;
 mod h2load;
 mod hey;
+mod oha;
 mod scan;
 mod wrk;
 
@@ -21,7 +22,7 @@ use std::{
 pub const BRUNT: &str = "brunt";
 
 /// The testers that are not ours.
-pub const FOREIGN: &[&Foreign] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD];
+pub const FOREIGN: &[&Foreign] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD, &oha::OHA];
 
 /// Every name that `tester` takes in a plan.
 pub fn names() -> Vec<&'static str> {

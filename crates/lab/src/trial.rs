@@ -170,7 +170,7 @@ impl Bench<'_> {
         }
         let all = Machine::here()?;
         let _stay = Stay::on(&job.cell().placement.client);
-        let site = Site::new(job, ports.free()?, self.base, all)?;
+        let site = Site::new(job, ports.free()?, self, all)?;
 
         let (mut done, mut left) = (Vec::new(), None);
         let course = self.course(job, &site, &mut done, &mut left, tick);

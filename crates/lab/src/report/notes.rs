@@ -52,7 +52,7 @@ pub fn legend(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.rows.iter().any(|row| row.done > 1) {
         let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
-        let range = if is_sure { "95 %: bootstrap interval of that median" } else { "range: lowest..highest" };
+        let range = if is_sure { "95 %: interval of that median" } else { "range: lowest..highest" };
         lines.push(format!(
             "Each figure is the median over the n repeats of that figure ({range}). Percentiles are never averaged: of two \
              middle ones the higher is shown."

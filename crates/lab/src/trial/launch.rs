@@ -14,7 +14,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 /// What is settled before anything of a trial is started.
@@ -29,13 +29,14 @@ pub(super) struct Site {
 }
 
 impl Site {
-    pub(super) fn new(job: &Job, port: u16, base: &Path, machine: Machine) -> io::Result<Self> {
-        let dir = std::path::absolute(folder(job.target, base))?;
+    pub(super) fn new(job: &Job, port: u16, bench: &Bench<'_>, machine: Machine) -> io::Result<Self> {
+        let dir = std::path::absolute(folder(job.target, bench.base))?;
         let mut values = job.cell().placeholders();
         values.insert("listen".into(), format!("127.0.0.1:{port}"));
         values.insert("host".into(), "127.0.0.1".into());
         values.insert("port".into(), port.to_string());
         values.insert("dir".into(), dir.display().to_string());
+        values.insert("brunt".into(), bench.brunt.display().to_string());
         Ok(Self { port, dir, values, all: Cores(machine.cores) })
     }
 

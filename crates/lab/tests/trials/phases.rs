@@ -39,7 +39,8 @@ fn phases_follow_each_other_on_one_start_and_each_has_a_row() {
     let read = report::read(&scene.out()).unwrap();
     let phases: Vec<Option<&str>> = read.rows.iter().map(|row| row.cell.phase()).collect();
     assert_eq!(phases, [Some("warm"), Some("steady"), Some("after")]);
-    assert!(report::markdown(&read).contains("| steady |"), "{}", report::markdown(&read));
+    let page = report::markdown(&read, report::Style::Plain);
+    assert!(page.contains("| steady |"), "{page}");
 }
 
 #[test]
