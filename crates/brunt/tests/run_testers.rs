@@ -93,7 +93,9 @@ fn what_a_tester_says_becomes_a_result_with_the_meters_figures() {
 
 #[test]
 fn at_a_rate_only_the_service_time_is_known_and_the_report_shows_it() {
-    let scene = Scene::new(&format!("tester = 'fortio'\nrate = '5k'\n{EPOLL}"))
+    let own =
+        "command = ['{brunt}', 'serve', 'http', '--listen', '{listen}', '--model', 'epoll', '--cores', '{cores}']";
+    let scene = Scene::new(&format!("tester = 'fortio'\nrate = '5k'\n[[target]]\nname = 'epoll'\n{own}\n"))
         .tester("fortio", &format!("sleep 0.6\ncat {}", said("fortio-good.json")));
     let output = scene.run("");
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
