@@ -95,13 +95,17 @@ impl Index {
         Ok(true)
     }
 
-    /// Reads what may have changed since: directories that are noted and were never read, and those that lacked something.
-    /// What cannot be read is left as it is.
+    /// Reads what may have changed since: directories that are noted and were never read, those that lacked something, and
+    /// those where something was begun anew. What cannot be read is left as it is.
     ///
     /// # Errors
     /// The index cannot be read or written.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        let settled: BTreeSet<String> = self.told(|cache| cache::finished(cache))?.into_iter().collect();
+        let finished = self.told(|cache| cache::finished(cache))?.into_iter();
+        let settled: BTreeSet<String> = finished
+            .filter(|(place, stamp)| entry::stamp(Path::new(place)) == *stamp)
+            .map(|(place, _)| place)
+            .collect();
         let noted: BTreeSet<String> = self.places.all()?.into_iter().collect();
         let found = read(noted.difference(&settled));
         if found.is_empty() { Ok(()) } else { self.told(|cache| cache::put(cache, &found)) }

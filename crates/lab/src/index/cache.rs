@@ -24,6 +24,7 @@ CREATE TABLE directory (
     command TEXT NOT NULL,
     started_unix_s INTEGER NOT NULL,
     finished INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
     missing INTEGER NOT NULL,
     cpu TEXT, cpus INTEGER, kernel TEXT, brunt TEXT NOT NULL, binary_hash TEXT
 );
@@ -80,10 +81,10 @@ pub(super) fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     if (application, version) == (APPLICATION, VERSION) { Ok(()) } else { Err(damage()) }
 }
 
-/// The paths of the directories that nothing more will come to.
-pub(super) fn finished(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut ask = connection.prepare("SELECT path FROM directory WHERE finished")?;
-    ask.query_map([], |row| row.get(0))?.collect()
+/// The directories that nothing more will come to, as far as is known, and the stamps they had.
+pub(super) fn finished(connection: &Connection) -> rusqlite::Result<Vec<(String, i64)>> {
+    let mut ask = connection.prepare("SELECT path, stamp FROM directory WHERE finished")?;
+    ask.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 /// Has these directories as they are now.
@@ -110,7 +111,7 @@ fn put_entry(transaction: &Transaction, path: &str, entry: &Entry) -> rusqlite::
     transaction
         .prepare_cached(
             "INSERT INTO directory VALUES (NULL, :path, :kind, :plan, :description, :plan_hash, :command, \
-             :started, :finished, :missing, :cpu, :cpus, :kernel, :brunt, :binary_hash)",
+             :started, :finished, :stamp, :missing, :cpu, :cpus, :kernel, :brunt, :binary_hash)",
         )?
         .execute(named_params! {
             ":path": path,
@@ -121,6 +122,7 @@ fn put_entry(transaction: &Transaction, path: &str, entry: &Entry) -> rusqlite::
             ":command": entry.command,
             ":started": whole(entry.started_unix_s),
             ":finished": entry.finished,
+            ":stamp": entry.stamp,
             ":missing": whole(entry.missing as u64),
             ":cpu": entry.env.cpu,
             ":cpus": entry.env.cpus_online.map(whole),

@@ -8,7 +8,7 @@ use crate::{
 };
 use outcome::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::UNIX_EPOCH};
 
 /// What made a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +50,8 @@ pub(super) struct Entry {
     pub(super) started_unix_s: u64,
     /// Whether nothing more is to come.
     pub(super) finished: bool,
+    /// See [`stamp`].
+    pub(super) stamp: i64,
     /// Trials wanted that have no result.
     pub(super) missing: usize,
     /// The circumstances of its first result.
@@ -83,6 +85,12 @@ impl Entry {
     /// # Errors
     /// It holds results of another version, or damaged ones.
     pub(super) fn read(dir: &Path) -> Result<Option<Self>, Error> {
+        // Taken first: what changes while it is read is read again.
+        let stamp = stamp(dir);
+        Ok(Self::read_unstamped(dir)?.map(|entry| Self { stamp, ..entry }))
+    }
+
+    fn read_unstamped(dir: &Path) -> Result<Option<Self>, Error> {
         let store = Store::at(dir);
         if let Some(experiment) = store.experiment()? {
             return Ok(Some(Self::of_run(&store, experiment)));
@@ -108,6 +116,7 @@ impl Entry {
             command: env.command.join(" "),
             started_unix_s: env.started_unix_s,
             finished: true,
+            stamp: 0,
             missing: 0,
             env,
             cells: Vec::new(),
@@ -175,6 +184,16 @@ impl Entry {
         // The command line in a step's circumstances is that of its load.
         Ok(Self { cells, command: String::new(), finished, ..Self::of(Kind::Find, first.unwrap_or_default()) })
     }
+}
+
+/// When what is in a directory was begun or written, in nanoseconds since 1970-01-01 UTC; 0 if there is nothing. A run that
+/// is begun anew, or goes on, writes its file again.
+pub(super) fn stamp(dir: &Path) -> i64 {
+    let written = ["experiment.json", "find.json", "result.json"].iter().find_map(|file| {
+        let written = fs::metadata(dir.join(file)).ok()?.modified().ok()?;
+        written.duration_since(UNIX_EPOCH).ok()
+    });
+    written.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// One result that belongs to no plan: its URL stands for the target.

@@ -32,11 +32,15 @@ pub(super) fn renew(folder: &Path, whole_will_do: bool) -> Result<Connection, Er
     if whole_will_do && let Ok(whole) = connect(&path) {
         return Ok(whole);
     }
-    fs::rename(&path, path.with_extension("damaged"))?;
     // A journal without its file would be played back into the next one.
-    match fs::remove_file(path.with_extension("sqlite-journal")) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
+    let journal = path.with_extension("sqlite-journal");
+    for aside in [fs::rename(&path, path.with_extension("damaged")), fs::remove_file(journal)] {
+        match aside {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::Failed(format!("{} cannot be replaced: {error}", path.display())));
+            }
+            _ => {}
+        }
     }
     connect(&path).map_err(|error| failed(folder, &error))
 }
@@ -63,14 +67,28 @@ pub(super) fn damage() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), None)
 }
 
-/// Whether the file is to blame; also where a page is whole and what stands in it is not what was put there.
+/// Whether the file is to blame; also where a page is whole and what stands in it is not what was put there, and where the
+/// tables are not ours, for what is asked of them is always the same.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-        || matches!(
-            error,
-            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
-        )
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnName, InvalidColumnType, SqlInputError,
+        Utf8Error,
+    };
+    // The general error, which has no name of its own, is SQLite's word for a table that is not there.
+    let is_file = matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
+    );
+    let is_content = matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnName(..)
+            | InvalidColumnType(..)
+            | SqlInputError { .. }
+            | Utf8Error(..)
+    );
+    is_file || is_content
 }
 
 /// The error as the user reads it.

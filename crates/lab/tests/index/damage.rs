@@ -47,6 +47,13 @@ fn a_cache_that_is_missing_empty_or_something_else_is_made_anew() {
     drop(other);
     assert_eq!(count(&scene), 8);
     assert!(file.with_extension("damaged").exists());
+    // Tables that bear our mark and lack something.
+    rusqlite::Connection::open(&file).unwrap().execute_batch("ALTER TABLE trial DROP COLUMN why").unwrap();
+    assert_eq!(count(&scene), 8);
+    assert!(scene.index().add(&scene.path("runs/1")).unwrap());
+    rusqlite::Connection::open(&file).unwrap().execute_batch("DROP TABLE value").unwrap();
+    assert!(scene.index().add(&scene.path("runs/1")).unwrap());
+    assert_eq!(count(&scene), 8);
 }
 
 proptest! {

@@ -92,6 +92,12 @@ fn a_run_is_known_from_its_beginning_and_read_again_until_it_is_finished() {
     let run = index.runs(&Filter::default(), 9).unwrap().0.remove(0);
     assert_eq!((run.finished, run.missing, run.trials), (true, 0, 2));
     assert!(!index.add(&scene.path("nothing")).unwrap());
+    // It is begun anew with another trial, and killed at once.
+    fs::remove_dir_all(&dir).unwrap();
+    scene.run("runs/x", "alpha", 3_000_000, &[("a", 7, 100e3, 2_000.0)]);
+    index.refresh().unwrap();
+    let trials = index.trials(&Filter::default(), 9).unwrap().0;
+    assert_eq!(trials.iter().map(|trial| trial.repeat).collect::<Vec<_>>(), [7]);
 }
 
 #[test]
