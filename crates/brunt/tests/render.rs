@@ -13,7 +13,7 @@ use std::{
 
 fn brunt(home: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-    command.current_dir(home).args(args).stdin(Stdio::null()).output().unwrap()
+    command.current_dir(home).env("BRUNT_STATE_DIR", "state").args(args).stdin(Stdio::null()).output().unwrap()
 }
 
 /// A run of two trials in `runs/scene`, made by a script in the place of `brunt load`.

@@ -27,7 +27,7 @@ use std::{
 };
 
 pub use chart::{Chart, FOLDER, MARK, charts};
-pub use format::{date, plural, time};
+pub use format::{date, number, plural, time};
 pub use http::Figures as HttpFigures;
 pub use markdown::markdown;
 pub(crate) use page::Live;

@@ -294,15 +294,8 @@ fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
 /// Which directory a run without `--out` uses: the last of `NAME`, `NAME-2`, `NAME-3` if it is not finished, so that it
 /// is taken up again; else the next, so that no result is ever written over.
 pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
-    let numbered = |number: u32| match number {
-        1 => parent.join(name),
-        n => parent.join(format!("{name}-{n}")),
-    };
-    let mut number = 1;
-    while numbered(number + 1).exists() {
-        number += 1;
-    }
-    let last = Store::at(numbered(number));
+    let number = last_number(parent, name);
+    let last = Store::at(numbered(parent, name, number));
     let is_done_with = match last.experiment() {
         Ok(Some(experiment)) => last.is_finished(&experiment),
         // Neither a run nor empty: not ours. The ledger alone is a run that ended before it began.
@@ -312,7 +305,27 @@ pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
         Err(e) if e.kind() == io::ErrorKind::InvalidData => true,
         Err(e) => return Err(e),
     };
-    Ok(numbered(if is_done_with { number + 1 } else { number }))
+    Ok(numbered(parent, name, if is_done_with { number + 1 } else { number }))
+}
+
+/// The last of `NAME`, `NAME-2`, `NAME-3`, finished or not; `NAME` where there is none.
+pub fn last_directory(parent: &Path, name: &str) -> PathBuf {
+    numbered(parent, name, last_number(parent, name))
+}
+
+fn last_number(parent: &Path, name: &str) -> u32 {
+    let mut number = 1;
+    while numbered(parent, name, number + 1).exists() {
+        number += 1;
+    }
+    number
+}
+
+fn numbered(parent: &Path, name: &str, number: u32) -> PathBuf {
+    match number {
+        1 => parent.join(name),
+        n => parent.join(format!("{name}-{n}")),
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod progress;
 
 use super::{
     complaint,
+    remember::remembering,
     signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
     stdout,
 };
@@ -18,7 +19,7 @@ use lab::{
     prepare,
     report::{self, Style},
     schedule::Schedule,
-    store::{Store, default_directory},
+    store::{Store, default_directory, last_directory},
     terminal,
     tester::Tester,
 };
@@ -33,10 +34,10 @@ use std::{
 #[command(after_help = "\
 Built-in plans: quick (under 90 s, needs nothing but this binary), ping-pong-peak, ping-pong-fixed-rate, \
 ping-pong-scaling (these compare with other runtimes when run inside a clone of brunt), http-upstreams (with nginx, wrk, \
-ab and fortio, as far as they are installed).
+ab and fortio, as far as they are installed), stall (with oha, fortio, hey, h2load, wrk and ab, as far as they are).
 
 Each trial starts its target anew. Trials are shuffled with the plan's seed and interleaved, repeat by repeat. A run \
-that was ended or killed is taken up again by the same command; failed trials are tried again.
+that was ended or killed is taken up again by the same command (with --resume that, and never a new run); failed trials are tried again.
 
 Examples:
   brunt run quick
@@ -54,6 +55,9 @@ pub struct Args {
     /// Directory of the run [default: runs/NAME, or runs/NAME-2 and so on if that is finished]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Only go on with a run: an error if there is none, nothing to do if it is finished
+    #[arg(long, conflicts_with = "fresh")]
+    resume: bool,
     /// Throw away what an unfinished run left in the directory, and start over
     #[arg(long)]
     fresh: bool,
@@ -123,8 +127,15 @@ impl Args {
         }
         let out = match &self.out {
             Some(out) => out.clone(),
+            None if self.resume => last_directory(Path::new("runs"), &plan.name),
             None => default_directory(Path::new("runs"), &plan.name)?,
         };
+        if self.resume && Store::at(&out).experiment()?.is_none() {
+            let place = out.display();
+            let message =
+                format!("--resume: there is no run in {place} to go on with; without --resume one begins there");
+            return Err(Error::Usage(message));
+        }
         if self.dry_run {
             stdout::print(&preview::text(&plan, &schedule, &machine, &Store::at(&out), self.fresh))?;
             return Ok(ExitCode::Good);
@@ -149,8 +160,11 @@ impl Args {
         // To die at once would leave the target behind.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
         let mut progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
-        let finish = experiment::run(&request, &schedule, &mut progress, &stop)?;
-        drop(progress);
+        let finish = remembering(&request.out, || {
+            let finish = experiment::run(&request, &schedule, &mut progress, &stop);
+            drop(progress);
+            finish
+        })?;
         self.conclude(&request, &finish)
     }
 
