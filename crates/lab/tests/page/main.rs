@@ -153,6 +153,9 @@ fn in_a_browser_the_plots_are_drawn_and_hovering_shows_the_point() {
     for word in ["uring, 10 connections", &rate, "range", "response p99", "repeats", "ok", "A CPU <of some kind>"] {
         assert!(told.as_str().unwrap().contains(word), "'{word}' is not in {told}");
     }
+    browser.point(place[0].as_f64().unwrap() + 3.0, place[1].as_f64().unwrap(), true);
+    browser.wait("document.getElementById('detail').open");
+    browser.value("document.getElementById('detail').close()");
     browser.point(3.0, 3.0, false);
     browser.wait("document.getElementById('tip').hidden");
     nothing_went_wrong(&browser);

@@ -2,7 +2,9 @@
 // that is not to be trusted must look like one, and because the way of a load through throughput turns back.
 
 const HEIGHT = 300;
+// So near, in pixels, the pointer means a point; and so near a click does, for one beside it may begin a double-click.
 const NEAR = 40;
+const ON = 12;
 
 function padded(low, high, isLog, fromZero) {
   if (isLog) {
@@ -22,6 +24,7 @@ function logTicks(low, high) {
     return ticks.filter((tick) => tick >= low * 0.9999 && tick <= high * 1.0001);
   };
   const ticks = of([1, 2, 5]);
+  if (ticks.length < 3) return of([1, 2, 3, 4, 5, 6, 8]);
   return ticks.length > 8 ? of([1]) : ticks;
 }
 
@@ -177,7 +180,7 @@ function plot(host, spec) {
         series.points.filter(isPlaced).forEach((p) => {
           const [x, y] = at(u, p, false);
           const distance = Math.hypot(x - left, y - top);
-          if (distance < least) [found, least] = [{ series, point: p, x, y }, distance];
+          if (distance < least) [found, least] = [{ series, point: p, x, y, distance }, distance];
         }),
       );
     return found;
@@ -215,7 +218,7 @@ function plot(host, spec) {
   let pressed = 0;
   u.over.addEventListener('mousedown', (event) => (pressed = event.clientX));
   u.over.addEventListener('click', (event) => {
-    if (near && Math.abs(event.clientX - pressed) < 4 && near.point.row != null) showDetail(near.point.row);
+    if (near && near.distance < ON && Math.abs(event.clientX - pressed) < 4) showDetail(near.point.row);
   });
   const self = {
     refresh: () => u.setScale('x', { min: u.scales.x.min, max: u.scales.x.max }),
