@@ -62,6 +62,8 @@ impl Group {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(&launch.env).process_group(0);
         command.stdin(Stdio::null()).stdout(launch.stdout).stderr(launch.stderr);
+        let (mark, path) = ledger.mark();
+        command.env(mark, path);
         if let Some(dir) = &launch.dir {
             command.current_dir(dir);
         }
