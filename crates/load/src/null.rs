@@ -36,6 +36,7 @@ pub fn ceiling(options: &Options, cores: &[usize]) -> Result<f64, LoadError> {
         requests: None,
         rate: None,
         connect_rate: None,
+        sources: None,
         ..options.clone()
     };
     let mut best: f64 = 0.0;
@@ -125,6 +126,7 @@ mod tests {
             arrival: Arrival::Constant,
             timeout: Duration::from_secs(10),
             connect_rate: Some(1.0),
+            sources: None,
             verify: true,
             seed: 1,
         };
