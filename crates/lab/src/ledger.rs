@@ -1,16 +1,23 @@
 //! The process groups that are alive, on disk: the one thing that can clean up after a run that was killed itself.
 //!
 //! The next run in the same directory reads it first and ends what is left. It never touches a process that is not
-//! certainly the one that was written down: process ids are used again, start times and boots are not.
+//! certainly the one that was written down: process ids are used again, start times and boots are not. What was started
+//! in the moment of the kill, before it could be written down, is known by a variable of its environment.
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::HashSet,
     fs, io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
+    str::FromStr,
     sync::Mutex,
     time::{Duration, Instant},
 };
+
+/// Every program that a run starts has this variable: the path of the run's ledger.
+const MARK: &str = "BRUNT_RUN";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Page {
@@ -43,7 +50,13 @@ impl Ledger {
         }
         let ledger = Self { path: path.to_owned(), page: Mutex::new(Page { boot, groups: Vec::new() }) };
         ledger.write()?;
+        ended += marked(&ledger.mark()).into_iter().filter(|group| end_group(*group)).count();
         Ok((ledger, ended))
+    }
+
+    /// Name and value of the variable that marks the programs of this run.
+    pub fn mark(&self) -> (&'static str, PathBuf) {
+        (MARK, fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone()))
     }
 
     /// Notes a group that has just been started.
@@ -84,8 +97,14 @@ fn end(entry: &Entry) -> bool {
         // Its first process is gone. A group's number is not given out again while the group has members.
         None => test_kill_process_group(group).is_ok(),
     };
-    // A program that changed its group itself, or init, is not for us to kill.
-    if !same || entry.started == 0 || entry.group < 2 || !crate::process::is_running(group) {
+    same && entry.started != 0 && end_group(group)
+}
+
+/// Kills a group of which something runs; true if there was something to kill.
+fn end_group(group: Pid) -> bool {
+    // A program that changed its group itself, or init, is not for us to kill; nor are we.
+    let is_ours = group.as_raw_nonzero().get() >= 2 && group != rustix::process::getpgrp();
+    if !is_ours || !crate::process::is_running(group) {
         return false;
     }
     let _ = kill_process_group(group, Signal::KILL);
@@ -96,9 +115,26 @@ fn end(entry: &Entry) -> bool {
     true
 }
 
+/// The groups of all processes that bear this mark.
+fn marked((name, path): &(&'static str, PathBuf)) -> HashSet<Pid> {
+    let mark = [name.as_bytes(), b"=", path.as_os_str().as_bytes()].concat();
+    let bears = |process: &fs::DirEntry| {
+        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark)
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(bears);
+    let group = |process: fs::DirEntry| Pid::from_raw(stat_field(&process.path().join("stat"), 5)?);
+    processes.filter_map(group).collect()
+}
+
 /// When the process was started, in clock ticks since the boot; `None` if there is none of that number.
 fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Field 22 of proc_pid_stat(5), counted from the bracket that closes the name: state is 3.
-    stat.rsplit(") ").next()?.split(' ').nth(22 - 3)?.parse().ok()
+    stat_field(Path::new(&format!("/proc/{pid}/stat")), 22)
+}
+
+/// A field of proc_pid_stat(5) from the third on, by the number it has there.
+fn stat_field<T: FromStr>(stat: &Path, number: usize) -> Option<T> {
+    let stat = fs::read_to_string(stat).ok()?;
+    // Counted from the bracket that closes the name, which may hold anything: the state is 3.
+    stat.rsplit(") ").next()?.split(' ').nth(number - 3)?.parse().ok()
 }

@@ -53,6 +53,9 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
             return Some(format!("needs '{tool}', which is not on PATH: {}", source_of(tool)));
         }
     }
+    if let Some(why) = target.limits.refused() {
+        return Some(why);
+    }
     if matches!(target.start, Start::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
         return Some(format!("no nginx on PATH: {}", source_of(nginx::PROGRAM)));
     }

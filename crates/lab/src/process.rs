@@ -62,6 +62,8 @@ impl Group {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(&launch.env).process_group(0);
         command.stdin(Stdio::null()).stdout(launch.stdout).stderr(launch.stderr);
+        let (mark, path) = ledger.mark();
+        command.env(mark, path);
         if let Some(dir) = &launch.dir {
             command.current_dir(dir);
         }
@@ -86,6 +88,11 @@ impl Group {
     /// The process id of the program, which is also the id of its group.
     pub fn pid(&self) -> u32 {
         self.id.as_raw_nonzero().get() as u32
+    }
+
+    /// Whether anything of it runs.
+    pub fn is_running(&self) -> bool {
+        is_running(self.id)
     }
 
     /// How the program itself ended, if it has.

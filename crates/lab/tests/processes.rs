@@ -97,7 +97,8 @@ fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
     let noted = fs::read_to_string(&place).unwrap();
 
     // The same number, but another start time: someone else's process by now.
-    let bystander = Group::start(sh("echo $$; sleep 65", &other), &ledger).unwrap();
+    let another = Arc::new(Ledger::open(&home.path().join("another.json")).unwrap().0);
+    let bystander = Group::start(sh("echo $$; sleep 65", &other), &another).unwrap();
     let spared = pids(&other, 1)[0];
     let mut page: serde_json::Value = serde_json::from_str(&noted).unwrap();
     let entry = serde_json::json!({"group": bystander.pid(), "started": 12345});
@@ -108,6 +109,21 @@ fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
     assert_eq!(ended, 1);
     assert!(left.iter().all(|pid| !is_alive(*pid)));
     assert!(is_alive(spared));
+}
+
+#[test]
+fn what_was_started_but_not_yet_noted_is_ended_too() {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join("running.json");
+    let ledger = Arc::new(Ledger::open(&place).unwrap().0);
+    let log = home.path().join("log");
+    std::mem::forget(Group::start(sh("sleep 66 & echo $! $$; wait", &log), &ledger).unwrap());
+    let left = pids(&log, 2);
+    // As if the kill had come before the note.
+    fs::remove_file(&place).unwrap();
+    let (_ledger, ended) = Ledger::open(&place).unwrap();
+    assert_eq!(ended, 1);
+    assert!(left.iter().all(|pid| !is_alive(*pid)));
 }
 
 #[test]

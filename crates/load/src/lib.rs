@@ -12,6 +12,7 @@ mod error;
 mod hlog;
 pub mod http;
 mod interval;
+pub mod null;
 pub mod observer;
 pub mod options;
 mod ping;

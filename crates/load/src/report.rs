@@ -80,9 +80,8 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
             spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),
             cores: options.threads.iter().copied().flatten().collect(),
             thread_cpu_percent: percents.iter().map(|(cpu, _)| *cpu).collect(),
-            // What only a meter outside the load threads can know.
-            run_queue_wait_percent: None,
-            instructions_user_per_request: None,
+            // The rest only a meter outside the load threads can know.
+            ..result::Generator::default()
         },
         ..RunResult::new("brunt")
     };

@@ -31,13 +31,12 @@ mod tests {
 
     #[test]
     fn our_own_clock_advances_by_what_we_burn_and_a_stranger_has_none() {
-        let before = process_cpu(std::process::id()).unwrap();
-        let begin = std::time::Instant::now();
-        while begin.elapsed() < Duration::from_millis(30) {
-            std::hint::spin_loop();
+        let burnt = || process_cpu(std::process::id()).unwrap();
+        let (before, begin) = (burnt(), std::time::Instant::now());
+        // Beside others, our share of the processor may be small.
+        while burnt() - before < Duration::from_millis(20) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", burnt() - before);
         }
-        let burnt = process_cpu(std::process::id()).unwrap() - before;
-        assert!(burnt > Duration::from_millis(5), "{burnt:?}");
         assert_eq!(process_cpu(u32::MAX), None);
         assert_eq!(process_cpu(1 << 30), None);
     }

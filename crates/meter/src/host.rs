@@ -1,43 +1,72 @@
-//! What the processors of the host did: time stolen by the hypervisor and time in use, from the first line of `/proc/stat`.
+//! What the processors of the host did, from `/proc/stat`: time stolen by the hypervisor, in use, and in software interrupts.
+
+mod frequency;
+mod meter;
+mod pressure;
+
+pub use meter::{HostMeter, all_absent};
 
 use std::fs;
 
-/// CPU time of all processors since boot, in ticks.
+/// CPU time since boot, in ticks: of all processors, or of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostCpu {
     total: u64,
     idle: u64,
+    softirq: u64,
     stolen: u64,
 }
 
 impl HostCpu {
-    /// Reads it now; absent where `/proc/stat` has no such line.
+    /// Reads that of all processors now; absent where `/proc/stat` has no such line.
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let fields = text.lines().next()?.strip_prefix("cpu ")?;
-        let fields: Vec<u64> = fields.split_whitespace().map_while(|field| field.parse().ok()).collect();
+        Self::fields(text.lines().next()?.strip_prefix("cpu ")?)
+    }
+
+    /// Of each processor that is online, with its number.
+    fn cores(text: &str) -> Vec<(usize, Self)> {
+        let lines = text.lines().skip(1).map_while(|line| line.strip_prefix("cpu"));
+        let core = |line: &str| {
+            let (number, fields) = line.split_once(' ')?;
+            Some((number.parse().ok()?, Self::fields(fields)?))
+        };
+        lines.filter_map(core).collect()
+    }
+
+    fn fields(text: &str) -> Option<Self> {
+        let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
         // user nice system idle iowait irq softirq steal; guest time follows and is part of user already.
         let times = fields.get(..8)?;
-        Some(Self { total: times.iter().sum(), idle: times[3] + times[4], stolen: times[7] })
+        let total = times.iter().sum();
+        Some(Self { total, idle: times[3] + times[4], softirq: times[6], stolen: times[7] })
     }
 
     /// CPU time stolen since `earlier`, in percent of all processors; absent when no tick has passed.
     pub fn steal_percent_since(&self, earlier: &Self) -> Option<f64> {
-        let total = self.total.saturating_sub(earlier.total);
-        // Idle and iowait may step back by a tick; stolen time may not exceed what passed.
-        let stolen = self.stolen.saturating_sub(earlier.stolen).min(total);
-        (total > 0).then(|| stolen as f64 / total as f64 * 100.0)
+        self.share_since(earlier, |ticks| ticks.stolen).map(|share| share * 100.0)
+    }
+
+    /// CPU time since `earlier` in software interrupts, as a share of all processors, 0 to 1; absent when no tick has
+    /// passed.
+    pub fn softirq_share_since(&self, earlier: &Self) -> Option<f64> {
+        self.share_since(earlier, |ticks| ticks.softirq)
     }
 
     /// CPU time since `earlier` that was neither idle nor waiting for a disk, as a share of all processors, 0 to 1; absent
     /// when no tick has passed.
     pub fn busy_share_since(&self, earlier: &Self) -> Option<f64> {
+        self.share_since(earlier, |ticks| ticks.idle).map(|idle| 1.0 - idle)
+    }
+
+    fn share_since(&self, earlier: &Self, part: fn(&Self) -> u64) -> Option<f64> {
         let total = self.total.saturating_sub(earlier.total);
-        let idle = self.idle.saturating_sub(earlier.idle);
-        (total > 0).then(|| (1.0 - idle as f64 / total as f64).max(0.0))
+        // Idle and iowait may step back by a tick; no part may exceed what passed.
+        let part = part(self).saturating_sub(part(earlier)).min(total);
+        (total > 0).then(|| part as f64 / total as f64)
     }
 }
 
@@ -48,14 +77,23 @@ mod tests {
     #[test]
     fn steal_is_a_share_of_all_time_that_passed() {
         let first = HostCpu::parse("cpu  100 0 100 800 0 0 0 10 50 0\ncpu0 1 2\n").unwrap();
-        let last = HostCpu::parse("cpu  130 0 110 850 0 0 0 20 70 0\n").unwrap();
+        let last = HostCpu::parse("cpu  130 0 90 850 0 0 20 20 70 0\n").unwrap();
         assert_eq!(last.steal_percent_since(&first), Some(10.0));
         assert_eq!(last.busy_share_since(&first), Some(0.5));
+        assert_eq!(last.softirq_share_since(&first), Some(0.2));
         assert_eq!(first.busy_share_since(&first), None);
         assert_eq!(first.steal_percent_since(&first), None);
         for broken in ["", "cpu0 1 2 3", "cpu  1 2 3"] {
             assert_eq!(HostCpu::parse(broken), None, "{broken:?}");
         }
+    }
+
+    #[test]
+    fn cores_have_their_numbers_though_some_are_offline() {
+        let text =
+            "cpu  4 0 0 0 0 0 0 0\ncpu0 1 0 0 0 0 0 0 0 0 0\ncpu3 3 0 0 0 0 0 0 0 0 0\nintr 5\ncpu9 1 1 1 1 1 1 1 1\n";
+        let cores = HostCpu::cores(text);
+        assert_eq!(cores.iter().map(|(number, ticks)| (*number, ticks.total)).collect::<Vec<_>>(), [(0, 1), (3, 3)]);
     }
 
     #[test]

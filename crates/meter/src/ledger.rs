@@ -1,31 +1,37 @@
 //! The book of a process tree: who is in it, and what all of it has used so far.
 //!
 //! The sum must never fall and never lose a process that ended. It rests on one conservation law: when a process ends
-//! and its parent waits for it, the kernel moves its time, and that of its own waited-for children, to the parent's
-//! `cutime` and `cstime`. So `sum of (own + reaped)` over the living does not change at a death. What the law misses is
-//! entered by hand: a death that no living member inherits (the parent ignores SIGCHLD, or was not in the tree) keeps
-//! the time it was last seen with.
+//! and its parent waits for it, the kernel moves its time and its page faults, and those of its own waited-for children, to
+//! the parent's `cutime`, `cstime`, `cminflt` and `cmajflt`. So `sum of (own + reaped)` over the living does not change at
+//! a death. What the law misses is entered by hand: a death that no living member inherits (the parent ignores SIGCHLD, or
+//! was not in the tree) keeps what it was last seen with.
 
 use crate::{clock, proc, proc::Stat};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// CPU time since the processes began.
+/// CPU time and page faults since the processes began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Cpu {
-    /// User and system, from the process CPU clock where there is one.
+pub(crate) struct Used {
+    /// CPU time, user and system, from the process CPU clock where there is one.
     pub nanos: u64,
     /// User, as the kernel splits it, in ticks.
     pub user_ticks: u64,
     /// System, as the kernel splits it, in ticks.
     pub system_ticks: u64,
+    /// Pages mapped without reading a disk.
+    pub minor_faults: u64,
+    /// Pages that had to be read from a disk.
+    pub major_faults: u64,
 }
 
-impl Cpu {
+impl Used {
     fn zip(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             nanos: f(self.nanos, other.nanos),
             user_ticks: f(self.user_ticks, other.user_ticks),
             system_ticks: f(self.system_ticks, other.system_ticks),
+            minor_faults: f(self.minor_faults, other.minor_faults),
+            major_faults: f(self.major_faults, other.major_faults),
         }
     }
     fn plus(self, other: Self) -> Self {
@@ -42,11 +48,23 @@ impl Cpu {
     fn own(stat: &Stat) -> Self {
         let ticks = (stat.user_ticks + stat.system_ticks) * proc::tick_ns();
         let nanos = clock::process_cpu(stat.pid).map_or(ticks, |cpu| cpu.as_nanos() as u64);
-        Self { nanos, user_ticks: stat.user_ticks, system_ticks: stat.system_ticks }
+        Self {
+            nanos,
+            user_ticks: stat.user_ticks,
+            system_ticks: stat.system_ticks,
+            minor_faults: stat.minor_faults,
+            major_faults: stat.major_faults,
+        }
     }
     fn reaped(stat: &Stat) -> Self {
         let (user_ticks, system_ticks) = (stat.reaped_user_ticks, stat.reaped_system_ticks);
-        Self { nanos: (user_ticks + system_ticks) * proc::tick_ns(), user_ticks, system_ticks }
+        Self {
+            nanos: (user_ticks + system_ticks) * proc::tick_ns(),
+            user_ticks,
+            system_ticks,
+            minor_faults: stat.reaped_minor_faults,
+            major_faults: stat.reaped_major_faults,
+        }
     }
 }
 
@@ -54,15 +72,15 @@ impl Cpu {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub stat: Stat,
-    own: Cpu,
-    reaped: Cpu,
+    own: Used,
+    reaped: Used,
 }
 
 impl Member {
     fn of(stat: Stat) -> Self {
-        Self { own: Cpu::own(&stat), reaped: Cpu::reaped(&stat), stat }
+        Self { own: Used::own(&stat), reaped: Used::reaped(&stat), stat }
     }
-    fn all(&self) -> Cpu {
+    fn all(&self) -> Used {
         self.own.plus(self.reaped)
     }
 }
@@ -72,11 +90,11 @@ impl Member {
 pub(crate) struct Ledger {
     members: BTreeMap<u32, Member>,
     /// Time of dead members that no living one inherited.
-    kept: Cpu,
+    kept: Used,
     /// Time that members found late had used before the book was opened.
-    earlier: Cpu,
+    earlier: Used,
     /// The largest sum so far: readings that race with a death must not take anything back.
-    total: Cpu,
+    total: Used,
     opened: u64,
     last_pid: Option<u32>,
 }
@@ -88,14 +106,14 @@ impl Ledger {
         let members = roots.iter().filter_map(|pid| Some((*pid, Member::of(Stat::of(*pid)?)))).collect();
         let mut ledger = Self {
             members,
-            kept: Cpu::default(),
-            earlier: Cpu::default(),
-            total: Cpu::default(),
+            kept: Used::default(),
+            earlier: Used::default(),
+            total: Used::default(),
             opened: proc::boot_ticks(),
             last_pid: None,
         };
         ledger.refresh();
-        ledger.earlier = Cpu::default();
+        ledger.earlier = Used::default();
         ledger
     }
 
@@ -110,7 +128,7 @@ impl Ledger {
     }
 
     /// Looks at every member again, takes in new ones, and returns what the whole tree has used.
-    pub(crate) fn refresh(&mut self) -> Cpu {
+    pub(crate) fn refresh(&mut self) -> Used {
         let before = std::mem::take(&mut self.members);
         let mut gone = Vec::new();
         for (pid, old) in &before {
@@ -126,9 +144,9 @@ impl Ledger {
         self.total
     }
 
-    /// Keeps the time of the dead as far as their nearest living ancestor did not inherit it.
+    /// Keeps what the dead had used as far as their nearest living ancestor did not inherit it.
     fn bury(&mut self, before: &BTreeMap<u32, Member>, gone: &[Member]) {
-        let mut by_heir: HashMap<Option<u32>, Cpu> = HashMap::new();
+        let mut by_heir: HashMap<Option<u32>, Used> = HashMap::new();
         for dead in gone {
             let mut heir = dead.stat.parent;
             // A parent that died in the same interval had inherited first, and passed it on.
@@ -143,7 +161,7 @@ impl Ledger {
             *sum = sum.plus(dead.all());
         }
         for (heir, lost) in by_heir {
-            let inherited = heir.map_or(Cpu::default(), |pid| self.members[&pid].reaped.minus(before[&pid].reaped));
+            let inherited = heir.map_or(Used::default(), |pid| self.members[&pid].reaped.minus(before[&pid].reaped));
             self.kept = self.kept.plus(lost.minus(inherited));
         }
     }

@@ -7,27 +7,34 @@
 //! | module | answers |
 //! |---|---|
 //! | [`listener`] | which process listens on this address? |
-//! | [`process`] | CPU, memory and threads of a process tree over a window |
+//! | [`process`] | CPU, memory, page faults and threads of a process tree over a window |
 //! | [`counters`] | instructions and cycles of a set of threads |
-//! | [`server`] | the two above, as the `server` part of a result |
-//! | [`own`] | instructions of threads of this very process |
-//! | [`host`] | CPU time stolen by the hypervisor |
+//! | [`server`] | the two above and what its connections carried, as the `server` part of a result |
+//! | [`own`] | what this very process consumes, for the `generator` part |
+//! | [`host`] | processors, interfaces and TCP of the machine, as the `host` part |
+//! | [`tables`] | counters of the network namespace |
 //! | [`environment`] | the circumstances of a trial, `env.json` |
 //! | [`doctor`] | what on this machine falsifies results, and how to mend it |
 //! | [`pace`] | how fast the machine is at the moment
 
+mod absent;
 mod clock;
 pub mod counters;
+mod diag;
 pub mod doctor;
 pub mod environment;
 pub mod host;
 mod ledger;
 pub mod listener;
+mod network;
 pub mod own;
 pub mod pace;
 mod proc;
 pub mod process;
+mod ration;
 pub mod server;
+pub mod tables;
 mod threads;
 
+pub use host::HostMeter;
 pub use server::ServerMeter;

@@ -75,22 +75,27 @@ fn fit(listening: IpAddr, wanted: IpAddr) -> Option<u8> {
     }
 }
 
-fn listening_inodes(address: SocketAddr) -> BTreeSet<u64> {
-    let mut best = (0, BTreeSet::new());
+/// Address and inode of every TCP socket of this network namespace that listens.
+pub(crate) fn listening() -> Vec<(SocketAddr, u64)> {
+    let mut all = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let Ok(file) = File::open(table) else { continue };
         // Listening sockets come first; the rest may be a million connections, which nobody needs to read.
         let lines = BufReader::new(file).lines().map_while(Result::ok).skip(1);
-        for (listening, inode) in lines.map_while(|line| parse_listening(&line)) {
-            let Some(fit) = fit(listening.ip(), address.ip()).filter(|_| listening.port() == address.port()) else {
-                continue;
-            };
-            if fit > best.0 {
-                best = (fit, BTreeSet::new());
-            }
-            if fit == best.0 {
-                best.1.insert(inode);
-            }
+        all.extend(lines.map_while(|line| parse_listening(&line)));
+    }
+    all
+}
+
+fn listening_inodes(address: SocketAddr) -> BTreeSet<u64> {
+    let mut best = (0, BTreeSet::new());
+    for (listening, inode) in listening().into_iter().filter(|(other, _)| other.port() == address.port()) {
+        let Some(fit) = fit(listening.ip(), address.ip()) else { continue };
+        if fit > best.0 {
+            best = (fit, BTreeSet::new());
+        }
+        if fit == best.0 {
+            best.1.insert(inode);
         }
     }
     best.1

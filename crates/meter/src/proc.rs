@@ -1,7 +1,6 @@
 //! The few lines of `/proc` that the meters read often. Absent means that the process is gone or may not be read.
 
-use procfs::process::Process;
-use std::fs;
+use std::{fs, str::FromStr};
 
 /// One line of `/proc/PID/stat`, as far as it matters here.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +15,14 @@ pub(crate) struct Stat {
     pub reaped_user_ticks: u64,
     /// As above, in the kernel.
     pub reaped_system_ticks: u64,
+    /// Pages mapped without reading a disk, by threads living and ended.
+    pub minor_faults: u64,
+    /// Pages that had to be read from a disk.
+    pub major_faults: u64,
+    /// Of children that ended and were waited for.
+    pub reaped_minor_faults: u64,
+    /// As above, from a disk.
+    pub reaped_major_faults: u64,
     pub threads: u64,
     pub rss_bytes: u64,
     /// Nothing of it runs any more; only its exit status is left.
@@ -24,35 +31,51 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn of(pid: u32) -> Option<Self> {
-        let process = Process::new(i32::try_from(pid).ok()?).ok()?;
-        Self::read(&process)
+        // Read for every process of a target once a second, so no more of it is parsed than is wanted.
+        let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(pid, &String::from_utf8_lossy(&bytes))
     }
 
-    fn read(process: &Process) -> Option<Self> {
-        let stat = process.stat().ok()?;
-        let threads = u64::try_from(stat.num_threads).unwrap_or(0);
+    fn parse(pid: u32, text: &str) -> Option<Self> {
+        // The name, field 2, may hold anything, so fields are counted from its last bracket; proc_pid_stat(5).
+        let (_, text) = text.rsplit_once(") ")?;
+        let fields: Vec<&str> = text.split_ascii_whitespace().take(25 - 3).collect();
+        let number = |field: usize| number(&fields, field);
+        let threads = number(20)?;
         Some(Self {
-            pid: u32::try_from(stat.pid).ok()?,
-            parent: u32::try_from(stat.ppid).unwrap_or(0),
-            started: stat.starttime,
-            user_ticks: stat.utime,
-            system_ticks: stat.stime,
-            reaped_user_ticks: u64::try_from(stat.cutime).unwrap_or(0),
-            reaped_system_ticks: u64::try_from(stat.cstime).unwrap_or(0),
+            pid,
+            parent: field(&fields, 4)?,
+            started: number(22)?,
+            user_ticks: number(14)?,
+            system_ticks: number(15)?,
+            reaped_user_ticks: number(16)?,
+            reaped_system_ticks: number(17)?,
+            minor_faults: number(10)?,
+            major_faults: number(12)?,
+            reaped_minor_faults: number(11)?,
+            reaped_major_faults: number(13)?,
             threads,
-            rss_bytes: stat.rss.saturating_mul(procfs::page_size()),
+            rss_bytes: number(24)?.saturating_mul(procfs::page_size()),
             // A process whose first thread has ended shows as a zombie while the others work on.
-            ended: matches!(stat.state, 'Z' | 'X') && threads <= 1,
+            ended: matches!(fields.first(), Some(&("Z" | "X"))) && threads <= 1,
         })
     }
 
     /// Every process that can be seen.
     pub(crate) fn all() -> Vec<Self> {
-        let Ok(processes) = procfs::process::all_processes() else {
-            return Vec::new();
-        };
-        processes.flatten().filter_map(|process| Self::read(&process)).collect()
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        processes.filter_map(|process| Self::of(process.file_name().to_str()?.parse().ok()?)).collect()
     }
+}
+
+/// A field by its number in the manual; the list begins with the third.
+fn field<T: FromStr>(fields: &[&str], number: usize) -> Option<T> {
+    fields.get(number - 3)?.parse().ok()
+}
+
+/// A field that the kernel prints as a signed number and that is never negative.
+fn number(fields: &[&str], number: usize) -> Option<u64> {
+    field::<i64>(fields, number).map(|value| u64::try_from(value).unwrap_or(0))
 }
 
 /// The thread ids of a process.
@@ -99,7 +122,7 @@ mod tests {
     #[test]
     fn we_see_ourselves() {
         let own = Stat::of(std::process::id()).unwrap();
-        assert!(own.threads >= 1 && own.rss_bytes > 100_000 && !own.ended);
+        assert!(own.minor_faults > 0 && own.threads >= 1 && own.rss_bytes > 100_000 && !own.ended);
         assert_eq!(own.parent, std::os::unix::process::parent_id());
         assert!(own.started <= boot_ticks());
         assert!(Stat::all().iter().any(|s| s.pid == own.pid && s.started == own.started));
@@ -107,5 +130,20 @@ mod tests {
         assert!(peak_rss_bytes(own.pid).unwrap() >= 100_000);
         assert!(last_pid().is_some());
         assert!(Stat::of(u32::MAX).is_none() && threads_of(u32::MAX).is_empty());
+    }
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let rest = "S 7 1 1 0 -1 4194560 11 12 13 14 15 16 17 18 20 0 3 0 999 100000 5 18446744073709551615 1 2";
+        let stat = Stat::parse(9, &format!("9 (a) b) {rest} 3 4")).unwrap();
+        assert_eq!((stat.pid, stat.parent, stat.threads, stat.started), (9, 7, 3, 999));
+        assert_eq!((stat.minor_faults, stat.reaped_minor_faults), (11, 12));
+        assert_eq!((stat.major_faults, stat.reaped_major_faults), (13, 14));
+        assert_eq!((stat.user_ticks, stat.system_ticks), (15, 16));
+        assert_eq!((stat.reaped_user_ticks, stat.reaped_system_ticks), (17, 18));
+        assert_eq!(stat.rss_bytes, 5 * procfs::page_size());
+        for broken in ["", "9 (a", "9 (a) S 7", "9 (a) S x 1 1 0"] {
+            assert!(Stat::parse(9, broken).is_none(), "{broken:?}");
+        }
     }
 }

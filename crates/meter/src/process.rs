@@ -1,4 +1,4 @@
-//! CPU, memory and threads of a whole process tree, now and over a window.
+//! CPU, memory, page faults and threads of a whole process tree, now and over a window.
 //!
 //! Precision. The total comes from the CPU clock of each process (nanoseconds; a running thread is accounted up to its
 //! last scheduler tick), and so do the times of single threads (`schedstat`). How the total divides into user and
@@ -8,14 +8,17 @@
 //! built with IRQ_TIME_ACCOUNTING.
 
 use crate::{
-    ledger::{Cpu, Ledger},
+    ledger::{Ledger, Used},
     proc,
+    ration::Ration,
     threads::{self, ThreadTimes, Times},
 };
 use std::{
     collections::BTreeSet,
     time::{Duration, Instant},
 };
+
+pub use crate::threads::Switches;
 
 /// A process tree under observation: one or more processes and everything they fork.
 #[derive(Debug)]
@@ -28,13 +31,22 @@ pub struct Tree {
 pub struct Snapshot {
     /// When.
     pub at: Instant,
-    cpu: Cpu,
+    used: Used,
     /// Resident memory of all its processes, in bytes; pages they share count once for each.
     pub rss_bytes: u64,
     /// Threads of all its processes.
     pub threads: u64,
     /// Whether anything of it still ran.
     pub alive: bool,
+}
+
+/// Page faults of an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// Pages mapped without reading a disk.
+    pub minor: u64,
+    /// Pages that had to be read from a disk.
+    pub major: u64,
 }
 
 /// CPU time of an interval.
@@ -70,9 +82,9 @@ fn percent(cpu: Duration, wall: Duration) -> f64 {
 impl Snapshot {
     /// CPU time from `earlier` to this snapshot of the same tree.
     pub fn since(&self, earlier: &Snapshot) -> CpuTime {
-        let cpu = self.cpu.minus(earlier.cpu);
+        let cpu = self.used.minus(earlier.used);
         // Less than a tick in the interval: the best known proportion is that of the whole life.
-        let split = if cpu.user_ticks + cpu.system_ticks > 0 { cpu } else { self.cpu };
+        let split = if cpu.user_ticks + cpu.system_ticks > 0 { cpu } else { self.used };
         let ticks = split.user_ticks + split.system_ticks;
         let user_share = if ticks > 0 { split.user_ticks as f64 / ticks as f64 } else { 1.0 };
         let user = Duration::from_nanos((cpu.nanos as f64 * user_share).round() as u64);
@@ -81,6 +93,12 @@ impl Snapshot {
             user,
             system: Duration::from_nanos(cpu.nanos).saturating_sub(user),
         }
+    }
+
+    /// Page faults from `earlier` to this snapshot of the same tree.
+    pub fn faults_since(&self, earlier: &Snapshot) -> Faults {
+        let used = self.used.minus(earlier.used);
+        Faults { minor: used.minor_faults, major: used.major_faults }
     }
 }
 
@@ -103,13 +121,13 @@ impl Tree {
     /// Looks at the whole tree. Takes some 20 us for each process, and a few milliseconds more when anything on the
     /// machine was forked since the last look.
     pub fn sample(&mut self) -> Snapshot {
-        let cpu = self.ledger.refresh();
+        let used = self.ledger.refresh();
         let (mut rss_bytes, mut threads) = (0, 0);
         for member in self.ledger.members().filter(|m| !m.stat.ended) {
             rss_bytes += member.stat.rss_bytes;
             threads += member.stat.threads;
         }
-        Snapshot { at: Instant::now(), cpu, rss_bytes, threads, alive: self.ledger.is_alive() }
+        Snapshot { at: Instant::now(), used, rss_bytes, threads, alive: self.ledger.is_alive() }
     }
 
     /// Process ids of the living members, as of the last sample.
@@ -132,6 +150,11 @@ pub struct Usage {
     /// How long its busiest thread was ready to run and waited for a core, in percent of the window. Absent where the
     /// kernel does not say, and where more threads worked than there were cores, which wait for each other.
     pub run_queue_wait_percent: Option<f64>,
+    /// Page faults of the whole tree.
+    pub faults: Faults,
+    /// How often its threads left their cores; absent with more than 10 000 threads, and when a thread was seen to have
+    /// ended. A thread that began and ended between two looks is not in it.
+    pub switches: Option<Switches>,
     /// Resident memory at the end, in bytes.
     pub rss_bytes: u64,
     /// Largest resident memory since the processes began, in bytes (the sum of each one's own peak).
@@ -151,6 +174,7 @@ pub struct Window {
     threads_at: Instant,
     threads_first: Option<ThreadTimes>,
     threads_newest: ThreadTimes,
+    ration: Ration,
 }
 
 impl Window {
@@ -158,9 +182,10 @@ impl Window {
     pub fn open(tree: &mut Tree) -> Self {
         let first = tree.sample();
         let threads_at = Instant::now();
-        let threads_first = tree.thread_times(first.threads);
+        let mut ration = Ration::default();
+        let threads_first = ration.spend(|| tree.thread_times(first.threads));
         let threads_newest = threads_first.clone().unwrap_or_default();
-        Self { first, threads_at, threads_first, threads_newest }
+        Self { first, threads_at, threads_first, threads_newest, ration }
     }
 
     /// When it opened.
@@ -168,13 +193,13 @@ impl Window {
         &self.first
     }
 
-    /// Looks at the threads, so that one that ends before the window closes is remembered. Skipped when there are so
-    /// many that looking once a second would disturb the run.
-    pub fn remember_threads(&mut self, tree: &Tree, snapshot: &Snapshot) {
-        const CHEAP: u64 = 256;
-        if self.threads_first.is_some() && snapshot.threads <= CHEAP {
-            threads::fold(&mut self.threads_newest, tree.thread_times(snapshot.threads).unwrap_or_default());
-        }
+    /// Looks at the threads, so that one that ends before the window closes is remembered, and says how often they have
+    /// left their cores since the window opened. Nothing when looking again so soon would cost too much.
+    pub fn look_at_threads(&mut self, tree: &Tree, snapshot: &Snapshot) -> Option<Switches> {
+        let first = self.threads_first.as_ref()?;
+        let newest = self.ration.take(|| tree.thread_times(snapshot.threads))??;
+        threads::fold(&mut self.threads_newest, newest);
+        threads::switches(first, &self.threads_newest)
     }
 
     /// Closes the window now.
@@ -184,7 +209,9 @@ impl Window {
         let threads_wall = self.threads_at.elapsed();
         let newest = tree.thread_times(last.threads);
         let complete = self.threads_first.is_some() && newest.is_some();
-        threads::fold(&mut self.threads_newest, newest.unwrap_or_default());
+        let newest = newest.unwrap_or_default();
+        let all_live = self.threads_newest.keys().all(|tid| newest.contains_key(tid));
+        threads::fold(&mut self.threads_newest, newest);
         let first = self.threads_first.unwrap_or_default();
         let used: Vec<_> = threads::used(&first, &self.threads_newest).collect();
         let busiest = used.iter().map(|(_, times)| *times).max_by_key(|times| times.cpu).filter(|_| complete);
@@ -195,6 +222,8 @@ impl Window {
         let peaks: Option<Vec<u64>> = tree.pids().into_iter().map(proc::peak_rss_bytes).collect();
         Usage {
             cpu: last.since(&self.first),
+            faults: last.faults_since(&self.first),
+            switches: threads::switches(&first, &self.threads_newest).filter(|_| complete && all_live),
             busiest_thread_percent: busiest.map(|times| of_wall(times.cpu)),
             run_queue_wait_percent: busiest.filter(|_| alone).and_then(|times| times.wait).map(of_wall),
             rss_bytes: last.rss_bytes,

@@ -1,14 +1,17 @@
-//! The server's part of a result: its process tree and its hardware counters over the measured window.
+//! The server's part of a result: its process tree, its hardware counters and its connections over the measured window.
 //!
 //! Attach before the load, open and stop at the ends of the window, close when the number of completed requests is
 //! known. A server that ended inside the window has no cost: its figures are absent, not those of its last second.
 
 use crate::{
+    absent::Absent,
     counters::{Counters, Event, Reading},
-    process::{Snapshot, Tree, Usage, Window},
+    network::{self, Network},
+    process::{Snapshot, Switches, Tree, Usage, Window},
+    ration::Sampler,
 };
 use outcome::{result::Server, series::Second};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 /// Meters one server.
 #[derive(Debug)]
@@ -16,11 +19,33 @@ pub struct ServerMeter {
     pid: u32,
     tree: Tree,
     counters: Counters,
+    network: Result<Network, String>,
     rss_start_bytes: u64,
-    window: Option<Window>,
-    counted_first: Option<Reading>,
     last_sample: Snapshot,
-    stopped: Option<(Usage, Option<Reading>)>,
+    open: Option<Open>,
+    stopped: Option<Stopped>,
+}
+
+/// All connections of the server, or why they cannot be seen.
+type Connections = Result<network::Look, String>;
+
+/// While the window is open.
+#[derive(Debug)]
+struct Open {
+    window: Window,
+    counted_first: Reading,
+    network_first: Connections,
+    switches: (Instant, Switches),
+    counted: Sampler<Reading>,
+    network: Sampler<Connections>,
+}
+
+/// Once it has closed.
+#[derive(Debug)]
+struct Stopped {
+    usage: Usage,
+    counted: (Reading, Reading),
+    network: (Connections, Connections),
 }
 
 impl ServerMeter {
@@ -41,8 +66,10 @@ impl ServerMeter {
         let mut tree = Tree::new(pids)?;
         let counters = Counters::attach_tree(&mut tree, &Event::RESULT);
         let last_sample = tree.sample();
+        // Before the load, while there are few descriptors to look through.
+        let network = Network::of(&tree.pids());
         let rss_start_bytes = last_sample.rss_bytes;
-        Ok(Self { pid, tree, counters, rss_start_bytes, window: None, counted_first: None, last_sample, stopped: None })
+        Ok(Self { pid, tree, counters, network, rss_start_bytes, last_sample, open: None, stopped: None })
     }
 
     /// The process it was attached to.
@@ -54,31 +81,48 @@ impl ServerMeter {
     pub fn open(&mut self) {
         self.stopped = None;
         let window = Window::open(&mut self.tree);
-        self.counted_first = Some(self.counters.read());
         self.last_sample = *window.opened();
-        self.window = Some(window);
+        let counted = Sampler::first(|| self.counters.read());
+        let network = Sampler::first(|| look(&self.network));
+        self.open = Some(Open {
+            switches: (self.last_sample.at, Switches::default()),
+            counted_first: counted.newest().clone(),
+            network_first: network.newest().clone(),
+            window,
+            counted,
+            network,
+        });
     }
 
     /// Fills in what the server used since the last sample (or the opening), for the series.
     pub fn sample(&mut self, second: &mut Second) {
         let now = self.tree.sample();
-        if let Some(window) = &mut self.window {
-            window.remember_threads(&self.tree, &now);
-        }
         if now.alive {
             let cpu = now.since(&self.last_sample);
+            let faults = now.faults_since(&self.last_sample);
+            let per_s = |count: u64| count as f64 / cpu.wall.as_secs_f64().max(1e-9);
             second.server_cpu_user_percent = Some(cpu.user_percent());
             second.server_cpu_system_percent = Some(cpu.system_percent());
             second.server_rss_bytes = Some(now.rss_bytes);
+            second.server_threads = Some(now.threads);
+            second.server_minor_faults_per_s = Some(per_s(faults.minor));
+            second.server_major_faults_per_s = Some(per_s(faults.major));
+        }
+        if let Some(open) = &mut self.open {
+            open.switches(&self.tree, &now, second);
+            open.counters(&mut self.counters, second);
+            open.connections(&self.network, second);
         }
         self.last_sample = now;
     }
 
     /// Ends the measured window now. Without it, `close` ends it.
     pub fn stop(&mut self) {
-        if let Some(window) = self.window.take() {
-            let usage = window.close(&mut self.tree);
-            self.stopped = Some((usage, Some(self.counters.read())));
+        if let Some(open) = self.open.take() {
+            let usage = open.window.close(&mut self.tree);
+            let counted = (open.counted_first, self.counters.read());
+            let network = (open.network_first, look(&self.network));
+            self.stopped = Some(Stopped { usage, counted, network });
         }
     }
 
@@ -87,65 +131,125 @@ impl ServerMeter {
     pub fn close(&mut self, completed: u64) -> (Server, BTreeMap<String, String>) {
         self.stop();
         let mut server = Server { pid: Some(self.pid), ..Server::default() };
-        let mut absent = BTreeMap::new();
-        let mut missing = |figures: &[&str], why: &str| {
-            absent.extend(figures.iter().map(|figure| (format!("server.{figure}"), why.to_owned())));
-        };
-        let Some((usage, counted)) = self.stopped.take() else {
-            missing(&FIGURES, "the measured window never opened");
-            return (server, absent);
-        };
-        if !usage.alive {
-            missing(&FIGURES, &format!("the server (pid {}) ended before the measured window did", self.pid));
-            return (server, absent);
+        let mut absent = Absent::of("server");
+        match self.stopped.take() {
+            None => absent.note(&FIGURES, "the measured window never opened"),
+            Some(stopped) if !stopped.usage.alive => {
+                let why = format!("the server (pid {}) ended before the measured window did", self.pid);
+                absent.note(&FIGURES, &why);
+            }
+            Some(stopped) => {
+                server.rss_start_bytes = Some(self.rss_start_bytes);
+                stopped.used(&mut server, &mut absent);
+                stopped.carried(&mut server, &mut absent);
+                stopped.per_request(completed, &mut server, &mut absent);
+            }
         }
+        (server, absent.into())
+    }
+}
+
+fn look(network: &Result<Network, String>) -> Connections {
+    network.as_ref().map_err(String::clone)?.look()
+}
+
+impl Open {
+    fn switches(&mut self, tree: &Tree, now: &Snapshot, second: &mut Second) {
+        let Some(sum) = self.window.look_at_threads(tree, now) else { return };
+        let at = Instant::now();
+        let (before_at, before) = std::mem::replace(&mut self.switches, (at, sum));
+        let per_s = |count: u64| Some(count as f64 / at.duration_since(before_at).as_secs_f64().max(1e-9));
+        let switches = sum.since(before);
+        second.server_voluntary_switches_per_s = per_s(switches.voluntary);
+        second.server_involuntary_switches_per_s = per_s(switches.involuntary);
+    }
+
+    fn counters(&mut self, counters: &mut Counters, second: &mut Second) {
+        let Some((before, seconds)) = self.counted.again(|| counters.read()) else { return };
+        let per_s = |event| Some(self.counted.newest().since(&before, event).ok()? / seconds);
+        second.server_instructions_user_per_s = per_s(Event::InstructionsUser);
+        second.server_instructions_kernel_per_s = per_s(Event::InstructionsKernel);
+        second.server_cycles_per_s = per_s(Event::Cycles);
+    }
+
+    fn connections(&mut self, network: &Result<Network, String>, second: &mut Second) {
+        let Some((before, seconds)) = self.network.again(|| look(network)) else { return };
+        let (Ok(before), Ok(now)) = (before, self.network.newest()) else { return };
+        second.server_socket_bytes = Some(now.buffer_bytes());
+        let Ok(carried) = now.since(&before) else { return };
+        let per_s = |count: u64| Some(count as f64 / seconds);
+        second.server_network_received_bytes_per_s = per_s(carried.received_bytes);
+        second.server_network_sent_bytes_per_s = per_s(carried.sent_bytes);
+        second.server_retransmitted_segments_per_s = per_s(carried.retransmitted_segments);
+    }
+}
+
+impl Stopped {
+    fn used(&self, server: &mut Server, absent: &mut Absent) {
+        let usage = &self.usage;
         server.cpu_user_percent = Some(usage.cpu.user_percent());
         server.cpu_system_percent = Some(usage.cpu.system_percent());
         server.busiest_thread_percent = usage.busiest_thread_percent;
         server.run_queue_wait_percent = usage.run_queue_wait_percent;
-        server.rss_start_bytes = Some(self.rss_start_bytes);
         server.rss_bytes = Some(usage.rss_bytes);
         server.rss_peak_bytes = usage.rss_peak_bytes;
         server.threads = Some(usage.threads);
-        server.cores = usage.cores;
-        if server.busiest_thread_percent.is_none() {
-            missing(&["busiest_thread_percent"], &format!("{} threads are too many to look at each", usage.threads));
+        server.cores = usage.cores.clone();
+        server.minor_faults = Some(usage.faults.minor);
+        server.major_faults = Some(usage.faults.major);
+        server.voluntary_switches = usage.switches.map(|switches| switches.voluntary);
+        server.involuntary_switches = usage.switches.map(|switches| switches.involuntary);
+        let why = format!("{} threads are too many to look at each", usage.threads);
+        absent.unless(usage.busiest_thread_percent.is_some(), &["busiest_thread_percent"], &why);
+        let why = "more threads worked than it has cores, or the kernel keeps no account of waiting";
+        absent.unless(usage.run_queue_wait_percent.is_some(), &["run_queue_wait_percent"], why);
+        absent.unless(usage.rss_peak_bytes.is_some(), &["rss_peak_bytes"], "a process ended while it was read");
+        let why = "the kernel does not say which cores the server may use";
+        absent.unless(usage.cores.is_some(), &["cores"], why);
+        let why = "threads of the server ended, with which the kernel forgets their switches, or there are too many";
+        absent.unless(usage.switches.is_some(), &["voluntary_switches", "involuntary_switches"], why);
+    }
+
+    fn carried(&self, server: &mut Server, absent: &mut Absent) {
+        let (first, last) = &self.network;
+        server.socket_bytes = last.as_ref().ok().map(network::Look::buffer_bytes);
+        if let Err(why) = last {
+            absent.note(&["socket_bytes"], why);
         }
-        if server.run_queue_wait_percent.is_none() {
-            let why = "more threads worked than it has cores, or the kernel keeps no account of waiting";
-            missing(&["run_queue_wait_percent"], why);
+        let both = first.as_ref().and_then(|first| Ok((first, last.as_ref()?))).map_err(String::clone);
+        match both.and_then(|(first, last)| last.since(first)) {
+            Ok(carried) => {
+                server.network_received_bytes = Some(carried.received_bytes);
+                server.network_sent_bytes = Some(carried.sent_bytes);
+                server.retransmitted_segments = Some(carried.retransmitted_segments);
+            }
+            Err(why) => absent.note(&CARRIED, &why),
         }
-        if server.rss_peak_bytes.is_none() {
-            missing(&["rss_peak_bytes"], "a process ended while it was read");
-        }
-        if server.cores.is_none() {
-            missing(&["cores"], "the kernel does not say which cores the server may use");
-        }
+    }
+
+    fn per_request(&self, completed: u64, server: &mut Server, absent: &mut Absent) {
         if completed == 0 {
-            missing(&PER_REQUEST, "no request completed");
-            return (server, absent);
+            return absent.note(&PER_REQUEST, "no request completed");
         }
         let completed = completed as f64;
-        server.cpu_us_per_request = Some(usage.cpu.total().as_secs_f64() * 1e6 / completed);
-        let mut per_request = |event: Event, figure: &str| {
-            let count = match (&counted, &self.counted_first) {
-                (Some(last), Some(first)) => last.since(first, event),
-                _ => Err("the counters were not read".to_owned()),
-            };
-            count.map(|count| count / completed).map_err(|why| missing(&[figure], &why)).ok()
+        server.cpu_us_per_request = Some(self.usage.cpu.total().as_secs_f64() * 1e6 / completed);
+        let (first, last) = &self.counted;
+        let mut each = |event: Event, figure: &str| {
+            let count = last.since(first, event);
+            count.map(|count| count / completed).map_err(|why| absent.note(&[figure], &why)).ok()
         };
-        server.instructions_user_per_request = per_request(Event::InstructionsUser, "instructions_user_per_request");
-        server.instructions_kernel_per_request =
-            per_request(Event::InstructionsKernel, "instructions_kernel_per_request");
-        server.cycles_per_request = per_request(Event::Cycles, "cycles_per_request");
-        (server, absent)
+        server.instructions_user_per_request = each(Event::InstructionsUser, "instructions_user_per_request");
+        server.instructions_kernel_per_request = each(Event::InstructionsKernel, "instructions_kernel_per_request");
+        server.cycles_per_request = each(Event::Cycles, "cycles_per_request");
     }
 }
 
 const PER_REQUEST: [&str; 4] =
     ["cpu_us_per_request", "instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
 
-const FIGURES: [&str; 13] = [
+const CARRIED: [&str; 3] = ["network_received_bytes", "network_sent_bytes", "retransmitted_segments"];
+
+const FIGURES: [&str; 21] = [
     "cpu_user_percent",
     "cpu_system_percent",
     "busiest_thread_percent",
@@ -159,12 +263,22 @@ const FIGURES: [&str; 13] = [
     "instructions_kernel_per_request",
     "cycles_per_request",
     "cores",
+    "voluntary_switches",
+    "involuntary_switches",
+    "minor_faults",
+    "major_faults",
+    "network_received_bytes",
+    "network_sent_bytes",
+    "retransmitted_segments",
+    "socket_bytes",
 ];
 
 /// The reasons to note when no server could be metered at all.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
-    let with_pid = FIGURES.iter().chain(&["pid"]);
-    with_pid.map(|figure| (format!("server.{figure}"), why.to_owned())).collect()
+    let mut absent = Absent::of("server");
+    absent.note(&FIGURES, why);
+    absent.note(&["pid"], why);
+    absent.into()
 }
 
 #[cfg(test)]
@@ -176,12 +290,8 @@ mod tests {
         let mut meter = ServerMeter::attach(std::process::id()).unwrap();
         meter.open();
         std::thread::sleep(std::time::Duration::from_millis(20));
-        let check = |(server, absent): (Server, BTreeMap<String, String>)| {
-            let json = outcome_json(&server);
-            for (figure, value) in json {
-                assert_eq!(value == "null", absent.contains_key(&format!("server.{figure}")), "{figure} = {value}");
-            }
-        };
+        let check =
+            |(server, absent): (Server, BTreeMap<String, String>)| crate::absent::check("server", &server, &absent);
         meter.stop();
         check(meter.close(1000));
         meter.open();
@@ -190,16 +300,6 @@ mod tests {
         assert_eq!(nothing.cpu_user_percent, None);
         check((nothing, absent));
         check((Server::default(), all_absent("because")));
-    }
-
-    /// Name and value of each field, read off the debug form so that a new field cannot be forgotten here.
-    fn outcome_json(server: &Server) -> Vec<(String, String)> {
-        let text = format!("{server:#?}");
-        let fields = text.lines().filter(|line| line.starts_with("    ") && !line.starts_with("     "));
-        let fields = fields.filter_map(|line| line.trim().split_once(": "));
-        fields
-            .map(|(name, value)| (name.to_owned(), if value == "None," { "null" } else { "some" }.to_owned()))
-            .collect()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use meter::{
     own::OwnMeter,
     process::Tree,
 };
+use outcome::result::Generator;
 use std::time::Duration;
 
 #[test]
@@ -70,13 +71,24 @@ fn instructions_follow_the_length_of_a_loop() {
 fn own_threads_are_counted_or_the_reason_is_given() {
     let tid = rustix::thread::gettid().as_raw_pid() as u32;
     let mut own = OwnMeter::attach(&[tid]);
-    assert!(own.instructions_per_request(1).unwrap_err().contains("never opened"));
+    let check = |own: &OwnMeter, completed: u64| {
+        let mut generator = Generator::default();
+        let absent = own.close(completed, &mut generator);
+        match (generator.instructions_user_per_request, absent.get("generator.instructions_user_per_request")) {
+            (Some(count), None) => assert!(count > 1e6, "{count}"),
+            (None, Some(why)) => assert!(why.len() > 15, "{why}"),
+            other => panic!("{other:?}"),
+        }
+        (generator, absent)
+    };
+    let (_, absent) = check(&own, 1);
+    assert!(absent["generator.rss_bytes"].contains("never opened"), "{absent:?}");
     own.open();
     common::burn(Duration::from_millis(20));
+    std::thread::sleep(Duration::from_millis(1));
     own.stop();
-    match own.instructions_per_request(1) {
-        Ok(count) => assert!(count > 1e6, "{count}"),
-        Err(why) => assert!(why.len() > 20, "{why}"),
-    }
-    assert!(own.instructions_per_request(0).is_err());
+    let (generator, absent) = check(&own, 1);
+    assert!(generator.voluntary_switches.unwrap() >= 1, "{absent:?}");
+    assert!(generator.rss_bytes.unwrap() > 500_000 && generator.minor_faults.is_some(), "{absent:?}");
+    check(&own, 0);
 }

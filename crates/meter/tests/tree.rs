@@ -34,6 +34,62 @@ fn total_agrees_with_the_childs_own_clock_within_two_percent() {
 }
 
 #[test]
+fn total_agrees_with_getrusage_within_one_percent() {
+    let mut actor = Actor::start();
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let before = actor.obey("cpu");
+    let window = Window::open(&mut tree);
+    actor.obey("burn 700");
+    actor.obey("burn-system 300");
+    let usage = window.close(&mut tree);
+    let truth = actor.obey("cpu") - before;
+    assert!(truth >= 1000 * MS);
+    assert_close("total", usage.cpu.total(), truth, 0.01, Duration::ZERO);
+}
+
+#[test]
+fn page_faults_and_switches_agree_with_getrusage() {
+    let mut actor = Actor::start();
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let (faults, switches) = (actor.count("faults"), actor.count("switches"));
+    let window = Window::open(&mut tree);
+    actor.obey("touch 2000");
+    actor.obey("doze 50");
+    let usage = window.close(&mut tree);
+    let (faults, switches) = (actor.count("faults") - faults, actor.count("switches") - switches);
+    // Reading and answering an order costs a few of either.
+    let near = |measured: u64, truth: u64| measured.abs_diff(truth) <= 10 + truth / 100;
+    assert!(switches >= 50, "{switches}");
+    assert!(near(usage.faults.minor, faults), "{:?}, {faults}", usage.faults);
+    assert!(near(usage.switches.unwrap().voluntary, switches), "{:?}, {switches}", usage.switches);
+}
+
+#[test]
+fn what_children_faulted_stays_when_they_have_ended_and_switches_are_absent_when_threads_have() {
+    let mut actor = Actor::start();
+    let mut tree = Tree::new(&[actor.pid()]).unwrap();
+    let window = Window::open(&mut tree);
+    let first = *window.opened();
+    actor.obey("child 20");
+    let while_it_ran = tree.sample().faults_since(&first).minor;
+    assert!(while_it_ran >= 100, "a program that starts maps more pages than {while_it_ran}");
+    actor.obey("burn 10");
+    assert!(tree.sample().faults_since(&first).minor >= while_it_ran);
+
+    let mut window = Window::open(&mut tree);
+    actor.order("threads 100");
+    wait_until("a thread more", || {
+        let now = tree.sample();
+        window.look_at_threads(&tree, &now);
+        now.threads > first.threads
+    });
+    actor.answer();
+    let usage = window.close(&mut tree);
+    // Unless every look at the threads missed the one that has ended.
+    assert!(usage.switches.is_none() || usage.threads >= first.threads, "{usage:?}");
+}
+
+#[test]
 fn time_in_the_kernel_is_told_apart() {
     let (usage, truth) = usage_of("burn-system 300");
     assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);

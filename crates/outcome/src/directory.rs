@@ -25,8 +25,9 @@ impl Directory {
         let with_path = |e: io::Error| io::Error::new(e.kind(), format!("cannot write to {}: {e}", path.display()));
         fs::create_dir_all(&path).map_err(with_path)?;
         let probe = path.join(".probe");
-        fs::write(&probe, [0u8; 4096]).map_err(with_path)?;
-        fs::remove_file(&probe).map_err(with_path)?;
+        let proven = fs::write(&probe, [0u8; 16 << 10]).and_then(|()| fs::remove_file(&probe));
+        // What little of it fitted must not fill the disk for good.
+        proven.inspect_err(|_| _ = fs::remove_file(&probe)).map_err(with_path)?;
         Ok(Self { path })
     }
 
@@ -81,6 +82,11 @@ impl Directory {
         let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
         text.push(b'\n');
         self.replace(name, &text)
+    }
+
+    /// Writes any other text.
+    pub fn write_text(&self, name: &str, text: &str) -> io::Result<()> {
+        self.replace(name, text.as_bytes())
     }
 
     /// Reads any JSON file of the trial.

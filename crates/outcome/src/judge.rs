@@ -11,6 +11,10 @@ pub const LAG_SHARE: f64 = 0.05;
 pub const LAG_FLOOR_US: f64 = 100.0;
 /// A thread above this is full: the rest is lost to interrupts and to the rounding of CPU accounting.
 pub const FULL_PERCENT: f64 = 95.0;
+/// At this share of the generator's own ceiling its figures are its own, unless the server was full too ...
+pub const CEILING_SHARE: f64 = 0.9;
+/// ... and above this share the ceiling was none: it was measured in a slow spell of the machine.
+pub const CEILING_DOUBTFUL: f64 = 1.1;
 /// The offered rate counts as reached within this share.
 pub const RATE_TOLERANCE: f64 = 0.02;
 /// A quantile q is shown as good when at least this many values lie beyond it: n (1 - q) >= 10.
@@ -27,6 +31,7 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
     doubts.extend(errors(result));
     doubts.extend(lag(result));
     doubts.extend(generator_cpu(result));
+    doubts.extend(ceiling(result));
     doubts.extend(rate(result));
     doubts.extend(samples(result));
     doubts.extend(disturbances(result, steal_percent).map(Doubt::Disturbed));
@@ -63,9 +68,19 @@ pub fn generator_cpu(result: &RunResult) -> Option<Doubt> {
     let generator_percent = generator.thread_cpu_percent.iter().copied().fold(0.0, f64::max) - spin_each;
     let server_percent = result.server.busiest_thread_percent;
     // Both full: the closed loop is balanced, and the server was driven as hard as it goes.
-    let server_full = server_percent.is_some_and(|p| p >= FULL_PERCENT);
-    (generator_percent >= FULL_PERCENT && !server_full)
+    (generator_percent >= FULL_PERCENT && !server_is_full(result))
         .then_some(Doubt::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
+}
+
+/// Whether the generator was hardly faster on a target that does nothing.
+pub fn ceiling(result: &RunResult) -> Option<Doubt> {
+    let (rate, ceiling) = (result.requests.rate, result.generator.ceiling_rate?);
+    let near = (CEILING_SHARE..=CEILING_DOUBTFUL).contains(&(rate / ceiling));
+    (near && !server_is_full(result)).then_some(Doubt::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
+}
+
+fn server_is_full(result: &RunResult) -> bool {
+    result.server.busiest_thread_percent.is_some_and(|percent| percent >= FULL_PERCENT)
 }
 
 /// Whether the offered rate was not reached.
@@ -143,6 +158,15 @@ mod tests {
         assert_verdict(Kind::Ok, |r| {
             r.generator.thread_cpu_percent = vec![99.0];
             r.generator.spin_percent = Some(50.0);
+        });
+        assert_verdict(Kind::ClientLimited, |r| r.generator.ceiling_rate = Some(10_400.0));
+        assert_verdict(Kind::Ok, |r| r.generator.ceiling_rate = Some(20_000.0));
+        // Faster than the ceiling by more than chance: that was no ceiling.
+        assert_verdict(Kind::Ok, |r| r.generator.ceiling_rate = Some(8_000.0));
+        assert_verdict(Kind::Ok, |r| r.generator.ceiling_rate = Some(0.0));
+        assert_verdict(Kind::Ok, |r| {
+            r.generator.ceiling_rate = Some(10_400.0);
+            r.server.busiest_thread_percent = Some(97.0);
         });
         assert_verdict(Kind::RateMissed, |r| r.requests.rate = 9_500.0);
         assert_verdict(Kind::Ok, |r| r.requests.rate = 9_850.0);

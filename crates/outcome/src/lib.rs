@@ -4,6 +4,7 @@
 //! whether it may be believed, the exit code it leads to. It knows no socket, no clock and no other crate of the house.
 #![forbid(unsafe_code)]
 
+pub mod ceiling;
 pub mod directory;
 pub mod drift;
 pub mod env;
@@ -14,6 +15,7 @@ pub mod latency;
 pub mod result;
 pub mod series;
 pub mod slo;
+pub mod state;
 pub mod threshold;
 pub mod units;
 pub mod verdict;

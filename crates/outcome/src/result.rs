@@ -46,6 +46,9 @@ pub struct RunResult {
     pub generator: Generator,
     /// What the server consumed, where it could be seen.
     pub server: Server,
+    /// What the whole machine did meanwhile, on everybody's account.
+    #[serde(default)]
+    pub host: Host,
 }
 
 impl RunResult {
@@ -66,6 +69,7 @@ impl RunResult {
             responses: None,
             generator: Generator::default(),
             server: Server::default(),
+            host: Host::default(),
         }
     }
 }
@@ -203,6 +207,19 @@ pub struct Generator {
     pub run_queue_wait_percent: Option<f64>,
     /// User-mode instructions of the generator for each completed request.
     pub instructions_user_per_request: Option<f64>,
+    /// Requests per second that the generator reaches under the same load on a target that does nothing, in a closed
+    /// loop; absent unless that was measured on this machine.
+    pub ceiling_rate: Option<f64>,
+    /// How often load threads left their cores to wait.
+    pub voluntary_switches: Option<u64>,
+    /// How often load threads lost their cores to others.
+    pub involuntary_switches: Option<u64>,
+    /// Pages mapped without reading a disk.
+    pub minor_faults: Option<u64>,
+    /// Pages that had to be read from a disk.
+    pub major_faults: Option<u64>,
+    /// Resident memory at the end of the window, in bytes.
+    pub rss_bytes: Option<u64>,
 }
 
 /// What the server (its whole process tree) consumed inside the window.
@@ -236,6 +253,22 @@ pub struct Server {
     pub cycles_per_request: Option<f64>,
     /// The cores the server may run on, where known.
     pub cores: Option<Vec<usize>>,
+    /// How often its threads left their cores to wait.
+    pub voluntary_switches: Option<u64>,
+    /// How often its threads lost their cores to others.
+    pub involuntary_switches: Option<u64>,
+    /// Pages mapped without reading a disk.
+    pub minor_faults: Option<u64>,
+    /// Pages that had to be read from a disk.
+    pub major_faults: Option<u64>,
+    /// TCP payload received on the connections to its ports, in bytes.
+    pub network_received_bytes: Option<u64>,
+    /// TCP payload sent on these connections and acknowledged, in bytes.
+    pub network_sent_bytes: Option<u64>,
+    /// Segments sent again on these connections.
+    pub retransmitted_segments: Option<u64>,
+    /// Memory of the buffers of these connections at the end of the window, in bytes.
+    pub socket_bytes: Option<u64>,
 }
 
 impl Server {
@@ -243,6 +276,50 @@ impl Server {
     pub fn cpu_percent(&self) -> Option<f64> {
         Some(self.cpu_user_percent? + self.cpu_system_percent?)
     }
+}
+
+/// What the whole machine did inside the window, whoever asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// CPU of all processors in use; 100 is one core full.
+    pub cpu_percent: Option<f64>,
+    /// CPU taken by the hypervisor, in percent of all processors.
+    pub steal_percent: Option<f64>,
+    /// Each processor by itself.
+    pub cores: Option<Vec<Core>>,
+    /// Share of the window in which something was ready to run and waited for a core.
+    pub pressure_cpu_percent: Option<f64>,
+    /// Share of the window in which something waited for memory.
+    pub pressure_memory_percent: Option<f64>,
+    /// Share of the window in which something waited for a disk.
+    pub pressure_io_percent: Option<f64>,
+    /// Frequency of the processors, mean over all of them and the window.
+    pub frequency_mhz: Option<f64>,
+    /// Bytes through the loopback interface, headers included, each counted once.
+    pub loopback_bytes: Option<u64>,
+    /// Bytes received by the other interfaces, headers included.
+    pub interface_received_bytes: Option<u64>,
+    /// Bytes sent by the other interfaces, headers included.
+    pub interface_sent_bytes: Option<u64>,
+    /// TCP segments sent again.
+    pub retransmitted_segments: Option<u64>,
+    /// Connections that were refused because an accept queue was full or for another want of the listener.
+    pub listen_drops: Option<u64>,
+    /// TCP sockets in use at the end of the window.
+    pub tcp_sockets: Option<u64>,
+    /// Memory of all TCP buffers at the end of the window, in bytes.
+    pub tcp_memory_bytes: Option<u64>,
+}
+
+/// One processor inside the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Core {
+    /// Its number.
+    pub core: usize,
+    /// In use, in percent.
+    pub cpu_percent: f64,
+    /// In software interrupts, in percent: here the kernel receives what comes over the network.
+    pub softirq_percent: f64,
 }
 
 /// The JSON Schema of `result.json`, as published under `docs/schema/`.

@@ -63,6 +63,13 @@ pub enum ClientLimit {
         /// CPU of the server's fullest thread, where known.
         server_percent: Option<f64>,
     },
+    /// It is not much faster on a target that does nothing.
+    Ceiling {
+        /// Requests per second answered.
+        rate: f64,
+        /// Requests per second that a target which does nothing answers.
+        ceiling: f64,
+    },
 }
 
 /// Who took the processor.
@@ -120,6 +127,10 @@ impl Doubt {
                     "a generator thread used {generator_percent:.0} % of its core and the server could not be metered"
                 )
             }
+            Self::ClientLimited(ClientLimit::Ceiling { rate, ceiling }) => format!(
+                "the generator reached {:.0} % of its own ceiling on this machine, {ceiling:.0} requests/s from a target that does nothing",
+                rate / ceiling * 100.0
+            ),
             Self::RateMissed { offered, achieved, waited } => format!(
                 "{achieved:.0} requests/s were answered of {offered:.0} offered; {:.1} % found every connection busy",
                 waited * 100.0
@@ -150,6 +161,10 @@ impl Doubt {
             }
             Self::ClientLimited(ClientLimit::Lag { .. }) => {
                 "give the generator a core of its own (--cores), more threads (-t), or a lower rate".to_owned()
+            }
+            Self::ClientLimited(ClientLimit::Ceiling { .. }) => {
+                "what is left is the generator and the kernel: more of both at a time (-c), or more cores for them (-t, --cores)"
+                    .to_owned()
             }
             Self::ClientLimited(ClientLimit::Cpu { .. }) => {
                 "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request"

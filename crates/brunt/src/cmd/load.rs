@@ -5,6 +5,7 @@
 
 mod address;
 mod ask;
+mod ceiling;
 mod figures;
 mod http;
 mod progress;
@@ -118,6 +119,10 @@ pub struct Args {
     /// Exit with 0 even if the result is not trustworthy
     #[arg(long, help_heading = "Result")]
     allow_untrusted: bool,
+    /// Measure the generator's own ceiling too, after the run and on a target that does nothing, and keep it: this run
+    /// and later ones under the same load are judged by it (3 s, tcp:// alone)
+    #[arg(long, help_heading = "Result")]
+    calibrate: bool,
     /// No progress on stderr
     #[arg(long, help_heading = "Result")]
     quiet: bool,
@@ -151,8 +156,8 @@ pub(super) struct Measured {
     no_server: Option<String>,
     /// The script that made the requests, if one did.
     script: Option<::load::script::Wrk>,
-    /// The first line of the series that could not be written.
-    series_error: Option<io::Error>,
+    /// What went wrong beside the result, which is good and kept: with the series, or with the calibration.
+    late_error: Option<io::Error>,
 }
 
 impl Measured {
@@ -229,7 +234,7 @@ impl Args {
             stdout::print(&page)?;
         }
         measured.tell_script().map_err(Trouble::Failed)?;
-        match measured.series_error {
+        match measured.late_error {
             Some(error) => Err(error.into()),
             None => Ok(self.ending(result)),
         }
@@ -240,6 +245,7 @@ impl Args {
         let mut env = meter::environment::collect();
         let mut options = ask::options(self, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
+        let ceiling = ceiling::Ceiling::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
         let (server, no_server) = self.find_server(&options.target)?;
         if let Some(why) = &no_server {
@@ -250,18 +256,18 @@ impl Args {
         let mut watch = watch::Watch::new(server, store.series()?, stop, progress::Progress::new(&options, self.quiet));
         let report = load::run(&options, &mut watch).map_err(|error| Trouble::Failed(error.to_string()))?;
         let mut result = report.result;
-        let seen = watch.end(&report.seconds, result.requests.completed);
+        let seen = watch.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),
             None => report.backend.to_string(),
         });
 
-        result.interrupted |= seen.interrupted;
-        result.server = seen.server.unwrap_or_default();
-        result.generator.instructions_user_per_request = seen.instructions_per_request;
-        result.generator.run_queue_wait_percent = seen.run_queue_wait_percent;
         env.absent.extend(seen.absent);
-        env.steal_percent = seen.steal_percent;
+        env.steal_percent = result.host.steal_percent;
+        if let Some(why) = env.absent.get("host.steal_percent").cloned() {
+            env.absent.insert("steal_percent".to_owned(), why);
+        }
+        let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         result.verdict = judge::judge(&result, env.steal_percent);
         if let Some(doubt) = outcome::drift::doubt(&report.seconds) {
             result.verdict.add(&doubt);
@@ -275,7 +281,7 @@ impl Args {
             seconds: report.seconds,
             no_server,
             script,
-            series_error: seen.series_error,
+            late_error: seen.series_error.or(not_calibrated),
         })
     }
 

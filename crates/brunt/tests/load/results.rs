@@ -116,9 +116,11 @@ fn the_directory_holds_the_whole_trial() {
     assert!(env["command"].as_array().unwrap().iter().any(|word| word == "400"), "{env:#}");
     assert!(env["binary_hash"].is_string() && env["kernel"].is_string(), "{env:#}");
     // Whatever is null has a reason.
-    for (figure, value) in result["server"].as_object().unwrap() {
-        let reason = env["absent"].get(format!("server.{figure}"));
-        assert_eq!(value.is_null(), reason.is_some(), "server.{figure}: {value}, {reason:?}");
+    for part in ["server", "host", "generator"] {
+        for (figure, value) in result[part].as_object().unwrap() {
+            let reason = env["absent"].get(format!("{part}.{figure}"));
+            assert_eq!(value.is_null(), reason.is_some(), "{part}.{figure}: {value}, {reason:?}");
+        }
     }
     let series: Vec<Value> = read("series.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!((3..=4).contains(&series.len()), "{series:#?}");
@@ -126,6 +128,9 @@ fn the_directory_holds_the_whole_trial() {
     let in_window = series.iter().filter(|second| second["warmup"] == false);
     let completed: f64 = in_window.map(|second| second["completed"].as_f64().unwrap()).sum();
     assert_eq!(completed, number(&result, "requests.completed"));
+    for figure in ["server_threads", "server_minor_faults_per_s", "host_cpu_percent", "host_loopback_bytes_per_s"] {
+        assert!(series[1][figure].is_number(), "{figure}: {:#}", series[1]);
+    }
     assert!(series[1]["server_rss_bytes"].is_number() && series[1]["p99_us"].is_number(), "{:#}", series[1]);
     assert!(read("latency.hlog").contains("Tag=response"));
     let names = fs::read_dir(&out).unwrap().count();
@@ -190,4 +195,39 @@ fn a_process_that_is_not_there_cannot_be_metered() {
     assert_code(&output, &[1]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("--server-pid 1073741824"), "{stderr}");
+}
+
+#[test]
+fn a_ceiling_is_measured_once_and_later_runs_under_the_same_load_are_told_how_near_they_came() {
+    let _alone = alone();
+    let target = Target::start();
+    let home = tempfile::tempdir().unwrap();
+    let run = |flags: &str| {
+        let flags = format!("-d 300ms --warmup 50ms --json - --quiet --allow-untrusted {flags}");
+        let output = load(&target.url(), &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
+        assert_code(&output, &[0]);
+        json(&output)
+    };
+    assert_eq!(run("-c 4")["generator"]["ceiling_rate"], Value::Null);
+    let ceiling = number(&run("-c 4 --calibrate"), "generator.ceiling_rate");
+    assert!(ceiling > 0.0 && home.path().join("ceiling.json").exists());
+    assert_eq!(number(&run("-c 4"), "generator.ceiling_rate"), ceiling);
+    assert_eq!(run("-c 5")["generator"]["ceiling_rate"], Value::Null);
+    // A file that makes no sense is no reason not to measure.
+    fs::write(home.path().join("ceiling.json"), "nonsense").unwrap();
+    assert_eq!(run("-c 4")["generator"]["ceiling_rate"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_calibrated_or_kept_is_an_error_before_the_load() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("file");
+    fs::write(&file, "").unwrap();
+    // Nothing listens there: the load itself would fail otherwise.
+    let output = load("tcp://127.0.0.1:9", "--calibrate").env("BRUNT_STATE_DIR", file.join("state")).output().unwrap();
+    assert_code(&output, &[1]);
+    assert!(told(&output).contains("file/state"), "{}", told(&output));
+    let output = load("http://127.0.0.1:9/", "--calibrate").env("BRUNT_STATE_DIR", home.path()).output().unwrap();
+    assert_code(&output, &[2]);
+    assert!(told(&output).contains("--calibrate"), "{}", told(&output));
 }

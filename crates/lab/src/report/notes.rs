@@ -80,6 +80,11 @@ pub fn legend(report: &Report) -> Vec<String> {
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
         lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law) and says no more than that.".to_owned());
     }
+    if report.rows.iter().any(|row| row.cell.placement.free) {
+        lines.push(
+            "pin = false: such a target may run on the generator's cores too; each may slow the other.".to_owned(),
+        );
+    }
     if report.rows.iter().any(|row| row.cell.placement.shared()) {
         lines.push("Server and generator share the machine's one core: each slows the other, and no figure is the server's alone.".to_owned());
     }

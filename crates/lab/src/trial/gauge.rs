@@ -5,13 +5,16 @@
 //! requests that the tester counts. The tester itself cannot be looked at once it has ended: it is metered over the
 //! middle of its run.
 
-use super::{Job, TESTER_OUT};
-use crate::tester::foreign::{Ask, Foreign, Told};
+use super::TESTER_OUT;
+use crate::{
+    cells::Cell,
+    tester::foreign::{Ask, Foreign, Told},
+};
 use meter::{
-    ServerMeter,
-    host::HostCpu,
+    HostMeter, ServerMeter,
     process::{Tree, Usage, Window},
     server::all_absent,
+    tables,
 };
 use outcome::{RunResult, directory::Directory, env::Env, judge::judge, result::Generator, series::Second};
 use std::{
@@ -24,18 +27,12 @@ pub(super) struct Gauge {
     server: Result<ServerMeter, String>,
     tester: Watched,
     pid: u32,
-    first: Look,
-    last: Option<Look>,
+    host: HostMeter,
+    /// Connections ever accepted in this network namespace, at both ends.
+    accepted: [Option<u64>; 2],
     since: Instant,
     seen: Instant,
     load: Duration,
-}
-
-/// The machine at one moment.
-#[derive(Clone, Copy)]
-struct Look {
-    host: Option<HostCpu>,
-    accepted: Option<u64>,
 }
 
 /// The tester, as it goes.
@@ -51,8 +48,11 @@ impl Gauge {
     pub(super) fn open(target: u32, load: Duration) -> Self {
         let mut server = ServerMeter::attach(target);
         server.iter_mut().for_each(ServerMeter::open);
+        let mut host = HostMeter::new();
+        host.open();
+        let accepted = [accepted(), None];
         let now = Instant::now();
-        Self { server, tester: Watched::NotYet, pid: 0, first: Look::now(), last: None, since: now, seen: now, load }
+        Self { server, tester: Watched::NotYet, pid: 0, host, accepted, since: now, seen: now, load }
     }
 
     /// The tester runs as this process.
@@ -81,8 +81,10 @@ impl Gauge {
         };
         if self.seen.elapsed() >= Duration::from_secs(1) {
             self.seen = Instant::now();
-            // Remembers threads that end.
-            self.server.iter_mut().for_each(|server| server.sample(&mut Second::default()));
+            let mut second = Second::default();
+            // Remembers threads that end, and frequencies.
+            self.server.iter_mut().for_each(|server| server.sample(&mut second));
+            self.host.sample(&mut second);
         }
     }
 
@@ -95,14 +97,16 @@ impl Gauge {
     /// The tester has ended.
     pub(super) fn close(&mut self) {
         self.server.iter_mut().for_each(ServerMeter::stop);
-        self.last = Some(Look::now());
+        self.host.stop();
+        self.accepted[1] = accepted();
     }
 
     /// Reads what the tester has left and writes result and circumstances; the inner error is what is wrong with it.
     pub(super) fn write(
         self,
         foreign: &Foreign,
-        job: &Job,
+        cell: &Cell,
+        seed: u64,
         port: u16,
         directory: &Directory,
         command: &[String],
@@ -112,11 +116,11 @@ impl Gauge {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         let told = (foreign.read)(&read(TESTER_OUT), &foreign.file.map_or(String::new(), read));
-        let (ask, told) = match (Ask::new(job.cell, port, directory.path()), told) {
+        let (ask, told) = match (Ask::new(cell, port, directory.path()), told) {
             (Ok(ask), Ok(told)) => (ask, told),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", foreign.name))),
         };
-        let (result, mut env) = self.result(foreign, &ask, job, told);
+        let (result, mut env) = self.result(foreign, &ask, seed, told);
         env.command = command.to_vec();
         directory.write_env(&env)?;
         directory.write_result(&result)?;
@@ -124,7 +128,7 @@ impl Gauge {
     }
 
     /// The result, complete, and the circumstances.
-    fn result(self, foreign: &Foreign, ask: &Ask, job: &Job, told: Told) -> (RunResult, Env) {
+    fn result(self, foreign: &Foreign, ask: &Ask, seed: u64, told: Told) -> (RunResult, Env) {
         let mut env = meter::environment::collect();
         let answered = told.completed;
         let opened = told.opened;
@@ -145,14 +149,26 @@ impl Gauge {
                     Watched::Never(why) => why,
                     _ => "it ended before its time".to_owned(),
                 };
-                for figure in ["cpu_percent", "thread_cpu_percent", "run_queue_wait_percent"] {
+                env.absent.extend(meter::own::all_absent(&why));
+                for figure in ["cpu_percent", "thread_cpu_percent"] {
                     env.absent.insert(format!("generator.{figure}"), why.clone());
                 }
             }
         }
-        let last = self.last.unwrap_or_else(Look::now);
-        env.steal_percent = self.first.host.zip(last.host).and_then(|(first, last)| last.steal_percent_since(&first));
-        match self.first.accepted.zip(last.accepted) {
+        if result.generator.rss_bytes.is_some() && result.generator.voluntary_switches.is_none() {
+            for figure in ["voluntary_switches", "involuntary_switches"] {
+                let why = "threads of the tester ended, with which the kernel forgets their switches";
+                env.absent.insert(format!("generator.{figure}"), why.to_owned());
+            }
+        }
+        let why = format!("how fast {} is by itself is not measured", foreign.name);
+        env.absent.insert("generator.ceiling_rate".to_owned(), why);
+        let (host, absent) = self.host.close();
+        result.host = host;
+        env.absent.extend(absent);
+        env.steal_percent = result.host.steal_percent;
+        let [first, last] = self.accepted;
+        match first.zip(last) {
             _ if opened.is_some() => {}
             Some((first, last)) => result.connections.opened = last.saturating_sub(first),
             None => {
@@ -160,7 +176,7 @@ impl Gauge {
                 env.absent.insert("connections.opened".to_owned(), why);
             }
         }
-        result.load.seed = job.seed;
+        result.load.seed = seed;
         result.verdict = judge(&result, env.steal_percent);
         (result, env)
     }
@@ -175,39 +191,16 @@ fn generator(usage: &Usage, ask: &Ask) -> Generator {
         cpu_percent: Some(all),
         thread_cpu_percent: vec![usage.busiest_thread_percent.map_or(a_core, |thread| thread.max(a_core))],
         run_queue_wait_percent: usage.run_queue_wait_percent,
+        voluntary_switches: usage.switches.map(|switches| switches.voluntary),
+        involuntary_switches: usage.switches.map(|switches| switches.involuntary),
+        minor_faults: Some(usage.faults.minor),
+        major_faults: Some(usage.faults.major),
+        rss_bytes: Some(usage.rss_bytes),
         cores: ask.cores.clone(),
         ..Generator::default()
     }
 }
 
-impl Look {
-    fn now() -> Self {
-        let accepted = fs::read_to_string("/proc/self/net/snmp").ok().and_then(|text| accepted(&text));
-        Self { host: HostCpu::now(), accepted }
-    }
-}
-
-/// Connections ever accepted in this network namespace.
-fn accepted(snmp: &str) -> Option<u64> {
-    let mut rows = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
-    let (names, values) = (rows.next()?, rows.next()?);
-    let place = names.split_whitespace().position(|name| name == "PassiveOpens")?;
-    values.split_whitespace().nth(place)?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn accepted_connections_are_counted_by_the_kernel() {
-        let text = "Ip: A B\nIp: 1 2\nTcp: RtoAlgorithm MaxConn ActiveOpens PassiveOpens\nTcp: 1 -1 7 31\n";
-        assert_eq!(accepted(text), Some(31));
-        assert_eq!(accepted("Tcp: A\nTcp: 1\n"), None);
-        assert_eq!(accepted(""), None);
-        let before = Look::now().accepted.unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let _ours: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(listener.local_addr().unwrap())).collect();
-        assert!(Look::now().accepted.unwrap() >= before + 3);
-    }
+fn accepted() -> Option<u64> {
+    tables::snmp("Tcp", "PassiveOpens")
 }

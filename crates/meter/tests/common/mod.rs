@@ -1,6 +1,7 @@
 //! Children of known behaviour: the test program runs itself again in a role, and obeys lines on its stdin.
 //!
-//! Each line says what to do; the answer, one line, is the CPU time it took by the child's own clock, in nanoseconds.
+//! Each line says what to do; the answer, one line, is the CPU time it took by the child's own clock, in nanoseconds, or
+//! the number that the order is about.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -50,6 +51,13 @@ impl Actor {
         line.trim().parse().unwrap_or_else(|_| panic!("the child answered {line:?}"))
     }
 
+    /// Sends one order and waits for the answer, a count.
+    #[allow(dead_code)]
+    pub fn count(&mut self, order: &str) -> u64 {
+        self.order(order);
+        self.answer()
+    }
+
     /// Sends one order and waits for the answer.
     pub fn obey(&mut self, order: &str) -> Duration {
         self.order(order);
@@ -68,6 +76,19 @@ fn command() -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "role", "--nocapture", "--test-threads=1"]).env(ROLE, "1").stderr(Stdio::null());
     command
+}
+
+fn rusage() -> libc::rusage {
+    // SAFETY: all zeroes is a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live local that the call only writes.
+    assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) }, 0);
+    usage
+}
+
+fn rusage_cpu(usage: &libc::rusage) -> Duration {
+    let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+    time(usage.ru_utime) + time(usage.ru_stime)
 }
 
 fn clock(id: ClockId) -> Duration {
@@ -102,6 +123,7 @@ pub fn play_role() {
     }
     println!("READY");
     let mut kin: Vec<Actor> = Vec::new();
+    let mut held = Vec::new();
     for order in std::io::stdin().lines().map_while(Result::ok) {
         let mut words = order.split(' ');
         let word = words.next().unwrap();
@@ -141,6 +163,21 @@ pub fn play_role() {
             "hear" => elsewhere = Some(Duration::from_nanos(kin.last_mut().unwrap().answer())),
             // Ends without killing the children that stay.
             "quit" => std::process::exit(0),
+            // CPU time, page faults and switches of all its threads so far, as the kernel tells the process itself.
+            "cpu" => elsewhere = Some(rusage_cpu(&rusage())),
+            "faults" => elsewhere = Some(Duration::from_nanos(rusage().ru_minflt as u64)),
+            "switches" => elsewhere = Some(Duration::from_nanos(rusage().ru_nvcsw as u64)),
+            "touch" => _ = std::hint::black_box(vec![1u8; (number as usize) << 12]),
+            "doze" => (0..number).for_each(|_| thread::sleep(Duration::from_millis(1))),
+            // Children that do nothing until this process ends.
+            "brood" => kin.extend((0..number).map(|_| Actor::start())),
+            // Holds so many connections to a port of this machine; answers with how many there are.
+            "connect" => {
+                raise_descriptors();
+                let many = words.next().unwrap().parse().unwrap();
+                held.extend((0..many).map_while(|_| connect(number as u16)));
+                elsewhere = Some(Duration::from_nanos(held.len() as u64));
+            }
             "count" => {
                 for i in 0..number {
                     std::hint::black_box(i);
@@ -160,6 +197,20 @@ pub fn play_role() {
         }
     }
     std::process::exit(0);
+}
+
+/// As many descriptors as may be had.
+pub fn raise_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+fn connect(port: u16) -> Option<std::net::TcpStream> {
+    let stream = std::net::TcpStream::connect(("127.0.0.1", port)).ok()?;
+    // No port is to be kept from other tests for a minute.
+    socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).ok()?;
+    Some(stream)
 }
 
 /// A listening socket that shares its port.

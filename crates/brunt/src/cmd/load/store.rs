@@ -10,7 +10,7 @@ use outcome::{
 };
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Seek, Write},
     path::{Path, PathBuf},
 };
 
@@ -35,6 +35,15 @@ struct Beside {
     file: File,
     now: PathBuf,
     then: PathBuf,
+}
+
+impl Beside {
+    /// On a full disk a file can often be created and not be written.
+    fn prove_room(&mut self) -> io::Result<()> {
+        self.file.write_all(&[0; 16 << 10])?;
+        self.file.set_len(0)?;
+        self.file.rewind()
+    }
 }
 
 impl Drop for Beside {
@@ -109,7 +118,10 @@ impl Json {
                 let name = path.file_name().ok_or_else(|| named(io::Error::from(io::ErrorKind::IsADirectory)))?;
                 let now = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
                 let file = File::create(&now).map_err(named)?;
-                Ok(Self::Beside(Beside { file, now, then: path.to_owned() }))
+                // From here on it is removed if something fails.
+                let mut beside = Beside { file, now, then: path.to_owned() };
+                beside.prove_room().map_err(named)?;
+                Ok(Self::Beside(beside))
             }
         }
     }

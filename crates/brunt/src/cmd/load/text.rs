@@ -160,6 +160,10 @@ fn generator(rows: &mut Rows, result: &RunResult) {
     if let Some(instructions) = generator.instructions_user_per_request {
         let _ = write!(text, "; {} user instructions/request", amount(instructions));
     }
+    if let Some(ceiling) = generator.ceiling_rate.filter(|ceiling| *ceiling > 0.0) {
+        let share = result.requests.rate / ceiling * 100.0;
+        let _ = write!(text, "; {share:.0} % of its own ceiling, {}", rate(ceiling));
+    }
     rows.row("generator", &text);
 }
 
@@ -196,6 +200,12 @@ fn server(rows: &mut Rows, facts: &Facts) {
             rows.row("", &format!("no counters: {why}"));
         }
     }
+    if let Some(line) = network(facts.result) {
+        rows.row("network", &line);
+    }
+    if let Some(line) = kernel(facts.result) {
+        rows.row("kernel", &line);
+    }
 }
 
 /// What one request cost the server.
@@ -218,6 +228,33 @@ fn cost(server: &Server) -> String {
         }
     }
     text
+}
+
+/// What the server's connections carried, as the kernel counted it.
+fn network(result: &RunResult) -> Option<String> {
+    let server = &result.server;
+    let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
+    let (received, sent) = (per_second(server.network_received_bytes?), per_second(server.network_sent_bytes?));
+    let again = plural(server.retransmitted_segments?, "segment");
+    Some(format!("{received}/s to the server, {sent}/s from it, {again} sent again"))
+}
+
+/// What the kernel did for the server and beside it.
+fn kernel(result: &RunResult) -> Option<String> {
+    let server = &result.server;
+    let mut parts = Vec::new();
+    if let (Some(voluntary), Some(involuntary)) = (server.voluntary_switches, server.involuntary_switches) {
+        let each = (voluntary + involuntary) as f64 / result.requests.completed.max(1) as f64;
+        parts.push(format!("{} context switches/request ({involuntary} of all involuntary)", amount(each)));
+    }
+    if let (Some(minor), Some(major)) = (server.minor_faults, server.major_faults) {
+        parts.push(format!("{} ({major} from a disk)", plural(minor + major, "page fault")));
+    }
+    if let Some(cores) = &result.host.cores {
+        let all = cores.iter().map(|core| core.softirq_percent).sum();
+        parts.push(format!("softirq {} of a core on the whole machine", percent(all)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 #[cfg(test)]
@@ -272,6 +309,8 @@ mod tests {
                 thread_cpu_percent: vec![20.0],
                 run_queue_wait_percent: Some(0.5),
                 instructions_user_per_request: Some(2500.0),
+                ceiling_rate: Some(10_000.0),
+                ..Generator::default()
             },
             server: Server {
                 pid: Some(77),
@@ -284,7 +323,18 @@ mod tests {
                 instructions_user_per_request: Some(1200.0),
                 instructions_kernel_per_request: Some(12_000.0),
                 cycles_per_request: Some(34_000.0),
+                voluntary_switches: Some(4000),
+                involuntary_switches: Some(8),
+                minor_faults: Some(12),
+                major_faults: Some(1),
+                network_received_bytes: Some(400_000),
+                network_sent_bytes: Some(400_000),
+                retransmitted_segments: Some(1),
                 ..Server::default()
+            },
+            host: Host {
+                cores: Some(vec![Core { core: 0, cpu_percent: 40.0, softirq_percent: 12.5 }, Core::default()]),
+                ..Host::default()
             },
             ..RunResult::new("brunt")
         }
@@ -306,9 +356,11 @@ open loop, constant arrivals: 2000 requests/s offered, 2000 requests/s answered 
   errors      2 timeout
   connections 10 opened, 10 at most at a time
   payload     195 KiB/s sent, 195 KiB/s received
-  generator   CPU 20.0 %, of it 8.0 % spent waiting; by thread 20.0; on cores 1; 2.50k user instructions/request
+  generator   CPU 20.0 %, of it 8.0 % spent waiting; by thread 20.0; on cores 1; 2.50k user instructions/request; 20 % of its own ceiling, 10000 requests/s
   server      pid 77: CPU 8.0 % (user 2.0 %, system 6.0 %), busiest of 1 thread 8.0 %, RSS 15.0 MiB
   cost        40.0 us CPU/request (user 10.0 us, system 30.0 us), 1.20k user instructions, 12.0k kernel instructions, 34.0k cycles
+  network     195 KiB/s to the server, 195 KiB/s from it, 1 segment sent again
+  kernel      1.00 context switches/request (8 of all involuntary); 13 page faults (1 from a disk); softirq 12.5 % of a core on the whole machine
   verdict     ok
 ";
         assert_eq!(page(&Facts { result: &result, env: &env, no_server: None }), expected);

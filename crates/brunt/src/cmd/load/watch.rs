@@ -2,8 +2,8 @@
 
 use super::progress::Progress;
 use load::Observer;
-use meter::{ServerMeter, host::HostCpu, own::OwnMeter};
-use outcome::{directory::SeriesWriter, result::Server, series::Second};
+use meter::{HostMeter, ServerMeter, own::OwnMeter};
+use outcome::{RunResult, directory::SeriesWriter, series::Second};
 use std::{
     collections::BTreeMap,
     io,
@@ -18,8 +18,7 @@ use std::{
 pub(super) struct Watch {
     server: Option<ServerMeter>,
     own: Option<OwnMeter>,
-    host_first: Option<HostCpu>,
-    host_last: Option<HostCpu>,
+    host: HostMeter,
     series: Option<SeriesWriter>,
     seconds_seen: usize,
     series_error: Option<io::Error>,
@@ -27,21 +26,11 @@ pub(super) struct Watch {
     progress: Progress,
 }
 
-/// What was seen besides the generator's own report.
+/// What was seen besides the figures of the result.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The server's figures, if it was metered.
-    pub server: Option<Server>,
-    /// User instructions of the generator for each request.
-    pub instructions_per_request: Option<f64>,
-    /// How long a load thread waited for its core, percent of the window.
-    pub run_queue_wait_percent: Option<f64>,
-    /// CPU time the hypervisor took, percent.
-    pub steal_percent: Option<f64>,
-    /// Why any of these figures is missing.
+    /// Why any figure is missing.
     pub absent: BTreeMap<String, String>,
-    /// Somebody asked to end the run early.
-    pub interrupted: bool,
     /// The first line of the series that could not be written.
     pub series_error: Option<io::Error>,
 }
@@ -53,60 +42,31 @@ impl Watch {
         stop: Arc<AtomicBool>,
         progress: Progress,
     ) -> Self {
-        Self {
-            server,
-            own: None,
-            host_first: None,
-            host_last: None,
-            series,
-            seconds_seen: 0,
-            series_error: None,
-            stop,
-            progress,
-        }
+        Self { server, own: None, host: HostMeter::new(), series, seconds_seen: 0, series_error: None, stop, progress }
     }
 
-    /// The figures, once all seconds of the run and the number of requests answered inside the window are known.
-    pub(super) fn end(mut self, seconds: &[Second], completed: u64) -> Seen {
+    /// Fills in what was metered, once all seconds of the run are known.
+    pub(super) fn end(mut self, seconds: &[Second], result: &mut RunResult) -> Seen {
         self.progress.end();
         // The last part of a second may be complete only when every load thread has ended.
         for second in seconds.iter().skip(self.seconds_seen) {
             self.push(second);
         }
-        let mut absent = BTreeMap::new();
-        let server = self.server.as_mut().map(|meter| {
+        let completed = result.requests.completed;
+        let mut absent = match &self.own {
+            Some(own) => own.close(completed, &mut result.generator),
+            None => meter::own::all_absent("no load thread ran"),
+        };
+        if let Some(meter) = &mut self.server {
             let (server, missing) = meter.close(completed);
+            result.server = server;
             absent.extend(missing);
-            server
-        });
-        let instructions = match &self.own {
-            Some(own) => own.instructions_per_request(completed),
-            None => Err("no load thread ran".to_owned()),
-        };
-        let instructions =
-            instructions.map_err(|why| absent.insert("generator.instructions_user_per_request".to_owned(), why)).ok();
-        let run_queue_wait_percent = self.own.as_ref().and_then(OwnMeter::run_queue_wait_percent);
-        if run_queue_wait_percent.is_none() {
-            let why = "the kernel keeps no account of waiting, or a load thread had ended";
-            absent.insert("generator.run_queue_wait_percent".to_owned(), why.to_owned());
         }
-        let steal_percent = match (self.host_first, self.host_last) {
-            (Some(first), Some(last)) => last.steal_percent_since(&first),
-            _ => None,
-        };
-        if steal_percent.is_none() {
-            let why = "/proc/stat could not be read at both ends of the measured window";
-            absent.insert("steal_percent".to_owned(), why.to_owned());
-        }
-        Seen {
-            server,
-            instructions_per_request: instructions,
-            run_queue_wait_percent,
-            steal_percent,
-            absent,
-            interrupted: self.stop.load(Ordering::Relaxed),
-            series_error: self.series_error,
-        }
+        let (host, missing) = self.host.close();
+        result.host = host;
+        absent.extend(missing);
+        result.interrupted |= self.stop.load(Ordering::Relaxed);
+        Seen { absent, series_error: self.series_error }
     }
 
     fn push(&mut self, second: &Second) {
@@ -125,13 +85,15 @@ impl Observer for Watch {
     fn window_opened(&mut self) {
         self.server.iter_mut().for_each(ServerMeter::open);
         self.own.iter_mut().for_each(OwnMeter::open);
-        self.host_first = HostCpu::now();
+        self.host.open();
     }
 
     fn second(&mut self, second: &mut Second) {
         if let Some(meter) = &mut self.server {
             meter.sample(second);
         }
+        self.own.iter().for_each(|own| own.sample(second));
+        self.host.sample(second);
         self.seconds_seen += 1;
         self.push(second);
         self.progress.second(second);
@@ -140,7 +102,7 @@ impl Observer for Watch {
     fn window_closed(&mut self) {
         self.server.iter_mut().for_each(ServerMeter::stop);
         self.own.iter_mut().for_each(OwnMeter::stop);
-        self.host_last = HostCpu::now();
+        self.host.stop();
     }
 
     fn wants_stop(&self) -> bool {

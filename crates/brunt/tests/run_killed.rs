@@ -1,0 +1,149 @@
+//! A run that is killed at any moment loses the trial in flight at most, and the same command brings the rest; a disk
+//! that is full is told of before any load.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+const PLAN: &str = "name = 'killed'\nrepeats = 6\nagain = 0\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
+                    timeout = '2s'\n[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
+
+fn brunt(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.current_dir(home).args(args).env("BRUNT_STATE_DIR", home.join("state"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[track_caller]
+fn assert_code(output: &Output, code: i32) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(code), "stdout:\n{stdout}\nstderr:\n{stderr}");
+    stderr
+}
+
+/// The results that are there, and their bytes.
+fn results(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let trials = fs::read_dir(home.join("run/trials/target=echo")).into_iter().flatten().flatten();
+    let result = |entry: fs::DirEntry| Some((entry.path(), fs::read(entry.path().join("result.json")).ok()?));
+    trials.filter_map(result).collect()
+}
+
+/// Processes that run in this directory.
+fn running_in(home: &Path) -> Vec<PathBuf> {
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    processes.filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == home)).collect()
+}
+
+#[test]
+fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    fs::write(home.join("plan.toml"), PLAN).unwrap();
+    let mut random = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos() | 1;
+    println!("seed {random}");
+    let run = ["run", "plan.toml", "--out", "run", "--quiet"];
+    let mut kept: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+    for _ in 0..10 {
+        let mut child = brunt(&home, &run).spawn().unwrap();
+        // Marsaglia's xorshift.
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^= random << 5;
+        thread::sleep(Duration::from_millis(u64::from(random % 900)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let now = results(&home);
+        for (trial, result) in &kept {
+            assert!(now.get(trial) == Some(result), "{} was lost or measured again", trial.display());
+        }
+        // The generator may outlive the run by a moment and complete its trial.
+        kept = now;
+    }
+    // A trial of a loaded machine may be judged as one likes; that is not what this is about.
+    let output = brunt(&home, &run).output().unwrap();
+    assert_code(&output, 0);
+    let all = results(&home);
+    for (trial, result) in &kept {
+        assert!(all.get(trial) == Some(result), "{} was lost or measured again", trial.display());
+    }
+    let names: Vec<String> = all.keys().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!(names, ["1", "2", "3", "4", "5", "6"]);
+    for result in all.values() {
+        let result: serde_json::Value = serde_json::from_slice(result).unwrap();
+        assert!(result["requests"]["completed"].as_u64().unwrap() > 0, "{result}");
+    }
+    assert_eq!(running_in(&home), Vec::<PathBuf>::new());
+}
+
+/// A file system with very little room; unmounted in the end.
+struct Tiny(tempfile::TempDir);
+
+impl Tiny {
+    fn new() -> Option<Self> {
+        let home = tempfile::tempdir().unwrap();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(home.path()).output();
+        if !mount.is_ok_and(|mount| mount.status.success()) {
+            println!("skipped: tmpfs cannot be mounted here (needs root)");
+            return None;
+        }
+        Some(Self(home))
+    }
+
+    /// Leaves no room at all.
+    fn fill(&self) {
+        // As much as goes.
+        let _ = fs::write(self.0.path().join("big"), vec![0; 1 << 20]);
+    }
+}
+
+impl Drop for Tiny {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_of_before_any_connection_is_made() {
+    let Some(tiny) = Tiny::new() else { return };
+    tiny.fill();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let out = tiny.0.path().join("run");
+    let out = out.to_str().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("plan.toml"), PLAN).unwrap();
+    let json = format!("{out}.json");
+    let trials: [&[&str]; 3] = [
+        &["load", &url, "-d", "1s", "--out", out],
+        &["load", &url, "-d", "1s", "--json", &json],
+        &["run", "plan.toml", "--quiet", "--out", out],
+    ];
+    for args in trials {
+        let stderr = assert_code(&brunt(home.path(), args).output().unwrap(), 1);
+        assert!(stderr.starts_with(&format!("error: cannot write to {out}")), "{args:?}: {stderr}");
+        assert!(stderr.contains("No space left"), "{args:?}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+    }
+    assert!(listener.accept().is_err(), "a connection was made although nothing can be kept");
+}
+
+#[test]
+fn a_disk_that_fills_up_while_a_run_goes_on_ends_it_with_a_clear_error() {
+    let Some(tiny) = Tiny::new() else { return };
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("plan.toml"), PLAN.replace("repeats = 6", "repeats = 500")).unwrap();
+    let out = tiny.0.path().join("run");
+    let output = brunt(home.path(), &["run", "plan.toml", "--quiet", "--out", out.to_str().unwrap()]).output().unwrap();
+    let stderr = assert_code(&output, 1);
+    assert!(stderr.contains(out.to_str().unwrap()) && stderr.contains("No space left"), "{stderr}");
+    assert_eq!(running_in(&home.path().canonicalize().unwrap()), Vec::<PathBuf>::new());
+}

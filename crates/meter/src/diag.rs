@@ -1,0 +1,228 @@
+//! The TCP sockets of this network namespace as the kernel lists them over netlink, with what each has carried.
+//!
+//! Source: sock_diag(7), `inet_diag_req_v2` and `struct tcp_info` of `linux/inet_diag.h` and `linux/tcp.h`. Whatever is
+//! shorter than expected (an older kernel) makes an error, never a zero.
+
+use rustix::{
+    io::Errno,
+    net::{
+        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+        sockopt::{Timeout, set_socket_timeout},
+    },
+};
+use std::time::Duration;
+
+/// One TCP connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Socket {
+    /// Names the socket for good.
+    pub cookie: u64,
+    /// Payload taken in order from the peer, whether or not the program has read it.
+    pub received_bytes: u64,
+    /// Payload that the peer has acknowledged.
+    pub acked_bytes: u64,
+    /// Segments sent again.
+    pub retransmits: u32,
+    /// Memory of its buffers: what arrived and was not read, what was written and not acknowledged, as the kernel
+    /// accounts it.
+    pub buffer_bytes: u64,
+}
+
+/// Message types and flags of netlink(7), of `linux/netlink.h` and `linux/sock_diag.h`.
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST_DUMP: u16 = 0x001 | 0x100 | 0x200;
+/// Attributes of an answer; a request asks for attribute `n` with bit `n - 1`.
+const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_SKMEMINFO: u16 = 7;
+/// The states (`net/tcp_states.h`) in which a connection is a whole socket for certain: ESTABLISHED, FIN_WAIT1, CLOSE_WAIT,
+/// LAST_ACK, CLOSING. One that is past them has closed.
+const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 8 | 1 << 9 | 1 << 11;
+/// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
+const HEADER: usize = 16;
+const MESSAGE: usize = 72;
+
+/// Calls `each` with every connected TCP socket of this local port, over IPv4 and IPv6, until it says false.
+///
+/// # Errors
+/// The reason why the kernel does not list them.
+pub(crate) fn of_port(port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        dump(family as u8, port, each)
+            .map_err(|why| format!("the kernel does not list sockets by sock_diag: {why}"))?;
+    }
+    Ok(())
+}
+
+fn dump(family: u8, port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
+    let says = |errno: Errno| errno.to_string();
+    let link = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
+    let link = link.map_err(says)?;
+    // The answer comes at once or not at all; nobody is to wait for it forever.
+    set_socket_timeout(&link, Timeout::Recv, Some(Duration::from_secs(2))).map_err(says)?;
+    send(&link, &request(family, port), SendFlags::empty()).map_err(says)?;
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let (length, _) = match recv(&link, &mut buffer[..], RecvFlags::empty()) {
+            Err(Errno::INTR) => continue,
+            other => other.map_err(says)?,
+        };
+        match messages(&buffer[..length], each)? {
+            More::Yes => (),
+            More::No => return Ok(()),
+        }
+    }
+}
+
+fn request(family: u8, port: u16) -> Vec<u8> {
+    let length = HEADER + 56;
+    let mut request = Vec::with_capacity(length);
+    request.extend((length as u32).to_ne_bytes());
+    request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    request.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
+    // Sequence number and sender: the kernel fills in the latter.
+    request.extend([0; 8]);
+    let wanted = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
+    request.extend([family, libc::IPPROTO_TCP as u8, wanted, 0]);
+    request.extend(STATES.to_ne_bytes());
+    request.extend(port.to_be_bytes());
+    // The rest of inet_diag_sockid: any peer, any address, any cookie.
+    request.resize(length, 0);
+    request
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum More {
+    Yes,
+    No,
+}
+
+/// Takes apart what one receive gave.
+fn messages(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<More, String> {
+    while bytes.len() >= HEADER {
+        let length = u32_at(bytes, 0)? as usize;
+        let message = bytes.get(HEADER..length).ok_or("a message is cut off")?;
+        match u16_at(bytes, 4)? {
+            NLMSG_DONE => return Ok(More::No),
+            NLMSG_ERROR => return Err(Errno::from_raw_os_error(-(u32_at(message, 0)? as i32)).to_string()),
+            SOCK_DIAG_BY_FAMILY if !each(socket(message)?) => return Ok(More::No),
+            _ => (),
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(More::Yes)
+}
+
+fn socket(message: &[u8]) -> Result<Socket, String> {
+    // inet_diag_msg: 4 bytes, then inet_diag_sockid of 48, which ends in the cookie.
+    let cookie = u64_at(message, 44)?;
+    let mut attributes = message.get(MESSAGE..).ok_or("a socket is cut off")?;
+    let (mut info, mut memory) = (None, None);
+    while attributes.len() >= 4 {
+        let length = usize::from(u16_at(attributes, 0)?);
+        let value = attributes.get(4..length).ok_or("an attribute is cut off")?;
+        match u16_at(attributes, 2)? {
+            INET_DIAG_INFO => info = Some(value),
+            INET_DIAG_SKMEMINFO => memory = Some(value),
+            _ => (),
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    let info = info.ok_or("it has no tcp_info of a socket")?;
+    let memory = memory.ok_or("it has no memory of a socket")?;
+    Ok(Socket {
+        cookie,
+        // Linux 4.1 and later have these.
+        received_bytes: u64_at(info, 128)?,
+        acked_bytes: u64_at(info, 120)?,
+        retransmits: u32_at(info, 100)?,
+        // SK_MEMINFO_RMEM_ALLOC and SK_MEMINFO_WMEM_QUEUED.
+        buffer_bytes: u64::from(u32_at(memory, 0)?) + u64::from(u32_at(memory, 20)?),
+    })
+}
+
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], String> {
+    let field = bytes.get(at..at + N).and_then(|field| field.try_into().ok());
+    field.ok_or_else(|| format!("{} bytes where more than {at} are expected", bytes.len()))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Result<u16, String> {
+    bytes_at(bytes, at).map(u16::from_ne_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Result<u32, String> {
+    bytes_at(bytes, at).map(u32::from_ne_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Result<u64, String> {
+    bytes_at(bytes, at).map(u64::from_ne_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        io::{Read, Write},
+        net::{TcpListener, TcpStream},
+    };
+
+    #[test]
+    fn a_socket_tells_what_it_has_carried() {
+        for host in ["127.0.0.1", "::1"] {
+            let Ok(listener) = TcpListener::bind((host, 0)) else {
+                println!("skipped: {host} is not to be had here");
+                continue;
+            };
+            let port = listener.local_addr().unwrap().port();
+            let mut far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (mut near, _) = listener.accept().unwrap();
+            far.write_all(&[1; 3000]).unwrap();
+            near.read_exact(&mut [0; 2000]).unwrap();
+            near.write_all(&[2; 500]).unwrap();
+            far.read_exact(&mut [0; 500]).unwrap();
+            let mut sockets = Vec::new();
+            let listed = of_port(port, &mut |socket| {
+                sockets.push(socket);
+                true
+            });
+            if let Err(why) = listed {
+                println!("skipped: {why}");
+                return;
+            }
+            let [socket] = sockets[..] else { panic!("{sockets:?}") };
+            assert_eq!((socket.received_bytes, socket.acked_bytes, socket.retransmits), (3000, 500, 0), "{host}");
+            assert!(socket.buffer_bytes >= 1000 && socket.cookie != 0, "{socket:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_off_anywhere_is_an_error_and_no_panic() {
+        let mut message = vec![0u8; MESSAGE];
+        for (kind, value) in [(INET_DIAG_INFO, vec![7u8; 144]), (INET_DIAG_SKMEMINFO, vec![1; 36])] {
+            message.extend((4 + value.len() as u16).to_ne_bytes());
+            message.extend(kind.to_ne_bytes());
+            message.extend(value);
+        }
+        let mut whole = ((HEADER + message.len()) as u32).to_ne_bytes().to_vec();
+        whole.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+        whole.extend([0; 10]);
+        whole.extend(message);
+        let mut seen = 0;
+        let mut count = |_| {
+            seen += 1;
+            true
+        };
+        assert_eq!(messages(&whole, &mut count), Ok(More::Yes));
+        for length in HEADER..whole.len() {
+            assert!(messages(&whole[..length], &mut count).is_err(), "{length}");
+            // A header that agrees with what is there.
+            let mut shorter = whole[..length].to_vec();
+            shorter[..4].copy_from_slice(&(length as u32).to_ne_bytes());
+            assert!(messages(&shorter, &mut count).is_err(), "{length}");
+        }
+        assert_eq!(seen, 1);
+        // A length of nothing must not loop for ever.
+        assert!(messages(&[0; HEADER], &mut |_| true).is_err());
+    }
+}

@@ -1,0 +1,252 @@
+//! The host's part of a result: what processors, interfaces and the kernel's TCP did inside the window, on everybody's
+//! account. It is evidence about the circumstances and never a cost of the server.
+
+use super::{
+    HostCpu, frequency,
+    pressure::{self, RESOURCES},
+};
+use crate::{
+    absent::Absent,
+    ration::Ration,
+    tables::{self, Traffic},
+};
+use outcome::{
+    result::{Core, Host},
+    series::Second,
+};
+use std::{collections::BTreeMap, fs, time::Instant};
+
+/// Meters the host.
+#[derive(Debug)]
+pub struct HostMeter {
+    first: Option<Look>,
+    last: Option<Look>,
+    last_sample: Look,
+    frequencies: Vec<f64>,
+    ration: Ration,
+}
+
+#[derive(Debug, Clone)]
+struct Look {
+    at: Instant,
+    cpu: Option<HostCpu>,
+    cores: Vec<(usize, HostCpu)>,
+    waited_us: [Option<u64>; RESOURCES.len()],
+    traffic: Option<Traffic>,
+    retransmits: Option<u64>,
+    drops: Option<u64>,
+    /// TCP sockets, and bytes of their buffers.
+    tcp: Option<(u64, u64)>,
+}
+
+impl Look {
+    fn now() -> Self {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        Self {
+            at: Instant::now(),
+            cpu: HostCpu::parse(&stat),
+            cores: HostCpu::cores(&stat),
+            waited_us: RESOURCES.map(pressure::some_us),
+            traffic: Traffic::now(),
+            retransmits: tables::snmp("Tcp", "RetransSegs"),
+            drops: tables::netstat("TcpExt", "ListenDrops"),
+            tcp: tables::tcp_in_use(),
+        }
+    }
+
+    /// What a counter did from `earlier` to now.
+    fn counted(&self, earlier: &Self, counter: fn(&Self) -> Option<u64>) -> Option<u64> {
+        Some(counter(self)?.saturating_sub(counter(earlier)?))
+    }
+
+    fn wall_s(&self, earlier: &Self) -> f64 {
+        self.at.duration_since(earlier.at).as_secs_f64().max(1e-9)
+    }
+
+    /// Of all processors; 100 is one core full.
+    fn percent(&self, earlier: &Self, share: fn(&HostCpu, &HostCpu) -> Option<f64>) -> Option<f64> {
+        Some(share(self.cpu.as_ref()?, earlier.cpu.as_ref()?)? * self.cores.len() as f64 * 100.0)
+    }
+
+    fn steal_percent(&self, earlier: &Self) -> Option<f64> {
+        self.cpu?.steal_percent_since(&earlier.cpu?)
+    }
+
+    fn pressure_percent(&self, earlier: &Self) -> [Option<f64>; RESOURCES.len()] {
+        let wall_us = self.wall_s(earlier) * 1e6;
+        std::array::from_fn(|i| {
+            let waited = self.waited_us[i]?.saturating_sub(earlier.waited_us[i]?);
+            // The two clocks are read one after the other.
+            Some((waited as f64 / wall_us * 100.0).min(100.0))
+        })
+    }
+
+    fn each_core(&self, earlier: &Self) -> Option<Vec<Core>> {
+        let core = |(number, now): &(usize, HostCpu)| {
+            let (_, before) = earlier.cores.iter().find(|(other, _)| other == number)?;
+            Some(Core {
+                core: *number,
+                cpu_percent: now.busy_share_since(before)? * 100.0,
+                softirq_percent: now.softirq_share_since(before)? * 100.0,
+            })
+        };
+        let cores: Option<Vec<Core>> = self.cores.iter().map(core).collect();
+        cores.filter(|cores| !cores.is_empty())
+    }
+}
+
+impl Default for HostMeter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HostMeter {
+    /// Begins to look.
+    pub fn new() -> Self {
+        let last_sample = Look::now();
+        Self { first: None, last: None, last_sample, frequencies: Vec::new(), ration: Ration::default() }
+    }
+
+    /// Opens the measured window now; opening again starts it anew.
+    pub fn open(&mut self) {
+        let now = Look::now();
+        self.last_sample = now.clone();
+        self.first = Some(now);
+        self.last = None;
+        self.frequencies = frequency::mean_mhz().into_iter().collect();
+    }
+
+    /// Fills in what happened since the last sample (or the opening), for the series.
+    pub fn sample(&mut self, second: &mut Second) {
+        let now = Look::now();
+        let earlier = std::mem::replace(&mut self.last_sample, now.clone());
+        let per_s = |count: Option<u64>| Some(count? as f64 / now.wall_s(&earlier));
+        second.host_cpu_percent = now.percent(&earlier, HostCpu::busy_share_since);
+        second.host_softirq_percent = now.percent(&earlier, HostCpu::softirq_share_since);
+        second.host_steal_percent = now.steal_percent(&earlier);
+        [second.host_pressure_cpu_percent, second.host_pressure_memory_percent, second.host_pressure_io_percent] =
+            now.pressure_percent(&earlier);
+        let traffic = now.traffic.zip(earlier.traffic).map(|(now, before)| now.since(&before));
+        second.host_loopback_bytes_per_s = per_s(traffic.map(|traffic| traffic.loopback));
+        second.host_interface_received_bytes_per_s = per_s(traffic.map(|traffic| traffic.received));
+        second.host_interface_sent_bytes_per_s = per_s(traffic.map(|traffic| traffic.sent));
+        second.host_retransmitted_segments_per_s = per_s(now.counted(&earlier, |look| look.retransmits));
+        second.host_tcp_memory_bytes = now.tcp.map(|(_, bytes)| bytes);
+        second.host_frequency_mhz = self.ration.take(frequency::mean_mhz).flatten();
+        if self.first.is_some() && self.last.is_none() {
+            self.frequencies.extend(second.host_frequency_mhz);
+        }
+    }
+
+    /// Ends the measured window now. Without it, `close` ends it.
+    pub fn stop(&mut self) {
+        self.last = Some(Look::now());
+    }
+
+    /// The figures of the window, and why any of them is absent, by the name of the figure in `result.json`, as
+    /// `host.frequency_mhz`.
+    pub fn close(mut self) -> (Host, BTreeMap<String, String>) {
+        let Some(first) = self.first.take() else {
+            return (Host::default(), all_absent("the measured window never opened"));
+        };
+        let last = self.last.take().unwrap_or_else(Look::now);
+        let traffic = last.traffic.zip(first.traffic).map(|(last, first)| last.since(&first));
+        let [pressure_cpu_percent, pressure_memory_percent, pressure_io_percent] = last.pressure_percent(&first);
+        let mean = self.frequencies.iter().sum::<f64>() / self.frequencies.len() as f64;
+        let host = Host {
+            cpu_percent: last.percent(&first, HostCpu::busy_share_since),
+            steal_percent: last.steal_percent(&first),
+            cores: last.each_core(&first),
+            pressure_cpu_percent,
+            pressure_memory_percent,
+            pressure_io_percent,
+            frequency_mhz: Some(mean).filter(|mean| mean.is_finite()),
+            loopback_bytes: traffic.map(|traffic| traffic.loopback),
+            interface_received_bytes: traffic.map(|traffic| traffic.received),
+            interface_sent_bytes: traffic.map(|traffic| traffic.sent),
+            retransmitted_segments: last.counted(&first, |look| look.retransmits),
+            listen_drops: last.counted(&first, |look| look.drops),
+            tcp_sockets: last.tcp.map(|(sockets, _)| sockets),
+            tcp_memory_bytes: last.tcp.map(|(_, bytes)| bytes),
+        };
+        let absent = reasons(&host);
+        (host, absent)
+    }
+}
+
+/// Why each figure that is absent is so.
+fn reasons(host: &Host) -> BTreeMap<String, String> {
+    let mut absent = Absent::of("host");
+    let stat = "no tick passed between the ends of the measured window, or /proc/stat could not be read at one of them";
+    absent.unless(host.cpu_percent.is_some(), &["cpu_percent"], stat);
+    absent.unless(host.steal_percent.is_some(), &["steal_percent"], stat);
+    absent.unless(host.cores.is_some(), &["cores"], "a processor went off or came on, or /proc/stat has none");
+    let pressure = [host.pressure_cpu_percent, host.pressure_memory_percent, host.pressure_io_percent];
+    for (resource, percent) in RESOURCES.iter().zip(pressure) {
+        let why = "the kernel keeps no account of pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)";
+        absent.unless(percent.is_some(), &[&format!("pressure_{resource}_percent")], why);
+    }
+    let why = "no processor tells its frequency (/sys/devices/system/cpu/cpu*/cpufreq)";
+    absent.unless(host.frequency_mhz.is_some(), &["frequency_mhz"], why);
+    let traffic = ["loopback_bytes", "interface_received_bytes", "interface_sent_bytes"];
+    absent.unless(host.loopback_bytes.is_some(), &traffic, "/proc/net/dev could not be read");
+    let why = "/proc/net/snmp has no RetransSegs";
+    absent.unless(host.retransmitted_segments.is_some(), &["retransmitted_segments"], why);
+    absent.unless(host.listen_drops.is_some(), &["listen_drops"], "/proc/net/netstat has no ListenDrops");
+    let why = "/proc/net/sockstat has no line of TCP";
+    absent.unless(host.tcp_sockets.is_some(), &["tcp_sockets", "tcp_memory_bytes"], why);
+    absent.into()
+}
+
+/// The reasons to note when the host was not metered at all.
+pub fn all_absent(why: &str) -> BTreeMap<String, String> {
+    let mut absent = reasons(&Host::default());
+    absent.values_mut().for_each(|reason| *reason = why.to_owned());
+    absent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::absent::check;
+    use std::{
+        io::{Read, Write},
+        net::{TcpListener, TcpStream},
+        thread,
+        time::Duration,
+    };
+
+    /// Sends so many bytes to ourselves.
+    fn transfer(bytes: usize) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut near, _) = listener.accept().unwrap();
+        let sender = thread::spawn(move || far.write_all(&vec![1; bytes]).unwrap());
+        let mut buffer = vec![0; 1 << 16];
+        let mut left = bytes;
+        while left > 0 {
+            left -= near.read(&mut buffer).unwrap();
+        }
+        sender.join().unwrap();
+    }
+
+    #[test]
+    fn every_figure_of_the_host_is_there_or_has_a_reason_and_traffic_is_seen() {
+        let mut meter = HostMeter::new();
+        meter.open();
+        transfer(16 << 20);
+        thread::sleep(Duration::from_millis(50));
+        let mut second = Second::default();
+        meter.sample(&mut second);
+        meter.stop();
+        let (host, absent) = meter.close();
+        check("host", &host, &absent);
+        assert!(host.loopback_bytes.unwrap() >= 16 << 20, "{host:?}");
+        assert!(host.cpu_percent.unwrap() > 0.0 && host.cores.is_some(), "{host:?}");
+        assert!(second.host_cpu_percent.is_some() && second.host_loopback_bytes_per_s.unwrap() > 0.0, "{second:?}");
+        check("host", &Host::default(), &all_absent("because"));
+        let (never, absent) = HostMeter::new().close();
+        check("host", &never, &absent);
+    }
+}

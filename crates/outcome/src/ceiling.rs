@@ -1,0 +1,171 @@
+//! `ceiling.json`: how fast the generator is by itself, under a certain load on a certain machine, as it was measured
+//! against a target that does nothing. A file of the state directory, kept from run to run.
+//!
+//! Two brunts that write at the same moment may lose one of their two entries, never the file.
+
+use crate::{RunResult, directory::Directory, env::Env};
+use serde::{Deserialize, Serialize};
+use std::{io, path::PathBuf};
+
+/// Name and version of the format.
+const SCHEMA: &str = "brunt.ceiling/1";
+const FILE: &str = "ceiling.json";
+/// Entries that are kept; the oldest go first.
+const MOST: usize = 200;
+
+/// On what a ceiling depends. Another machine, build or load has another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// As in `env.json`.
+    pub binary_hash: Option<String>,
+    /// As in `env.json`.
+    pub kernel: Option<String>,
+    /// As in `env.json`.
+    pub cpu: Option<String>,
+    /// As in `env.json`.
+    pub cpus_online: Option<u64>,
+    /// Load threads.
+    pub threads: usize,
+    /// Cores of the generator; empty if it was not pinned.
+    pub cores: Vec<usize>,
+    /// Cores of the target, as far as they are known.
+    pub target_cores: Vec<usize>,
+    /// Connections.
+    pub connections: u64,
+    /// Bytes of a message.
+    pub request_bytes: Option<u64>,
+    /// Whether replies are compared with what was sent.
+    pub verified: bool,
+}
+
+impl Circumstances {
+    /// Those of a run that has ended.
+    pub fn of(result: &RunResult, env: &Env, verified: bool) -> Self {
+        Self {
+            binary_hash: env.binary_hash.clone(),
+            kernel: env.kernel.clone(),
+            cpu: env.cpu.clone(),
+            cpus_online: env.cpus_online,
+            threads: result.generator.thread_cpu_percent.len(),
+            cores: result.generator.cores.clone(),
+            target_cores: result.server.cores.clone().unwrap_or_default(),
+            connections: result.load.connections,
+            request_bytes: result.load.request_bytes,
+            verified,
+        }
+    }
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    circumstances: Circumstances,
+    /// Requests per second.
+    rate: f64,
+    /// When, in seconds since 1970-01-01 UTC.
+    measured_unix_s: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct File {
+    schema: String,
+    entries: Vec<Entry>,
+}
+
+/// The ceilings of one state directory.
+#[derive(Debug)]
+pub struct Ceilings {
+    path: PathBuf,
+}
+
+impl Ceilings {
+    /// Those of this directory, which need not exist.
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// The rate that was measured under the same circumstances, in requests per second.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn find(&self, circumstances: &Circumstances) -> io::Result<Option<f64>> {
+        let entries = self.entries()?;
+        Ok(entries.iter().find(|entry| entry.circumstances == *circumstances).map(|entry| entry.rate))
+    }
+
+    /// Creates the directory if need be and proves that it can be written.
+    ///
+    /// # Errors
+    /// It cannot; the path is named.
+    pub fn prove_writable(&self) -> io::Result<()> {
+        Directory::create(&self.path).map(drop)
+    }
+
+    /// Keeps a rate, in the place of an older one under the same circumstances. A damaged file is begun anew.
+    ///
+    /// # Errors
+    /// The file cannot be written; it is named.
+    pub fn keep(&self, circumstances: Circumstances, rate: f64, measured_unix_s: u64) -> io::Result<()> {
+        let mut entries = self.entries().unwrap_or_default();
+        entries.retain(|entry| entry.circumstances != circumstances);
+        entries.push(Entry { circumstances, rate, measured_unix_s });
+        let surplus = entries.len().saturating_sub(MOST);
+        entries.drain(..surplus);
+        let file = File { schema: SCHEMA.to_owned(), entries };
+        Directory::create(&self.path)?.write_json(FILE, &file)
+    }
+
+    fn entries(&self) -> io::Result<Vec<Entry>> {
+        match Directory::open(&self.path).read_json::<File>(FILE) {
+            Ok(file) if file.schema == SCHEMA => Ok(file.entries),
+            // Another version of brunt measures in its own way.
+            Ok(_) => Ok(Vec::new()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn circumstances(connections: u64) -> Circumstances {
+        let mut result = RunResult::new("brunt");
+        result.load.connections = connections;
+        result.server.cores = Some(vec![1]);
+        Circumstances::of(&result, &Env::default(), true)
+    }
+
+    #[test]
+    fn a_ceiling_is_found_under_its_own_circumstances_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let ceilings = Ceilings::at(home.path().join("not/yet"));
+        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), None);
+        ceilings.prove_writable().unwrap();
+        ceilings.keep(circumstances(8), 1000.0, 1).unwrap();
+        ceilings.keep(circumstances(8), 2000.0, 2).unwrap();
+        ceilings.keep(circumstances(9), 3000.0, 3).unwrap();
+        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), Some(2000.0));
+        assert_eq!(ceilings.find(&Circumstances { verified: false, ..circumstances(8) }).unwrap(), None);
+        for connections in 100..100 + MOST as u64 {
+            ceilings.keep(circumstances(connections), 1.0, 4).unwrap();
+        }
+        assert_eq!(ceilings.find(&circumstances(9)).unwrap(), None);
+        assert_eq!(ceilings.entries().unwrap().len(), MOST);
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_to_who_reads_and_replaced_by_who_writes() {
+        let home = tempfile::tempdir().unwrap();
+        let ceilings = Ceilings::at(home.path().to_owned());
+        std::fs::write(home.path().join(FILE), "{").unwrap();
+        assert!(ceilings.find(&circumstances(8)).unwrap_err().to_string().contains(FILE));
+        ceilings.keep(circumstances(8), 5.0, 1).unwrap();
+        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), Some(5.0));
+        std::fs::write(home.path().join(FILE), r#"{"schema": "brunt.ceiling/0", "entries": []}"#).unwrap();
+        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), None);
+    }
+}
