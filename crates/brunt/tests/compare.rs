@@ -39,7 +39,8 @@ fn repeats(home: &Path, name: &str, count: usize, rate: f64, change: impl Fn(&mu
 
 fn compare(home: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-    command.current_dir(home).arg("compare").args(args).stdin(Stdio::null()).output().unwrap()
+    command.current_dir(home).env("BRUNT_STATE_DIR", "state").arg("compare").args(args);
+    command.stdin(Stdio::null()).output().unwrap()
 }
 
 #[test]

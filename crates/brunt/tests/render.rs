@@ -13,7 +13,7 @@ use std::{
 
 fn brunt(home: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-    command.current_dir(home).args(args).stdin(Stdio::null()).output().unwrap()
+    command.current_dir(home).env("BRUNT_STATE_DIR", "state").args(args).stdin(Stdio::null()).output().unwrap()
 }
 
 /// A run of two trials in `runs/scene`, made by a script in the place of `brunt load`.
@@ -51,6 +51,22 @@ fn a_report_is_rendered_again_from_the_directory_alone() {
     assert_eq!(stderr, "");
     let (_, stderr) = told(&brunt(home.path(), &["report", "."]), 2);
     assert!(stderr.starts_with("error: . holds no results"), "{stderr}");
+}
+
+#[test]
+fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
+    let home = scene();
+    let left = fs::read_to_string(home.path().join("runs/scene/report.html")).unwrap();
+    assert!(left.starts_with("<!doctype html>") && left.contains("<h1>scene</h1>"), "{left}");
+    let (stdout, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "--html", "mine.html"]), 0);
+    assert!(stdout.starts_with("scene\n") && stderr == "page: mine.html\n", "{stdout}{stderr}");
+    assert_eq!(fs::read_to_string(home.path().join("mine.html")).unwrap(), left);
+    let (stdout, _) = told(&brunt(home.path(), &["report", "runs/scene", "--style", "ping-pong"]), 0);
+    assert!(stdout.contains("echo: 1 server core") && stdout.contains("mean"), "{stdout}");
+    let (_, stderr) = told(&brunt(home.path(), &["report", "made", "--html", "mine.html"]), 2);
+    assert!(stderr.contains("made holds the result of one load"), "{stderr}");
+    let (_, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "--html", "no/such/folder.html"]), 1);
+    assert!(stderr.starts_with("error: --html no/such/folder.html: "), "{stderr}");
 }
 
 #[test]

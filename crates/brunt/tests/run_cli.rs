@@ -1,6 +1,6 @@
-//! What `brunt run` answers on the command line; the transcripts are in `tests/cmd/run-*.trycmd`.
+//! What `brunt run` and `brunt report` answer on the command line; the transcripts are in `tests/cmd`.
 
 #[test]
 fn transcripts() {
-    trycmd::TestCases::new().case("tests/cmd/run-*.trycmd");
+    trycmd::TestCases::new().case("tests/cmd/run-*.trycmd").case("tests/cmd/report-*.trycmd");
 }

@@ -40,7 +40,7 @@ impl Scene {
 
     fn command(&self, args: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-        command.current_dir(self.home.path()).arg("run").args(args.split_whitespace());
+        command.current_dir(self.home.path()).env("BRUNT_STATE_DIR", "state").arg("run").args(args.split_whitespace());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -148,6 +148,41 @@ fn a_finished_run_is_kept_and_the_next_goes_beside_it() {
     let (_, stderr) = told(&other);
     assert!(stderr.contains("--fresh") && stderr.contains("--out"), "{stderr}");
     assert_code(&scene.fake("plan.toml --out runs/scene --fresh --quiet").output().unwrap(), 0);
+}
+
+#[test]
+fn resume_goes_on_with_the_last_run_and_never_begins_one() {
+    let scene = Scene::new(ECHO).tester("ok", "0");
+    let none = scene.fake("plan.toml --resume").output().unwrap();
+    assert_code(&none, 2);
+    assert!(told(&none).1.contains("--resume: there is no run in runs/scene to go on with"), "{}", told(&none).1);
+    assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
+    fs::remove_dir_all(scene.path("runs/scene/trials/target=echo/2")).unwrap();
+    let rest = scene.fake("plan.toml --resume").output().unwrap();
+    assert_code(&rest, 0);
+    assert!(told(&rest).1.contains("1 of them done already"), "{}", told(&rest).1);
+    let finished = scene.fake("plan.toml --resume").output().unwrap();
+    assert_code(&finished, 0);
+    assert!(told(&finished).1.contains("nothing was run"), "{}", told(&finished).1);
+    assert!(!scene.path("runs/scene-2").exists());
+}
+
+#[test]
+fn phases_and_filters_show_in_the_dry_run_and_in_the_table() {
+    let targets = format!("{ECHO}when = {{ size = '1B' }}\n");
+    let phases = "[sweep]\nsize = ['1B', '2B']\n[[phase]]\nname = 'warm'\n[[phase]]\nname = 'peak'\nrate = '2k'\n";
+    let scene = Scene::new(&format!("{phases}{targets}"));
+    let output = scene.command("plan.toml --dry-run").output().unwrap();
+    assert_code(&output, 0);
+    let (stdout, _) = told(&output);
+    assert!(stdout.contains("2 cells x 2 repeats = 4 trials"), "{stdout}");
+    assert!(stdout.contains("target=echo,size=1B,phase=peak") && stdout.contains("2k req/s, 100ms"), "{stdout}");
+    assert!(stdout.contains("left out by the plan's when and except: 2 cells"), "{stdout}");
+    let output = scene.command("plan.toml").output().unwrap();
+    assert_code(&output, 0);
+    let (stdout, stderr) = told(&output);
+    assert!(stdout.contains("phase") && stdout.contains("warm") && stdout.contains("peak"), "{stdout}");
+    assert!(stderr.contains("[2/4] target=echo,size=1B,phase=peak repeat 1"), "{stderr}");
 }
 
 #[test]

@@ -39,7 +39,11 @@ impl Scene {
             let _ = std::os::unix::fs::symlink(format!("/bin/{tool}"), path.join(tool));
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
-        command.current_dir(self.home.path()).env("PATH", path).args(["run", "plan.toml"]);
+        command
+            .current_dir(self.home.path())
+            .env("PATH", path)
+            .env("BRUNT_STATE_DIR", "state")
+            .args(["run", "plan.toml"]);
         command.args(args.split_whitespace()).output().unwrap()
     }
 

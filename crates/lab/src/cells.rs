@@ -3,7 +3,10 @@
 
 use crate::{
     machine::{Machine, Placement, TooFewCores, place},
-    plan::{Plan, Sweep, Target},
+    plan::{
+        Plan, Sweep, Target,
+        phase::{PHASE, Phase, apply},
+    },
     settings::{Amount, Settings},
     template::expand,
 };
@@ -31,6 +34,23 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// The phase it is, if a start of its target has several.
+    pub fn phase(&self) -> Option<&str> {
+        self.settings.named.get(PHASE).map(String::as_str)
+    }
+
+    /// The swept values alone, without the phase.
+    pub fn swept(&self) -> &str {
+        let Some(phase) = self.phase() else { return &self.combination };
+        let swept = self.combination.strip_suffix(phase).and_then(|rest| rest.strip_suffix("phase="));
+        swept.map_or(&self.combination, |swept| swept.trim_end_matches(','))
+    }
+
+    /// Whether one start of the target serves both cells, as phases that follow each other.
+    pub fn shares_start(&self, other: &Self) -> bool {
+        self.phase().is_some() && self.target == other.target && self.swept() == other.swept()
+    }
+
     /// Connections over all cores of the generator.
     pub fn connections(&self) -> u64 {
         match self.settings.connections {
@@ -133,6 +153,9 @@ pub struct Cells {
     pub run: Vec<Cell>,
     /// To be skipped.
     pub skipped: Vec<Skipped>,
+    /// How many the plan's own filters leave out.
+    #[serde(default)]
+    pub filtered: usize,
 }
 
 /// Every cell of the plan. `unavailable` holds the targets that cannot be started here at all, and why, by name; and the
@@ -140,25 +163,37 @@ pub struct Cells {
 pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, String>) -> Cells {
     let mut cells = Cells::default();
     let mut known = BTreeSet::new();
-    for (settings, combination) in plan.sweeps.iter().flat_map(|sweep| combinations(&plan.load, sweep)) {
-        for target in &plan.targets {
-            let separator = if combination.is_empty() { "" } else { "," };
-            let id = format!("target={}{separator}{combination}", target.name);
+    let phases: Vec<Option<&Phase>> =
+        if plan.phases.is_empty() { vec![None] } else { plan.phases.iter().map(Some).collect() };
+    let swept =
+        plan.sweeps.iter().flat_map(|sweep| combinations(&plan.load, sweep).into_iter().map(move |all| (sweep, all)));
+    for (sweep, (swept, name)) in swept {
+        for (target, phase) in plan.targets.iter().flat_map(|target| phases.iter().map(move |phase| (target, *phase))) {
+            let (mut settings, mut combination) = (swept.clone(), name.clone());
+            if let Some(phase) = phase {
+                apply(&phase.set, &mut settings);
+                settings.named.insert(PHASE.to_owned(), phase.name.clone());
+                combination = joined(&name, &format!("{PHASE}={}", phase.name));
+            }
+            let planned = settings.clone();
+            let value = |name: &str| if name == "target" { Some(target.name.clone()) } else { planned.get(name) };
+            if !sweep.filter.admits(value) || !target.filter.admits(value) {
+                cells.filtered += 1;
+                continue;
+            }
+            for one in plan.overrides.iter().filter(|one| one.filter.admits(value)) {
+                apply(&one.set, &mut settings);
+            }
+            let id = joined(&format!("target={}", target.name), &combination);
+            let target_name = target.name.clone();
             match fits(target, &settings, machine, unavailable) {
                 Ok(placement) => {
-                    let cell = Cell {
-                        id,
-                        target: target.name.clone(),
-                        combination: combination.clone(),
-                        settings: settings.clone(),
-                        placement,
-                    };
                     // Two sweeps may meet in the same load; it is measured once.
-                    if known.insert((cell.target.clone(), format!("{settings:?}"))) {
-                        cells.run.push(cell);
+                    if known.insert((target_name.clone(), format!("{settings:?}"))) {
+                        cells.run.push(Cell { id, target: target_name, combination, settings, placement });
                     }
                 }
-                Err(why) => cells.skipped.push(Skipped { id, target: target.name.clone(), why }),
+                Err(why) => cells.skipped.push(Skipped { id, target: target_name, why }),
             }
         }
     }
@@ -185,11 +220,11 @@ fn fits(
             .path
             .is_none()
             .then(|| format!("{} speaks HTTP: add path = \"/\" to the plan's [load]", tester.name));
-        if let Some(why) = here.or(http).or_else(|| (tester.refuses)(settings)) {
+        if let Some(why) = here.or(http).or_else(|| tester.refuses(settings)) {
             return Err(Reason::Other(why));
         }
     }
-    place(machine, settings.server_cores, settings.client_cores).map_err(Reason::Cores)
+    place(machine, &target.pin, settings.server_cores, settings.client_cores)
 }
 
 /// All combinations of the sweep's values, the last axis varying fastest, each with its name.
@@ -201,11 +236,16 @@ fn combinations(load: &Settings, sweep: &Sweep) -> Vec<(Settings, String)> {
             for value in &axis.values {
                 let mut settings = settings.clone();
                 let value = settings.set(&axis.name, value).expect("the plan holds values that `set` itself has spelt");
-                let separator = if name.is_empty() { "" } else { "," };
-                longer.push((settings, format!("{name}{separator}{}={value}", axis.name)));
+                longer.push((settings, joined(name, &format!("{}={value}", axis.name))));
             }
         }
         all = longer;
     }
     all
+}
+
+/// Two lists of `name=value`, either of which may be empty.
+fn joined(first: &str, second: &str) -> String {
+    let separator = if first.is_empty() || second.is_empty() { "" } else { "," };
+    format!("{first}{separator}{second}")
 }

@@ -9,10 +9,11 @@ use crate::{
     plan::{Plan, Target},
     port::Ports,
     prepare::{NotBuilt, build},
+    report::Live,
     schedule::Schedule,
     store::{Experiment, Kept, SCHEMA, Store},
     tester::Tester,
-    trial::{Bench, End, Failure, Job},
+    trial::{Bench, End, Failure, Job, Record, Step},
     watch::{Event, Place, Watch},
 };
 use outcome::{directory::Directory, verdict::Kind};
@@ -64,7 +65,8 @@ pub struct Finish {
 pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Finish, Error> {
     let store = Store::at(&request.out);
     if schedule.order.is_empty() {
-        let lines = crate::schedule::skipped_lines(&schedule.skipped);
+        let mut lines = crate::schedule::skipped_lines(&schedule.skipped);
+        lines.extend(schedule.filtered_line());
         return Err(Error::Failed(format!("nothing can be run here\n{}", lines.join("\n"))));
     }
     let _lock = store.open()?;
@@ -74,15 +76,9 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
     }
     begin(request, schedule, &store)?;
 
-    let total = schedule.order.len();
-    let todo: Vec<(usize, Slot)> = schedule
-        .order
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(_, slot)| !store.is_done(&schedule.cell(*slot).id, slot.repeat))
-        .collect();
-    let mut finish = Finish { interrupted: false, resumed: total - todo.len(), run: 0 };
+    let todo = schedule.todo(|slot| store.is_done(&schedule.cell(*slot).id, slot.repeat));
+    let resumed = schedule.order.len() - todo.iter().map(|(_, start)| start.len()).sum::<usize>();
+    let mut finish = Finish { interrupted: false, resumed, run: 0 };
     let mut runner = Runner {
         request,
         schedule,
@@ -93,19 +89,20 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
         unbuilt: BTreeMap::new(),
         overhead: Duration::ZERO,
         run: 0,
+        live: Live::new(),
     };
     if runner.build(&todo, watch).is_err() {
         finish.interrupted = true;
         return Ok(finish);
     }
-    finish.interrupted = !runner.trials(&todo, total, watch)?;
+    finish.interrupted = !runner.trials(&todo, watch)?;
     for _ in 0..request.plan.again {
         let disturbed = if finish.interrupted { Vec::new() } else { runner.disturbed()? };
         if disturbed.is_empty() {
             break;
         }
-        watch.saw(Event::Again(disturbed.len()));
-        finish.interrupted = !runner.again(&disturbed, total, watch)?;
+        watch.saw(Event::Again(disturbed.iter().map(|(_, start)| start.len()).sum()));
+        finish.interrupted = !runner.again(&disturbed, watch)?;
     }
     finish.run = runner.run;
     Ok(finish)
@@ -141,11 +138,14 @@ fn begin(request: &Request, schedule: &Schedule, store: &Store) -> Result<(), Er
         baseline: request.plan.baseline.clone(),
         command: request.command.clone(),
         started_unix_s: started,
-        cells: Cells { run: schedule.all.run.clone(), skipped: schedule.skipped.clone() },
+        cells: Cells { skipped: schedule.skipped.clone(), ..schedule.all.clone() },
         order: schedule.order.iter().map(name).collect(),
     };
     Ok(store.begin(&experiment, &request.plan_text)?)
 }
+
+/// The trials of one start of a target, and the place of the first in the order.
+type Start<'a> = (usize, &'a [Slot]);
 
 struct Runner<'a> {
     request: &'a Request,
@@ -160,15 +160,17 @@ struct Runner<'a> {
     overhead: Duration,
     /// How many there were.
     run: usize,
+    /// Shows what there is so far.
+    live: Live,
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
     /// Builds every target that has a trial to come, and what several have in common once; an error means that the run
     /// is to end.
-    fn build(&mut self, todo: &[(usize, Slot)], watch: &mut dyn Watch) -> Result<(), NotBuilt> {
+    fn build(&mut self, todo: &[Start], watch: &mut dyn Watch) -> Result<(), NotBuilt> {
         let mut built: BTreeMap<(&Option<String>, &[String]), Option<String>> = BTreeMap::new();
         for target in self.request.plan.targets.iter().filter(|target| !target.build.is_empty()) {
-            if !todo.iter().any(|(_, slot)| self.schedule.cell(*slot).target == target.name) {
+            if !todo.iter().any(|(_, start)| self.schedule.cell(start[0]).target == target.name) {
                 continue;
             }
             let why = match built.entry((&target.dir, target.build.as_slice())) {
@@ -196,55 +198,52 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs these trials, each with its place in the order; false if that was interrupted.
-    fn trials(&mut self, todo: &[(usize, Slot)], total: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
+    /// Runs these trials; false if that was interrupted.
+    fn trials(&mut self, todo: &[Start], watch: &mut dyn Watch) -> Result<bool, Error> {
         for done in 0..todo.len() {
-            if !self.next(&todo[done..], total, watch)? {
+            if !self.next(&todo[done..], watch)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Runs the first of these trials; false if that was interrupted.
-    fn next(&mut self, rest: &[(usize, Slot)], total: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Ok(false);
-        }
-        let (index, slot) = rest[0];
-        let cell = self.schedule.cell(slot);
-        let place = Place { number: index + 1, total, cell, repeat: slot.repeat, left: Duration::ZERO };
-        let slots: Vec<Slot> = rest.iter().map(|(_, slot)| *slot).collect();
-        self.trial(place, &slots, watch)
-    }
-
-    /// The trials whose result was disturbed and that may be run again.
-    fn disturbed(&self) -> Result<Vec<(usize, Slot)>, Error> {
+    /// The trials whose result was disturbed and that may be run again, with those that share their start.
+    fn disturbed(&self) -> Result<Vec<Start<'a>>, Error> {
         let Some(experiment) = self.store.experiment()? else { return Ok(Vec::new()) };
         let paces = Paces::of(self.store, &experiment);
-        let is_disturbed = |slot: &Slot| {
+        let is_fine = |slot: &Slot| {
             let cell = self.schedule.cell(*slot);
             let kept = paces.kept(self.store, cell, slot.repeat);
-            matches!(kept, Some(Kept::Done(result)) if result.verdict.kind == Kind::Disturbed)
-                && self.store.asides(&cell.id, slot.repeat) < self.request.plan.again
+            !matches!(kept, Some(Kept::Done(result)) if result.verdict.kind == Kind::Disturbed)
+                || self.store.asides(&cell.id, slot.repeat) >= self.request.plan.again
         };
-        Ok(self.schedule.order.iter().copied().enumerate().filter(|(_, slot)| is_disturbed(slot)).collect())
+        Ok(self.schedule.todo(is_fine))
     }
 
     /// Runs disturbed trials again. One that ended undisturbed counts, else the one at the better pace, and the other is
-    /// kept beside it: which one that is must not depend on what was measured.
-    fn again(&mut self, trials: &[(usize, Slot)], total: usize, watch: &mut dyn Watch) -> Result<bool, Error> {
-        for (done, trial) in trials.iter().enumerate() {
-            let (cell, repeat) = (&self.schedule.cell(trial.1).id, trial.1.repeat);
-            self.store.set_aside(cell, repeat)?;
-            let whole = self.next(&trials[done..], total, watch)?;
-            let pace = |record: Option<crate::trial::Record>| record?.pace;
-            let earlier = pace(self.store.record_aside(cell, repeat));
-            let now = self.store.kept(cell, repeat);
-            let is_fine = matches!(&now, Some(Kept::Done(result)) if result.verdict.kind != Kind::Disturbed);
-            let is_worse = is_better(earlier, pace(self.store.record(cell, repeat)));
-            if !is_fine && (is_worse || !matches!(now, Some(Kept::Done(_)))) {
-                self.store.swap_aside(cell, repeat)?;
+    /// kept beside it: which one that is must not depend on what was measured. Phases of one start stay together.
+    fn again(&mut self, trials: &[Start], watch: &mut dyn Watch) -> Result<bool, Error> {
+        for (done, (_, start)) in trials.iter().enumerate() {
+            let names: Vec<(&str, u32)> =
+                start.iter().map(|slot| (self.schedule.cell(*slot).id.as_str(), slot.repeat)).collect();
+            for (cell, repeat) in &names {
+                self.store.set_aside(cell, *repeat)?;
+            }
+            let whole = self.next(&trials[done..], watch)?;
+            let pace = |record: Option<Record>| record?.pace;
+            let kept: Vec<Option<Kept>> = names.iter().map(|(cell, repeat)| self.store.kept(cell, *repeat)).collect();
+            let is_fine = kept
+                .iter()
+                .all(|now| matches!(now, Some(Kept::Done(result)) if result.verdict.kind != Kind::Disturbed));
+            let is_done = kept.iter().all(|now| matches!(now, Some(Kept::Done(_))));
+            let (cell, repeat) = names[0];
+            let is_worse =
+                is_better(pace(self.store.record_aside(cell, repeat)), pace(self.store.record(cell, repeat)));
+            if !is_fine && (is_worse || !is_done) {
+                for (cell, repeat) in &names {
+                    self.store.swap_aside(cell, *repeat)?;
+                }
             }
             if !whole {
                 return Ok(false);
@@ -253,21 +252,36 @@ impl Runner<'_> {
         Ok(true)
     }
 
-    /// Runs one trial and tells of it; false if it was interrupted. `rest` are the trials to come, this one first.
-    fn trial(&mut self, place: Place, rest: &[Slot], watch: &mut dyn Watch) -> Result<bool, Error> {
-        let cell = place.cell;
-        let target = self.request.plan.targets.iter().find(|target| target.name == cell.target);
+    /// Runs the trials of the first of these starts and tells of them; false if that was interrupted.
+    fn next(&mut self, rest: &[Start], watch: &mut dyn Watch) -> Result<bool, Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let (first, start) = rest[0];
+        let (schedule, total) = (self.schedule, self.schedule.order.len());
+        let target = schedule.cell(start[0]).target.as_str();
+        let target = self.request.plan.targets.iter().find(|known| known.name == target);
         let target = target.expect("cells are made of the plan's own targets");
-        let dir = self.store.trial(&cell.id, place.repeat);
-        let overhead = self.overhead.checked_div(self.run as u32);
-        let whole = self.schedule.time(rest, overhead);
+        let slots: Vec<Slot> = rest.iter().flat_map(|(_, start)| start.iter().copied()).collect();
+        let whole = schedule.time(&slots, self.overhead.checked_div(self.run as u32));
         let since = Instant::now();
-        watch.saw(Event::Begins(Place { left: whole, ..place }));
-        let end = match self.unbuilt.get(&target.name) {
+        let place = |step: usize, left: Duration| {
+            let (cell, repeat) = (schedule.cell(start[step]), start[step].repeat);
+            Place { number: first + step + 1, total, cell, repeat, left }
+        };
+        let step = |index: usize| {
+            let Place { number, cell, repeat, .. } = place(index, whole);
+            Step { cell, number, dir: self.store.trial(&cell.id, repeat) }
+        };
+        let steps: Vec<Step> = (0..start.len()).map(step).collect();
+        watch.saw(Event::Begins(place(0, whole)));
+        let ends = match self.unbuilt.get(&target.name) {
             Some(why) => {
                 let failure = Failure { why: why.clone(), log: Vec::new() };
-                Directory::create(&dir)?.write_json("failed.json", &failure)?;
-                End::Failed(failure)
+                for step in &steps {
+                    Directory::create(&step.dir)?.write_json("failed.json", &failure)?;
+                }
+                steps.iter().map(|_| End::Failed(failure.clone())).collect()
             }
             None => {
                 let bench = Bench {
@@ -279,27 +293,28 @@ impl Runner<'_> {
                     ledger: &self.ledger,
                     stop: self.stop,
                 };
-                let job = Job {
-                    cell,
-                    target,
-                    repeat: place.repeat,
-                    number: place.number,
-                    // The same for every target and cell of a repeat, so that all face the same load.
-                    seed: self.request.plan.seed.wrapping_add(u64::from(place.repeat) - 1),
-                    dir,
-                };
-                bench.run(&job, &mut self.ports, &mut |what| {
-                    let left = whole.saturating_sub(since.elapsed());
-                    watch.saw(Event::Runs { place: Place { left, ..place }, what });
+                let repeat = start[0].repeat;
+                // The same for every target and cell of a repeat, so that all face the same load.
+                let seed = self.request.plan.seed.wrapping_add(u64::from(repeat) - 1);
+                let job = Job { steps, target, repeat, seed };
+                bench.run(&job, &mut self.ports, &mut |step, what| {
+                    watch.saw(Event::Runs { place: place(step, whole.saturating_sub(since.elapsed())), what });
                 })?
             }
         };
         let took = since.elapsed();
-        self.overhead += took.saturating_sub(cell.load_time());
-        let left = self.schedule.time(&rest[1..], Some(self.overhead / (self.run as u32 + 1)));
-        watch.saw(Event::Ends { place: Place { left, ..place }, end: &end, took });
-        let interrupted = matches!(end, End::Interrupted);
-        self.run += usize::from(!interrupted);
+        let load: Duration = start.iter().map(|slot| schedule.cell(*slot).load_time()).sum();
+        self.overhead += took.saturating_sub(load);
+        let interrupted = ends.iter().any(|end| matches!(end, End::Interrupted));
+        self.run += if interrupted { 0 } else { start.len() };
+        let overhead = self.overhead.checked_div(self.run as u32);
+        let left = schedule.time(&slots[start.len()..], overhead);
+        for (index, end) in ends.iter().enumerate() {
+            let share = schedule.cell(start[index]).load_time().as_secs_f64() / load.as_secs_f64();
+            let took = took.mul_f64(share);
+            watch.saw(Event::Ends { place: place(index, left), end, took });
+        }
+        self.live.saw_end(self.store);
         Ok(!interrupted)
     }
 }

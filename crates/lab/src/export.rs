@@ -1,19 +1,25 @@
-//! Results in other programs' formats. Pure transforms of what a directory holds: nothing is computed that is not in it.
+//! Results in other programs' formats. Pure transforms of what a directory holds: nothing is computed that is not in it,
+//! and a figure that was not had stays away.
 
 mod csv;
+mod fortio;
 mod hgrm;
+mod hyperfine;
+mod k6;
+mod one;
+mod prometheus;
+mod trials;
+mod vegeta;
 
-use crate::{
-    Error,
-    pace::Paces,
-    settings::NAMES,
-    store::{Kept, Store},
-};
-use outcome::{directory::Directory, hlog};
-use std::{collections::BTreeMap, fs, path::Path};
+use crate::Error;
+use one::One;
+use std::path::Path;
+use trials::Trials;
 
 /// Tags of an interval log.
 pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
+/// What [`hyperfine`] can take for a time.
+pub const FIGURES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "max", "cost"];
 
 /// Every trial of a run, or the one result of `brunt load`, as a line of comma-separated values (RFC 4180): the values of its
 /// cell, then every key of `result.json` by its path, as `latency.response.p99_us`. A figure that is `null` is empty.
@@ -21,34 +27,7 @@ pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
 /// # Errors
 /// The directory holds no results, or they cannot be read.
 pub fn csv(dir: &Path) -> Result<String, Error> {
-    let store = Store::at(dir);
-    let mut table = csv::Table::default();
-    if let Some(experiment) = store.experiment()? {
-        let paces = Paces::of(&store, &experiment);
-        for cell in &experiment.cells.run {
-            let own = cell.settings.named.keys().map(String::as_str);
-            // Amounts for each core are totals here.
-            let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
-            let values: Vec<(String, String)> = std::iter::once(("target".to_owned(), cell.target.clone()))
-                .chain(names.map(|name| (name.to_owned(), cell.value(name).unwrap_or_default())))
-                .collect();
-            for repeat in store.repeats(&cell.id) {
-                if let Some(Kept::Done(result)) = paces.kept(&store, cell, repeat) {
-                    let lead = values.iter().cloned().chain([("repeat".to_owned(), repeat.to_string())]);
-                    table.add(lead, &result)?;
-                }
-            }
-        }
-    } else if Directory::open(dir).is_complete() {
-        table.add(std::iter::empty(), &Directory::open(dir).read_result()?)?;
-    }
-    if table.is_empty() {
-        return Err(Error::Usage(format!(
-            "{} holds no results: neither an experiment with a finished trial nor result.json",
-            dir.display()
-        )));
-    }
-    Ok(table.text())
+    csv::text(&Trials::read(dir)?)
 }
 
 /// One distribution of a trial as HdrHistogram prints percentiles (`.hgrm`), in milliseconds, for its plotter and for
@@ -57,46 +36,51 @@ pub fn csv(dir: &Path) -> Result<String, Error> {
 /// # Errors
 /// The directory holds no interval log, or it cannot be read, or has nothing of that tag.
 pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
-    let place = dir.join("latency.hlog");
-    let log = match fs::read(&place) {
-        Ok(log) => log,
-        Err(_) if Store::at(dir).experiment()?.is_some() => {
-            return Err(Error::Usage(format!(
-                "{} holds many trials: name one of them, as {}/trials/CELL/1",
-                dir.display(),
-                dir.display()
-            )));
-        }
-        Err(error) => return Err(Error::Usage(format!("{}: {error}", place.display()))),
-    };
-    let failed = |error: String| Error::Failed(format!("{}: {error}", place.display()));
-    let whole = hlog::distribution(&log, tag).map_err(failed)?;
-    if whole.is_empty() {
-        return Err(Error::Usage(format!("{} holds nothing of '{tag}'", place.display())));
-    }
-    Ok(hgrm::text(&whole))
+    Ok(hgrm::text(&one::distribution(dir, tag)?))
 }
 
-/// A JSON value as columns: objects by path, lists in one field.
-fn flat(path: &str, value: &serde_json::Value, columns: &mut BTreeMap<String, String>) {
-    match value {
-        serde_json::Value::Object(map) => {
-            for (key, value) in map {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-                flat(&path, value, columns);
-            }
-        }
-        other => {
-            columns.insert(path.to_owned(), plain(other));
-        }
-    }
+/// A trial as `fortio report` shows it: durations of one distribution in seconds, every bucket of the histogram.
+///
+/// # Errors
+/// As [`hgrm`]; or the directory holds no result.
+pub fn fortio(dir: &Path, tag: &str) -> Result<String, Error> {
+    Ok(pretty(&fortio::value(&One::read(dir, tag)?)))
 }
 
-fn plain(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::Null => String::new(),
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join("; "),
-        other => other.to_string(),
-    }
+/// A trial as `k6 run --summary-export` writes it: durations of one distribution in milliseconds.
+///
+/// # Errors
+/// As [`fortio`].
+pub fn k6(dir: &Path, tag: &str) -> Result<String, Error> {
+    Ok(pretty(&k6::value(&One::read(dir, tag)?)))
+}
+
+/// A trial as `vegeta report -type=json` writes it: durations of one distribution in nanoseconds.
+///
+/// # Errors
+/// As [`fortio`].
+pub fn vegeta(dir: &Path, tag: &str) -> Result<String, Error> {
+    Ok(pretty(&vegeta::value(&One::read(dir, tag)?)))
+}
+
+/// Every cell of a run as `hyperfine --export-json` writes a command: one of [`FIGURES`] of each repeat, in seconds.
+///
+/// # Errors
+/// As [`csv`]; or no trial has that figure.
+pub fn hyperfine(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
+    let value = hyperfine::value(&Trials::read(dir)?, tag, figure);
+    let nothing = || Error::Usage(format!("{} holds no {figure} of '{tag}'", dir.display()));
+    value.map(|value| pretty(&value)).ok_or_else(nothing)
+}
+
+/// Every trial as Prometheus scrapes it: histograms in seconds, and all figures that are no times.
+///
+/// # Errors
+/// As [`csv`].
+pub fn prometheus(dir: &Path) -> Result<String, Error> {
+    prometheus::text(&Trials::read(dir)?)
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
 }

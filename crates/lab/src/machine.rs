@@ -1,7 +1,7 @@
 //! What the machine offers, and which cores a trial gets of it: the server the highest, the generator the lowest, so
 //! that the two never share one where it can be helped. The rule is pure; `Machine::here` alone asks the kernel.
 
-use crate::settings::ClientCores;
+use crate::{cells::Reason, plan::Pin, settings::ClientCores};
 use outcome::Cores;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
@@ -36,10 +36,13 @@ pub struct Placement {
     pub server: Cores,
     /// Cores of the generator.
     pub client: Cores,
+    /// Whether the target may run on other cores than those set aside for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free: bool,
 }
 
 impl Placement {
-    /// Whether the two sides share a core, so that each disturbs the other.
+    /// Whether the two sides have to share a core, so that each disturbs the other.
     pub fn shared(&self) -> bool {
         self.server.0.iter().any(|core| self.client.0.contains(core))
     }
@@ -64,22 +67,39 @@ impl fmt::Display for TooFewCores {
 }
 
 /// Chooses the cores, or says what is missing.
-pub fn place(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, TooFewCores> {
+pub fn place(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -> Result<Placement, Reason> {
     let have = machine.cores.len();
+    // The cores that the server may have, and of those that the generator may have.
+    let (servers, rest) = match pin {
+        Pin::To(wanted) => {
+            if let Some(absent) = wanted.0.iter().find(|core| !machine.cores.contains(core)) {
+                return Err(Reason::Other(format!("pinned to core {absent}, which this process may not use")));
+            }
+            if wanted.count() < server {
+                return Err(Reason::Other(format!("pinned to {wanted}, which is fewer than {server} server cores")));
+            }
+            let taken = &wanted.0[..server];
+            (taken.to_vec(), machine.cores.iter().copied().filter(|core| !taken.contains(core)).collect())
+        }
+        Pin::Automatic | Pin::Free => {
+            let split = have.saturating_sub(server);
+            (machine.cores[split..].to_vec(), machine.cores[..split].to_vec())
+        }
+    };
     let wanted = match client {
         ClientCores::Fixed(n) => n,
         ClientCores::PerServerCore(n) => n.saturating_mul(server),
         ClientCores::Rest => have.saturating_sub(server).max(1),
     };
+    let free = *pin == Pin::Free;
     // The one sharing there is: a machine of one core still gets its table, and is told what it is worth.
-    let alone = have == 1 && server == 1 && wanted == 1;
-    if server.saturating_add(wanted) > have && !alone {
-        return Err(TooFewCores { server, client: wanted, have });
+    if have == 1 && server == 1 && wanted == 1 {
+        return Ok(Placement { server: Cores(machine.cores.clone()), client: Cores(machine.cores.clone()), free });
     }
-    Ok(Placement {
-        server: Cores(machine.cores[have - server..].to_vec()),
-        client: Cores(machine.cores[..wanted].to_vec()),
-    })
+    if server > servers.len() || wanted > rest.len() {
+        return Err(Reason::Cores(TooFewCores { server, client: wanted, have }));
+    }
+    Ok(Placement { server: Cores(servers), client: Cores(rest[..wanted].to_vec()), free })
 }
 
 #[cfg(test)]
@@ -91,36 +111,55 @@ mod tests {
         Machine { cores: cores.to_vec() }
     }
 
+    fn automatic(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, Reason> {
+        place(machine, &Pin::Automatic, server, client)
+    }
+
+    #[test]
+    fn a_pinned_server_has_the_first_of_its_cores_and_the_generator_none_of_those() {
+        let to = |list: &str| Pin::To(list.parse().unwrap());
+        let placed = place(&machine(&[0, 1, 2, 3]), &to("0,2-3"), 2, ClientCores::Rest).unwrap();
+        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("0,2".into(), "1,3".into()));
+        assert!(!placed.shared() && !placed.free);
+        let why = |list: &str, server, client| {
+            place(&machine(&[0, 1, 2, 3]), &to(list), server, ClientCores::Fixed(client)).unwrap_err().to_string()
+        };
+        assert_eq!(why("7", 1, 1), "pinned to core 7, which this process may not use");
+        assert_eq!(why("2-3", 3, 1), "pinned to 2-3, which is fewer than 3 server cores");
+        assert_eq!(why("2-3", 1, 4), "needs 1 server + 4 generator cores, this machine has 4");
+        assert!(place(&machine(&[0, 1]), &Pin::Free, 1, ClientCores::Fixed(1)).unwrap().free);
+    }
+
     #[test]
     fn the_server_takes_the_highest_cores_and_the_generator_the_lowest() {
-        let placed = place(&machine(&[0, 2, 3, 7]), 2, ClientCores::Fixed(1)).unwrap();
+        let placed = automatic(&machine(&[0, 2, 3, 7]), 2, ClientCores::Fixed(1)).unwrap();
         assert_eq!((placed.server.to_string(), placed.client.to_string()), ("3,7".into(), "0".into()));
-        let placed = place(&machine(&[0, 1, 2, 3, 4]), 1, ClientCores::PerServerCore(4)).unwrap();
+        let placed = automatic(&machine(&[0, 1, 2, 3, 4]), 1, ClientCores::PerServerCore(4)).unwrap();
         assert_eq!((placed.server.to_string(), placed.client.to_string()), ("4".into(), "0-3".into()));
-        let placed = place(&machine(&[0, 1, 2]), 1, ClientCores::Rest).unwrap();
+        let placed = automatic(&machine(&[0, 1, 2]), 1, ClientCores::Rest).unwrap();
         assert_eq!(placed.client.to_string(), "0-1");
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        let error = place(&machine(&[0, 1]), 4, ClientCores::Fixed(1)).unwrap_err().to_string();
+        let error = automatic(&machine(&[0, 1]), 4, ClientCores::Fixed(1)).unwrap_err().to_string();
         assert_eq!(error, "needs 4 server + 1 generator cores, this machine has 2");
-        let error = place(&machine(&[0, 1]), 2, ClientCores::Rest).unwrap_err().to_string();
+        let error = automatic(&machine(&[0, 1]), 2, ClientCores::Rest).unwrap_err().to_string();
         assert_eq!(error, "needs 2 server + 1 generator cores, this machine has 2");
     }
 
     #[test]
     fn one_core_is_shared_and_known_to_be() {
-        let placed = place(&machine(&[5]), 1, ClientCores::Rest).unwrap();
+        let placed = automatic(&machine(&[5]), 1, ClientCores::Rest).unwrap();
         assert!(placed.shared());
-        assert!(place(&machine(&[5]), 1, ClientCores::Fixed(2)).is_err());
+        assert!(automatic(&machine(&[5]), 1, ClientCores::Fixed(2)).is_err());
     }
 
     proptest! {
         #[test]
         fn two_sides_on_more_than_one_core_never_meet(have in 2usize..40, server in 1usize..50, client in 1usize..50) {
             let machine = machine(&(0..have).collect::<Vec<_>>());
-            match place(&machine, server, ClientCores::Fixed(client)) {
+            match automatic(&machine, server, ClientCores::Fixed(client)) {
                 Ok(placed) => {
                     prop_assert!(!placed.shared());
                     prop_assert_eq!((placed.server.count(), placed.client.count()), (server, client));

@@ -1,6 +1,7 @@
 //! The order of the trials: repeat by repeat, so that a machine that warms up or slows down does so under every cell;
 //! within a repeat shuffled by load, and the targets of one load shuffled but next to each other, so that what is
-//! compared is near in time. Pure: the same seed gives the same order.
+//! compared is near in time. Phases of one start follow each other in the order of the plan. Pure: the same seed gives
+//! the same order.
 
 use crate::cells::Cell;
 use rand_xoshiro::{
@@ -26,7 +27,7 @@ pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
         shuffle(&mut blocks, &mut random);
         for block in &mut blocks {
             shuffle(block, &mut random);
-            slots.extend(block.iter().map(|&cell| Slot { cell, repeat }));
+            slots.extend(block.iter().flatten().map(|&cell| Slot { cell, repeat }));
         }
     }
     slots
@@ -43,22 +44,25 @@ pub fn mirrored(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
         shuffle(&mut blocks, &mut random);
         for block in &mut blocks {
             shuffle(block, &mut random);
-            slots.extend(block.iter().map(|&cell| Slot { cell, repeat: there }));
+            slots.extend(block.iter().flatten().map(|&cell| Slot { cell, repeat: there }));
             if there < repeats {
-                slots.extend(block.iter().rev().map(|&cell| Slot { cell, repeat: there + 1 }));
+                slots.extend(block.iter().rev().flatten().map(|&cell| Slot { cell, repeat: there + 1 }));
             }
         }
     }
     slots
 }
 
-/// The cells of each load, targets in the order of the plan.
-fn blocks(cells: &[Cell]) -> Vec<Vec<usize>> {
-    let mut blocks: Vec<Vec<usize>> = Vec::new();
+/// The cells of each load, targets in the order of the plan, those of one start together.
+fn blocks(cells: &[Cell]) -> Vec<Vec<Vec<usize>>> {
+    let mut blocks: Vec<Vec<Vec<usize>>> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
-        match blocks.iter_mut().find(|block| cells[block[0]].combination == cell.combination) {
-            Some(block) => block.push(index),
-            None => blocks.push(vec![index]),
+        match blocks.iter_mut().find(|block| cells[block[0][0]].swept() == cell.swept()) {
+            Some(block) => match block.iter_mut().find(|start| cells[start[0]].shares_start(cell)) {
+                Some(start) => start.push(index),
+                None => block.push(vec![index]),
+            },
+            None => blocks.push(vec![vec![index]]),
         }
     }
     blocks

@@ -1,15 +1,23 @@
 //! A plan: what an experiment varies, on which targets, under which load. Plain data; `read` makes it from TOML.
 
 pub mod builtin;
-mod overrides;
+mod check;
+mod filter;
+mod flags;
+pub mod keys;
+pub mod phase;
 mod read;
+pub mod schema;
 mod target;
+mod text;
 
-use crate::{fnv::fnv1a, settings::Settings};
-use outcome::Span;
+use crate::{fnv::fnv1a, limits::Limits, settings::Settings};
+use outcome::{Cores, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
+pub use filter::{Filter, Pattern};
+pub use phase::{Override, Phase};
 pub use read::read;
 
 /// What an experiment varies, on which targets, under which load.
@@ -29,6 +37,12 @@ pub struct Plan {
     pub load: Settings,
     /// Each is a product of its axes; the cells of all of them are measured.
     pub sweeps: Vec<Sweep>,
+    /// Loads that follow each other on one start of a target; empty for the one load of the cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// Values for some cells in the place of those of the load and of the phases; a later one wins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<Override>,
     /// What the report begins with the best values of, for each target and each combination of the rest.
     pub best_over: Option<String>,
     /// The target that reports compare the others with, repeat by repeat.
@@ -36,7 +50,7 @@ pub struct Plan {
     pub baseline: Option<String>,
     /// The servers under test, in the order in which reports show them.
     pub targets: Vec<Target>,
-    /// Words added to the command lines of testers, by the tester's name.
+    /// Words added to the command lines of testers, by the tester's name; may hold placeholders.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub testers: BTreeMap<String, Vec<String>>,
 }
@@ -46,6 +60,9 @@ pub struct Plan {
 pub struct Sweep {
     /// In the order of the plan.
     pub axes: Vec<Axis>,
+    /// Which of the combinations are measured.
+    #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    pub filter: Filter,
 }
 
 /// One value that varies.
@@ -70,14 +87,62 @@ pub struct Target {
     pub build: Vec<String>,
     /// Programs without which the target is skipped.
     pub needs: Vec<String>,
+    /// Run before each start of the target; empty for nothing. Its words may hold placeholders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    /// Run when the target has been stopped, however its trial went; empty for nothing. Its words may hold placeholders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// How long `before` and `after` may take, each.
+    #[serde(default = "hook_timeout", skip_serializing_if = "is_hook_timeout")]
+    pub hook_timeout: Span,
     /// Added to the environment; values may hold placeholders.
     pub env: BTreeMap<String, String>,
     /// How long it may take to accept its first connection.
     pub ready_timeout: Span,
     /// Cells with more server cores than this are skipped.
     pub max_server_cores: Option<usize>,
+    /// Where it runs.
+    #[serde(default, skip_serializing_if = "Pin::is_automatic")]
+    pub pin: Pin,
+    /// What it may use.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
+    /// Which cells it is measured in.
+    #[serde(default, skip_serializing_if = "Filter::is_empty")]
+    pub filter: Filter,
     /// Why it is left out, if it is.
     pub skip: Option<String>,
+}
+
+/// Where a target runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pin {
+    /// On as many of the machine's highest-numbered cores as the cell says.
+    #[default]
+    Automatic,
+    /// On as many of these as the cell says; the generator gets none of those taken.
+    To(Cores),
+    /// Wherever the scheduler puts it.
+    Free,
+}
+
+impl Pin {
+    fn is_automatic(&self) -> bool {
+        *self == Self::Automatic
+    }
+}
+
+/// What `hook_timeout` is where the plan does not say.
+pub const HOOK_TIMEOUT: Span = Span(Duration::from_secs(60));
+
+fn hook_timeout() -> Span {
+    HOOK_TIMEOUT
+}
+
+fn is_hook_timeout(span: &Span) -> bool {
+    *span == HOOK_TIMEOUT
 }
 
 /// How a target is started.

@@ -53,6 +53,9 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
             return Some(format!("needs '{tool}', which is not on PATH: {}", source_of(tool)));
         }
     }
+    if let Some(why) = target.limits.refused() {
+        return Some(why);
+    }
     if matches!(target.start, Start::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
         return Some(format!("no nginx on PATH: {}", source_of(nginx::PROGRAM)));
     }
@@ -118,6 +121,7 @@ fn source_of(program: &str) -> &'static str {
         "hey" => "apt install hey",
         "h2load" => "apt install nghttp2-client",
         "fortio" => "go install fortio.org/fortio@latest, and add Go's bin folder (go env GOPATH) to PATH",
+        "oha" => "cargo install oha, and add Cargo's bin folder (~/.cargo/bin) to PATH",
         "http-echo" => "go install github.com/hashicorp/http-echo@latest",
         "pipy" => "build it from https://github.com/flomesh-io/pipy and add it to PATH",
         _ => "install it, or add its folder to PATH",

@@ -90,6 +90,11 @@ impl Group {
         self.id.as_raw_nonzero().get() as u32
     }
 
+    /// Whether anything of it runs.
+    pub fn is_running(&self) -> bool {
+        is_running(self.id)
+    }
+
     /// How the program itself ended, if it has.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {

@@ -8,8 +8,10 @@ mod http;
 mod interval;
 mod markdown;
 mod notes;
+mod page;
 mod paired;
 mod rows;
+mod style;
 mod tables;
 mod text;
 
@@ -25,10 +27,13 @@ use std::{
 };
 
 pub use chart::{Chart, FOLDER, MARK, charts};
-pub use format::{date, plural, time};
+pub use format::{date, number, plural, time};
 pub use http::Figures as HttpFigures;
 pub use markdown::markdown;
+pub(crate) use page::Live;
+pub use page::{FILE, page};
 pub use rows::{Figures, Row};
+pub use style::Style;
 pub use text::text;
 
 /// Everything that the directory of a run tells.
@@ -86,17 +91,23 @@ pub fn read(dir: &Path) -> io::Result<Report> {
 
 /// The report of a run as Markdown.
 pub fn render(dir: &Path) -> io::Result<String> {
-    Ok(markdown(&read(dir)?))
+    Ok(markdown(&read(dir)?, Style::Plain))
 }
 
-/// Draws the charts and writes them and the report into the directory of the run; returns the report's place.
+/// Draws the charts and writes them, the page and the report into the directory of the run; returns the report's place.
 pub fn write(report: &Report, store: &Store) -> io::Result<PathBuf> {
     let drawn: io::Result<Vec<_>> = charts(report).into_iter().map(|chart| Ok((chart.svg()?, chart.file))).collect();
     store.write_charts(&drawn?)?;
-    store.write_report(&markdown(report))
+    store.write_page(&page(report, store, false)?)?;
+    store.write_report(&markdown(report, Style::Plain))
 }
 
 impl Report {
+    /// Where one of its rows stands among them.
+    fn place(&self, row: &Row) -> usize {
+        self.rows.iter().position(|own| std::ptr::eq(own, row)).expect("the row is one of this report")
+    }
+
     /// Trials that failed.
     pub fn failed(&self) -> usize {
         self.rows.iter().map(|row| row.failures.len()).sum()

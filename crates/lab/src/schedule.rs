@@ -67,6 +67,27 @@ impl Schedule {
         wanted.into_iter().map(|index| &self.all.run[index]).collect()
     }
 
+    /// The trials that `is_done` does not know, those of one start of a target together, each with the place of its first
+    /// in the order. Of phases that share a start all are to be run as soon as one is.
+    pub fn todo(&self, is_done: impl Fn(&Slot) -> bool) -> Vec<(usize, &[Slot])> {
+        let mut first = 0;
+        let shares = |a: &Slot, b: &Slot| a.repeat == b.repeat && self.cell(*a).shares_start(self.cell(*b));
+        let placed = self.order.chunk_by(shares).map(|start| {
+            first += start.len();
+            (first - start.len(), start)
+        });
+        placed.filter(|(_, start)| !start.iter().all(&is_done)).collect()
+    }
+
+    /// How many cells the plan's own filters leave out, in a line, if there are any.
+    pub fn filtered_line(&self) -> Option<String> {
+        match self.all.filtered {
+            0 => None,
+            1 => Some("left out by the plan's when and except: 1 cell".to_owned()),
+            cells => Some(format!("left out by the plan's when and except: {cells} cells")),
+        }
+    }
+
     /// How long these trials will take; `overhead` is what a trial of this experiment took beside its load so far.
     pub fn time(&self, slots: &[Slot], overhead: Option<Duration>) -> Duration {
         let load: Duration = slots.iter().map(|slot| self.cell(*slot).load_time()).sum();

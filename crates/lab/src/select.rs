@@ -3,7 +3,7 @@
 use crate::{
     cells::{Cell, Cells},
     nearest::hint,
-    plan::Plan,
+    plan::{Plan, phase::PHASE},
     settings::{NAMES, Settings},
 };
 use std::collections::BTreeMap;
@@ -16,7 +16,9 @@ impl Selection {
     /// Reads `name=value` pairs separated by commas. The same name again adds a value; different names narrow.
     pub fn parse(words: &[String], plan: &Plan) -> Result<Self, String> {
         let own = plan.own_axes().map(|axis| axis.name.as_str());
-        let mut names: Vec<&str> = std::iter::once("target").chain(NAMES.iter().copied()).chain(own).collect();
+        let phase = plan.phases.first().map(|_| PHASE);
+        let mut names: Vec<&str> =
+            std::iter::once("target").chain(NAMES.iter().copied()).chain(phase).chain(own).collect();
         names.dedup();
         let mut wanted: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for pair in words.iter().flat_map(|word| word.split(',')) {

@@ -2,6 +2,7 @@
 //! a missing figure or draws a random number that its seed does not name. `docs/statistics.md` has every formula.
 
 pub mod bootstrap;
+pub mod normal;
 pub mod outliers;
 pub mod permutation;
 pub mod ratio;

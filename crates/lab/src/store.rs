@@ -7,6 +7,7 @@
 //!   trials/CELL/REPEAT/   one result directory a trial, or failed.json       builds/TARGET.log   output of builds
 //!   trials/CELL/REPEAT.disturbed-N/   attempts that were disturbed and repeated
 //!   report.md         rendered from the above                                running.json   process groups alive
+//!   report.html       the same as one page, rendered anew while the run goes on
 //!   charts/           linked from report.md, drawn from the same
 //! ```
 
@@ -221,7 +222,7 @@ impl Store {
         for name in ["trials", "builds"] {
             tolerate_absence(fs::remove_dir_all(self.path.join(name)))?;
         }
-        for name in ["experiment.json", "plan.toml", "report.md"] {
+        for name in ["experiment.json", "plan.toml", "report.md", report::FILE] {
             tolerate_absence(fs::remove_file(self.path.join(name)))?;
         }
         self.remove_charts_but(&[])
@@ -264,6 +265,11 @@ impl Store {
         Ok(())
     }
 
+    /// Writes the page, as a whole: a browser may be reading it.
+    pub fn write_page(&self, page: &str) -> io::Result<()> {
+        Directory::open(&self.path).write_text(report::FILE, page)
+    }
+
     /// Writes the report.
     pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {
         let place = self.path.join("report.md");
@@ -288,15 +294,8 @@ fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
 /// Which directory a run without `--out` uses: the last of `NAME`, `NAME-2`, `NAME-3` if it is not finished, so that it
 /// is taken up again; else the next, so that no result is ever written over.
 pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
-    let numbered = |number: u32| match number {
-        1 => parent.join(name),
-        n => parent.join(format!("{name}-{n}")),
-    };
-    let mut number = 1;
-    while numbered(number + 1).exists() {
-        number += 1;
-    }
-    let last = Store::at(numbered(number));
+    let number = last_number(parent, name);
+    let last = Store::at(numbered(parent, name, number));
     let is_done_with = match last.experiment() {
         Ok(Some(experiment)) => last.is_finished(&experiment),
         // Neither a run nor empty: not ours. The ledger alone is a run that ended before it began.
@@ -306,7 +305,27 @@ pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
         Err(e) if e.kind() == io::ErrorKind::InvalidData => true,
         Err(e) => return Err(e),
     };
-    Ok(numbered(if is_done_with { number + 1 } else { number }))
+    Ok(numbered(parent, name, if is_done_with { number + 1 } else { number }))
+}
+
+/// The last of `NAME`, `NAME-2`, `NAME-3`, finished or not; `NAME` where there is none.
+pub fn last_directory(parent: &Path, name: &str) -> PathBuf {
+    numbered(parent, name, last_number(parent, name))
+}
+
+fn last_number(parent: &Path, name: &str) -> u32 {
+    let mut number = 1;
+    while numbered(parent, name, number + 1).exists() {
+        number += 1;
+    }
+    number
+}
+
+fn numbered(parent: &Path, name: &str, number: u32) -> PathBuf {
+    match number {
+        1 => parent.join(name),
+        n => parent.join(format!("{name}-{n}")),
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 /// The placeholders that every target has, beside [`OF_SETTINGS`] and the plan's own axes: where to listen, the list and
-/// the number of the cores it is pinned to, the folder it runs in.
-pub const OWN: &[&str] = &["listen", "host", "port", "cores", "core_count", "dir"];
+/// the number of the cores it is pinned to, the folder it runs in, the brunt binary.
+pub const OWN: &[&str] = &["listen", "host", "port", "cores", "core_count", "dir", "brunt"];
 
 /// The settings that can stand in a command line: connections and rate (`max` for a closed loop) are totals, the size
 /// is a plain number of bytes.

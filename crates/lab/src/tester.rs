@@ -6,10 +6,11 @@ pub mod foreign;
 mod fortio;
 mod h2load;
 mod hey;
+mod oha;
 mod scan;
 mod wrk;
 
-use crate::cells::Cell;
+use crate::{cells::Cell, template::expand};
 use foreign::{Ask, Foreign};
 use outcome::Rate;
 use std::{
@@ -21,7 +22,7 @@ use std::{
 pub const BRUNT: &str = "brunt";
 
 /// The testers that are not ours.
-pub const FOREIGN: &[&Foreign] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD];
+pub const FOREIGN: &[&Foreign] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD, &oha::OHA];
 
 /// Every name that `tester` takes in a plan.
 pub fn names() -> Vec<&'static str> {
@@ -56,7 +57,7 @@ impl Tester {
     /// Program and arguments for one trial, with the words the plan adds for this tester.
     ///
     /// # Errors
-    /// Why the plan's path makes no address.
+    /// Why the plan's path makes no address, or its words no command.
     pub fn command(
         &self,
         cell: &Cell,
@@ -72,7 +73,9 @@ impl Tester {
         };
         // Last, so that what the plan says wins; but the address of a foreign tester must stay at the end.
         let at = if cell.settings.foreign().is_some() { args.len() - 1 } else { args.len() };
-        args.splice(at..at, added.iter().cloned());
+        let values = cell.placeholders();
+        let added: Vec<String> = added.iter().map(|word| expand(word, &values)).collect::<Result<_, _>>()?;
+        args.splice(at..at, added);
         Ok((program, args))
     }
 

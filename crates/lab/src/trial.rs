@@ -1,25 +1,29 @@
-//! One trial: start the target, wait until it accepts, run the tester, stop the target. Whatever happens, no process of
-//! it survives, and the directory says how it went: `result.json`, or `failed.json` with the reason.
+//! One start of a target: run `before`, start it, wait until it accepts, run the tester, once for each phase, stop it,
+//! run `after`. Whatever happens, no process of it survives, and the directory of each trial says how it went:
+//! `result.json`, or `failed.json` with the reason.
 
 mod gauge;
+mod hook;
 mod launch;
+mod load;
 
 use crate::{
     cells::Cell,
     ledger::Ledger,
+    machine::Machine,
     pace::{self, Pace},
     plan::Target,
     port::{self, Ports},
-    process::{Group, Launch, PATIENCE, Stay, ending, last_lines},
-    tester::{BRUNT, Tester},
+    process::{Group, PATIENCE, Stay, ending, last_lines},
+    tester::Tester,
 };
-use gauge::Gauge;
+use hook::Hook;
+use launch::Site;
 use outcome::{RunResult, directory::Directory};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io,
+    fs, io,
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::ExitStatus,
@@ -72,10 +76,16 @@ pub struct Record {
     pub number: usize,
     /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
+    /// The command line of what was run before the target, if anything was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
     /// The target's command line.
     pub target: Vec<String>,
     /// The tester's command line.
     pub tester: Vec<String>,
+    /// The command line of what is run when the target has been stopped, if anything is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
     /// How fast the machine was before and after.
     #[serde(default)]
     pub pace: Option<Pace>,
@@ -99,20 +109,46 @@ pub struct Bench<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// One trial to be run.
+/// One start of a target, for one trial or for the phases that share it.
 pub struct Job<'a> {
-    /// Under which load, on which cores.
-    pub cell: &'a Cell,
+    /// At least one, in order.
+    pub steps: Vec<Step<'a>>,
     /// The server.
     pub target: &'a Target,
     /// Counted from 1.
     pub repeat: u32,
-    /// Place in the order, counted from 1.
-    pub number: usize,
     /// Seed of the load.
     pub seed: u64,
+}
+
+/// One trial to be run.
+pub struct Step<'a> {
+    /// Under which load, on which cores.
+    pub cell: &'a Cell,
+    /// Place in the order, counted from 1.
+    pub number: usize,
     /// Where its files go.
     pub dir: PathBuf,
+}
+
+impl Job<'_> {
+    /// The cell that the target is started for.
+    fn cell(&self) -> &Cell {
+        self.steps[0].cell
+    }
+
+    /// Holds the files that all steps have in common.
+    fn dir(&self) -> &Path {
+        &self.steps[0].dir
+    }
+}
+
+/// Why a start came to its end before its time.
+enum Stop {
+    /// On request.
+    Interrupted,
+    /// The trials from this one on have no result.
+    Failed(usize, Failure),
 }
 
 /// Files of a trial beside those of the result.
@@ -121,155 +157,142 @@ const TESTER_LOG: &str = "tester.log";
 const TESTER_OUT: &str = "tester.out";
 
 impl Bench<'_> {
-    /// Runs one trial. `tick` is told what it does, a few times a second. An error is one of our own files or of the
-    /// machine: the next trial would meet it too.
-    pub fn run(&self, job: &Job, ports: &mut Ports, tick: &mut dyn FnMut(&'static str)) -> io::Result<End> {
-        // What a run that was killed has left of this trial does not mix with what comes.
-        match fs::remove_dir_all(&job.dir) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(named(&job.dir, e)),
-            _ => {}
-        }
-        let directory = Directory::create(&job.dir)?;
-        let _stay = Stay::on(&job.cell.placement.client);
-        let end = match self.attempt(job, &directory, ports, tick)? {
-            Ok(end) => end,
-            Err(failure) => {
-                // Nothing that a failed trial wrote may pass for a result later.
-                let _ = fs::remove_file(job.dir.join("result.json"));
-                directory.write_json("failed.json", &failure)?;
-                End::Failed(failure)
+    /// Runs the trials of one start and says how each of them ended. `tick` is told which of them does what, a few times
+    /// a second. An error is one of our own files or of the machine: the next trial would meet it too.
+    pub fn run(&self, job: &Job, ports: &mut Ports, tick: &mut dyn FnMut(usize, &'static str)) -> io::Result<Vec<End>> {
+        for step in &job.steps {
+            // What a run that was killed has left of this trial does not mix with what comes.
+            match fs::remove_dir_all(&step.dir) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(named(&step.dir, e)),
+                _ => {}
             }
-        };
-        if matches!(end, End::Interrupted) {
-            fs::remove_dir_all(&job.dir).map_err(|e| named(&job.dir, e))?;
+            Directory::create(&step.dir)?;
         }
-        Ok(end)
+        let all = Machine::here()?;
+        let _stay = Stay::on(&job.cell().placement.client);
+        let site = Site::new(job, ports.free()?, self, all)?;
+
+        let (mut done, mut helper) = (Vec::new(), None);
+        let course = self.course(job, &site, &mut done, &mut helper, tick);
+        // The target is stopped by now, whatever came of it.
+        let after = self.hook(job, &site, Hook::After, &mut |what| tick(job.steps.len() - 1, what));
+        drop(helper);
+        let stop = match (course?.err(), after?.err()) {
+            (Some(Stop::Failed(from, mut failure)), Some(Stop::Failed(_, other))) => {
+                failure.log.push(other.line());
+                Some(Stop::Failed(from, failure))
+            }
+            // What it should have undone is still there, and must not go unsaid.
+            (Some(Stop::Interrupted), Some(other)) => Some(other),
+            (None, Some(Stop::Failed(_, failure))) => Some(Stop::Failed(job.steps.len() - 1, failure)),
+            (stop, after) => stop.or(after),
+        };
+        self.ends(job, done, stop)
     }
 
-    fn attempt(
+    /// How each trial ended, as its directory then says too.
+    fn ends(&self, job: &Job, mut ends: Vec<End>, stop: Option<Stop>) -> io::Result<Vec<End>> {
+        match stop {
+            None => {}
+            Some(Stop::Interrupted) => {
+                for step in &job.steps {
+                    fs::remove_dir_all(&step.dir).map_err(|e| named(&step.dir, e))?;
+                }
+                return Ok(job.steps.iter().map(|_| End::Interrupted).collect());
+            }
+            Some(Stop::Failed(from, failure)) => {
+                ends.truncate(from);
+                let phase = job.steps[from].cell.phase().unwrap_or_default();
+                for (index, step) in job.steps.iter().enumerate().skip(from) {
+                    let failure = match index == from {
+                        true => failure.clone(),
+                        false => {
+                            Failure { why: format!("phase '{phase}' failed: {}", failure.line()), log: Vec::new() }
+                        }
+                    };
+                    // Nothing that a failed trial wrote may pass for a result later.
+                    let _ = fs::remove_file(step.dir.join("result.json"));
+                    Directory::open(&step.dir).write_json("failed.json", &failure)?;
+                    ends.push(End::Failed(failure));
+                }
+            }
+        }
+        Ok(ends)
+    }
+
+    /// All from `before` until the target is stopped. Results go to `done`, what `before` left running to `helper`.
+    fn course(
         &self,
         job: &Job,
-        directory: &Directory,
-        ports: &mut Ports,
-        tick: &mut dyn FnMut(&'static str),
-    ) -> io::Result<Result<End, Failure>> {
-        let port = ports.free()?;
-        let launch = match self.target(job, port)? {
+        site: &Site,
+        done: &mut Vec<End>,
+        helper: &mut Option<Group>,
+        tick: &mut dyn FnMut(usize, &'static str),
+    ) -> io::Result<Result<(), Stop>> {
+        let fail =
+            |why: String| Ok(Err(Stop::Failed(0, Failure { why, log: last_lines(&job.dir().join(TARGET_LOG), 3) })));
+        let launch = match self.target(job, site)? {
             Ok(launch) => launch,
-            Err(why) => return Ok(Err(Failure { why, log: Vec::new() })),
+            Err(why) => return fail(why),
         };
-        let mut record = Record {
-            cell: job.cell.id.clone(),
-            repeat: job.repeat,
-            number: job.number,
-            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-            target: launch.words(),
-            tester: Vec::new(),
-            pace: None,
-        };
-        tick("looking at the machine");
-        let before = (self.pace)(job.cell);
-        let fail = |why: String, log: &str| Ok(Err(Failure { why, log: last_lines(&job.dir.join(log), 3) }));
+        let words = launch.words();
+        match self.hook(job, site, Hook::Before, &mut |what| tick(0, what))? {
+            Ok(left) => *helper = left,
+            Err(stop) => return Ok(Err(stop)),
+        }
+        tick(0, "looking at the machine");
+        let before = (self.pace)(job.cell());
 
-        tick("starting the target");
+        tick(0, "starting the target");
         let mut target = match Group::start(launch, self.ledger) {
             Ok(target) => target,
-            Err(e) => return fail(e.to_string(), TARGET_LOG),
+            Err(e) => return fail(e.to_string()),
         };
-        match self.accepts(&mut target, port, job.target.ready_timeout.0, tick) {
+        match self.accepts(&mut target, site.port, job.target.ready_timeout.0, &mut |what| tick(0, what)) {
             Ready::Yes => {}
-            Ready::Interrupted => return Ok(Ok(End::Interrupted)),
+            Ready::Interrupted => return Ok(Err(Stop::Interrupted)),
             Ready::Died(status) => {
-                return fail(format!("the target {} before it accepted a connection", ending(status)), TARGET_LOG);
+                return fail(format!("the target {} before it accepted a connection", ending(status)));
             }
             Ready::Silent => {
-                let why = format!("the target did not listen on 127.0.0.1:{port} within {}", job.target.ready_timeout);
-                return fail(why, TARGET_LOG);
+                let (port, within) = (site.port, job.target.ready_timeout);
+                return fail(format!("the target did not listen on 127.0.0.1:{port} within {within}"));
             }
         }
-
-        let foreign = job.cell.settings.foreign();
-        let name = job.cell.settings.tester.as_deref().unwrap_or(BRUNT);
-        let added = self.added.get(name).map_or(&[][..], Vec::as_slice);
-        let (program, args) = match self.tester.command(job.cell, added, port, target.pid(), job.seed, directory.path())
-        {
-            Ok(command) => command,
-            Err(why) => return Ok(Err(Failure { why, log: Vec::new() })),
-        };
-        let launch = Launch {
-            program,
-            args,
-            dir: None,
-            env: BTreeMap::new(),
-            cores: Some(job.cell.placement.client.clone()),
-            stdout: File::create(job.dir.join(TESTER_OUT))?,
-            stderr: File::create(job.dir.join(TESTER_LOG))?,
-        };
-        record.tester = launch.words();
-        directory.write_json("trial.json", &record)?;
-        let mut gauge = foreign.map(|_| Gauge::open(target.pid(), job.cell.settings.duration.0));
-        let mut tester = match Group::start(launch, self.ledger) {
-            Ok(tester) => tester,
-            Err(e) => return fail(e.to_string(), TESTER_LOG),
-        };
-        gauge.iter_mut().for_each(|gauge| gauge.started(tester.pid()));
-        let limit = self.tester.limit(job.cell);
-        let since = Instant::now();
-        tick("load");
-        let status = loop {
-            if let Some(status) = tester.ended() {
-                break status;
+        let mut records = Vec::new();
+        for (index, step) in job.steps.iter().enumerate() {
+            let mut record = Record {
+                cell: step.cell.id.clone(),
+                repeat: job.repeat,
+                number: step.number,
+                started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+                before: site.words(&job.target.before).unwrap_or_default(),
+                target: words.clone(),
+                tester: Vec::new(),
+                after: site.words(&job.target.after).unwrap_or_default(),
+                pace: None,
+            };
+            match self.load(job, index, &mut record, site.port, &mut target, &mut |what| tick(index, what))? {
+                Ok(result) => done.push(End::Done(Box::new(result))),
+                Err(stop) => return Ok(Err(stop)),
             }
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(Ok(End::Interrupted));
-            }
-            if let Some(status) = target.ended() {
-                tester.stop(Duration::ZERO);
-                return fail(format!("the target {} under load", ending(status)), TARGET_LOG);
-            }
-            if since.elapsed() > limit {
-                tester.stop(PATIENCE);
-                return fail(format!("the tester did not end within {} s", limit.as_secs()), TESTER_LOG);
-            }
-            gauge.iter_mut().for_each(Gauge::tick);
-            // Rarely enough not to disturb a generator that shares this core.
-            thread::sleep(gauge.as_ref().map_or(Duration::from_millis(50), Gauge::pause));
-            tick("load");
-        };
-        gauge.iter_mut().for_each(Gauge::close);
-        tester.stop(PATIENCE);
-        // Ctrl-C may reach a tester by itself; what it wrote is then not a whole trial.
-        if self.stop.load(Ordering::Relaxed) {
-            return Ok(Ok(End::Interrupted));
+            records.push(record);
         }
-        if let Some(status) = target.ended() {
-            return fail(format!("the target {} under load", ending(status)), TARGET_LOG);
-        }
-        if !status.success() {
-            return fail(format!("the tester {}", ending(status)), TESTER_LOG);
-        }
-        tick("stopping the target");
+        tick(job.steps.len() - 1, "stopping the target");
         target.stop(PATIENCE);
-        if !freed(port) {
-            let why = format!(
-                "port {port} is still taken although the target's process group is gone: it must stay in the foreground"
-            );
-            return fail(why, TARGET_LOG);
+        if !freed(site.port) {
+            return fail(format!(
+                "port {} is still taken although the target's process group is gone: it must stay in the foreground",
+                site.port
+            ));
         }
-        if let (Some(foreign), Some(gauge)) = (foreign, gauge)
-            && let Err(why) = gauge.write(foreign, job, port, directory, &record.tester)?
-        {
-            return fail(why, TESTER_OUT);
+        if let (Some(before_us), Some(after_us)) = (before, (self.pace)(job.cell())) {
+            for (step, mut record) in job.steps.iter().zip(records) {
+                record.pace = Some(Pace { before_us, after_us });
+                Directory::open(&step.dir).write_json("trial.json", &record)?;
+            }
         }
-        if let (Some(before_us), Some(after_us)) = (before, (self.pace)(job.cell)) {
-            record.pace = Some(Pace { before_us, after_us });
-            directory.write_json("trial.json", &record)?;
-        }
-        match directory.read_result() {
-            Ok(result) if result.interrupted => fail("the tester was interrupted".to_owned(), TESTER_LOG),
-            Ok(result) => Ok(Ok(End::Done(Box::new(result)))),
-            Err(e) => fail(format!("the tester left no result: {e}"), TESTER_LOG),
-        }
+        Ok(Ok(()))
     }
 
     fn accepts(&self, target: &mut Group, port: u16, within: Duration, tick: &mut dyn FnMut(&'static str)) -> Ready {

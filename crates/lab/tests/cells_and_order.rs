@@ -111,6 +111,81 @@ fn a_slip_in_only_is_named_and_not_taken_for_an_empty_selection() {
     }
 }
 
+/// The names of the cells, without their common beginning.
+fn ids(axes: &str, targets: &[&str]) -> Vec<String> {
+    let all = all(&plan(axes, targets), 2);
+    all.into_iter().map(|cell| cell.id.trim_start_matches("target=").to_owned()).collect()
+}
+
+#[test]
+fn filters_choose_among_the_combinations_of_their_sweep_and_of_their_target() {
+    let sweep = "[[sweep]]\nsize = ['1B', '2B']\nrate = ['max', '5k']\n";
+    let when = format!("{sweep}when = [{{ size = '1B', rate = 5000 }}, {{ size = 2, target = 'b' }}]");
+    assert_eq!(
+        ids(&when, &["a", "b"]),
+        ["a,size=1B,rate=5k", "b,size=1B,rate=5k", "b,size=2B,rate=max", "b,size=2B,rate=5k"]
+    );
+    let except = format!("{sweep}except = {{ size = ['1B', '2B'], rate = 'max' }}\n[[sweep]]\nsize = '1B'");
+    assert_eq!(ids(&except, &["a"]), ["a,size=1B,rate=5k", "a,size=2B,rate=5k", "a,size=1B"]);
+    let of_target = "when = { rate = 'max' }\nexcept = { size = '1B' }\n";
+    let text =
+        format!("name = 'p'\n[load]\nconnections = 1\n{sweep}[[target]]\nname = 'a'\n{of_target}command = ['s']\n");
+    let cells = cells(&read("p", &text).unwrap(), &machine(2), &BTreeMap::new());
+    assert_eq!(cells.run.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["target=a,size=2B,rate=max"]);
+    assert_eq!((cells.filtered, cells.skipped.len()), (3, 0));
+}
+
+#[test]
+fn every_combination_has_every_phase_and_overrides_have_the_last_word() {
+    let text = "[sweep]\nsize = ['1B', '2B']\n[[phase]]\nname = 'warm'\nduration = '1s'\n[[phase]]\nname = 'peak'\nrate = '5k'\n\
+                [[override]]\nwhen = { phase = 'peak', size = '2B' }\nset = { rate = '7k', duration = '9s' }\n\
+                [[override]]\nexcept = [{ phase = 'warm' }, { target = 'a' }]\nset = { duration = '4s' }";
+    let cells = all(&plan(text, &["a", "b"]), 2);
+    let told = |cell: &Cell| format!("{} {} {}", cell.id, cell.value("rate").unwrap(), cell.settings.duration);
+    let told: Vec<String> = cells.iter().map(told).collect();
+    assert_eq!(
+        told,
+        [
+            "target=a,size=1B,phase=warm max 1s",
+            "target=a,size=1B,phase=peak 5k 3s",
+            "target=b,size=1B,phase=warm max 1s",
+            "target=b,size=1B,phase=peak 5k 4s",
+            "target=a,size=2B,phase=warm max 1s",
+            "target=a,size=2B,phase=peak 7k 9s",
+            "target=b,size=2B,phase=warm max 1s",
+            "target=b,size=2B,phase=peak 7k 4s",
+        ]
+    );
+    assert_eq!((cells[0].swept(), cells[0].phase()), ("size=1B", Some("warm")));
+    assert!(cells[0].shares_start(&cells[1]));
+    assert!(!cells[0].shares_start(&cells[2]) && !cells[0].shares_start(&cells[4]));
+}
+
+#[test]
+fn phases_stay_together_and_in_order_whatever_is_shuffled() {
+    let text = "[sweep]\nsize = [1, 2, 3, 4]\n[[phase]]\nname = 'x'\n[[phase]]\nname = 'y'\n[[phase]]\nname = 'z'";
+    let mut plan = plan(text, &["a", "b"]);
+    plan.repeats = 3;
+    let whole = Schedule::new(&plan, &machine(2), &BTreeMap::new(), &[]).unwrap();
+    let mut mirrored = whole.clone();
+    mirrored.mirror(7);
+    for schedule in [whole, mirrored] {
+        let starts = schedule.todo(|_| false);
+        assert_eq!(starts.len(), 4 * 2 * 3);
+        for (first, start) in starts {
+            let phases: Vec<_> = start.iter().map(|slot| schedule.cell(*slot).phase().unwrap()).collect();
+            assert_eq!(phases, ["x", "y", "z"]);
+            assert_eq!(schedule.order[first], start[0]);
+        }
+        let one = schedule.order[4];
+        assert_eq!(schedule.todo(|slot| *slot != one), [(3, &schedule.order[3..6])]);
+    }
+    let alone = Schedule::new(&plan, &machine(2), &BTreeMap::new(), &["phase=y,size=1B".to_owned()]).unwrap();
+    assert_eq!(alone.todo(|_| false).len(), 2 * 3);
+    let error = Schedule::new(&plan, &machine(2), &BTreeMap::new(), &["phase=w".to_owned()]).unwrap_err().to_string();
+    assert!(error.contains("known are x, y, z"), "{error}");
+}
+
 proptest! {
     #[test]
     fn every_repeat_of_every_cell_once_and_repeats_one_after_the_other(

@@ -124,6 +124,12 @@ fn each_other_mistake_names_its_remedy() {
         ("connections = 80", "", "nothing says how many connections"),
         ("[\"100B\", \"1KiB\"]", "[]", "size has no values"),
         ("[\"100B\", \"1KiB\"]", "[1024, \"1KiB\"]", "size: 1KiB is listed twice"),
+        ("[sweep]", "[sweep]\n'a b' = [1]", "'a b' cannot name an axis: up to 32 letters, digits, - and _"),
+        (
+            "size = [",
+            "Size = [",
+            "no target uses {Size}, so the axis 'Size' would change nothing; did you mean 'size'?",
+        ),
         ("[sweep]", "[sweep]\nport = [1]", "'port' has a meaning of its own"),
         ("[[target]]", "[target]", "[[target]], in double brackets"),
         ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve, command nor nginx"),
@@ -159,6 +165,56 @@ fn each_other_mistake_names_its_remedy() {
             "target 'mine' speaks no HTTP",
         ),
         ("[load]", "[load", "x.toml:3"),
+        ("[sweep]", "[sweep]\nphase = [1]", "'phase' has a meaning of its own"),
+        (
+            "[sweep]",
+            "[sweep]\nwhen = { siez = 1 }",
+            "x.toml:7:10: 'siez' is nothing that tells cells apart; did you mean 'size'?",
+        ),
+        ("[sweep]", "[sweep]\nexcept = { size = \"2KiB\" }", "no cell has size=2KiB; known are 100B, 1KiB"),
+        ("[sweep]", "[sweep]\nexcept = { rate = \"2k\" }", "no cell has rate=2k; known are max"),
+        ("[sweep]", "[sweep]\nexcept = { phase = \"warm\" }", "'phase' is nothing that tells cells apart"),
+        ("[sweep]", "[sweep]\nwhen = {}", "when names no value, so it would match every cell"),
+        ("[sweep]", "[sweep]\nexcept = { size = [] }", "except names no value, so it would match none"),
+        ("[sweep]", "[sweep]\nexcept = []", "except is an empty list"),
+        ("[sweep]", "[sweep]\nwhen = \"size\"", "when must be a table such as"),
+        ("[sweep]", "[sweep]\nexcept = { target = \"mnie\" }", "no cell has target=mnie; did you mean 'mine'?"),
+        ("command = [", "when = { target = \"mine\" }\ncommand = [", "'target' is nothing that tells cells apart"),
+        ("command = [", "before = \"make\"\ncommand = [", "before must be a list of words"),
+        ("command = [", "after = []\ncommand = [", "after names no program"),
+        (
+            "command = [",
+            "after = [\"rm\", \"{prot}\"]\ncommand = [",
+            "unknown placeholder {prot}; did you mean 'port'?",
+        ),
+        ("command = [", "hook_timeout = 5\ncommand = [", "hook_timeout: '5' is not a time"),
+        ("command = [", "pin = \"3-1\"\ncommand = [", "pin: '3-1' is not a list of cores"),
+        ("command = [", "pin = 1\ncommand = [", "pin takes true, false or a list of cores"),
+        (
+            "command = [",
+            "limits = { nofiles = 5 }\ncommand = [",
+            "unknown key 'nofiles' in limits; did you mean 'nofile'?",
+        ),
+        ("command = [", "limits = { nofile = 1 }\ncommand = [", "nofile leaves no room for any server: 5 is the least"),
+        ("command = [", "limits = { memory = \"1KiB\" }\ncommand = [", "memory leaves no room for any server: 1MiB"),
+        ("[load]", "[phase]\nname = \"a\"\n[load]", "x.toml:3:2: phase is written as [[phase]], in double brackets"),
+        ("[load]", "[[phase]]\nrate = 5\n[load]", "this phase has no name"),
+        ("[load]", "[[phase]]\nname = \"a\"\n[[phase]]\nname = \"a\"\n[load]", "two phases of the name 'a'"),
+        ("[load]", "[[phase]]\nname = \"a\"\nrat = 5\n[load]", "unknown key 'rat' in [[phase]]; did you mean 'rate'?"),
+        ("[load]", "[[phase]]\nname = \"a\"\nserver_cores = 2\n[load]", "no phase can change it"),
+        ("[load]", "[[phase]]\nname = \"a\"\nsize = \"1B\"\n[load]", "[sweep] varies size"),
+        ("[load]", "[[phase]]\nname = \"a\"\nrate = 1\nrate_per_core = 1\n[load]", "exclude each other"),
+        ("[load]", "[[phase]]\nname = \"a\"\npath = \"/\"\n[load]", "path can only replace another path"),
+        ("[load]", "[[override]]\nset = { rate = 5 }\n[load]", "this override has neither when nor except"),
+        ("[load]", "[[override]]\nwhen = { size = \"100B\" }\n[load]", "this override sets nothing"),
+        (
+            "[load]",
+            "[[override]]\nwhen = { size = \"100B\" }\nset = { rat = 1 }\n[load]",
+            "unknown key 'rat' in set; did you mean 'rate'?",
+        ),
+        ("[load]", "[[override]]\nwhen = { size = \"100B\" }\nset = { size = \"9B\" }\n[load]", "[sweep] varies size"),
+        ("[load]", "[[override]]\nwhen = { size = \"100B\" }\nsett = { rate = 1 }\n[load]", "did you mean 'set'?"),
+        ("[load]", "[testers]\nwrk = [\"{sise}\"]\n[load]", "unknown placeholder {sise}; did you mean 'size'?"),
         ("connections = 80", "connections = 99999999999999", "'99999999999999' is not a count"),
     ] {
         let message = mistake(from, to);
@@ -192,4 +248,25 @@ fn an_axis_may_stand_in_the_path_alone() {
     assert_eq!(read("x.toml", text).unwrap().load.path.as_deref(), Some("/{page}?{{}}"));
     let message = read("x.toml", &text.replace("{page}", "page")).unwrap_err().to_string();
     assert!(message.contains("the axis 'page' would change nothing"), "{message}");
+}
+
+#[test]
+fn a_command_cannot_have_a_value_that_its_phases_differ_in() {
+    let text = "name = 'x'\n[load]\nconnections = 1\n[[phase]]\nname = 'few'\n[[phase]]\nname = 'many'\nconnections_per_core = 9\n\
+                [[target]]\nname = 't'\ncommand = ['s', '{connections}']\n";
+    let message = read("x.toml", text).unwrap_err().to_string();
+    assert!(
+        message.starts_with("x.toml:11:17: {connections} has no one value here, for the phases differ in"),
+        "{message}"
+    );
+    assert!(read("x.toml", &text.replace("'{connections}'", "'{rate}'")).is_ok());
+    // An override that asks for the phase makes phases differ; one that does not, does not.
+    let text = text
+        .replace("connections_per_core = 9\n", "[[override]]\nwhen = { phase = 'many' }\nset = { connections = 9 }\n");
+    let message = read("x.toml", &text).unwrap_err().to_string();
+    assert!(message.contains("{connections} has no one value here"), "{message}");
+    assert!(read("x.toml", &text.replace("phase = 'many'", "target = 't'")).is_ok());
+    let message =
+        read("x.toml", &text.replace("set = { conn", "set = { server_cores = 2, conn")).unwrap_err().to_string();
+    assert!(message.contains("server_cores is settled when the target is started"), "{message}");
 }

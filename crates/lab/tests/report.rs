@@ -5,7 +5,7 @@ use lab::{
     cells::cells,
     machine::Machine,
     plan::read,
-    report,
+    report::{self, Style},
     store::{Experiment, SCHEMA, Store},
     trial::Failure,
 };
@@ -156,7 +156,7 @@ fn the_report_is_as_it_should_be() {
     let store = made_by_hand(home.path());
     golden("report.md", &report::render(store.path()).unwrap());
     let read = report::read(store.path()).unwrap();
-    golden("report.txt", &report::text(&read, None));
+    golden("report.txt", &report::text(&read, Style::Plain, None));
     assert_eq!((read.failed(), read.not_run, read.untrusted()), (1, 1, 0));
 }
 
@@ -167,7 +167,7 @@ fn a_plan_can_ask_for_the_best_of_an_axis() {
     let mut experiment = store.experiment().unwrap().unwrap();
     experiment.best_over = Some("rate".into());
     store.begin(&experiment, PLAN).unwrap();
-    let text = report::text(&report::read(store.path()).unwrap(), None);
+    let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, None);
     let best = text.split("Every cell").next().unwrap();
     let rows: Vec<&str> = best.lines().filter(|line| line.contains("uring") || line.contains("epoll")).collect();
     // One a size and target, each at its peak, the targets of one size together.
@@ -201,7 +201,7 @@ fn a_baseline_is_compared_repeat_by_repeat() {
     let ratio = of("uring", "1KiB");
     assert!([ratio.low, ratio.median, ratio.high].iter().all(|ratio| (ratio - 1.1).abs() < 1e-9), "{ratio:?}");
     assert_eq!(of("epoll", "100B").median, 1.0);
-    let text = report::text(&read, None);
+    let text = report::text(&read, Style::Plain, None);
     assert!(text.contains("1.100") && text.contains("x baseline: throughput over that of epoll"), "{text}");
 }
 
@@ -209,8 +209,8 @@ fn a_baseline_is_compared_repeat_by_repeat() {
 fn a_narrow_terminal_hides_columns_and_says_so() {
     let home = tempfile::tempdir().unwrap();
     let read = report::read(made_by_hand(home.path()).path()).unwrap();
-    let wide = report::text(&read, None);
-    let narrow = report::text(&read, Some(100));
+    let wide = report::text(&read, Style::Plain, None);
+    let narrow = report::text(&read, Style::Plain, Some(100));
     assert!(wide.contains("service") && !wide.contains("do not fit"));
     assert!(narrow.contains("do not fit this terminal"), "{narrow}");
     // The table is what follows the two lines of title and an empty one.
@@ -285,7 +285,7 @@ fn repeated(home: &Path, thousands: &[f64]) -> Store {
 fn from_six_repeats_on_there_is_an_interval_and_outliers_are_named() {
     let home = tempfile::tempdir().unwrap();
     let rates = [100.0, 101.0, 99.5, 100.4, 99.0, 60.0, 100.9, 99.9];
-    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), None);
+    let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), Style::Plain, None);
     assert!(text.contains(" 95 % ") && !text.contains("range"), "{text}");
     // The outlier hardly moves a median; it stays in the count.
     let row = text.lines().find(|line| line.trim_start().starts_with('x')).unwrap();
@@ -315,7 +315,7 @@ fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_t
     fs::write(store.trial("target=x", 1).join("latency.hlog"), log).unwrap();
     let interval = p99(store.path()).1.unwrap();
     assert!(interval.low < 0.6 * shown && interval.high > 2.9 * shown, "{interval:?} of {shown}");
-    let text = report::text(&report::read(store.path()).unwrap(), None);
+    let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, None);
     assert!(text.contains("p99 range: the wider of"), "{text}");
     fs::write(store.trial("target=x", 1).join("latency.hlog"), "not a log").unwrap();
     assert_eq!(p99(store.path()).1, None);

@@ -4,7 +4,10 @@ use crate::{
     error::LoadError,
     options::{Options, Target},
 };
-use std::time::Duration;
+use std::{
+    net::{SocketAddr, UdpSocket},
+    time::Duration,
+};
 
 /// No machine sends more small messages than this; a schedule beyond it would only be a backlog.
 const HIGHEST_RATE: f64 = 10_000_000.0;
@@ -14,6 +17,9 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const LONGEST_RUN: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Connections carry their number in 32 bits of the stamp.
 const MOST_CONNECTIONS: usize = 100_000_000;
+
+/// Of more sources than this the first ones speak for the others: a network can have millions.
+const SOURCES_TRIED: u64 = 4096;
 
 /// Refuses options that contradict themselves, naming the value and what would do.
 pub fn options(options: &Options) -> Result<(), LoadError> {
@@ -56,6 +62,22 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     if options.requests == Some(0) {
         return refuse("0 requests make no result: give -n at least 1, or leave it out".to_owned());
     }
+    if let Some(sources) = &options.sources {
+        let address = options.target.address();
+        if let Some(stranger) = sources.stranger(address.ip()) {
+            return refuse(format!(
+                "nothing connects from {stranger} to {address}: give --source addresses of one kind"
+            ));
+        }
+        for number in 0..sources.count().min(*connections as u64).min(SOURCES_TRIED) {
+            let source = sources.nth(number);
+            if let Err(error) = UdpSocket::bind(SocketAddr::new(source, 0)) {
+                return refuse(format!(
+                    "no connection can come from {source} ({error}): give --source addresses that this machine has"
+                ));
+            }
+        }
+    }
     for (flag, rate) in [("-R", options.rate), ("--connect-rate", options.connect_rate)] {
         if let Some(rate) = rate
             && !(rate > 0.0 && rate <= HIGHEST_RATE)
@@ -87,12 +109,13 @@ mod tests {
             arrival: Arrival::Constant,
             timeout: Duration::from_secs(1),
             connect_rate: None,
+            sources: None,
             verify: true,
             seed: 1,
         };
         assert!(options(&good).is_ok());
         type Change = fn(&mut Options);
-        let changes: [(&str, Change); 10] = [
+        let changes: [(&str, Change); 12] = [
             ("-c", |o| o.connections = 0),
             ("-t", |o| o.threads.clear()),
             ("5 threads", |o| o.threads = vec![None; 5]),
@@ -103,6 +126,9 @@ mod tests {
             ("-R", |o| o.rate = Some(f64::NAN)),
             ("20000000", |o| o.rate = Some(2e7)),
             ("--connect-rate", |o| o.connect_rate = Some(0.0)),
+            // For documentation alone (RFC 5737): no machine has it.
+            ("from 192.0.2.1 (", |o| o.sources = Some("127.0.0.1,192.0.2.1".parse().unwrap())),
+            ("from ::1 to 127.0.0.1:7100", |o| o.sources = Some("::1".parse().unwrap())),
         ];
         for (named, change) in changes {
             let mut bad = good.clone();

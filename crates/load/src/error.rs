@@ -77,7 +77,10 @@ impl fmt::Display for LoadError {
                 if let Some((first, last)) = range {
                     write!(f, " (ports {first} to {last})")?;
                 }
-                write!(f, ": widen net.ipv4.ip_local_port_range, wait a minute for closed ones, or lower -c")
+                write!(
+                    f,
+                    ": widen net.ipv4.ip_local_port_range, wait a minute for closed ones, give more addresses (--source), or lower -c"
+                )
             }
             Self::Thread { thread, core: Some(core), error } => write!(
                 f,

@@ -21,9 +21,11 @@ mod replies;
 mod report;
 pub mod schedule;
 pub mod script;
+mod sources;
 
 pub use engine::run;
 pub use error::LoadError;
 pub use observer::{Observer, Silent};
 pub use options::{Arrival, Options, Target};
 pub use report::Report;
+pub use sources::{Sources, SourcesError};

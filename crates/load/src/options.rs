@@ -1,6 +1,6 @@
 //! What is asked of the generator: the flags of `brunt load`, resolved and checked.
 
-use crate::http::Http;
+use crate::{http::Http, sources::Sources};
 use std::{net::SocketAddr, time::Duration};
 
 /// Where the load goes, and in which protocol.
@@ -61,6 +61,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Connections opened per second over all threads; `None` opens them as fast as the target accepts.
     pub connect_rate: Option<f64>,
+    /// Where connections come from, in turn; `None` leaves it to the kernel.
+    pub sources: Option<Sources>,
     /// Ping-pong: whether replies are compared byte by byte with what was sent.
     pub verify: bool,
     /// Seed of everything random.

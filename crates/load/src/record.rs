@@ -140,7 +140,7 @@ impl Recorder {
         self.current.tally.waited += 1;
     }
 
-    /// A request goes out now; `base_ns` is its intended time, or the moment a connection became free if that is later.
+    /// A request goes out now; `base_ns` is when it would have, had the generator not been late.
     #[inline]
     pub fn sent(&mut self, now_ns: u64, intended_ns: u64, base_ns: u64) {
         self.advance(now_ns);

@@ -6,6 +6,9 @@ use common::*;
 use load::{Arrival, Observer, Options};
 use outcome::series::Second;
 use std::{
+    io::{Read, Write},
+    net::{IpAddr, TcpStream},
+    sync::mpsc,
     thread::{self, ThreadId},
     time::{Duration, Instant},
 };
@@ -104,9 +107,9 @@ fn the_observer_hears_of_each_phase_on_the_callers_thread() {
     let offered: Vec<Option<u64>> = report.seconds.iter().map(|s| s.offered).collect();
     assert_eq!(offered, [Some(150), Some(500), Some(100)]);
     assert!(report.seconds.iter().all(|s| s.connections == 2 && s.generator_cpu_percent.unwrap() > 0.0));
-    // A request or two of the warm-up may end in the window.
+    // Requests of the warm-up may end in the window: a few, or a backlog on a busy machine.
     let requests = &report.result.requests;
-    assert!((600..=604).contains(&(requests.completed + requests.unanswered)), "{requests:?}");
+    assert!((600..=650).contains(&(requests.completed + requests.unanswered)), "{requests:?}");
     assert_eq!(report.result.latency.response.count, 600);
     assert!(report.result.bytes.sent >= 598 * SIZE as u64);
 }
@@ -170,6 +173,33 @@ fn connections_are_opened_at_the_rate_asked_for_and_all_are_used() {
     let opening = start.elapsed() - options.duration;
     assert!(opening > Duration::from_millis(280) && opening < Duration::from_millis(900), "{opening:?}");
     assert_eq!((report.result.connections.opened, report.result.connections.peak), (30, 30));
+}
+
+#[test]
+fn connections_come_from_their_sources_in_turn_also_those_that_replace_others() {
+    let (seen, coming) = mpsc::channel();
+    let once = move |mut stream: TcpStream| {
+        seen.send(stream.peer_addr().unwrap().ip()).unwrap();
+        let mut message = [0; SIZE];
+        if stream.read_exact(&mut message).is_ok() {
+            let _ = stream.write_all(&message);
+        }
+    };
+    let options = Options {
+        connections: 10,
+        threads: vec![None; 2],
+        sources: Some("127.0.0.2-127.0.0.3,127.9.9.9".parse().unwrap()),
+        duration: Duration::from_millis(200),
+        ..options(target(once))
+    };
+    let opened = run(&options).result.connections.opened;
+    let ips: Vec<IpAddr> = coming.try_iter().collect();
+    assert!(opened > 10 && ips.len() as u64 >= opened, "{opened} opened, {} came", ips.len());
+    // Two threads take turns at three addresses: of the first ten each has three or four.
+    let from = |ip: &str| ips.iter().filter(|seen| **seen == ip.parse::<IpAddr>().unwrap()).count();
+    let each = ["127.0.0.2", "127.0.0.3", "127.9.9.9"].map(from);
+    assert_eq!(each.iter().sum::<usize>(), ips.len());
+    assert!(each.iter().all(|count| *count >= 3), "{each:?}");
 }
 
 #[test]

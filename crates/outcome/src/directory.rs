@@ -84,6 +84,11 @@ impl Directory {
         self.replace(name, &text)
     }
 
+    /// Writes any other text.
+    pub fn write_text(&self, name: &str, text: &str) -> io::Result<()> {
+        self.replace(name, text.as_bytes())
+    }
+
     /// Reads any JSON file of the trial.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> io::Result<T> {
         let text = fs::read(self.path.join(name)).map_err(|e| self.named(name, e))?;

@@ -184,6 +184,42 @@ mod tests {
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
     }
 
+    /// The last value that raises no doubt, and the first that does, of every threshold.
+    #[test]
+    fn each_threshold_lies_where_the_documentation_says() {
+        type Change = fn(&mut RunResult, f64);
+        let cases: [(Kind, f64, f64, Change); 9] = [
+            (Kind::Errors, 0.0, 1.0, |r, x| r.requests.failed = x as u64),
+            (Kind::ClientLimited, 100.0, 100.1, |r, x| r.latency.lag.p99_us = Some(x)),
+            (Kind::ClientLimited, 500.0, 500.1, |r, x| {
+                r.latency.response.p99_us = Some(10_000.0);
+                r.latency.lag.p99_us = Some(x);
+            }),
+            (Kind::ClientLimited, 94.9, 95.0, |r, x| r.generator.thread_cpu_percent = vec![x]),
+            // The offered rate is 10,000 over 10 s: 2 % less, and three times the square root of 100,000 over 10 s.
+            (Kind::RateMissed, 9705.2, 9705.1, |r, x| r.requests.rate = x),
+            (Kind::TooFewSamples, 1000.0, 999.0, |r, x| {
+                r.latency.response.count = x as u64;
+                r.latency.service.count = x as u64;
+            }),
+            (Kind::Disturbed, 5.0, 5.1, |r, x| r.generator.run_queue_wait_percent = Some(x)),
+            (Kind::Disturbed, 5.0, 5.1, |r, x| r.server.run_queue_wait_percent = Some(x)),
+            // The generator is full; whether the server is too decides.
+            (Kind::ClientLimited, 95.0, 94.9, |r, x| {
+                r.generator.thread_cpu_percent = vec![99.0];
+                r.server.busiest_thread_percent = Some(x);
+            }),
+        ];
+        for (kind, good, bad, change) in cases {
+            assert_verdict(Kind::Ok, |r| change(r, good));
+            assert_verdict(kind, |r| change(r, bad));
+        }
+        assert_eq!(
+            (judge(&self::good(), Some(2.0)).kind, judge(&self::good(), Some(2.1)).kind),
+            (Kind::Ok, Kind::Disturbed)
+        );
+    }
+
     #[test]
     fn the_worst_doubt_names_the_verdict_and_all_are_kept() {
         let mut result = good();

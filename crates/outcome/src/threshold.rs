@@ -15,8 +15,9 @@ pub struct Threshold {
     bound: f64,
 }
 
-const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, failed, \
-                       errors (share of the requests, as in errors>0.1%)";
+const FIGURES: &str = "mean, p50, p90, p99, p99.9, max (response time, with a unit as in p99>5ms), rate, cost (the \
+                       server's CPU time for a request, as in cost>20us), failed, errors (share of the requests, as in \
+                       errors>0.1%)";
 
 impl FromStr for Threshold {
     type Err = String;
@@ -26,7 +27,7 @@ impl FromStr for Threshold {
         let at = text.find(['<', '>']).ok_or_else(|| wrong("has no < or >"))?;
         let (figure, rest) = (text[..at].trim(), text[at + 1..].trim());
         let bound = match figure {
-            "mean" | "p50" | "p90" | "p99" | "p99.9" | "p999" | "max" => {
+            "mean" | "p50" | "p90" | "p99" | "p99.9" | "p999" | "max" | "cost" => {
                 rest.parse::<Span>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0.as_nanos() as f64 / 1e3
             }
             "rate" => rest.parse::<Rate>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0,
@@ -48,6 +49,11 @@ impl Threshold {
     /// Whether it speaks of figures above the bound, and not of those below.
     pub fn is_above(&self) -> bool {
         self.above
+    }
+
+    /// The bound: microseconds for times, requests per second for `rate`, percent for `errors`, requests for `failed`.
+    pub fn bound(&self) -> f64 {
+        self.bound
     }
 
     /// The sentence to print when the result crosses this bound, on the side that the order names. A figure that was not
@@ -78,6 +84,7 @@ impl Threshold {
         let (completed, failed) = (result.requests.completed as f64, result.requests.failed as f64);
         match self.figure.as_str() {
             "rate" => (Some(result.requests.rate), "requests/s"),
+            "cost" => (result.server.cpu_us_per_request, "us"),
             "failed" => (Some(failed), "requests"),
             "errors" => (Some(100.0 * failed / (completed + failed)).filter(|share| share.is_finite()), "%"),
             figure => (result.latency.response.figure(figure).flatten(), "us"),
@@ -111,7 +118,7 @@ mod tests {
 
     #[test]
     fn good_thresholds_parse() {
-        for text in ["p99>5ms", "rate < 10k", "failed>0", "p99.9>1s", "errors > 0.1%"] {
+        for text in ["p99>5ms", "rate < 10k", "cost>20us", "failed>0", "p99.9>1s", "errors > 0.1%"] {
             text.parse::<Threshold>().unwrap();
         }
     }

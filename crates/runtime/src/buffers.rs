@@ -22,8 +22,10 @@ pub(crate) const BUFFERS: u16 = RING - SPARES_AT_ONCE;
 const LARGE_BLOCKS: u16 = 8;
 /// Bytes of one large buffer.
 pub(crate) const LARGE_SIZE: usize = BUFFER_SIZE * LARGE_BLOCKS as usize;
-/// Large buffers of a worker, and entries of the kernel's ring of them.
-pub(crate) const LARGE_RING: u16 = 64;
+/// Large buffers of a worker at most, 4 MiB, and entries of the kernel's ring of them.
+pub(crate) const LARGE_RING: u16 = 128;
+/// Large buffers given out when the first connection wants one; more follow when they run out.
+const LARGE_FIRST: u16 = 32;
 /// The first spare.
 pub(crate) const SPARES: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
 /// All buffers, spares included: what slow readers and peers can make a worker hold at most, 256 MiB. Few in unit tests,
@@ -51,8 +53,7 @@ pub(crate) struct Buffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
     given_out: u16,
-    #[cfg(test)]
-    large_given: bool,
+    large_given_out: u16,
     /// Spares that are at home, all of them below `next_spare`, which no one has seen yet.
     spares: Vec<u16>,
     next_spare: u16,
@@ -77,8 +78,7 @@ impl Buffers {
             base,
             segments: Vec::new(),
             given_out: 0,
-            #[cfg(test)]
-            large_given: false,
+            large_given_out: 0,
             spares: Vec::new(),
             next_spare: SPARES,
             leased: 0,
@@ -93,14 +93,13 @@ impl Buffers {
         first..self.given_out
     }
 
-    /// The large buffers, all of them.
-    pub fn large(&mut self) -> impl Iterator<Item = u16> + use<> {
-        self.know(SPARES);
-        #[cfg(test)]
-        {
-            self.large_given = true;
-        }
-        (BUFFERS..SPARES).step_by(usize::from(LARGE_BLOCKS))
+    /// The next large buffers never given out before; none at the cap.
+    pub fn more_large(&mut self) -> impl ExactSizeIterator<Item = u16> + use<> {
+        let first = self.large_given_out;
+        self.large_given_out = (first.max(LARGE_FIRST / 2) * 2).min(LARGE_RING);
+        self.know(BUFFERS + self.large_given_out * LARGE_BLOCKS);
+        let number = |nth: u16| BUFFERS + nth * LARGE_BLOCKS;
+        (number(first)..number(self.large_given_out)).step_by(usize::from(LARGE_BLOCKS))
     }
 
     /// A buffer beyond the usual ones, for one use; none when all are out.
@@ -168,8 +167,7 @@ impl Drop for Buffers {
 impl Buffers {
     /// All that were ever given out and have not been forgotten since.
     pub fn known(&self) -> impl Iterator<Item = u16> {
-        let large = if self.large_given { BUFFERS..SPARES } else { 0..0 };
-        let large = large.step_by(usize::from(LARGE_BLOCKS));
+        let large = (0..self.large_given_out).map(|nth| BUFFERS + nth * LARGE_BLOCKS);
         (0..self.given_out).chain(large).chain(SPARES..self.next_spare)
     }
 

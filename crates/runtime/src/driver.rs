@@ -97,9 +97,17 @@ impl Driver {
             Self::Epoll(epoll) => epoll.open_large(),
         };
         if opened == Opened::Now {
-            buffers.large().for_each(|buffer| self.give_large(buffers, buffer));
+            self.give_more_large(buffers);
         }
         opened != Opened::Refused
+    }
+
+    /// Makes large buffers available that were never used before; false at the cap.
+    pub fn give_more_large(&mut self, buffers: &mut Buffers) -> bool {
+        let more = buffers.more_large();
+        let any = more.len() > 0;
+        more.for_each(|buffer| self.give_large(buffers, buffer));
+        any
     }
 
     /// Submits what is queued and waits for events.

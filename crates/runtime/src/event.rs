@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Conn = 7,
     WatchInput = 8,
     WatchOutput = 9,
+    /// From one ring to another: that worker is to wake.
+    Message = 10,
 }
 
 impl Kind {
@@ -35,6 +37,7 @@ impl Kind {
             5 => Some(Self::Bell),
             6 => Some(Self::Cancel),
             7 => Some(Self::Conn),
+            10 => Some(Self::Message),
             _ => None,
         };
         (kind, slot(data))

@@ -28,7 +28,7 @@ impl Mailbox {
         Self { tokens: Mutex::new(Vec::new()), pending: AtomicBool::new(false), sleeping: AtomicBool::new(false) }
     }
 
-    /// Leaves a token; true when the caller must ring the worker's bell, for it sleeps.
+    /// Leaves a token; true when the caller must wake the worker, for it sleeps.
     #[must_use]
     pub fn post(&self, token: Token) -> bool {
         self.tokens.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(token);

@@ -115,12 +115,21 @@ fn find_live(id: u16) -> Option<*const Worker> {
 pub(crate) fn wake(token: Token) {
     let worker = CURRENT.get();
     // SAFETY: as in `current`.
-    if let Some(worker) = unsafe { worker.as_ref() }
-        && worker.id == token.worker()
-    {
-        return worker.io().wakers.tasks.wake(token);
+    let worker = unsafe { worker.as_ref() };
+    match worker {
+        Some(worker) if worker.id == token.worker() => worker.io().wakers.tasks.wake(token),
+        _ => wake_elsewhere(worker, token),
     }
-    places::wake(token);
+}
+
+/// Wakes a task of another worker, from this one if there is one.
+#[cold]
+fn wake_elsewhere(from: Option<&Worker>, token: Token) {
+    match (places::post(token), from) {
+        (Some(sleeper), Some(worker)) => worker.io().ring(sleeper),
+        (Some(sleeper), None) => sleeper.ring(),
+        (None, _) => (),
+    }
 }
 
 impl Worker {
@@ -128,10 +137,10 @@ impl Worker {
         let few = (!spin.most.is_zero()).then_some(spin.connections);
         let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
         let (io, fallback) = Io::new(backend, few, bell.clone())?;
-        let remote = Arc::new(Remote { mailbox: Mailbox::new(), bell });
-        let id = places::take(remote.clone())?;
+        let door = io.door();
+        let remote = places::take(|id| Remote { mailbox: Mailbox::new(), id, bell, door })?;
         let worker = Rc::new(Self {
-            id,
+            id: remote.id,
             timers: RefCell::new(Timers::new(clock.now())),
             io: RefCell::new(io),
             spin: RefCell::new(Spin::new(spin.most)),

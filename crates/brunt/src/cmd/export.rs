@@ -3,7 +3,7 @@
 use super::{complaint, stdout};
 use lab::{
     Error,
-    export::{self, TAGS},
+    export::{self, FIGURES, TAGS},
 };
 use outcome::ExitCode;
 use std::{fs, io, path::PathBuf};
@@ -11,11 +11,20 @@ use std::{fs, io, path::PathBuf};
 /// Flags of `brunt export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-csv   a line a trial: the values of its cell, then every key of result.json by its path
-hgrm  one distribution of one trial, in milliseconds, as HdrHistogram and wrk2 print percentiles
+Of a run, or of one result:
+  csv         a line a trial: the values of its cell, then every key of result.json by its path
+  hyperfine   as hyperfine --export-json: cells for commands, --figure of repeats for times; seconds
+  prometheus  text to be scraped: distributions in seconds, and all other figures
+
+Of one result (DIR of brunt load --out, or runs/NAME/trials/CELL/REPEAT), one distribution (--tag):
+  fortio      for fortio report: seconds, every bucket of the histogram
+  hgrm        for HdrHistogram's plotter, as wrk2 prints percentiles: milliseconds
+  k6          as k6 run --summary-export: milliseconds
+  vegeta      as vegeta report -type=json: nanoseconds
 
 Examples:
   brunt export --to csv runs/quick --out quick.csv
+  brunt export --to hyperfine --figure p99 runs/quick
   brunt export --to hgrm runs/quick/trials/target=epoll,rate=max/1 --tag service
 
 Exit status: 0 written, 1 failed, 2 wrong usage, or nothing to export.")]
@@ -26,9 +35,12 @@ pub struct Args {
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Format,
-    /// The distribution, for hgrm
+    /// The distribution
     #[arg(long, value_name = "TAG", default_value = TAGS[0], value_parser = TAGS)]
     tag: String,
+    /// The figure of each repeat that hyperfine takes for a time; cost is CPU time of the server for a request
+    #[arg(long, value_name = "FIGURE", default_value = FIGURES[0], value_parser = FIGURES)]
+    figure: String,
     /// Write to this file [default: stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -38,7 +50,12 @@ pub struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Csv,
+    Fortio,
     Hgrm,
+    Hyperfine,
+    K6,
+    Prometheus,
+    Vegeta,
 }
 
 impl Args {
@@ -50,7 +67,12 @@ impl Args {
     fn export(&self) -> Result<(), Error> {
         let text = match self.to {
             Format::Csv => export::csv(&self.dir)?,
+            Format::Fortio => export::fortio(&self.dir, &self.tag)?,
             Format::Hgrm => export::hgrm(&self.dir, &self.tag)?,
+            Format::Hyperfine => export::hyperfine(&self.dir, &self.tag, &self.figure)?,
+            Format::K6 => export::k6(&self.dir, &self.tag)?,
+            Format::Prometheus => export::prometheus(&self.dir)?,
+            Format::Vegeta => export::vegeta(&self.dir, &self.tag)?,
         };
         match &self.out {
             None => stdout::print(&text)?,

@@ -3,6 +3,7 @@
 
 use super::{
     complaint,
+    remember::remembering,
     signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
     stdout,
 };
@@ -114,7 +115,7 @@ impl Args {
         };
         // To die at once would leave a load running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
-        let found = find::run(&request, &stop, &mut |next, step| self.tell(next, step))?;
+        let found = remembering(&request.out, || find::run(&request, &stop, &mut |next, step| self.tell(next, step)))?;
         let Some(found) = found else {
             let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
             return Ok(ExitCode::Failed);

@@ -88,6 +88,10 @@ pub struct Args {
     /// Connections opened per second [default: as fast as the target accepts]
     #[arg(long, value_name = "RATE", help_heading = "Load")]
     connect_rate: Option<Rate>,
+    /// Addresses of this machine that connections come from in turn, as 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8
+    /// [default: the kernel's choice]
+    #[arg(long, value_name = "LIST", help_heading = "Load")]
+    source: Option<::load::Sources>,
     /// Seed of everything random [default: from the clock; the result records it]
     #[arg(long, value_name = "N", help_heading = "Load")]
     seed: Option<u64>,

@@ -5,7 +5,9 @@ mod compare;
 mod doctor;
 mod export;
 mod find;
+mod list;
 mod load;
+mod remember;
 mod report;
 mod run;
 mod serve;
@@ -28,6 +30,8 @@ pub enum Command {
     Compare(compare::Args),
     /// Find the highest rate at which a service keeps its promises.
     Find(find::Args),
+    /// List what has been measured, the newest first.
+    List(list::Args),
     /// Show what was measured once more, from its directory.
     Report(report::Args),
     /// Write results in the format of another program.
@@ -47,6 +51,7 @@ impl Command {
             Self::Run(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Find(args) => args.run(),
+            Self::List(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Export(args) => args.run(),
             Self::As(args) => args.run(),

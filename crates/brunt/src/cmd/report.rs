@@ -1,9 +1,15 @@
 //! `brunt report`: renders what a directory holds once more, from its files alone.
 
 use super::{complaint, load, stdout};
-use lab::{Error, report, store::Store, terminal};
+use lab::{
+    Error,
+    report::{self, Report, Style},
+    store::Store,
+    terminal,
+};
 use outcome::{ExitCode, directory::Directory};
 use std::{
+    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -19,7 +25,14 @@ pub struct Args {
     /// Print a run's report as Markdown
     #[arg(long)]
     markdown: bool,
-    /// Write report.md and charts into the directories of runs, too
+    /// Layout of a run's tables: plain (every figure); ping-pong (a block for each server and load: rate, latency, CPU);
+    /// upstreams (a numbered case for each tester and server)
+    #[arg(long, value_name = "STYLE", default_value = "plain", hide_default_value = true)]
+    style: Style,
+    /// Write a run's report as one HTML page that needs no other file and no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write report.md, report.html and charts into the directories of runs, too
     #[arg(long)]
     write: bool,
 }
@@ -31,6 +44,14 @@ impl Args {
     }
 
     fn report(&self) -> Result<(), Error> {
+        if let (Some(file), [_, _, ..]) = (&self.html, self.dirs.as_slice()) {
+            return Err(Error::Usage(format!(
+                "--html {} holds one run, and {} directories were named: render them one by one, or with --write each \
+                 into its own report.html",
+                file.display(),
+                self.dirs.len()
+            )));
+        }
         for (index, dir) in self.dirs.iter().enumerate() {
             let page = self.page(dir)?;
             stdout::print(&format!("{}{page}", if index > 0 { "\n" } else { "" }))?;
@@ -46,8 +67,11 @@ impl Args {
                 let place = report::write(&report, &store)?;
                 let _ = writeln!(io::stderr(), "report: {}", place.display());
             }
-            let markdown = || report::markdown(&report);
-            return Ok(if self.markdown { markdown() } else { report::text(&report, terminal::width()) });
+            if let Some(file) = &self.html {
+                html(&report, &store, file)?;
+            }
+            let markdown = || report::markdown(&report, self.style);
+            return Ok(if self.markdown { markdown() } else { report::text(&report, self.style, terminal::width()) });
         }
         let directory = Directory::open(dir);
         if !directory.is_complete() {
@@ -56,6 +80,20 @@ impl Args {
                 dir.display()
             )));
         }
+        if let Some(file) = &self.html {
+            return Err(Error::Usage(format!(
+                "--html {}: {} holds the result of one load; a page is made of the directory of a run (brunt run)",
+                file.display(),
+                dir.display()
+            )));
+        }
         Ok(load::page(&directory.read_result()?, &directory.read_env()?))
     }
+}
+
+fn html(report: &Report, store: &Store, file: &Path) -> Result<(), Error> {
+    let page = report::page(report, store, false)?;
+    fs::write(file, page).map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
+    let _ = writeln!(io::stderr(), "page: {}", file.display());
+    Ok(())
 }

@@ -7,6 +7,7 @@ mod progress;
 
 use super::{
     complaint,
+    remember::remembering,
     signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
     stdout,
 };
@@ -15,9 +16,10 @@ use lab::{
     experiment::{self, Finish, Request},
     machine::Machine,
     plan::Plan,
-    prepare, report,
+    prepare,
+    report::{self, Style},
     schedule::Schedule,
-    store::{Store, default_directory},
+    store::{Store, default_directory, last_directory},
     terminal,
     tester::Tester,
 };
@@ -32,10 +34,10 @@ use std::{
 #[command(after_help = "\
 Built-in plans: quick (under 90 s, needs nothing but this binary), ping-pong-peak, ping-pong-fixed-rate, \
 ping-pong-scaling (these compare with other runtimes when run inside a clone of brunt), http-upstreams (with nginx, wrk, \
-ab and fortio, as far as they are installed).
+ab and fortio, as far as they are installed), stall (with oha, fortio, hey, h2load, wrk and ab, as far as they are).
 
 Each trial starts its target anew. Trials are shuffled with the plan's seed and interleaved, repeat by repeat. A run \
-that was ended or killed is taken up again by the same command; failed trials are tried again.
+that was ended or killed is taken up again by the same command (with --resume that, and never a new run); failed trials are tried again.
 
 Examples:
   brunt run quick
@@ -53,6 +55,9 @@ pub struct Args {
     /// Directory of the run [default: runs/NAME, or runs/NAME-2 and so on if that is finished]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Only go on with a run: an error if there is none, nothing to do if it is finished
+    #[arg(long, conflicts_with = "fresh")]
+    resume: bool,
     /// Throw away what an unfinished run left in the directory, and start over
     #[arg(long)]
     fresh: bool,
@@ -65,6 +70,9 @@ pub struct Args {
     /// Order of the trials: shuffled; or mirrored, the targets of a load in turns (ABBA), for comparing them
     #[arg(long, value_enum, value_name = "ORDER", default_value = "shuffled")]
     order: Order,
+    /// Layout of the table: plain, ping-pong, upstreams; see brunt report --help
+    #[arg(long, value_name = "STYLE", default_value = "plain", hide_default_value = true)]
+    style: Style,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -119,8 +127,15 @@ impl Args {
         }
         let out = match &self.out {
             Some(out) => out.clone(),
+            None if self.resume => last_directory(Path::new("runs"), &plan.name),
             None => default_directory(Path::new("runs"), &plan.name)?,
         };
+        if self.resume && Store::at(&out).experiment()?.is_none() {
+            let place = out.display();
+            let message =
+                format!("--resume: there is no run in {place} to go on with; without --resume one begins there");
+            return Err(Error::Usage(message));
+        }
         if self.dry_run {
             stdout::print(&preview::text(&plan, &schedule, &machine, &Store::at(&out), self.fresh))?;
             return Ok(ExitCode::Good);
@@ -145,8 +160,11 @@ impl Args {
         // To die at once would leave the target behind.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
         let mut progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
-        let finish = experiment::run(&request, &schedule, &mut progress, &stop)?;
-        drop(progress);
+        let finish = remembering(&request.out, || {
+            let finish = experiment::run(&request, &schedule, &mut progress, &stop);
+            drop(progress);
+            finish
+        })?;
         self.conclude(&request, &finish)
     }
 
@@ -170,10 +188,10 @@ impl Args {
     fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &Store::at(&request.out))?;
-        stdout::print(&report::text(&report, terminal::width()))?;
+        stdout::print(&report::text(&report, self.style, terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {
-            let _ = writeln!(stderr, "report: {}", place.display());
+            let _ = writeln!(stderr, "report: {} and {}", place.display(), report::FILE);
             if finish.run == 0 && !finish.interrupted {
                 let _ = writeln!(stderr, "nothing was run: every trial has its result already; --fresh measures anew");
             }

@@ -9,6 +9,7 @@ mod script;
 mod stall;
 mod target;
 mod usage;
+mod verdicts;
 
 #[test]
 fn role() {

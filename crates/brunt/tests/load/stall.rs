@@ -54,6 +54,8 @@ fn a_stall_of_a_second_shows_in_every_quantile_as_computed() {
     assert!(number(&result, "requests.waited") > 0.9 * rate * stall_s - 20.0, "{}", told(&output));
     // ... which is the target's doing and not the generator's.
     assert!(number(&result, "latency.lag.p99_us") < 20e3, "{}", told(&output));
+    let why = result["verdict"]["why"].to_string();
+    assert!(!why.contains("the generator sent late"), "{why}");
     // The service time forgets what could not be sent: the trap this test is named for.
     assert!(number(&result, "latency.service.p90_us") < 100e3, "{}", told(&output));
 }

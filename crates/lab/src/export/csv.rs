@@ -1,13 +1,27 @@
 //! A table whose columns are those of all its lines. RFC 4180: lines end in CRLF, a field with a comma, a quote or a line
 //! break stands in quotes, and quotes in it are doubled.
 
-use super::flat;
+use super::trials::Trials;
 use crate::Error;
 use outcome::RunResult;
 use std::collections::BTreeMap;
 
+/// The table of these trials.
+pub(super) fn text(trials: &Trials) -> Result<String, Error> {
+    let mut table = Table::default();
+    for group in &trials.groups {
+        let values = group.values();
+        for trial in &group.trials {
+            // A single result has neither cell nor repeat.
+            let repeat = group.cell.as_ref().map(|_| ("repeat".to_owned(), trial.repeat.to_string()));
+            table.add(values.iter().cloned().chain(repeat), &trial.result)?;
+        }
+    }
+    Ok(table.text())
+}
+
 #[derive(Debug, Default)]
-pub(super) struct Table {
+struct Table {
     /// In the order in which they were first seen.
     columns: Vec<String>,
     lines: Vec<BTreeMap<String, String>>,
@@ -15,11 +29,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Adds a trial: first what is known of its cell.
-    pub(super) fn add(
-        &mut self,
-        lead: impl IntoIterator<Item = (String, String)>,
-        result: &RunResult,
-    ) -> Result<(), Error> {
+    fn add(&mut self, lead: impl IntoIterator<Item = (String, String)>, result: &RunResult) -> Result<(), Error> {
         let result = serde_json::to_value(result).map_err(|e| Error::Failed(e.to_string()))?;
         let mut line = BTreeMap::new();
         for (name, value) in lead {
@@ -40,11 +50,7 @@ impl Table {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
-    }
-
-    pub(super) fn text(&self) -> String {
+    fn text(&self) -> String {
         let line = |fields: Vec<String>| format!("{}\r\n", fields.join(","));
         let mut text = line(self.columns.iter().map(|name| quoted(name)).collect());
         for values in &self.lines {
@@ -60,6 +66,30 @@ fn quoted(field: &str) -> String {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
         field.to_owned()
+    }
+}
+
+/// A JSON value as columns: objects by path, lists in one field.
+fn flat(path: &str, value: &serde_json::Value, columns: &mut BTreeMap<String, String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                flat(&path, value, columns);
+            }
+        }
+        other => {
+            columns.insert(path.to_owned(), plain(other));
+        }
+    }
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join("; "),
+        other => other.to_string(),
     }
 }
 

@@ -7,6 +7,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("ping-pong-fixed-rate", include_str!("../../../../experiments/ping-pong-fixed-rate.toml")),
     ("ping-pong-scaling", include_str!("../../../../experiments/ping-pong-scaling.toml")),
     ("http-upstreams", include_str!("../../../../experiments/http-upstreams.toml")),
+    ("stall", include_str!("../../../../experiments/stall.toml")),
 ];
 
 /// The text of the built-in plan of that name.

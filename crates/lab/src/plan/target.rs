@@ -1,51 +1,36 @@
 //! From a `[[target]]` table to a target. Every placeholder is checked here, while its place in the text is known.
 
 use super::{
-    Start, Target,
-    read::{Text, Value, entries},
+    Filter, HOOK_TIMEOUT, Pin, Start, Target,
+    filter::patterns,
+    keys,
+    read::{Noted, Placeholder},
+    text::{Text, Value, entries},
 };
-use crate::{fault::Fault, nearest::hint, template};
-use outcome::Span;
+use crate::{fault::Fault, limits::Limits, nearest::hint, template};
+use outcome::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};
 
-/// The services of `brunt serve` that an experiment can use.
-const SERVICES: &[&str] = &["echo", "http"];
-/// The models of `brunt serve`.
-const MODELS: &[&str] = &["uring", "epoll", "tokio"];
-
-const KEYS: &[&str] = &[
-    "name",
-    "serve",
-    "command",
-    "nginx",
-    "dir",
-    "build",
-    "needs",
-    "env",
-    "ready",
-    "ready_timeout",
-    "max_server_cores",
-    "skip",
-];
-
-/// Reads one target. `own` are the axes of the plan's own; what it uses is added to `used`.
-pub(super) fn read(
-    text: &Text,
-    table: &DeTable,
-    own: &[String],
-    used: &mut Vec<(String, Range<usize>)>,
-) -> Result<Target, Fault> {
-    let mut words = Words { text, own, used };
+/// Reads one target. `own` are the axes of the plan's own.
+pub(super) fn read(text: &Text, table: &DeTable, own: &[String], noted: &mut Noted) -> Result<Target, Fault> {
+    let mut words = Words { text, own, used: &mut noted.placeholders };
+    let mentions = &mut noted.mentions;
     let mut target = Target {
         name: String::new(),
         start: Start::Command(Vec::new()),
         dir: None,
         build: Vec::new(),
         needs: Vec::new(),
+        before: Vec::new(),
+        after: Vec::new(),
+        hook_timeout: HOOK_TIMEOUT,
         env: BTreeMap::new(),
         ready_timeout: Span(Duration::from_secs(10)),
         max_server_cores: None,
+        pin: Pin::Automatic,
+        limits: Limits::default(),
+        filter: Filter::default(),
         skip: None,
     };
     let mut start = None;
@@ -62,13 +47,19 @@ pub(super) fn read(
                 }
                 start = Some(match key {
                     "serve" => words.serve(value)?,
-                    "command" => words.command(value)?,
+                    "command" => Start::Command(words.command(value, key)?),
                     _ => words.nginx(value)?,
                 });
             }
             "dir" => target.dir = Some(text.string(value, key)?),
-            "build" => target.build = text.strings(value, key)?.into_iter().map(|(word, _)| word).collect(),
+            "build" => {
+                target.build = text.strings(value, key)?.into_iter().map(|(word, _)| word).collect();
+                names_a_program(text, value, key, &target.build)?;
+            }
             "needs" => target.needs = text.strings(value, key)?.into_iter().map(|(word, _)| word).collect(),
+            "before" => target.before = words.command(value, key)?,
+            "after" => target.after = words.command(value, key)?,
+            "hook_timeout" => target.hook_timeout = text.span(value, key)?,
             "env" => {
                 for (name, at, value) in entries(text.table(value, "env")?) {
                     if name.is_empty() || name.contains(['=', '\0']) {
@@ -86,13 +77,14 @@ pub(super) fn read(
                     return Err(text.fault(value.span(), message));
                 }
             }
-            "ready_timeout" => {
-                let parsed = text.scalar(value, key)?.parse();
-                target.ready_timeout = parsed.map_err(|e| text.fault(value.span(), format!("{key}: {e}")))?;
-            }
+            "ready_timeout" => target.ready_timeout = text.span(value, key)?,
             "max_server_cores" => target.max_server_cores = Some(text.whole(value, key, 1..=1024)? as usize),
+            "pin" => target.pin = pin(text, value)?,
+            "limits" => target.limits = limits(text, text.table(value, "limits")?)?,
+            "when" => target.filter.when = patterns(text, key, value, true, mentions)?,
+            "except" => target.filter.except = patterns(text, key, value, true, mentions)?,
             "skip" => target.skip = Some(text.string(value, key)?),
-            _ => return Err(text.fault(place, format!("unknown key '{key}' in [[target]]{}", hint(key, KEYS)))),
+            _ => return Err(text.unknown(key, place, "[[target]]", keys::TARGET)),
         }
     }
     if target.name.is_empty() {
@@ -107,7 +99,7 @@ pub(super) fn read(
 struct Words<'t, 's> {
     text: &'t Text<'s>,
     own: &'t [String],
-    used: &'t mut Vec<(String, Range<usize>)>,
+    used: &'t mut Vec<Placeholder>,
 }
 
 impl Words<'_, '_> {
@@ -115,13 +107,10 @@ impl Words<'_, '_> {
         let (mut service, mut model, mut args) = (String::new(), String::new(), Vec::new());
         for (key, place, value) in entries(self.text.table(value, "serve")?) {
             match key {
-                "service" => service = self.one_of(value, key, SERVICES)?,
-                "model" => model = self.one_of(value, key, MODELS)?,
+                "service" => service = self.one_of(value, key, keys::SERVICES)?,
+                "model" => model = self.one_of(value, key, keys::MODELS)?,
                 "args" => args = self.words(value, key)?,
-                _ => {
-                    let hint = hint(key, &["service", "model", "args"]);
-                    return Err(self.text.fault(place, format!("unknown key '{key}' in serve{hint}")));
-                }
+                _ => return Err(self.text.unknown(key, place, "serve", keys::SERVE)),
             }
         }
         if service.is_empty() || model.is_empty() {
@@ -131,24 +120,22 @@ impl Words<'_, '_> {
         Ok(Start::Serve { service, model, args })
     }
 
-    fn command(&mut self, value: &Value) -> Result<Start, Fault> {
+    fn command(&mut self, value: &Value, key: &str) -> Result<Vec<String>, Fault> {
         if !matches!(value.get_ref(), DeValue::Array(_)) {
             let message =
-                "command must be a list of words: [\"server\", \"--listen\", \"{listen}\"]; no shell reads it";
+                format!("{key} must be a list of words: [\"server\", \"--listen\", \"{{listen}}\"]; no shell reads it");
             return Err(self.text.fault(value.span(), message));
         }
-        let words = self.words(value, "command")?;
-        if words.first().is_none_or(String::is_empty) {
-            return Err(self.text.fault(value.span(), "command names no program"));
-        }
-        Ok(Start::Command(words))
+        let words = self.words(value, key)?;
+        names_a_program(self.text, value, key, &words)?;
+        Ok(words)
     }
 
     fn nginx(&mut self, value: &Value) -> Result<Start, Fault> {
         let mut body = None;
         for (key, place, value) in entries(self.text.table(value, "nginx")?) {
             if key != "body" {
-                return Err(self.text.fault(place, format!("unknown key '{key}' in nginx{}", hint(key, &["body"]))));
+                return Err(self.text.unknown(key, place, "nginx", keys::NGINX));
             }
             let text = self.text.string(value, key)?;
             if text.contains('$') {
@@ -178,29 +165,78 @@ impl Words<'_, '_> {
             return Err(self.text.fault(at.span(), "a word of a command cannot hold the zero character"));
         }
         let known: Vec<&str> = template::OWN.iter().chain(template::OF_SETTINGS).copied().collect();
-        check(self.text, &word, &at.span(), &known, self.own, self.used)?;
+        check(self.text, &word, &at.span(), &known, self.own, true, self.used)?;
         Ok(word)
     }
 }
 
-/// Lets a text pass if every placeholder in it is `known` or one of the plan's own axes, which are then noted as used.
+fn names_a_program(text: &Text, value: &Value, key: &str, words: &[String]) -> Result<(), Fault> {
+    match words.first().is_none_or(String::is_empty) {
+        true => Err(text.fault(value.span(), format!("{key} names no program"))),
+        false => Ok(()),
+    }
+}
+
+fn pin(text: &Text, value: &Value) -> Result<Pin, Fault> {
+    match value.get_ref() {
+        DeValue::Boolean(true) => Ok(Pin::Automatic),
+        DeValue::Boolean(false) => Ok(Pin::Free),
+        DeValue::String(list) => {
+            let cores = list.parse().map_err(|e| text.fault(value.span(), format!("pin: {e}")))?;
+            Ok(Pin::To(cores))
+        }
+        _ => Err(text.fault(value.span(), "pin takes true, false or a list of cores such as \"0,2-3\"")),
+    }
+}
+
+fn limits(text: &Text, table: &DeTable) -> Result<Limits, Fault> {
+    let mut limits = Limits::default();
+    for (key, place, value) in entries(table) {
+        let word = || text.scalar(value, key);
+        let wrong = |e: outcome::UnitError| text.fault(value.span(), format!("{key}: {e}"));
+        let (given, least, least_shown) = match key {
+            "nofile" => {
+                let count: Count = word()?.parse().map_err(wrong)?;
+                limits.nofile = Some(count);
+                // Standard input, output and error, the socket that listens, and one connection.
+                (count.0, 5, "5")
+            }
+            "memory" | "memlock" => {
+                let size: Size = word()?.parse().map_err(wrong)?;
+                let (limit, least, shown) = match key {
+                    "memory" => (&mut limits.memory, 1 << 20, "1MiB"),
+                    _ => (&mut limits.memlock, 1 << 10, "1KiB"),
+                };
+                *limit = Some(size);
+                (size.0, least, shown)
+            }
+            _ => return Err(text.unknown(key, place, "limits", keys::LIMITS)),
+        };
+        if given < least {
+            return Err(
+                text.fault(value.span(), format!("{key} leaves no room for any server: {least_shown} is the least"))
+            );
+        }
+    }
+    Ok(limits)
+}
+
+/// Lets a text pass if every placeholder in it is `known` or one of the plan's own axes, and notes them.
 pub(super) fn check(
     text: &Text,
     word: &str,
     at: &Range<usize>,
     known: &[&str],
     own: &[String],
-    used: &mut Vec<(String, Range<usize>)>,
+    at_start: bool,
+    used: &mut Vec<Placeholder>,
 ) -> Result<(), Fault> {
     for name in template::names(word).map_err(|e| text.fault(at.clone(), e))? {
-        let is_own = own.iter().any(|axis| axis == name);
-        if !is_own && !known.contains(&name) {
+        if !own.iter().any(|axis| axis == name) && !known.contains(&name) {
             let known: Vec<&str> = known.iter().copied().chain(own.iter().map(String::as_str)).collect();
             return Err(text.fault(at.clone(), format!("unknown placeholder {{{name}}}{}", hint(name, &known))));
         }
-        if is_own {
-            used.push((name.to_owned(), at.clone()));
-        }
+        used.push(Placeholder { name: name.to_owned(), place: at.clone(), at_start });
     }
     Ok(())
 }

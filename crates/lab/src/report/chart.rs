@@ -6,19 +6,26 @@ mod bars;
 mod choose;
 mod legend;
 mod lines;
-mod load;
+pub(super) mod load;
 mod measure;
 mod page;
 mod palette;
 mod scale;
 
 use super::{Report, notes, tables::tables};
-use choose::{Body, Choice};
-use measure::Measure;
+use choose::Choice;
 use page::Page;
 use std::{collections::BTreeSet, io};
 
 pub use page::MARK;
+pub(super) use {
+    axis::Axis,
+    bars::{Bar, Bars},
+    choose::{Body, misses},
+    lines::Lines,
+    measure::Measure,
+    palette::{COLOURS, SHAPES},
+};
 
 /// The folder beside `report.md` that holds the charts.
 pub const FOLDER: &str = "charts";
@@ -30,14 +37,22 @@ pub struct Chart {
     pub table: usize,
     /// The name of its file in [`FOLDER`]: lower case letters, digits, `-` and `.`, and unlike that of any other chart.
     pub file: String,
+    /// The rows it shows, by their places in the report; those of bars in the order of the bars.
+    pub(super) rows: Vec<usize>,
+    pub(super) body: Body,
     page: Page,
-    body: Body,
+    load: String,
 }
 
 impl Chart {
     /// What it shows, under which load.
     pub fn title(&self) -> &str {
         &self.page.title
+    }
+
+    /// Under which load, how often, and how to read it.
+    pub fn load(&self) -> &str {
+        &self.load
     }
 
     /// Draws it.
@@ -55,20 +70,24 @@ pub fn charts(report: &Report) -> Vec<Chart> {
     let foot = foot(report);
     let mut charts: Vec<Chart> = Vec::new();
     let mut files = BTreeSet::new();
-    for (table, part) in tables(report).iter().enumerate() {
+    let shown = tables(report).into_iter().filter(|table| !table.rows.is_empty());
+    for (table, part) in shown.enumerate() {
         for choice in choose::choose(&part.rows, part.over, &targets) {
-            let page = page(report, &part.rows, part.over, &choice, foot.clone());
+            let load = under(&part.rows, part.over, &choice);
+            let subtitle = format!("{}: {load}", report.experiment.name);
+            let page = Page { title: title(&part.rows, part.over, &choice), subtitle, foot: foot.clone() };
             let slug = slug(&page.title);
             let names = (1..).map(|n| if n == 1 { format!("{slug}.svg") } else { format!("{slug}-{n}.svg") });
             let file = names.into_iter().find(|name| files.insert(name.clone())).unwrap_or_default();
-            charts.push(Chart { table, file, page, body: choice.body });
+            let rows = choice.rows.iter().map(|row| report.place(row)).collect();
+            charts.push(Chart { table, file, rows, body: choice.body, page, load });
         }
     }
     charts
 }
 
 /// Every target with a row, in the order of the plan, so that each looks the same in all charts.
-fn targets(report: &Report) -> Vec<String> {
+pub(super) fn targets(report: &Report) -> Vec<String> {
     let mut targets: Vec<String> = Vec::new();
     let planned = report.experiment.cells.run.iter().filter(|c| report.rows.iter().any(|r| r.cell.target == c.target));
     for cell in planned.chain(report.rows.iter().map(|row| &row.cell)) {
@@ -79,14 +98,24 @@ fn targets(report: &Report) -> Vec<String> {
     targets
 }
 
-fn page(report: &Report, table: &[&super::Row], over: Option<&str>, choice: &Choice, foot: String) -> Page {
-    let free: Vec<String> = load::telling(table, None, over).into_iter().filter(|n| !choice.told.contains(n)).collect();
-    let (common, own): (Vec<String>, Vec<String>) = free.into_iter().partition(|name| load::is_same(table, name));
-    let own = load::phrases(&choice.rows, &own);
+/// The values that the chart itself does not tell: those that the whole table has in common, and those of its own.
+fn free(table: &[&super::Row], over: Option<&str>, choice: &Choice) -> (Vec<String>, Vec<String>) {
+    let free = load::telling(table, None, over).into_iter().filter(|name| !choice.told.contains(name));
+    free.partition(|name| load::is_same(table, name))
+}
+
+fn title(table: &[&super::Row], over: Option<&str>, choice: &Choice) -> String {
+    let own = load::phrases(&choice.rows, &free(table, over, choice).1);
     let what = choice.what.trim_end_matches(',');
-    let title = if own.is_empty() { what.to_owned() } else { format!("{}: {own}", what.trim_end_matches(',')) };
-    // Of no interest to most, and in the report.
-    let common = common.iter().filter(|name| !["warmup", "timeout"].contains(&name.as_str()));
+    if own.is_empty() { what.to_owned() } else { format!("{what}: {own}") }
+}
+
+fn under(table: &[&super::Row], over: Option<&str>, choice: &Choice) -> String {
+    let common = free(table, over, choice).0;
+    // Of no interest to most, and in the report; and that brunt makes the load goes without saying.
+    let own = choice.rows.iter().all(|row| row.cell.settings.tester.is_none());
+    let untold: &[&str] = if own { &["warmup", "timeout", "tester"] } else { &["warmup", "timeout"] };
+    let common = common.iter().filter(|name| !untold.contains(&name.as_str()));
     let mut words = vec![load::phrases(&choice.rows, common)];
     words.extend(repeats(choice));
     words.extend(choice.body.spans().then(|| "from p50 (marker) to p99 (end)".to_owned()));
@@ -95,7 +124,7 @@ fn page(report: &Report, table: &[&super::Row], over: Option<&str>, choice: &Cho
         words.push("at saturation it is connections / throughput".to_owned());
     }
     words.retain(|word| !word.is_empty());
-    Page { title, subtitle: format!("{}: {}", report.experiment.name, words.join(", ")), foot }
+    words.join(", ")
 }
 
 /// `median and range of 3 repeats`; nothing where each cell has one.

@@ -30,6 +30,11 @@ pub fn times(low: f64, high: f64) -> String {
     format!("{:.digits$}..{:.digits$} {unit}", low / divisor, high / divisor)
 }
 
+/// Text between the tags of XML or HTML, or in an attribute.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// A number with so many decimals.
 pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))

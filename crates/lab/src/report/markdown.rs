@@ -1,16 +1,16 @@
 //! The report as Markdown, for `report.md` and for pasting.
 
 use super::{
-    Report,
+    Report, Style,
     chart::{Chart, FOLDER, charts},
-    columns::{Column, columns},
+    columns::Column,
     notes,
-    tables::tables,
+    style::sheets,
 };
 use std::fmt::Write;
 
-/// The whole report.
-pub fn markdown(report: &Report) -> String {
+/// The whole report in a layout.
+pub fn markdown(report: &Report, style: Style) -> String {
     let experiment = &report.experiment;
     let mut out = format!("# {}\n\n", experiment.name);
     for line in [&experiment.description, &notes::common(report)] {
@@ -22,15 +22,21 @@ pub fn markdown(report: &Report) -> String {
         out.push_str("No trial was run.\n");
     }
     let charts = charts(report);
-    for (index, part) in tables(report).iter().enumerate().filter(|(_, table)| !table.rows.is_empty()) {
+    let sheets = sheets(report, style);
+    for (index, sheet) in sheets.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        if !part.title.is_empty() {
-            let _ = writeln!(out, "## {}\n", escaped(&part.title));
+        if !sheet.title.is_empty() {
+            let _ = writeln!(out, "## {}\n", escaped(&sheet.title));
         }
-        table(&mut out, &columns(&part.rows, part.over));
-        let own: Vec<&Chart> = charts.iter().filter(|chart| chart.table == index).collect();
+        table(&mut out, &sheet.columns);
+        // Charts stand beneath their own table, or, where the layout has others, beneath the last.
+        let is_here = |chart: &&Chart| match style {
+            Style::Plain => chart.table == index,
+            _ => index + 1 == sheets.len(),
+        };
+        let own: Vec<&Chart> = charts.iter().filter(is_here).collect();
         images(&mut out, &own);
     }
     for lines in [notes::legend(report), notes::concerns(report), notes::circumstances(report)] {

@@ -52,7 +52,7 @@ pub fn legend(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.rows.iter().any(|row| row.done > 1) {
         let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
-        let range = if is_sure { "95 %: bootstrap interval of that median" } else { "range: lowest..highest" };
+        let range = if is_sure { "95 %: interval of that median" } else { "range: lowest..highest" };
         lines.push(format!(
             "Each figure is the median over the n repeats of that figure ({range}). Percentiles are never averaged: of two \
              middle ones the higher is shown."
@@ -79,6 +79,11 @@ pub fn legend(report: &Report) -> Vec<String> {
     lines.extend(absent(report));
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
         lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law) and says no more than that.".to_owned());
+    }
+    if report.rows.iter().any(|row| row.cell.placement.free) {
+        lines.push(
+            "pin = false: such a target may run on the generator's cores too; each may slow the other.".to_owned(),
+        );
     }
     if report.rows.iter().any(|row| row.cell.placement.shared()) {
         lines.push("Server and generator share the machine's one core: each slows the other, and no figure is the server's alone.".to_owned());

@@ -157,7 +157,8 @@ pub(super) fn supported(summary: &LatencySummary, quantile: f64, figure: Option<
     figure.filter(|_| summary.count as f64 * (1.0 - quantile) >= BEYOND_QUANTILE * (1.0 - 1e-9))
 }
 
-/// Sorts by load, cores first; the targets of one load stay together in the order of the plan.
+/// Sorts by load, cores first; the targets of one load stay together in the order of the plan, and phases follow each
+/// other as they did.
 pub fn sort(rows: &mut Vec<Row>) {
     let mut combinations: Vec<String> = Vec::new();
     for row in rows.iter() {
@@ -166,6 +167,7 @@ pub fn sort(rows: &mut Vec<Row>) {
         }
     }
     let place = |row: &Row| combinations.iter().position(|name| *name == row.cell.combination);
+    let in_phases = rows.iter().any(|row| row.cell.phase().is_some());
     let mut keyed: Vec<_> = rows
         .drain(..)
         .map(|row| {
@@ -173,7 +175,8 @@ pub fn sort(rows: &mut Vec<Row>) {
             let cores = (cell.placement.server.count(), cell.placement.client.count());
             // Closed loops, which have no rate, come before the rates.
             let rate = cell.rate().map(|rate| rate.to_bits());
-            ((cores, cell.settings.size, cell.connections(), rate, place(&row)), row)
+            let load = (!in_phases).then_some((cell.settings.size, cell.connections(), rate));
+            ((cores, load, place(&row)), row)
         })
         .collect();
     // Stable, so that targets keep their order.

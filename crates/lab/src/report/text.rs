@@ -1,17 +1,17 @@
 //! The report for a terminal: the table with a blank line between loads, and short notes beneath.
 
 use super::{
-    Report,
-    columns::{Column, columns},
+    Report, Style,
+    columns::Column,
     notes,
-    tables::{Table, tables},
+    style::{Sheet, sheets},
 };
 use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
 use std::fmt::Write;
 
-/// The whole report. Columns that do not fit into `width` characters give way, the least telling first; `None` is a
+/// The whole report in a layout. Columns that do not fit into `width` characters give way, the least telling first; `None` is a
 /// file or a pipe and takes them all.
-pub fn text(report: &Report, width: Option<usize>) -> String {
+pub fn text(report: &Report, style: Style, width: Option<usize>) -> String {
     let experiment = &report.experiment;
     let colon = if experiment.description.is_empty() { "" } else { ": " };
     let mut out = format!("{}{colon}{}\n{}\n\n", experiment.name, experiment.description, notes::common(report));
@@ -19,14 +19,14 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     if report.rows.is_empty() {
         out.push_str("No trial was run.\n");
     }
-    for (index, part) in tables(report).iter().filter(|table| !table.rows.is_empty()).enumerate() {
+    for (index, sheet) in sheets(report, style).into_iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        if !part.title.is_empty() {
-            let _ = writeln!(out, "{}\n", part.title);
+        if !sheet.title.is_empty() {
+            let _ = writeln!(out, "{}\n", sheet.title);
         }
-        let (table, left_out) = fitting(part, width);
+        let (table, left_out) = fitting(sheet, width);
         out.push_str(&table);
         hidden = hidden.max(left_out);
     }
@@ -45,11 +45,11 @@ pub fn text(report: &Report, width: Option<usize>) -> String {
     out
 }
 
-fn fitting(part: &Table, width: Option<usize>) -> (String, usize) {
-    let mut columns = columns(&part.rows, part.over);
+fn fitting(sheet: Sheet, width: Option<usize>) -> (String, usize) {
+    let Sheet { mut columns, groups, .. } = sheet;
     let all = columns.len();
     loop {
-        let table = render(part, &columns);
+        let table = render(&groups, &columns);
         let widest = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         let heaviest = columns.iter().map(|column| column.weight).max().unwrap_or(0);
         if heaviest == 0 || width.is_none_or(|width| widest <= width) {
@@ -59,7 +59,7 @@ fn fitting(part: &Table, width: Option<usize>) -> (String, usize) {
     }
 }
 
-fn render(part: &Table, columns: &[Column]) -> String {
+fn render(groups: &[usize], columns: &[Column]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let cell = |text: &str, column: &Column| {
@@ -68,9 +68,9 @@ fn render(part: &Table, columns: &[Column]) -> String {
     };
     table.set_header(columns.iter().map(|column| cell(&column.header.join("\n"), column)));
     // Groups of one row each would only be spread out.
-    let has_groups = part.groups.windows(2).any(|pair| pair[0] == pair[1]);
-    for (index, group) in part.groups.iter().enumerate() {
-        if has_groups && (index == 0 || part.groups[index - 1] != *group) {
+    let has_groups = groups.windows(2).any(|pair| pair[0] == pair[1]);
+    for (index, group) in groups.iter().enumerate() {
+        if has_groups && (index == 0 || groups[index - 1] != *group) {
             table.add_row(columns.iter().map(|_| Cell::new("")));
         }
         table.add_row(columns.iter().map(|column| cell(&column.cells[index], column)));

@@ -2,24 +2,24 @@
 //! the table that it writes with `-e` has microseconds, and that is what is read.
 
 use super::{
-    foreign::{Ask, Foreign, Told, refuses_poisson, refuses_rate},
+    foreign::{Ask, Foreign, Told},
     scan::{after, lacks, named, number},
 };
 use outcome::{LatencySummary, result::Errors};
 
 pub(super) const AB: Foreign = Foreign {
     name: "ab",
-    refuses: |settings| refuses_rate("ab", settings).or_else(|| refuses_poisson("ab", settings)),
+    paces: false,
+    corrects: false,
+    reopens: true,
     args,
     file: Some(TABLE),
     read,
-    absent: &[
-        ("latency.service.mean_us", "ab prints means in whole milliseconds"),
-        ("latency.response.mean_us", "ab prints means in whole milliseconds"),
-        ("latency.service.p999_us", "ab knows no percentile beyond the 99th"),
-        ("latency.response.p999_us", "ab knows no percentile beyond the 99th"),
-        ("responses.statuses", "ab counts statuses that are not 2xx alone"),
+    untold: &[
+        ("mean_us", "ab prints means in whole milliseconds"),
+        ("p999_us", "ab knows no percentile beyond the 99th"),
     ],
+    absent: &[("responses.statuses", "ab counts statuses that are not 2xx alone")],
 };
 
 const TABLE: &str = "ab.csv";
@@ -73,7 +73,7 @@ fn read(output: &str, table: &str) -> Result<Told, String> {
         measured_s,
         completed: done.saturating_sub(failed),
         failed,
-        service: if done > 0 { latency(table, done)? } else { LatencySummary::default() },
+        times: if done > 0 { latency(table, done)? } else { LatencySummary::default() },
         errors,
         received: figure("Total transferred:"),
         body_bytes,

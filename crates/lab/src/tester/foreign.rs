@@ -1,10 +1,11 @@
 //! A tester that is not ours: what it is asked for, what it says, and the result that makes.
 //!
-//! The figures keep their meaning. All of these testers start their clock when they send, so what they call latency is
+//! The figures keep their meaning. Most of these testers start their clock when they send, so what they call latency is
 //! *service time*. In a closed loop a request is intended when it is sent, and the same figures are the response time;
-//! at a rate from outside they are not, and the response time is absent. Nothing is filled in that a tester does not
-//! say: it is absent, with the reason.
+//! at a rate from outside they are not, and one of the two is absent. Nothing is filled in that a tester does not say:
+//! it is absent, with the reason.
 
+use super::FOREIGN;
 use crate::{cells::Cell, settings::Settings};
 use outcome::{
     LatencySummary, RunResult,
@@ -16,15 +17,21 @@ use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 pub struct Foreign {
     /// Its name in plans, and its program.
     pub name: &'static str,
-    /// Why it cannot make this load, if it cannot.
-    pub refuses: fn(&Settings) -> Option<String>,
+    /// Whether it keeps a rate from outside.
+    pub paces: bool,
+    /// Whether at a rate its clock starts when a request was due.
+    pub corrects: bool,
+    /// Whether it can open a connection for each request.
+    pub reopens: bool,
     /// Its arguments; the address comes last.
     pub args: fn(&Ask) -> Vec<String>,
     /// The file beside its standard output that it writes into the trial's directory.
     pub file: Option<&'static str>,
     /// Reads its standard output and that file; the error says what is wrong with them.
     pub read: fn(output: &str, file: &str) -> Result<Told, String>,
-    /// Figures of a result that it never tells, and why.
+    /// Figures of the times of requests that it never tells, and why.
+    pub untold: &'static [(&'static str, &'static str)],
+    /// Other figures of a result that it never tells, and why.
     pub absent: &'static [(&'static str, &'static str)],
 }
 
@@ -93,8 +100,8 @@ pub struct Told {
     pub completed: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// From sending to the end of the reply.
-    pub service: LatencySummary,
+    /// From sending to the end of the reply; at a rate from when it was due, with [`Foreign::corrects`].
+    pub times: LatencySummary,
     /// What went wrong, by kind.
     pub errors: Errors,
     /// Connections opened.
@@ -107,12 +114,44 @@ pub struct Told {
     pub statuses: BTreeMap<String, u64>,
 }
 
+impl Told {
+    /// Counts replies with this status: what is no 2xx or 3xx has failed.
+    pub(super) fn replies(&mut self, status: u32, count: u64) {
+        *(if (200..400).contains(&status) { &mut self.completed } else { &mut self.errors.status }) += count;
+        self.statuses.insert(status.to_string(), count);
+    }
+}
+
 impl Foreign {
+    /// Why it cannot make this load, if it cannot.
+    pub fn refuses(&self, settings: &Settings) -> Option<String> {
+        let name = self.name;
+        let others = |able: fn(&Foreign) -> bool| {
+            let names: Vec<&str> = FOREIGN.iter().filter(|other| able(other)).map(|other| other.name).collect();
+            format!("tester brunt or one of {}", names.join(", "))
+        };
+        if settings.rate.is_some() && !self.paces {
+            return Some(format!("{name} knows no rate: rate = \"max\", or {}", others(|other| other.paces)));
+        }
+        if settings.rate.is_some() && settings.arrival.as_deref() == Some("poisson") {
+            return Some(format!("{name} knows no poisson arrivals: arrival = \"constant\", or tester brunt"));
+        }
+        (!settings.keeps_alive() && !self.reopens).then(|| {
+            let others = others(|other| other.reopens);
+            format!("{name} cannot open a connection for each request: keepalive = true, or {others}")
+        })
+    }
+
     /// The result of what it said, without what only a meter knows; and why figures are absent.
     pub fn result(&self, ask: &Ask, told: Told) -> (RunResult, BTreeMap<String, String>) {
         let name = self.name;
         let mut absent: BTreeMap<String, String> =
             self.absent.iter().map(|(figure, why)| ((*figure).to_owned(), (*why).to_owned())).collect();
+        for (figure, why) in self.untold {
+            for times in ["service", "response"] {
+                absent.insert(format!("latency.{times}.{figure}"), (*why).to_owned());
+            }
+        }
         let mut missing = |figure: &str, why: String| {
             absent.entry(figure.to_owned()).or_insert(why);
         };
@@ -125,10 +164,18 @@ impl Foreign {
             missing("bytes.received", format!("{name} does not count the heads of replies"));
         }
         let open = ask.rate.is_some();
-        if open {
-            let why = format!("{name} starts its clock when it sends, not when the request was due: see service");
-            missing("latency.response", why);
-        }
+        let (service, response) = match (open, self.corrects) {
+            (false, _) => (told.times.clone(), told.times),
+            (true, true) => {
+                missing("latency.service", format!("{name} starts its clock when the request was due: see response"));
+                (LatencySummary::default(), told.times)
+            }
+            (true, false) => {
+                let why = format!("{name} starts its clock when it sends, not when the request was due: see service");
+                missing("latency.response", why);
+                (told.times, LatencySummary::default())
+            }
+        };
         let per_second = |count: u64| if told.measured_s > 0.0 { count as f64 / told.measured_s } else { 0.0 };
         let result = RunResult {
             load: result::Load {
@@ -146,11 +193,7 @@ impl Foreign {
                 offered_rate: ask.rate,
                 ..result::Requests::default()
             },
-            latency: result::Latency {
-                response: if open { LatencySummary::default() } else { told.service.clone() },
-                service: told.service,
-                ..result::Latency::default()
-            },
+            latency: result::Latency { response, service, ..result::Latency::default() },
             errors: told.errors,
             connections: result::Connections { opened: told.opened.unwrap_or(0), peak: ask.connections },
             bytes: result::Bytes { sent: 0, received: told.received.unwrap_or(0) },
@@ -160,18 +203,4 @@ impl Foreign {
         };
         (result, absent)
     }
-}
-
-/// What most of them cannot: arrivals that are not equally spaced.
-pub(super) fn refuses_poisson(name: &str, settings: &Settings) -> Option<String> {
-    (settings.rate.is_some() && settings.arrival.as_deref() == Some("poisson"))
-        .then(|| format!("{name} knows no poisson arrivals: arrival = \"constant\", or tester brunt"))
-}
-
-/// What the oldest of them cannot: a rate from outside.
-pub(super) fn refuses_rate(name: &str, settings: &Settings) -> Option<String> {
-    settings
-        .rate
-        .is_some()
-        .then(|| format!("{name} knows no rate: rate = \"max\", or tester brunt, fortio, hey or h2load"))
 }

@@ -3,17 +3,20 @@
 //! Its percentiles are interpolated within the bins of a histogram; with its default bins of a millisecond they are
 //! inventions below that, so it is asked for bins of ten microseconds.
 
-use super::foreign::{Ask, Foreign, Told, refuses_poisson};
+use super::foreign::{Ask, Foreign, Told};
 use outcome::{LatencySummary, result::Errors};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 pub(super) const FORTIO: Foreign = Foreign {
     name: "fortio",
-    refuses: |settings| refuses_poisson("fortio", settings),
+    paces: true,
+    corrects: false,
+    reopens: true,
     args,
     file: None,
     read,
+    untold: &[],
     absent: &[],
 };
 
@@ -79,14 +82,7 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
             // A socket that broke, or a reply that could not be read; it does not tell them apart.
             Ok(..100) => told.errors.reset += count,
             // What is no 2xx is an error to it; redirects are none to us.
-            Ok(status @ 100..) => {
-                if (200..400).contains(&status) {
-                    told.completed += count;
-                } else {
-                    told.errors.status += count;
-                }
-                told.statuses.insert(code, count);
-            }
+            Ok(status @ 100..) => told.replies(status as u32, count),
             Err(_) => return Err(format!("its output has the status '{code}', which is no number")),
         }
     }
@@ -101,7 +97,7 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
             let all = times.percentiles.iter().flatten();
             all.into_iter().find(|p| p.percentile == wanted).and_then(|p| us(p.value))
         };
-        told.service = LatencySummary {
+        told.times = LatencySummary {
             count: times.count,
             mean_us: us(times.avg),
             p50_us: percentile(50.0),

@@ -2,27 +2,21 @@
 //! prints mean and extremes of the request time, of at most a million of them, and no percentile before version 1.60.
 
 use super::{
-    foreign::{Ask, Foreign, Told, refuses_poisson},
+    foreign::{Ask, Foreign, Told},
     scan::{after, bytes, lacks, number, time_us},
 };
 use outcome::{LatencySummary, result::Errors};
 
 pub(super) const H2LOAD: Foreign = Foreign {
     name: "h2load",
-    refuses: |settings| {
-        let close = (!settings.keeps_alive()).then(|| {
-            "h2load cannot open a connection for each request: keepalive = true, or tester brunt, wrk, ab, fortio or hey"
-                .to_owned()
-        });
-        close.or_else(|| refuses_poisson("h2load", settings))
-    },
+    paces: true,
+    corrects: false,
+    reopens: false,
     args,
     file: None,
     read,
-    absent: &[
-        ("latency.service.p50_us", "h2load prints mean and extremes alone"),
-        ("latency.response.p50_us", "h2load prints mean and extremes alone"),
-    ],
+    untold: &[("p50_us", "h2load prints mean and extremes alone")],
+    absent: &[],
 };
 
 fn args(ask: &Ask) -> Vec<String> {
@@ -76,13 +70,13 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
     told.body_bytes = exact(") data");
     let replies = told.completed + told.errors.status;
     if replies > 0 {
-        told.service = times(output, replies)?;
+        told.times = request_times(output, replies)?;
     }
     Ok(told)
 }
 
 /// The table of times: a head of column names, then a row a thing.
-fn times(output: &str, count: u64) -> Result<LatencySummary, String> {
+fn request_times(output: &str, count: u64) -> Result<LatencySummary, String> {
     let head = output.lines().find(|line| line.split_whitespace().take(2).eq(["min", "max"]));
     let head = head.ok_or_else(|| lacks("min max"))?;
     let row = after(output, "time for request:").or_else(|| after(output, "request     :"));

@@ -2,21 +2,21 @@
 //! million replies alone.
 
 use super::{
-    foreign::{Ask, Foreign, Told, refuses_poisson},
+    foreign::{Ask, Foreign, Told},
     scan::{after, lacks, number},
 };
 use outcome::{LatencySummary, result::Errors};
 
 pub(super) const HEY: Foreign = Foreign {
     name: "hey",
-    refuses: |settings| refuses_poisson("hey", settings),
+    paces: true,
+    corrects: false,
+    reopens: true,
     args,
     file: None,
     read,
-    absent: &[
-        ("latency.service.p999_us", "hey prints no percentile beyond the 99th"),
-        ("latency.response.p999_us", "hey prints no percentile beyond the 99th"),
-    ],
+    untold: &[("p999_us", "hey prints no percentile beyond the 99th")],
+    absent: &[],
 };
 
 fn args(ask: &Ask) -> Vec<String> {
@@ -47,12 +47,9 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
     let mut replies = 0;
     for (status, count) in list(output, "Status code distribution:") {
         replies += count;
-        match status.strip_prefix('[').and_then(|s| s.strip_suffix(']')).map(|s| (s, s.parse::<u16>())) {
-            Some((text, Ok(number))) => {
-                *(if (200..400).contains(&number) { &mut told.completed } else { &mut told.errors.status }) += count;
-                told.statuses.insert(text.to_owned(), count);
-            }
-            _ => return Err(format!("'{status}' in its list of statuses is none")),
+        match status.strip_prefix('[').and_then(|s| s.strip_suffix(']')?.parse().ok()) {
+            Some(status) => told.replies(status, count),
+            None => return Err(format!("'{status}' in its list of statuses is none")),
         }
     }
     for (why, count) in list(output, "Error distribution:") {
@@ -70,7 +67,7 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
     told.body_bytes = after(output, "Total data:").and_then(number);
     if replies > 0 {
         let percentile = |name: &str| seconds(&format!("{name}% in")).map(|s| s * 1e6);
-        told.service = LatencySummary {
+        told.times = LatencySummary {
             count: replies,
             mean_us: seconds("Average:").map(|s| s * 1e6),
             p50_us: percentile("50"),

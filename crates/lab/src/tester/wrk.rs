@@ -2,20 +2,21 @@
 //! latency covers them all. wrk2's output is read too.
 
 use super::{
-    foreign::{Ask, Foreign, Told, refuses_poisson, refuses_rate},
+    foreign::{Ask, Foreign, Told},
     scan::{after, bytes, lacks, named, time_us},
 };
 use outcome::{LatencySummary, result::Errors};
 
 pub(super) const WRK: Foreign = Foreign {
     name: "wrk",
-    refuses: |settings| refuses_rate("wrk", settings).or_else(|| refuses_poisson("wrk", settings)),
+    paces: false,
+    corrects: false,
+    reopens: true,
     args,
     file: None,
     read,
+    untold: &[("p999_us", "wrk prints no percentile beyond the 99th")],
     absent: &[
-        ("latency.service.p999_us", "wrk prints no percentile beyond the 99th"),
-        ("latency.response.p999_us", "wrk prints no percentile beyond the 99th"),
         ("responses.statuses", "wrk counts statuses above 399 alone"),
         ("responses.body_bytes", "wrk counts heads and bodies together"),
     ],
@@ -57,9 +58,9 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
     // A timeout is a reply that came too late; its time is not recorded.
     let recorded = replies.saturating_sub(errors.timeout);
     let completed = recorded.saturating_sub(errors.status);
-    let service = if recorded > 0 { latency(output, recorded)? } else { LatencySummary::default() };
+    let times = if recorded > 0 { latency(output, recorded)? } else { LatencySummary::default() };
     let received = Some(received);
-    Ok(Told { measured_s, completed, failed: errors.total(), service, errors, received, ..Told::default() })
+    Ok(Told { measured_s, completed, failed: errors.total(), times, errors, received, ..Told::default() })
 }
 
 fn latency(output: &str, count: u64) -> Result<LatencySummary, String> {

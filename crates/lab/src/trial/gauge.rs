@@ -5,8 +5,11 @@
 //! requests that the tester counts. The tester itself cannot be looked at once it has ended: it is metered over the
 //! middle of its run.
 
-use super::{Job, TESTER_OUT};
-use crate::tester::foreign::{Ask, Foreign, Told};
+use super::TESTER_OUT;
+use crate::{
+    cells::Cell,
+    tester::foreign::{Ask, Foreign, Told},
+};
 use meter::{
     HostMeter, ServerMeter,
     process::{Tree, Usage, Window},
@@ -102,7 +105,8 @@ impl Gauge {
     pub(super) fn write(
         self,
         foreign: &Foreign,
-        job: &Job,
+        cell: &Cell,
+        seed: u64,
         port: u16,
         directory: &Directory,
         command: &[String],
@@ -112,11 +116,11 @@ impl Gauge {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         let told = (foreign.read)(&read(TESTER_OUT), &foreign.file.map_or(String::new(), read));
-        let (ask, told) = match (Ask::new(job.cell, port, directory.path()), told) {
+        let (ask, told) = match (Ask::new(cell, port, directory.path()), told) {
             (Ok(ask), Ok(told)) => (ask, told),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", foreign.name))),
         };
-        let (result, mut env) = self.result(foreign, &ask, job, told);
+        let (result, mut env) = self.result(foreign, &ask, seed, told);
         env.command = command.to_vec();
         directory.write_env(&env)?;
         directory.write_result(&result)?;
@@ -124,7 +128,7 @@ impl Gauge {
     }
 
     /// The result, complete, and the circumstances.
-    fn result(self, foreign: &Foreign, ask: &Ask, job: &Job, told: Told) -> (RunResult, Env) {
+    fn result(self, foreign: &Foreign, ask: &Ask, seed: u64, told: Told) -> (RunResult, Env) {
         let mut env = meter::environment::collect();
         let answered = told.completed;
         let opened = told.opened;
@@ -172,7 +176,7 @@ impl Gauge {
                 env.absent.insert("connections.opened".to_owned(), why);
             }
         }
-        result.load.seed = job.seed;
+        result.load.seed = seed;
         result.verdict = judge(&result, env.steal_percent);
         (result, env)
     }

@@ -1,65 +1,103 @@
-//! The target's command line for one trial: its words with their placeholders filled in, or what we know how to start.
+//! Where a target runs, and its command line: its words with their placeholders filled in, or what we know how to start.
 
 use super::{Bench, Job, TARGET_LOG};
 use crate::{
+    machine::Machine,
     nginx,
     plan::Start,
     prepare::{self, folder},
     process::Launch,
     template::expand,
 };
+use outcome::Cores;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
     io,
+    path::PathBuf,
 };
 
-impl Bench<'_> {
-    /// The target's command, or why its words make none.
-    pub(super) fn target(&self, job: &Job, port: u16) -> io::Result<Result<Launch, String>> {
-        let dir = std::path::absolute(folder(job.target, self.base))?;
-        let mut values = job.cell.placeholders();
+/// What is settled before anything of a trial is started.
+pub(super) struct Site {
+    pub(super) port: u16,
+    /// The target's folder.
+    pub(super) dir: PathBuf,
+    /// Of the placeholders.
+    values: BTreeMap<String, String>,
+    /// Every core that this process may use.
+    all: Cores,
+}
+
+impl Site {
+    pub(super) fn new(job: &Job, port: u16, bench: &Bench<'_>, machine: Machine) -> io::Result<Self> {
+        let dir = std::path::absolute(folder(job.target, bench.base))?;
+        let mut values = job.cell().placeholders();
         values.insert("listen".into(), format!("127.0.0.1:{port}"));
         values.insert("host".into(), "127.0.0.1".into());
         values.insert("port".into(), port.to_string());
         values.insert("dir".into(), dir.display().to_string());
-        let words = |words: &[String]| words.iter().map(|word| expand(word, &values)).collect::<Result<Vec<_>, _>>();
-        let (program, args) = match &job.target.start {
-            Start::Serve { service, model, args } => {
-                let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
-                let own: Vec<String> = own.iter().map(|word| (*word).to_owned()).chain(args.iter().cloned()).collect();
-                (self.brunt.to_owned(), words(&own))
-            }
-            Start::Command(all) => {
-                let program = words(&all[..1]).map(|words| prepare::program(&words[0], &dir));
-                match program {
-                    Ok(program) => (program, words(&all[1..])),
-                    Err(why) => return Ok(Err(why)),
+        values.insert("brunt".into(), bench.brunt.display().to_string());
+        Ok(Self { port, dir, values, all: Cores(machine.cores) })
+    }
+
+    /// The words with their placeholders filled in.
+    pub(super) fn words(&self, words: &[String]) -> Result<Vec<String>, String> {
+        words.iter().map(|word| expand(word, &self.values)).collect()
+    }
+
+    /// The target's environment.
+    pub(super) fn env(&self, job: &Job) -> Result<BTreeMap<String, String>, String> {
+        let env = job.target.env.iter();
+        env.map(|(name, value)| Ok((name.clone(), expand(value, &self.values)?))).collect()
+    }
+
+    /// The folder to start something in, if there is one.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        Some(self.dir.clone()).filter(|dir| dir.is_dir())
+    }
+}
+
+impl Bench<'_> {
+    /// The target's command, or why its words make none.
+    pub(super) fn target(&self, job: &Job, site: &Site) -> io::Result<Result<Launch, String>> {
+        let command = || -> io::Result<Result<_, String>> {
+            Ok(match &job.target.start {
+                Start::Serve { service, model, args } => {
+                    let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
+                    let own: Vec<String> =
+                        own.iter().map(|word| (*word).to_owned()).chain(args.iter().cloned()).collect();
+                    site.words(&own).map(|words| (self.brunt.to_owned(), words))
                 }
-            }
-            Start::Nginx { body } => {
-                let body = match expand(body, &values) {
-                    Ok(body) => body,
-                    Err(why) => return Ok(Err(why)),
-                };
-                let workers = job.cell.placement.server.count();
-                fs::write(job.dir.join(nginx::FILE), nginx::config(port, workers, job.cell.connections(), &body))?;
-                let here = std::path::absolute(&job.dir)?.display().to_string();
-                (nginx::PROGRAM.into(), Ok(nginx::args(&here)))
-            }
+                Start::Command(all) => site.words(all).map(|mut words| {
+                    let args = words.split_off(1);
+                    (prepare::program(&words[0], &site.dir), args)
+                }),
+                Start::Nginx { body } => match site.words(std::slice::from_ref(body)) {
+                    Ok(body) => {
+                        let workers = job.cell().placement.server.count();
+                        let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
+                        let config = nginx::config(site.port, workers, connections, &body[0]);
+                        fs::write(job.dir().join(nginx::FILE), config)?;
+                        let here = std::path::absolute(job.dir())?.display().to_string();
+                        Ok((nginx::PROGRAM.into(), nginx::args(&here)))
+                    }
+                    Err(why) => Err(why),
+                },
+            })
         };
-        let env = job.target.env.iter().map(|(name, value)| Ok((name.clone(), expand(value, &values)?)));
-        let (args, env) = match (args, env.collect::<Result<BTreeMap<_, _>, String>>()) {
-            (Ok(args), Ok(env)) => (args, env),
+        let ((program, args), env) = match (command()?, site.env(job)) {
+            (Ok(command), Ok(env)) => (command, env),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
         };
-        let log = File::create(job.dir.join(TARGET_LOG))?;
+        let (program, args) = job.target.limits.around(program, args);
+        let placement = &job.cell().placement;
+        let log = File::create(job.dir().join(TARGET_LOG))?;
         Ok(Ok(Launch {
             program,
             args,
-            dir: Some(dir).filter(|dir| dir.is_dir()),
+            dir: site.folder(),
             env,
-            cores: Some(job.cell.placement.server.clone()),
+            cores: Some(if placement.free { site.all.clone() } else { placement.server.clone() }),
             stdout: log.try_clone()?,
             stderr: log,
         }))

@@ -8,7 +8,7 @@ use lab::{
     cells::{Cells, cells},
     machine::Machine,
     plan::{builtin, read},
-    report::{self, Chart, MARK, Report, Row, charts},
+    report::{self, Chart, MARK, Report, Row, Style, charts},
     settings::Amount,
     store::{Kept, Store},
     trial::Failure,
@@ -257,10 +257,28 @@ proptest! {
     #[test]
     fn whatever_the_rows_are_their_charts_are_whole(rows in odd_rows(), over in proptest::option::of("connections|rate|own0")) {
         let report = report_of("odd", Cells::default(), rows, over);
-        let links = report::markdown(&report).matches("](charts/").count();
+        let links = report::markdown(&report, Style::Plain).matches("](charts/").count();
         prop_assert_eq!(links, charts(&report).len());
         for (title, _, svg) in drawn(&report) {
             prop_assert!(svg.len() < 60_000, "{} has {} bytes", title, svg.len());
         }
+    }
+}
+
+#[test]
+fn growth_with_cores_is_held_against_proportion() {
+    let drawn = drawn(&run(builtin::text("ping-pong-scaling").unwrap(), 40));
+    let shows = |texts: &[String]| texts.iter().any(|text| text.contains("thin: in proportion to cores"));
+    let held: Vec<&str> = drawn.iter().filter(|(_, texts, _)| shows(texts)).map(|(title, ..)| title.as_str()).collect();
+    assert!(!held.is_empty() && held.iter().all(|title| title.starts_with("Best throughput")), "{held:?}");
+}
+
+#[test]
+fn bars_say_whose_load_they_stand_for_even_if_it_is_our_own() {
+    let drawn = drawn(&run(builtin::text("http-upstreams").unwrap(), 2));
+    for (title, texts, _) in &drawn {
+        let headings = |word: &str| texts.iter().filter(|text| text.starts_with(word)).count();
+        let others = ["tester ab", "tester wrk", "tester fortio"].map(headings).iter().sum::<usize>();
+        assert!(others > 0 && headings("tester brunt") == others, "{title}: {texts:?}");
     }
 }

@@ -120,13 +120,24 @@ def outliers():
         yield {"values": [float(value) for value in values], "outliers": [int(i) for i in np.flatnonzero(score > 3.5)]}
 
 
-def bootstrap():
-    for n in [7, 11, 13, 17, 19]:
-        values = lognormal(n, 100, 0.1)
-        interval = stats.bootstrap(
-            (values,), np.median, method="percentile", n_resamples=200_000, batch=10_000, rng=random
-        ).confidence_interval
-        yield {"values": values, "low": float(interval.low), "high": float(interval.high)}
+def normal():
+    for z in [-8.0, -3.0, -1.2, 0.0, 0.3, 1.959964, 5.0]:
+        yield {"z": z, "cdf": float(stats.norm.cdf(z))}
+    for p in [1e-12, 0.001, 0.025, 0.3, 0.5, 0.975, 0.99999]:
+        yield {"z": float(stats.norm.ppf(p)), "cdf": p}
+
+
+def bca():
+    for figure, n, spread in [("median", 10, 0.1), ("median", 15, 1.0), ("median", 24, 0.02), ("mean", 12, 1.0), ("mean", 30, 0.3)]:
+        values = lognormal(n, 100, spread)
+        result = stats.bootstrap((values,), getattr(np, figure), method="BCa", n_resamples=499, rng=random)
+        yield {
+            "figure": figure,
+            "values": values,
+            "resamples": [float(value) for value in result.bootstrap_distribution],
+            "low": float(result.confidence_interval.low),
+            "high": float(result.confidence_interval.high),
+        }
 
 
 reference = {
@@ -134,7 +145,7 @@ reference = {
     "scipy": scipy.__version__,
     **{
         case.__name__: list(case())
-        for case in [student, student_quantiles, welch, permutation, trend, outliers, bootstrap, paired]
+        for case in [student, student_quantiles, normal, welch, permutation, trend, outliers, bca, paired]
     },
 }
 place = pathlib.Path(__file__).with_name("reference.json")

@@ -1,7 +1,7 @@
 //! `tests/reference/generate.py` says how the data came about.
 
 use lab::stats::{
-    bootstrap, median,
+    bootstrap, median, normal,
     outliers::outliers,
     permutation,
     ratio::{paired, ratio},
@@ -39,6 +39,18 @@ fn students_distribution() {
     for case in cases("student_quantiles") {
         let ours = student::two_sided_quantile(number(&case, "confidence"), number(&case, "df"));
         assert_near(ours, number(&case, "t"), 1e-9, &case);
+    }
+}
+
+#[test]
+fn the_normal_distribution() {
+    for case in cases("normal") {
+        let (z, p) = (number(&case, "z"), number(&case, "cdf"));
+        assert!((normal::cdf(z) - p).abs() < 1e-15, "{case}: {}", normal::cdf(z));
+        // Where next to nothing is left, a probability is no longer told from its neighbours.
+        if z.abs() < 5.0 {
+            assert!((normal::quantile(p) - z).abs() < 1e-9, "{case}: {}", normal::quantile(p));
+        }
     }
 }
 
@@ -96,11 +108,19 @@ fn outliers_by_the_median_distance() {
 }
 
 #[test]
-fn the_bootstrap_of_a_median() {
-    for case in cases("bootstrap") {
-        let ours = bootstrap::interval(&numbers(&case, "values"), median, 0.95, 1).unwrap();
-        // Medians of resamples are single values of the sample; both draw enough of them to meet in the same ones.
-        assert_near(ours.low, number(&case, "low"), 1e-6, &case);
-        assert_near(ours.high, number(&case, "high"), 1e-6, &case);
+fn the_bootstrap_corrected_for_bias_and_acceleration() {
+    let mean = |values: Vec<Option<f64>>| {
+        let values: Option<Vec<f64>> = values.into_iter().collect();
+        values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    for case in cases("bca") {
+        let (values, resamples) = (numbers(&case, "values"), numbers(&case, "resamples"));
+        let ours = match case["figure"].as_str().unwrap() {
+            "mean" => bootstrap::bca(&values, mean, &resamples, 0.95),
+            _ => bootstrap::bca(&values, median, &resamples, 0.95),
+        };
+        let ours = ours.unwrap();
+        assert_near(ours.low, number(&case, "low"), 1e-9, &case["figure"]);
+        assert_near(ours.high, number(&case, "high"), 1e-9, &case["figure"]);
     }
 }

@@ -1,9 +1,9 @@
 //! What foreign testers really said, read: good runs, runs against a server that resets connections and reports
 //! failures, runs without a reply, and outputs that end too early.
 //!
-//! `said/` holds their outputs as they were printed by wrk 4.1, ab 2.3 (2.4.71), hey 0.1.4, h2load 1.52 and fortio 1.75,
-//! against nginx (`good`), and against a server that answers one request of seven with a status of 500 and resets
-//! another (`mixed`). Lists of single errors are shortened, JSON is without its blanks.
+//! `said/` holds their outputs as they were printed by wrk 4.1, ab 2.3 (2.4.71), hey 0.1.4, h2load 1.52, fortio 1.75 and
+//! oha 1.16, against nginx (`good`), and against a server that answers one request of seven with a status of 500 and
+//! resets another (`mixed`). Lists of single errors are shortened, JSON is without its blanks.
 
 use lab::{
     settings::Settings,
@@ -58,7 +58,7 @@ fn wrk() {
     let good = told("wrk", "wrk-good.txt");
     assert_eq!((good.completed, good.failed, good.measured_s), (26_128, 0, 1.01));
     let expected = [Some(960.0), Some(270.0), Some(2880.0), Some(5220.0), None, Some(6800.0)];
-    assert_near(&good.service, &times(26_128, expected));
+    assert_near(&good.times, &times(26_128, expected));
     assert_eq!(good.received, Some(4_152_361));
     assert_eq!((good.opened, good.body_bytes, good.statuses.len()), (None, None, 0));
 
@@ -67,12 +67,12 @@ fn wrk() {
     assert_eq!((mixed.completed, mixed.failed), (9593 - 1598, 1599 + 1598));
 
     let none = told("wrk", "wrk-none.txt");
-    assert_eq!((none.completed, none.failed, none.service), (0, 0, LatencySummary::default()));
+    assert_eq!((none.completed, none.failed, none.times), (0, 0, LatencySummary::default()));
 
     // Four replies, each after 3 s: too late for the timeout of 2 s, and not among the times.
     let late = told("wrk", "wrk-timeout.txt");
     assert_eq!(late.errors, Errors { timeout: 4, ..Errors::default() });
-    assert_eq!((late.completed, late.failed, late.service), (0, 4, LatencySummary::default()));
+    assert_eq!((late.completed, late.failed, late.times), (0, 4, LatencySummary::default()));
 }
 
 /// The layout of wrk2, without its spectrum.
@@ -86,7 +86,7 @@ fn wrk2() {
         100.000%   12.35ms\n\n  60018 requests in 30.00s, 19.81MB read\nRequests/sec:   2000.28\nTransfer/sec:    676.18KB\n";
     let told = read("wrk", text, "").unwrap();
     let expected = [Some(6460.0), Some(6670.0), Some(9140.0), Some(11_180.0), Some(12_300.0), Some(12_340.0)];
-    assert_near(&told.service, &times(60_018, expected));
+    assert_near(&told.times, &times(60_018, expected));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn ab() {
     let good = told("ab", "ab-good.txt");
     assert_eq!((good.completed, good.failed, good.measured_s), (12_461, 0, 1.001));
     let expected = [None, Some(1433.0), Some(1951.0), Some(4808.0), None, Some(8032.0)];
-    assert_near(&good.service, &times(12_461, expected));
+    assert_near(&good.times, &times(12_461, expected));
     assert_eq!((good.received, good.body_bytes), (Some(1_918_994), Some(137_071)));
     assert_eq!(told("ab", "ab-keep.txt").completed, 66_593);
 
@@ -104,7 +104,7 @@ fn ab() {
     assert_eq!((mixed.completed, mixed.failed), (2673 - 382 - 382, 764));
 
     let none = told("ab", "ab-none.txt");
-    assert_eq!((none.completed, none.failed, none.service), (0, 0, LatencySummary::default()));
+    assert_eq!((none.completed, none.failed, none.times), (0, 0, LatencySummary::default()));
     let refused = told("ab", "ab-refused.txt");
     assert_eq!((refused.completed, refused.failed), (0, 44_068));
 }
@@ -117,7 +117,7 @@ fn fortio() {
     assert_eq!((good.received, good.body_bytes), (Some(795_000), Some(55_000)));
     assert!((good.measured_s - 1.000798145).abs() < 1e-9);
     let us = [242.268_389, 235.281_690, 385.023_855, 625.0, 4_308.914_421, 4419.241];
-    let seen = &good.service;
+    let seen = &good.times;
     let figures = [seen.mean_us, seen.p50_us, seen.p90_us, seen.p99_us, seen.p999_us, seen.max_us];
     for (seen, expected) in figures.into_iter().zip(us) {
         assert!((seen.unwrap() - expected).abs() < 0.1, "{seen:?} is not {expected}");
@@ -133,14 +133,14 @@ fn hey() {
     let good = told("hey", "hey-good.txt");
     assert_eq!((good.completed, good.failed, good.measured_s), (19_609, 0, 1.0034));
     let expected = [Some(1000.0), Some(900.0), Some(1800.0), Some(5100.0), None, Some(7500.0)];
-    assert_near(&good.service, &times(19_609, expected));
+    assert_near(&good.times, &times(19_609, expected));
     assert_eq!((good.received, good.body_bytes), (None, Some(215_699)));
     let mixed = told("hey", "hey-mixed.txt");
     assert_eq!(mixed.errors, Errors { reset: 4, status: 993, ..Errors::default() });
     assert_eq!((mixed.completed, mixed.statuses), (4964, statuses(&[("200", 4964), ("500", 993)])));
     let late = told("hey", "hey-timeout.txt");
     assert_eq!(late.errors, Errors { timeout: 4, ..Errors::default() });
-    assert_eq!((late.completed, late.service), (0, LatencySummary::default()));
+    assert_eq!((late.completed, late.times), (0, LatencySummary::default()));
     assert_eq!(told("hey", "hey-rate.txt").completed, 400);
 }
 
@@ -148,7 +148,7 @@ fn hey() {
 fn h2load() {
     let good = told("h2load", "h2load-good.txt");
     assert_eq!((good.completed, good.failed, good.measured_s), (24_961, 0, 1.0));
-    assert_near(&good.service, &times(24_961, [Some(799.0), None, None, None, None, Some(16_350.0)]));
+    assert_near(&good.times, &times(24_961, [Some(799.0), None, None, None, None, Some(16_350.0)]));
     assert_eq!((good.received, good.body_bytes), (Some(3_968_799), Some(274_571)));
     assert_eq!(good.statuses, statuses(&[("2xx", 24_961)]));
     let missing = told("h2load", "h2load-404.txt");
@@ -161,6 +161,41 @@ fn h2load() {
 }
 
 #[test]
+fn oha() {
+    let good = told("oha", "oha-good.json");
+    assert_eq!((good.completed, good.failed, good.body_bytes), (6_261, 0, Some(68_871)));
+    assert!((good.measured_s - 1.007023901).abs() < 1e-9);
+    let us = [Some(3_151.127), Some(1_885.137), Some(6_523.655), Some(9_191.618), Some(15_425.311), Some(15_455.937)];
+    assert_near(&good.times, &times(6_261, us));
+    // What it breaks off at its end is no error.
+    let mixed = told("oha", "oha-mixed.json");
+    assert_eq!(mixed.errors, Errors { reset: 591, status: 591, ..Errors::default() });
+    assert_eq!((mixed.completed, mixed.statuses), (2955, statuses(&[("200", 2955), ("500", 591)])));
+    let late = told("oha", "oha-timeout.json");
+    assert_eq!(late.errors, Errors { timeout: 12, ..Errors::default() });
+    assert_eq!((late.completed, late.times), (0, LatencySummary::default()));
+    let refused = told("oha", "oha-refused.json");
+    assert_eq!(refused.errors, Errors { connect: 1_226, ..Errors::default() });
+    assert_eq!(told("oha", "oha-rate.json").completed, 400);
+}
+
+#[test]
+fn at_a_rate_its_times_are_response_times_if_it_corrects_them_and_service_times_if_not() {
+    let ask = Ask { rate: Some(400.0), ..plain() };
+    for (tester, output, corrects) in [("oha", "oha-rate.json", true), ("hey", "hey-rate.txt", false)] {
+        let (result, absent) = foreign(tester).unwrap().result(&ask, told(tester, output));
+        let (told, other) = match corrects {
+            true => (&result.latency.response, &result.latency.service),
+            false => (&result.latency.service, &result.latency.response),
+        };
+        assert!(told.count == 400 && *other == LatencySummary::default(), "{tester}: {:?}", result.latency);
+        assert!(absent.contains_key(if corrects { "latency.service" } else { "latency.response" }), "{absent:?}");
+    }
+    let (closed, _) = foreign("oha").unwrap().result(&plain(), told("oha", "oha-good.json"));
+    assert_eq!(closed.latency.response, closed.latency.service);
+}
+
+#[test]
 fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
     for (tester, output, table) in [
         ("wrk", "wrk-mixed.txt", ""),
@@ -168,6 +203,7 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
         ("fortio", "fortio-mixed.json", ""),
         ("hey", "hey-good.txt", ""),
         ("h2load", "h2load-good.txt", ""),
+        ("oha", "oha-mixed.json", ""),
     ] {
         let (whole, table) = (said(output), if table.is_empty() { String::new() } else { said(table) });
         let good = read(tester, &whole, &table).unwrap();
@@ -193,9 +229,9 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
     assert!(why.contains("ab.csv") && why.contains("50 %"), "{why}");
 }
 
-#[test]
-fn each_gets_the_load_in_its_own_words() {
-    let plain = Ask {
+/// A closed loop.
+fn plain() -> Ask {
+    Ask {
         url: "http://127.0.0.1:81/x".into(),
         connections: 100,
         cores: vec![0, 1],
@@ -204,7 +240,12 @@ fn each_gets_the_load_in_its_own_words() {
         keepalive: true,
         timeout: None,
         dir: "/d".into(),
-    };
+    }
+}
+
+#[test]
+fn each_gets_the_load_in_its_own_words() {
+    let plain = plain();
     let words = |tester: &str, ask: &Ask| (foreign(tester).unwrap().args)(ask).join(" ");
     for (tester, line) in [
         ("wrk", "-t2 -c100 -d3s --latency"),
@@ -212,6 +253,7 @@ fn each_gets_the_load_in_its_own_words() {
         ("fortio", "load -c 100 -t 2500ms -qps 0 -r 0.00001 -p 50,90,99,99.9 -loglevel Error -json -"),
         ("hey", "-z 2500ms -c 100 -cpus 2"),
         ("h2load", "--h1 -c 100 -t 2 -D 2500ms"),
+        ("oha", "--no-tui --output-format json -c 100 -z 2500ms --worker-threads 2"),
     ] {
         assert_eq!(words(tester, &plain), format!("{line} http://127.0.0.1:81/x"), "{tester}");
     }
@@ -220,10 +262,12 @@ fn each_gets_the_load_in_its_own_words() {
     assert!(words("ab", &short).contains(" -s 2 http") && !words("ab", &short).contains("-k"));
     assert!(words("fortio", &short).contains("-timeout 1500ms -keepalive=false"));
     assert!(words("hey", &short).contains("-t 2 -disable-keepalive"));
+    assert!(words("oha", &short).contains("-t 1500ms --disable-keepalive"));
     let rate = Ask { rate: Some(10_000.0), ..plain };
     assert!(words("fortio", &rate).contains("-qps 10000 "));
     assert!(words("hey", &rate).contains("-q 100 "));
     assert!(words("h2load", &rate).contains("--rps 100 "));
+    assert!(words("oha", &rate).contains("-q 10000 --latency-correction "));
 }
 
 #[test]
@@ -231,15 +275,16 @@ fn what_a_tester_cannot_do_is_said_before_it_is_started() {
     for (set, refuse) in [
         (vec![], vec![]),
         (vec![("rate", "1k")], vec!["wrk", "ab"]),
-        (vec![("rate", "1k"), ("arrival", "poisson")], vec!["wrk", "ab", "fortio", "hey", "h2load"]),
+        (vec![("rate", "1k"), ("arrival", "poisson")], vec!["wrk", "ab", "fortio", "hey", "h2load", "oha"]),
         (vec![("arrival", "poisson")], vec![]),
         (vec![("keepalive", "false")], vec!["h2load"]),
     ] {
         let mut settings = Settings::default();
         set.iter().for_each(|(name, value)| drop(settings.set(name, value).unwrap()));
-        let refusing = FOREIGN.iter().filter_map(|tester| Some((tester.name, (tester.refuses)(&settings)?)));
+        let refusing = FOREIGN.iter().filter_map(|tester| Some((tester.name, tester.refuses(&settings)?)));
         let names: Vec<&str> = refusing
             .inspect(|(name, why)| assert!(why.starts_with(name) && why.contains("tester brunt"), "{why}"))
+            .inspect(|(name, why)| assert!(!why[name.len()..].contains(name), "{why}"))
             .map(|(name, _)| name)
             .collect();
         assert_eq!(names, refuse, "{set:?}");

@@ -1,7 +1,7 @@
 //! Disturbed trials are run again, and the attempts kept.
 
 use super::{Scene, result};
-use lab::report;
+use lab::report::{self, Style};
 use outcome::verdict::Kind;
 use std::fs;
 
@@ -28,7 +28,7 @@ fn a_disturbed_trial_is_run_again_and_the_attempt_kept_beside_it() {
     let read = report::read(&scene.out()).unwrap();
     assert_eq!((read.repeated, read.failed()), (2, 0));
     assert_eq!(read.rows[0].figures.rate.unwrap().median, 5000.0, "the undisturbed attempt counts");
-    let text = report::text(&read, None);
+    let text = report::text(&read, Style::Plain, None);
     assert!(text.contains("run again: 2 trials"), "{text}");
     // It goes on from there without another attempt.
     assert_eq!(scene.run().unwrap().run, 0);

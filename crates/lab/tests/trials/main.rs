@@ -2,6 +2,8 @@
 //! not, and that no process of theirs outlives a trial in any case.
 
 mod again;
+mod hooks;
+mod phases;
 
 use lab::{
     Error,

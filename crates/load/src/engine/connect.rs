@@ -77,7 +77,7 @@ async fn open<P>(worker: &Worker<P>) -> io::Result<TcpStream> {
 
 /// One attempt, however long it takes; an error is the caller's to count.
 pub async fn dial<P>(worker: &Worker<P>) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(worker.address).await?;
+    let stream = TcpStream::connect_from(worker.address, worker.source()).await?;
     if worker.share.connections > RESET_ABOVE {
         stream.set_linger_zero()?;
     }

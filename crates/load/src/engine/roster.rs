@@ -4,7 +4,8 @@
 //! - A due request goes to the connection that has been idle longest, so that the phases of connections spread instead
 //!   of a few being busy and the rest asleep.
 //! - When none is idle the schedule does not move: the request keeps its intended time and goes to the next connection
-//!   that becomes free. Its lag counts from then, its response time from the intended time.
+//!   that becomes free. Its lag counts from then, its response time from the intended time. But requests that wait because
+//!   the generator was late are late by its fault: connections would have been free by so much earlier.
 //! - A request is never sent twice; one that was given to a connection that died before sending goes to another.
 //!
 //! - Requests that go out in one write, as a batch, have one slot between them; the last reply frees it.
@@ -79,6 +80,8 @@ pub struct Roster {
     schedule: Option<Schedule>,
     /// When the load began; schedules count from there. `None` before.
     start_ns: Option<u64>,
+    /// How late the last request was that found a connection idle: the generator's doing.
+    late_ns: u64,
     timeout_ns: u64,
     swept: usize,
     dispatcher: Option<Waker>,
@@ -97,6 +100,7 @@ impl Roster {
             orphans: VecDeque::new(),
             schedule,
             start_ns: None,
+            late_ns: 0,
             timeout_ns,
             swept: 0,
             dispatcher: None,
@@ -148,7 +152,7 @@ impl Roster {
         if intended < now_ns {
             self.recorder.waited(now_ns);
         }
-        self.send(index, now_ns, intended, now_ns)
+        self.send(index, now_ns, intended, intended.max(now_ns.saturating_sub(self.late_ns)))
     }
 
     /// A connection that was woken asks whether it has a request; if so it is sent now.
@@ -159,6 +163,7 @@ impl Roster {
             return Next::Wait;
         }
         if self.schedule.is_some() {
+            self.late_ns = now_ns - intended;
             return self.send(index, now_ns, intended, intended);
         }
         // A closed loop has no schedule to be late against.

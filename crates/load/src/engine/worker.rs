@@ -51,6 +51,8 @@ pub struct Worker<P> {
     pub spin_ns: Rc<Cell<u64>>,
     /// Connections whose first attempt has begun.
     pub begun: Cell<usize>,
+    /// Attempts that were given a source.
+    dialled: Cell<u64>,
 }
 
 impl<P> Worker<P> {
@@ -77,8 +79,17 @@ impl<P> Worker<P> {
             }),
             spin_ns,
             begun: Cell::new(0),
+            dialled: Cell::new(0),
             shared: Arc::clone(shared),
         }
+    }
+
+    /// Where the next connection comes from, if that was said. The threads take turns as their connections do.
+    pub fn source(&self) -> Option<SocketAddr> {
+        let sources = self.shared.options.sources.as_ref()?;
+        let turn = self.dialled.replace(self.dialled.get() + 1);
+        let number = self.share.thread as u64 + turn * self.share.threads as u64;
+        Some(SocketAddr::new(sources.nth(number), 0))
     }
 
     /// A connection of this thread is open.

@@ -50,6 +50,7 @@ pub fn options(address: SocketAddr) -> Options {
         arrival: Arrival::Constant,
         timeout: Duration::from_secs(2),
         connect_rate: None,
+        sources: None,
         verify: true,
         seed: 7,
     }

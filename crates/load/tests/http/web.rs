@@ -134,6 +134,7 @@ pub fn short(http: Http) -> Options {
         arrival: Arrival::Constant,
         timeout: Duration::from_millis(100),
         connect_rate: None,
+        sources: None,
         verify: true,
         seed: 7,
     }

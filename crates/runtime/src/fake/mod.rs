@@ -21,6 +21,7 @@ use crate::{
     driver::Opened,
     event::Kind,
     metrics::Metrics,
+    places::Remote,
     slab::Key,
     uring::{RingFeature, Uring},
 };
@@ -30,9 +31,10 @@ use std::{
     cell::{Ref, RefCell},
     io,
     mem::MaybeUninit,
-    os::fd::RawFd,
+    os::fd::{OwnedFd, RawFd},
     ptr::NonNull,
     rc::Rc,
+    sync::Arc,
     time::Duration,
 };
 
@@ -143,6 +145,21 @@ impl Ring {
 
     pub fn watch_bell(&mut self, fd: RawFd) {
         either!(self, ring => ring.watch_bell(fd), kernel => kernel.watch_bell(fd));
+    }
+
+    /// A fake ring has no door and knocks at none.
+    pub fn door(&self) -> Option<OwnedFd> {
+        match self {
+            Self::Real(ring) => ring.door(),
+            Self::Fake(_) => None,
+        }
+    }
+
+    pub fn message(&mut self, to: Arc<Remote>) {
+        match self {
+            Self::Real(ring) => ring.message(to),
+            Self::Fake(_) => to.ring(),
+        }
     }
 
     pub fn has_work(&mut self) -> bool {

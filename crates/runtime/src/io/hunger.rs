@@ -84,9 +84,13 @@ impl Io {
     pub(super) fn starve(&mut self, key: Key) {
         self.metrics.buffers_exhausted += 1;
         let Some(conn) = self.conns.get(key) else { return };
-        let was_large = conn.has(flag::LARGE);
-        conn.clear(flag::LARGE);
-        if was_large || self.hand_out_more_buffers() {
+        if conn.has(flag::LARGE) {
+            if !self.driver.give_more_large(&mut self.buffers) {
+                conn.clear(flag::LARGE);
+            }
+            return self.start_receive(key);
+        }
+        if self.hand_out_more_buffers() {
             return self.start_receive(key);
         }
         let Some(conn) = self.conns.get(key) else { return };

@@ -5,6 +5,7 @@
 mod accept;
 #[cfg(test)]
 mod audit;
+mod bell;
 mod close;
 mod connect;
 mod crowd;
@@ -31,7 +32,7 @@ use std::{
     collections::VecDeque,
     io,
     mem::MaybeUninit,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{BorrowedFd, OwnedFd},
     sync::Arc,
     time::Duration,
 };
@@ -218,6 +219,7 @@ impl Io {
                 self.connected(key, result);
             }
             Some(Kind::Bell) => self.rung(more),
+            Some(Kind::Message) => self.messaged(result, key.index),
             _ => self.polled(data, result),
         }
     }
@@ -242,24 +244,6 @@ impl Io {
                 Event::Rung => self.rung(true),
                 Event::Watched(key) => self.watched(key),
             }
-        }
-    }
-
-    fn watch_bell(&mut self) -> io::Result<()> {
-        match &mut self.driver {
-            Driver::Uring(uring) => uring.watch_bell(self.bell.as_raw_fd()),
-            Driver::Epoll(epoll) => {
-                let key = Key { index: 0, generation: 0 };
-                epoll.watch(Kind::Bell, key, self.bell.as_fd(), false, Interest { input: true, output: false })?;
-            }
-        }
-        Ok(())
-    }
-
-    fn rung(&mut self, more: bool) {
-        let _ = rustix::io::read(&*self.bell, &mut [0u8; 8]);
-        if !more {
-            let _ = self.watch_bell();
         }
     }
 

@@ -198,7 +198,11 @@ impl Io {
             if !conn.has(flag::RECEIVING) {
                 return;
             }
-            let large = if conn.has(flag::LARGE) { epoll.free_large.pop() } else { None };
+            let wants_large = conn.has(flag::LARGE);
+            if wants_large && epoll.free_large.is_empty() {
+                epoll.free_large.extend(self.buffers.more_large());
+            }
+            let large = if wants_large { epoll.free_large.pop() } else { None };
             let size = if large.is_some() { LARGE_SIZE } else { BUFFER_SIZE };
             let Some(buffer) = large.or_else(|| epoll.free_buffers.pop()) else {
                 self.stop_receive(key);

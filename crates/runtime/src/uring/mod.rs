@@ -13,6 +13,7 @@ use crate::{
     driver::Opened,
     event::Kind,
     metrics::Metrics,
+    places::Remote,
     slab::Key,
 };
 use buffer_ring::BufferRing;
@@ -22,7 +23,14 @@ use io_uring::{
 };
 pub use rungs::RingFeature;
 use rungs::{Feature, Rungs};
-use std::{io, mem::MaybeUninit, os::fd::RawFd, ptr::NonNull, time::Duration};
+use std::{
+    io,
+    mem::MaybeUninit,
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd},
+    ptr::NonNull,
+    sync::Arc,
+    time::Duration,
+};
 
 /// The buffer groups of a worker: the usual buffers, and the large ones.
 const GROUP: u16 = 0;
@@ -40,6 +48,8 @@ pub(crate) struct Uring {
     in_flight: u32,
     enter_flags: u32,
     rungs: Rungs,
+    /// The workers whose rings are named by messages that may still be queued.
+    messaged: Vec<Arc<Remote>>,
 }
 
 impl Uring {
@@ -52,7 +62,7 @@ impl Uring {
         if rungs.has(Feature::NoIowait) {
             enter_flags |= ENTER_NO_IOWAIT;
         }
-        Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, rungs })
+        Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, rungs, messaged: Vec::new() })
     }
 
     /// The optional features, and what became of them.
@@ -154,6 +164,27 @@ impl Uring {
     pub fn watch_bell(&mut self, fd: RawFd) {
         let poll = opcode::PollAdd::new(Fd(fd), libc::POLLIN as u32).multi(true);
         self.push(&poll.build().user_data(Kind::Bell.tag(Key { index: 0, generation: 0 })));
+    }
+
+    /// A second descriptor of this ring, for others to send messages to.
+    pub fn door(&self) -> Option<OwnedFd> {
+        // SAFETY: the ring is open as long as `self` is.
+        let ring = unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) };
+        self.rungs.has(Feature::RingMessage).then(|| ring.try_clone_to_owned().ok()).flatten()
+    }
+
+    /// Sends a message to another worker's ring, at once, and with it whatever else is queued. Completes only if it fails.
+    pub fn message(&mut self, to: Arc<Remote>) {
+        let Some(door) = &to.door else { return };
+        let key = Key { index: u32::from(to.id), generation: 0 };
+        let tag = Kind::Message.tag(key);
+        let message = opcode::MsgRingData::new(Fd(door.as_raw_fd()), 0, tag, None).build().user_data(tag);
+        self.push(&message.flags(squeue::Flags::SKIP_SUCCESS));
+        self.messaged.push(to);
+        self.flush();
+        if !self.has_queued() {
+            self.messaged.clear();
+        }
     }
 
     /// True when a completion is waiting, or the kernel has deferred work that would make one.

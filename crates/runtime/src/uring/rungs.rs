@@ -19,7 +19,7 @@ pub struct RingFeature {
 }
 
 /// The features by name, with the kernel that brought them and what they give.
-const ALL: [(Feature, &str, &str, &str); 3] = [
+const ALL: [(Feature, &str, &str, &str); 4] = [
     (Feature::NoSqArray, "no-sqarray", "6.6", "one array less to write a request"),
     (Feature::RegisteredRing, "registered-ring", "5.18", "one descriptor lookup less an enter"),
     (
@@ -28,6 +28,7 @@ const ALL: [(Feature, &str, &str, &str); 3] = [
         "6.15",
         "a core that waits for the network counts as idle, not as waiting for a disk",
     ),
+    (Feature::RingMessage, "ring-message", "5.18", "a worker wakes another without an eventfd"),
 ];
 const KERNEL: &str = "not in this kernel";
 const LEFT_OUT: &str = "left out by BRUNT_RING";
@@ -38,6 +39,7 @@ pub(super) enum Feature {
     NoSqArray,
     RegisteredRing,
     NoIowait,
+    RingMessage,
 }
 
 /// The rungs of one ring.
@@ -98,10 +100,10 @@ mod tests {
     #[test]
     fn the_environment_takes_rungs_away_by_name_and_an_unknown_name_is_an_error_that_lists_them() {
         let left = |names| Rungs::without(names).map(|rungs| ALL.map(|(feature, ..)| rungs.has(feature)));
-        assert_eq!(left(None).unwrap(), [true; 3]);
-        assert_eq!(left(Some("")).unwrap(), [true; 3]);
-        assert_eq!(left(Some("plain")).unwrap(), [false; 3]);
-        assert_eq!(left(Some("no-iowait, no-sqarray")).unwrap(), [false, true, false]);
+        assert_eq!(left(None).unwrap(), [true; 4]);
+        assert_eq!(left(Some("")).unwrap(), [true; 4]);
+        assert_eq!(left(Some("plain")).unwrap(), [false; 4]);
+        assert_eq!(left(Some("no-iowait, no-sqarray")).unwrap(), [false, true, false, true]);
         let error = left(Some("no-iowait,sqpoll")).unwrap_err().to_string();
         assert!(error.contains("'sqpoll'") && ALL.iter().all(|(_, name, ..)| error.contains(name)), "{error}");
     }

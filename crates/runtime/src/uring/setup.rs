@@ -1,7 +1,7 @@
 //! Setting up a ring by trying: the wanted flags first, then without what is optional.
 
 use super::rungs::{Feature, Rungs};
-use io_uring::{IoUring, opcode};
+use io_uring::{IoUring, Probe, opcode};
 use std::io;
 
 const SUBMISSIONS: u32 = 1024;
@@ -31,6 +31,11 @@ pub(super) fn ring(rungs: &mut Rungs) -> io::Result<IoUring> {
     }
     if !ring.params().is_feature_no_iowait() {
         rungs.miss(Feature::NoIowait);
+    }
+    let mut probe = Probe::new();
+    let probed = ring.submitter().register_probe(&mut probe);
+    if probed.is_err() || !probe.is_supported(opcode::MsgRingData::CODE) {
+        rungs.miss(Feature::RingMessage);
     }
     Ok(ring)
 }

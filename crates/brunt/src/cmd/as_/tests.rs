@@ -110,8 +110,8 @@ fn what_wrk_would_have_said_is_read_back() {
         let told = parse("wrk", &page(line, &result).1.text, "");
         assert_eq!((told.completed, told.failed), (9593 - 1598 - 9, 1598 + 1590 + 9), "{line}");
         assert_eq!(told.errors, Errors { status: 1598, reset: 1590, timeout: 9, ..Errors::default() });
-        assert!((told.service.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", told.service);
-        assert_eq!(told.service.p999_us.is_some(), line.contains("-R"), "{line}");
+        assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", told.times);
+        assert_eq!(told.times.p999_us.is_some(), line.contains("-R"), "{line}");
     }
     let none = parse("wrk", &page("wrk -L http://h/", &self::result(0, 1.0)).1.text, "");
     assert_eq!((none.completed, none.failed), (0, 0));
@@ -159,7 +159,7 @@ fn what_ab_would_have_said_is_read_back() {
     let page = page("ab -c 20 -n 1000 -e /x/t.csv http://h:81/p?q", &result).1;
     let told = parse("ab", &page.text, &page.files[0].1);
     assert_eq!(told.errors, Errors { reset: 40, connect: 5, protocol: 20, status: 100, timeout: 0 });
-    assert!((told.service.p99_us.unwrap() - 990.0).abs() < 1.0 && told.received == Some(900 * 159));
+    assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0 && told.received == Some(900 * 159));
     assert_eq!(page.files[0].0, std::path::Path::new("/x/t.csv"));
     assert!(page.text.contains("Server Port:            81\n") && page.text.contains("Document Path:          /p?q\n"));
 }
@@ -198,7 +198,7 @@ fn what_fortio_would_have_written_is_read_back() {
     assert_eq!((told.completed, told.failed, told.opened), (900, 140, Some(20)));
     assert_eq!(told.errors, Errors { reset: 40, status: 100, ..Errors::default() });
     assert_eq!((told.received, told.body_bytes), (Some(900 * 159), Some(900 * 11)));
-    assert!((told.service.p99_us.unwrap() - 990.0).abs() < 1.0 && told.service.count == 1000);
+    assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0 && told.times.count == 1000);
     let none = self::page("fortio load -json - http://h/", &self::result(0, 1.0)).1;
     assert_eq!(parse("fortio", &none.files[0].1, "").completed, 0);
 }

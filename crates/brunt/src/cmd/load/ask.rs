@@ -50,6 +50,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
         },
         timeout: args.timeout.0,
         connect_rate: args.connect_rate.map(|rate| rate.0),
+        sources: args.source.clone(),
         verify: !args.no_verify,
         seed: args.seed.unwrap_or_else(seed_from_clock),
     })

@@ -23,7 +23,8 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
         out.push('\n');
     }
     for cell in wanted {
-        let (server, client) = (&cell.placement.server, &cell.placement.client);
+        let client = &cell.placement.client;
+        let server = if cell.placement.free { "any core".to_owned() } else { cell.placement.server.to_string() };
         let rate = cell.rate().map_or("closed loop".to_owned(), |rate| format!("{} req/s", outcome::Rate(rate)));
         let what = match &cell.settings.path {
             Some(path) => format!("GET {path}"),
@@ -31,14 +32,16 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
         };
         let _ = writeln!(
             out,
-            "{:widest$}  server on {server}, generator on {client}, {} connections, {what}, {rate}",
+            "{:widest$}  server on {server}, generator on {client}, {} connections, {what}, {rate}, {}",
             cell.id,
             cell.connections(),
+            cell.settings.duration,
         );
     }
-    let skipped = skipped_lines(&schedule.skipped);
-    if !skipped.is_empty() {
-        let _ = writeln!(out, "\n{}", skipped.join("\n"));
+    let mut absent = skipped_lines(&schedule.skipped);
+    absent.extend(schedule.filtered_line());
+    if !absent.is_empty() {
+        let _ = writeln!(out, "\n{}", absent.join("\n"));
     }
     out
 }
@@ -46,8 +49,8 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
 /// How many trials, how long, where to; and what a reader should know beforehand. With `fresh`, what an earlier run
 /// left does not count.
 pub(super) fn headlines(schedule: &Schedule, machine: &Machine, store: &Store, fresh: bool) -> Vec<String> {
-    let is_todo = |slot: &Slot| fresh || !store.is_done(&schedule.cell(*slot).id, slot.repeat);
-    let todo: Vec<Slot> = schedule.order.iter().copied().filter(is_todo).collect();
+    let is_done = |slot: &Slot| !fresh && store.is_done(&schedule.cell(*slot).id, slot.repeat);
+    let todo: Vec<Slot> = schedule.todo(is_done).into_iter().flat_map(|(_, start)| start.iter().copied()).collect();
     let (cells, total) = (schedule.wanted().len(), schedule.order.len());
     let done = match total - todo.len() {
         0 => String::new(),

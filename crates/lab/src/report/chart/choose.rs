@@ -222,7 +222,7 @@ fn what(measure: Measure, over: Option<&str>) -> String {
 }
 
 /// Whether less is answered than is offered, as the verdicts count it.
-fn misses(row: &Row) -> bool {
+pub fn misses(row: &Row) -> bool {
     let offered = row.cell.rate().unwrap_or(0.0);
     row.figures.rate.is_some_and(|rate| rate.median < offered * (1.0 - RATE_TOLERANCE))
 }

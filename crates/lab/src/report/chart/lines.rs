@@ -11,7 +11,7 @@ use super::{
 };
 use plotters::{
     coord::ranged1d::Ranged,
-    prelude::{ChartBuilder, LabelAreaPosition, PathElement, ShapeStyle, TRANSPARENT},
+    prelude::{ChartBuilder, Color, LabelAreaPosition, PathElement, ShapeStyle, TRANSPARENT},
 };
 
 /// A chart of lines.
@@ -85,11 +85,21 @@ impl Lines {
         HEADING_HEIGHT + PLOT_HEIGHT + TICK_HEIGHT + AXIS_HEIGHT + self.legend().height() + 6
     }
 
-    /// Draws everything below `top`.
-    pub fn draw(&self, area: &Area, top: i32) -> Drawn {
+    /// The axes that all plots share.
+    pub fn scales(&self) -> (Scale, Scale) {
         let x = Scale::at_points(&self.points().map(|point| point.x).collect::<Vec<_>>(), self.axis.starts_at_zero());
         let reached = self.points().flat_map(|point| [point.y, point.range.map(|range| range.1)]);
-        let y = self.measure.scale(&reached.flatten().collect::<Vec<_>>());
+        (x, self.measure.scale(&reached.flatten().collect::<Vec<_>>()))
+    }
+
+    /// Whether each line is held against what its first point would be on so many times the cores.
+    pub fn shows_ideal(&self) -> bool {
+        self.axis == Axis::ServerCores && self.measure == Measure::Throughput
+    }
+
+    /// Draws everything below `top`.
+    pub fn draw(&self, area: &Area, top: i32) -> Drawn {
+        let (x, y) = self.scales();
         let count = self.plots.len().max(1) as i32;
         let width = (WIDTH - 2 * MARGIN - GUTTER * (count - 1)) / count;
         for (index, plot) in self.plots.iter().enumerate() {
@@ -134,6 +144,11 @@ impl Lines {
             let offered: Vec<(i32, i32)> = within.into_iter().chain(end).map(|rate| at((rate, rate))).collect();
             area.draw(&PathElement::new(offered, ShapeStyle { color: LINE.into(), filled: false, stroke_width: 1 }))?;
         }
+        if self.shows_ideal() {
+            for series in &plot.series {
+                series.ideal(area, y.range().end, at)?;
+            }
+        }
         let every = self.points().count().div_ceil(MANY).max(1);
         for series in &plot.series {
             series.draw(area, every, at)?;
@@ -166,6 +181,9 @@ impl Lines {
         if self.shows_offered {
             remarks.push("grey: offered");
         }
+        if self.shows_ideal() {
+            remarks.push("thin: in proportion to cores");
+        }
         if self.points().any(|point| point.y.is_some() && !point.is_trusted) {
             remarks.push("hollow: not to be trusted, see the verdicts");
         }
@@ -176,6 +194,16 @@ impl Lines {
 }
 
 impl Series {
+    /// What the first point would be on so many times the cores, no higher than the plot.
+    fn ideal(&self, area: &Area, top: f64, at: impl Fn((f64, f64)) -> (i32, i32)) -> Drawn {
+        let placed = |point: &&Point| point.y.is_some_and(|y| y > 0.0) && point.x > 0.0;
+        let (Some(first), Some(last)) = (self.points.iter().find(placed), self.points.last()) else { return Ok(()) };
+        let each = first.y.unwrap_or(0.0) / first.x;
+        let end = last.x.min(top / each);
+        let line = ShapeStyle { color: palette::colour(self.number).mix(0.5), filled: false, stroke_width: 1 };
+        area.draw(&PathElement::new([at((first.x, first.x * each)), at((end, end * each))], line))
+    }
+
     /// `every` is how many points share a marker.
     fn draw(&self, area: &Area, every: usize, at: impl Fn((f64, f64)) -> (i32, i32)) -> Drawn {
         let colour = palette::colour(self.number);

@@ -51,7 +51,7 @@ pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
             ClientCores::PerServerCore(n) => format!("{} a server core", plural(n, "generator core")),
             ClientCores::Rest => "generator on all other cores".to_owned(),
         },
-        "tester" => format!("tester {}", settings.tester.as_ref()?),
+        "tester" => format!("tester {}", settings.get(name)?),
         "path" => format!("GET {}", settings.path.as_ref()?),
         "keepalive" if !settings.keeps_alive() => "one connection a request".to_owned(),
         "keepalive" => return None,
@@ -59,7 +59,10 @@ pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
         "size" => spaced(&settings.size.to_string()),
         "connections" => match settings.connections? {
             Amount::PerCore(n) if !is_one_total => format!("{} connections a generator core", Count(n)),
-            _ => format!("{} connections", shown(rows[0], name)),
+            _ => match shown(rows[0], name).as_str() {
+                "1" => "1 connection".to_owned(),
+                number => format!("{number} connections"),
+            },
         },
         "rate" => match settings.rate {
             None => "closed loop".to_owned(),

@@ -1,6 +1,7 @@
 //! What all charts share: a light ground of their own, for GitHub shows them in its dark mode too, a title, what was
 //! measured, and where in small type. Widths of text are estimated, for the fonts are the viewer's.
 
+use crate::report::format::escaped;
 use plotters::{
     coord::Shift,
     prelude::{
@@ -188,10 +189,6 @@ fn broken(text: &str, kind: Type) -> Vec<String> {
 /// Without what XML 1.0 (section 2.2) does not allow, and in one line.
 fn readable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') { ' ' } else { c }).collect()
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

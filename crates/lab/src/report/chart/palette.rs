@@ -5,7 +5,8 @@
 use super::page::{Area, Drawn};
 use plotters::prelude::{Circle, PathElement, Polygon, RGBColor, Rectangle, ShapeStyle};
 
-const COLOURS: [RGBColor; 11] = [
+/// The colours, of which the first is that of the first target.
+pub const COLOURS: [RGBColor; 11] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
     RGBColor(0x00, 0x9E, 0x73),
@@ -20,7 +21,7 @@ const COLOURS: [RGBColor; 11] = [
 ];
 
 /// Corners of the markers around their middle, in tenths of the radius; none is a circle.
-const SHAPES: [&[(i32, i32)]; 8] = [
+pub const SHAPES: [&[(i32, i32)]; 8] = [
     &[],
     &[(-9, -9), (9, -9), (9, 9), (-9, 9)],
     &[(0, -12), (11, 8), (-11, 8)],

@@ -156,6 +156,25 @@ fn a_late_dispatcher_is_the_generators_fault() {
 }
 
 #[test]
+fn what_waits_behind_a_late_request_is_the_generators_fault_too() {
+    let mut test = test(1, 10, 1000);
+    // The thread stood still for 50 ms: six requests are due at once.
+    assert_eq!(test.roster.dispatch(START + 50 * MS), Due::Starved);
+    assert_eq!(test.roster.granted(0, START + 50 * MS), Next::Send);
+    for reply in 51..=55 {
+        assert_eq!(test.roster.complete(0, START + reply * MS), Next::Send);
+    }
+    assert_eq!(test.roster.complete(0, START + 56 * MS), Next::Wait);
+    // The target takes 25 ms for a request that was in time: what waits for that does not wait for the generator.
+    assert_eq!(test.roster.dispatch(START + 60 * MS), Due::At(START + 70 * MS));
+    assert_eq!(test.roster.granted(0, START + 60 * MS), Next::Send);
+    assert_eq!(test.roster.complete(0, START + 85 * MS), Next::Send);
+    assert_eq!(test.roster.complete(0, START + 86 * MS), Next::Send);
+    let outcome = test.end();
+    assert_eq!(outcome.lag, [0, 0, 0, 5, 14, 23, 32, 41, 50]);
+}
+
+#[test]
 fn a_parked_dispatcher_is_woken_when_a_connection_has_nothing_to_do() {
     let mut test = test(1, 10, 1000);
     let bell = Arc::new(Bell::default());

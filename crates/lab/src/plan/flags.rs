@@ -1,6 +1,6 @@
 //! Values from the command line in the place of a plan's own: a short version of an experiment, or one on other cores.
 
-use super::Plan;
+use super::{Plan, check::rival};
 use crate::{
     nearest::hint,
     settings::{NAMES, Settings},
@@ -16,12 +16,16 @@ impl Plan {
         // Checked before anything is changed.
         Settings::default().set(name, value).map_err(|e| format!("{name}: {e}"))?;
         // A total replaces amounts per core, and the other way round.
-        let rival = match name.strip_suffix("_per_core") {
-            Some(total) => total.to_owned(),
-            None => format!("{name}_per_core"),
-        };
+        let rival = rival(name);
+        let is_other = |other: &str| other != name && other != rival;
         for sweep in &mut self.sweeps {
-            sweep.axes.retain(|axis| axis.name != name && axis.name != rival);
+            sweep.axes.retain(|axis| is_other(&axis.name));
+        }
+        for set in self.phases.iter_mut().map(|phase| &mut phase.set) {
+            set.retain(|(set, _)| is_other(set));
+        }
+        for set in self.overrides.iter_mut().map(|one| &mut one.set) {
+            set.retain(|(set, _)| is_other(set));
         }
         self.load.set(name, value).map(|_| ())
     }
@@ -30,6 +34,18 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use crate::plan::read;
+
+    #[test]
+    fn a_value_for_every_cell_takes_the_place_of_those_of_phases_and_overrides() {
+        let text = "name = 'p'\n[load]\nconnections = 1\n[[phase]]\nname = 'a'\nrate = '1k'\nduration = '9s'\n\
+                    [[override]]\nwhen = { phase = 'a' }\nset = { rate_per_core = '2k', warmup = '1s' }\n\
+                    [[target]]\nname = 't'\ncommand = ['s']\n";
+        let mut plan = read("p", text).unwrap();
+        plan.set("rate", "5k").unwrap();
+        assert_eq!(plan.phases[0].set, [("duration".to_owned(), "9s".to_owned())]);
+        assert_eq!(plan.overrides[0].set, [("warmup".to_owned(), "1s".to_owned())]);
+        assert_eq!(plan.load.get("rate").as_deref(), Some("5k"));
+    }
 
     const PLAN: &str = "name = 'p'\n[sweep]\nconnections_per_core = [1, 2]\nsize = [1, 2]\nbacklog = [1, 2]\n\
                         [[target]]\nname = 't'\ncommand = ['s', '{backlog}']\n";

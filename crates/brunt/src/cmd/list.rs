@@ -1,0 +1,149 @@
+//! `brunt list`: what has been measured, from the index. The table goes to stdout, everything else to stderr; nothing here
+//! remembers or decides.
+
+use super::{complaint, stdout};
+use lab::{
+    Error,
+    index::{self, Filter, Index, NamedValue, Rebuilt, Since},
+    report::plural,
+};
+use outcome::{ExitCode, Threshold};
+use serde_json::json;
+use std::{
+    env,
+    io::{self, Write as _},
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Flags of `brunt list`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Every brunt run and brunt find is listed, also one that was ended early; --rebuild finds directories that were made \
+elsewhere, or by brunt load --out. The index is a cache: results are in their directories, and it is made anew from them \
+when it is lost. It is in $BRUNT_STATE_DIR, $XDG_STATE_HOME/brunt or ~/.local/state/brunt.
+
+Examples:
+  brunt list --plan quick --since 7d
+  brunt list --trials --where 'p99<6ms,rate>100k' --verdict ok
+  brunt list --trials --target nginx --only connections=1000 --json
+  brunt list --rebuild ~/results
+
+Exit status: 0 listed (nothing, too), 1 the index cannot be read or written, 2 wrong usage.")]
+pub struct Args {
+    /// Of this plan; 'find' and 'load' are what has none
+    #[arg(long, value_name = "NAME")]
+    plan: Option<String>,
+    /// With this target
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// With this verdict, or failed
+    #[arg(long, value_name = "VERDICT", value_parser = index::verdict_words())]
+    verdict: Option<String>,
+    /// Started on this day (UTC) or later, or so long ago at most, as 12h or 7d
+    #[arg(long, value_name = "WHEN")]
+    since: Option<Since>,
+    /// With figures on these sides of bounds, all in one trial: 'p99<6ms,rate>100k', as for --fail-if of brunt load
+    #[arg(long = "where", value_name = "BOUNDS", value_delimiter = ',')]
+    bounds: Vec<Threshold>,
+    /// With these values of the load, as connections=80,size=1KiB
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]
+    only: Vec<NamedValue>,
+
+    /// A line a trial, with its figures, instead of a line a directory
+    #[arg(long)]
+    trials: bool,
+    /// Print JSON, with everything that is known
+    #[arg(long)]
+    json: bool,
+    /// Lines at most; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+
+    /// Make the index anew from the directories beneath ROOT and those it knew; forget those that are gone
+    #[arg(long, value_name = "ROOT", num_args = 0.., conflicts_with_all =
+          ["plan", "target", "verdict", "since", "bounds", "only", "trials", "json"])]
+    rebuild: Option<Vec<PathBuf>>,
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn run(self) -> ExitCode {
+        self.list().map_or_else(|error| complaint(&error), |()| ExitCode::Good)
+    }
+
+    fn list(&self) -> Result<(), Error> {
+        let mut index = Index::open(&index::folder()?)?;
+        if let Some(roots) = &self.rebuild {
+            return Ok(stdout::print(&summary(&index.rebuild(roots)?))?);
+        }
+        index.refresh()?;
+        let filter = self.filter();
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
+        let here = env::current_dir().and_then(|here| here.canonicalize()).unwrap_or_default();
+        let (table, json, shown, all, gone) = if self.trials {
+            let (trials, all) = index.trials(&filter, limit)?;
+            let gone = trials.iter().filter(|trial| trial.gone).count();
+            (index::trials_text(&trials, &here), json!(trials), trials.len(), all, gone)
+        } else {
+            let (runs, all) = index.runs(&filter, limit)?;
+            let gone = runs.iter().filter(|run| run.gone).count();
+            (index::runs_text(&runs, &here), json!(runs), runs.len(), all, gone)
+        };
+        if self.json {
+            stdout::print(&format!("{json:#}\n"))?;
+        } else if shown > 0 {
+            stdout::print(&table)?;
+        }
+        self.remark(&mut index, shown, all, gone)
+    }
+
+    fn filter(&self) -> Filter {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Filter {
+            plan: self.plan.clone(),
+            target: self.target.clone(),
+            verdict: self.verdict.clone(),
+            since_unix_s: self.since.map(|since| since.unix_s(now)),
+            bounds: self.bounds.clone(),
+            values: self.only.clone(),
+        }
+    }
+
+    /// Says what the table does not.
+    fn remark(&self, index: &mut Index, shown: usize, all: usize, gone: usize) -> Result<(), Error> {
+        let mut lines = Vec::new();
+        if all > shown {
+            lines.push(format!("{} more: --limit 0 shows all", all - shown));
+        }
+        if gone > 0 {
+            let what = if gone == 1 { "1 of them is".to_owned() } else { format!("{gone} of them are") };
+            lines.push(format!("{what} gone: --rebuild ROOT finds what was moved beneath ROOT, and forgets the rest"));
+        }
+        if all == 0 {
+            let (_, known) = index.runs(&Filter::default(), 0)?;
+            lines.push(match known {
+                0 => "nothing is known yet: brunt run adds what it measures, --rebuild ROOT what lies beneath ROOT"
+                    .into(),
+                known => format!("nothing matches of what is known: {}", directories(known)),
+            });
+        }
+        for line in lines {
+            let _ = writeln!(io::stderr(), "{line}");
+        }
+        Ok(())
+    }
+}
+
+fn summary(rebuilt: &Rebuilt) -> String {
+    let Rebuilt { directories: count, trials, moved, forgotten, unreadable } = rebuilt;
+    let mut text = format!("{} with {}\n", directories(*count), plural(*trials, "trial"));
+    text.extend(moved.iter().map(|(from, to)| format!("moved: {from} is now {to}\n")));
+    text.extend(forgotten.iter().map(|place| format!("forgotten, for it is gone: {place}\n")));
+    text.extend(unreadable.iter().map(|why| format!("cannot be read: {why}\n")));
+    text
+}
+
+fn directories(count: usize) -> String {
+    if count == 1 { "1 directory".to_owned() } else { format!("{count} directories") }
+}

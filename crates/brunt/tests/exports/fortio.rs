@@ -1,0 +1,130 @@
+//! `fortio report` lists and serves the file, and the script of its page makes a chart of it.
+
+use super::{
+    lacks, runs,
+    scene::{PRECISION, Scene, assert_near, quantile_s},
+};
+use std::{
+    fs,
+    io::{self, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// `fortio report` over a folder; killed at the end of the test.
+struct Report {
+    child: Child,
+    port: u16,
+}
+
+impl Report {
+    fn start(scene: &Scene) -> Self {
+        let first = 26_000 + (std::process::id() % 500) as u16 * 4;
+        let port = (first..first + 100).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap();
+        let mut command = Command::new("fortio");
+        command.current_dir(scene.home.path()).args(["report", "-redirect-port", "disabled", "-data-dir", "data"]);
+        command.args(["-http-port", &format!("127.0.0.1:{port}")]);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Self { child, port }
+    }
+
+    /// The body of a page; waits until it is there, for fortio listens before it has its pages.
+    fn get(&self, path: &str) -> String {
+        let since = Instant::now();
+        loop {
+            match self.ask(path) {
+                Ok(reply) => match reply.split_once("\r\n\r\n") {
+                    Some((head, body)) if head.contains(" 200 ") => return body.to_owned(),
+                    _ => assert!(since.elapsed() < Duration::from_secs(60), "{path}: {reply}"),
+                },
+                Err(error) => assert!(since.elapsed() < Duration::from_secs(60), "{path}: {error}"),
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Of this version of HTTP, replies end with the connection.
+    fn ask(&self, path: &str) -> io::Result<String> {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
+        write!(connection, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
+        let mut reply = String::new();
+        connection.read_to_string(&mut reply)?;
+        Ok(reply)
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn fortios_own_page_charts_the_distribution() {
+    if lacks("fortio", runs("fortio", &["version"]) && runs("node", &["--version"])) {
+        return;
+    }
+    let scene = Scene::new();
+    fs::create_dir(scene.home.path().join("data")).unwrap();
+    scene.brunt(&["export", "--to", "fortio", "http", "--out", "data/2026-01-31-080510_brunt.json"]);
+    scene.brunt(&["export", "--to", "fortio", "tcp", "--out", "data/tcp.json"]);
+    let report = Report::start(&scene);
+    let list = report.get("/data/index.tsv");
+    assert!(list.contains("2026-01-31-080510_brunt.json") && list.contains("tcp.json"), "{list}");
+    let page = report.get("/");
+    let script = page.split('"').find(|part| part.ends_with("fortio_chart.js")).unwrap();
+    fs::write(scene.home.path().join("chart.js"), report.get(&format!("/{script}"))).unwrap();
+    fs::write(scene.home.path().join("http.json"), report.get("/data/2026-01-31-080510_brunt.json")).unwrap();
+    // What draws is left out; what it is given to draw is looked at.
+    let drive = "const vm = require('vm'), fs = require('fs');\n\
+        const any = new Proxy(function () {}, {get: () => any, set: () => true, apply: () => any, construct: () => any});\n\
+        const page = vm.createContext({console, Chart: any, document: any, window: any});\n\
+        vm.runInContext(fs.readFileSync('chart.js', 'utf8'), page);\n\
+        const chart = page.fortioResultToJsChartData(JSON.parse(fs.readFileSync('http.json', 'utf8')));\n\
+        console.log(JSON.stringify(chart));\n";
+    let mut node = Command::new("node");
+    let output = node.current_dir(scene.home.path()).args(["-e", drive]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let chart: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let title = chart["title"].to_string();
+    for words in
+        ["brunt ok - http://127.0.0.1:8080/", "2000 target qps (1950 actual) 16 connections for 10s", "2.5% errors"]
+    {
+        assert!(title.contains(words), "{words} is not in {title}");
+    }
+    // The figures of the title, and the same from the buckets.
+    for (words, share) in [("p50 ", 0.5), ("p99 ", 0.99), ("p99.9 ", 0.999)] {
+        let figure = title.split_once(words).unwrap().1.split(' ').next().unwrap();
+        assert_near(figure.parse::<f64>().unwrap(), quantile_s(share) * 1e3, 0.02);
+        let points = chart["dataP"].as_array().unwrap();
+        let point = points.iter().find(|point| point["y"].as_f64().unwrap() >= share * 100.0 - 1e-3).unwrap();
+        assert_near(point["x"].as_f64().unwrap(), quantile_s(share) * 1e3, 2.0 * PRECISION);
+    }
+}
+
+#[test]
+fn every_bucket_and_percentile_is_that_of_the_histogram() {
+    let scene = Scene::new();
+    let http = scene.json(&["export", "--to", "fortio", "http"]);
+    assert_eq!((&http["RunType"], &http["StartTime"]), (&"HTTP".into(), &"2026-01-31T08:05:10Z".into()));
+    assert_eq!(http["RetCodes"], serde_json::json!({"200": 19_500, "503": 300, "-1": 200}));
+    let histogram = &http["DurationHistogram"];
+    let buckets = histogram["Data"].as_array().unwrap();
+    let count: u64 = buckets.iter().map(|bucket| bucket["Count"].as_u64().unwrap()).sum();
+    assert_eq!((count, histogram["Count"].as_u64()), (20_000, Some(20_000)));
+    for pair in buckets.windows(2) {
+        let of = |bucket: &serde_json::Value, key: &str| bucket[key].as_f64().unwrap();
+        assert!(of(&pair[0], "End") <= of(&pair[1], "Start") && of(&pair[0], "Percent") < of(&pair[1], "Percent"));
+    }
+    assert_eq!(buckets.last().unwrap()["Percent"], 100.0);
+    for percentile in histogram["Percentiles"].as_array().unwrap() {
+        let share = (percentile["Percentile"].as_f64().unwrap() * 100.0).round() / 1e4;
+        assert_near(percentile["Value"].as_f64().unwrap(), quantile_s(share), PRECISION);
+    }
+    let tcp = scene.json(&["export", "--to", "fortio", "tcp"]);
+    assert_eq!((&tcp["RunType"], &tcp["Destination"]), (&"TCP".into(), &"tcp://127.0.0.1:7100".into()));
+    assert_eq!(tcp["RetCodes"], serde_json::json!({"OK": 20_000}));
+}

@@ -1,0 +1,124 @@
+//! `brunt list` and the index that `brunt run` fills, as a user sees them: on a plan whose tester is a script.
+
+mod common;
+
+use common::told;
+use outcome::{RunResult, directory::Directory, env::Env};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const PLAN: &str = "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
+    [[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
+const RUN: [&str; 5] = ["run", "plan.toml", "--quiet", "--tester", "sh"];
+
+fn command(home: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.current_dir(home).env("BRUNT_STATE_DIR", home.join("state")).args(args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn brunt(home: &Path, args: &[&str]) -> Output {
+    command(home, args).output().unwrap()
+}
+
+/// A plan, and a script that every trial but the first of a run waits in for a file `go`, if it is to.
+fn scene(waits: bool) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("plan.toml"), PLAN).unwrap();
+    let mut result = RunResult::new("script");
+    result.requests.rate = 123_456.0;
+    result.requests.completed = 10_000;
+    result.latency.response.count = 10_000;
+    result.latency.response.p99_us = Some(2_345.0);
+    let directory = Directory::create(home.path().join("made")).unwrap();
+    directory.write_env(&Env::default()).unwrap();
+    directory.write_result(&result).unwrap();
+    let wait =
+        if waits { "if [ -e first ]; then while [ ! -e go ]; do sleep 0.05; done; fi\ntouch first\n" } else { "" };
+    let script =
+        format!("while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done\n{wait}cp made/* $out/\n");
+    fs::write(home.path().join("load"), script).unwrap();
+    home
+}
+
+#[test]
+fn a_run_is_listed_when_it_is_done_and_its_trials_with_their_figures() {
+    let home = scene(false);
+    told(&brunt(home.path(), &RUN), 0);
+    let (stdout, stderr) = told(&brunt(home.path(), &["list"]), 0);
+    let line = stdout.lines().nth(1).unwrap();
+    assert!(line.contains(" UTC  scene  echo") && line.ends_with("2 ok      runs/scene"), "{stdout}");
+    assert_eq!((stdout.lines().count(), stderr.as_str()), (2, ""));
+    let args = ["list", "--trials", "--where", "p99<6ms,rate>100k", "--verdict", "ok", "--only", "connections=2"];
+    let (stdout, _) = told(&brunt(home.path(), &args), 0);
+    assert_eq!(stdout.lines().count(), 3, "{stdout}");
+    assert!(stdout.contains("123.5") && stdout.contains("runs/scene/trials/target=echo/2"), "{stdout}");
+    let (stdout, stderr) = told(&brunt(home.path(), &["list", "--trials", "--where", "p99<2ms"]), 0);
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("", "nothing matches of what is known: 1 directory\n"));
+    let (stdout, stderr) = told(&brunt(home.path(), &["list", "--trials", "--limit", "1", "--json"]), 0);
+    let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), 1);
+    assert_eq!((&json[0]["rate"], &json[0]["values"]["connections"]), (&123_456.0.into(), &"2".into()));
+    assert_eq!(json[0]["p999_us"], serde_json::Value::Null);
+    assert_eq!(stderr, "1 more: --limit 0 shows all\n");
+}
+
+#[test]
+fn a_run_that_was_killed_is_listed_with_what_it_has() {
+    let home = scene(true);
+    let mut run = command(home.path(), &RUN).spawn().unwrap();
+    let since = Instant::now();
+    while !home.path().join("runs/scene/trials/target=echo/1/result.json").exists() {
+        assert!(since.elapsed() < Duration::from_secs(120), "the first trial never ended");
+        thread::sleep(Duration::from_millis(20));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let (stdout, _) = told(&brunt(home.path(), &["list"]), 0);
+    assert!(stdout.contains("1, 1 to come  1 ok"), "{stdout}");
+    // The same command takes it up and ends what was left running.
+    fs::write(home.path().join("go"), "").unwrap();
+    told(&brunt(home.path(), &RUN), 0);
+    let (stdout, _) = told(&brunt(home.path(), &["list"]), 0);
+    assert!(stdout.lines().count() == 2 && stdout.contains("2 ok"), "{stdout}");
+}
+
+#[test]
+fn an_index_that_cannot_be_written_is_one_warning_and_no_failure() {
+    let home = scene(false);
+    fs::write(home.path().join("state"), "in the way").unwrap();
+    let (stdout, stderr) = told(&brunt(home.path(), &RUN), 0);
+    assert!(stdout.contains("2 ok") || stdout.contains(" ok"), "{stdout}");
+    let warnings: Vec<&str> = stderr.lines().filter(|line| line.contains("warning: ")).collect();
+    assert_eq!(warnings.len(), 1, "{stderr}");
+    assert!(warnings[0].starts_with("warning: brunt list will not know runs/scene: "), "{stderr}");
+    let (_, stderr) = told(&brunt(home.path(), &["list"]), 1);
+    assert!(stderr.starts_with("error: ") && stderr.contains("BRUNT_STATE_DIR"), "{stderr}");
+}
+
+#[test]
+fn what_was_moved_is_found_by_looking_for_it() {
+    let home = scene(false);
+    told(&brunt(home.path(), &RUN), 0);
+    fs::rename(home.path().join("runs/scene"), home.path().join("kept")).unwrap();
+    let (stdout, stderr) = told(&brunt(home.path(), &["list"]), 0);
+    assert!(stdout.contains("runs/scene (gone)") && stderr.starts_with("1 of them is gone: "), "{stdout}{stderr}");
+    let (stdout, _) = told(&brunt(home.path(), &["list", "--rebuild", "."]), 0);
+    assert!(stdout.starts_with("2 directories with 3 trials\nmoved: ") && stdout.ends_with("/kept\n"), "{stdout}");
+    let (stdout, _) = told(&brunt(home.path(), &["list", "--plan", "scene"]), 0);
+    assert!(stdout.lines().nth(1).unwrap().ends_with("  kept"), "{stdout}");
+    let (stdout, _) = told(&brunt(home.path(), &["list", "--plan", "load"]), 0);
+    assert!(stdout.lines().nth(1).unwrap().ends_with("  made"), "{stdout}");
+}
+
+#[test]
+fn transcripts() {
+    let state = tempfile::tempdir().unwrap();
+    trycmd::TestCases::new().env("BRUNT_STATE_DIR", state.path().to_str().unwrap()).case("tests/cmd/list-*.trycmd");
+}

@@ -1,0 +1,135 @@
+//! Each verdict of a real run, by a situation that must raise it; `docs/verdicts.md` lists where its limits are tested.
+//!
+//! A busy machine adds doubts of its own, so a test asks whether its doubt is among them, and never for a run without any.
+
+use super::target::{Running, Target, alone, assert_code, json, listen, load, pass, signal, told};
+use serde_json::Value;
+use std::{
+    io::{Read, Write},
+    process::{Child, Command, Output},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The sentences of a verdict, with the word it goes by.
+fn verdict(output: &Output) -> (String, String) {
+    assert_code(output, &[3]);
+    let verdict: Value = json(output)["verdict"].clone();
+    assert_eq!(verdict["why"].as_array().unwrap().len(), verdict["remedy"].as_array().unwrap().len());
+    (verdict["kind"].as_str().unwrap().to_owned(), verdict["why"].to_string())
+}
+
+fn run(url: &str, flags: &str) -> Output {
+    load(url, &format!("{flags} --json - --quiet --seed 1")).output().unwrap()
+}
+
+#[test]
+fn errors_of_a_server_that_answers_with_500() {
+    let target = Target::start_web();
+    let (kind, why) = verdict(&run(&target.http("/status/500"), "-n 50 -c 2"));
+    assert!(kind == "errors" && why.contains("50 of 50 requests failed (50 status)"), "{kind}: {why}");
+    let (_, why) = verdict(&run(&target.http("/"), "-n 50 -c 2"));
+    assert!(!why.contains("failed"), "{why}");
+}
+
+#[test]
+fn too_few_samples_of_a_run_that_ends_before_its_p99_is_known() {
+    let target = Target::start();
+    let (_, why) = verdict(&run(&target.url(), "-n 500 --warmup 0s"));
+    assert!(why.contains("p99 needs 1000 requests"), "{why}");
+    let more = json(&run(&target.url(), "-n 1500 --warmup 0s"))["verdict"]["why"].to_string();
+    assert!(!more.contains("p99 needs"), "{more}");
+}
+
+#[test]
+fn client_limited_by_a_generator_that_stands_still() {
+    let _alone = alone();
+    let target = Target::start();
+    let run = Running::start(load(&target.url(), "-R 1000 -d 4s -c 20 --warmup 500ms --json - --quiet --seed 1"));
+    pass(Duration::from_millis(2000), "the warm-up ends and the window is well open");
+    signal(run.pid(), "STOP");
+    pass(Duration::from_secs(1), "a quarter of the requests become due");
+    signal(run.pid(), "CONT");
+    let output = run.end();
+    let (kind, why) = verdict(&output);
+    assert!(kind == "client-limited" && why.contains("the generator sent late: lag p99"), "{}", told(&output));
+}
+
+#[test]
+fn rate_missed_by_a_server_that_takes_ten_milliseconds() {
+    let _alone = alone();
+    let url = slow(|_| Duration::from_millis(10));
+    let (kind, why) = verdict(&run(&url, "-R 1000 -c 2 -d 1s --warmup 0s"));
+    assert!(kind == "rate-missed" && why.contains("were answered of 1000 offered"), "{kind}: {why}");
+    // Two connections do a hundred a second each; half of that is no hardship, and what comes late still comes.
+    let easy = json(&run(&url, "-R 100 -c 2 -d 2s --warmup 0s"))["verdict"]["why"].to_string();
+    assert!(!easy.contains("were answered of"), "{easy}");
+}
+
+#[test]
+fn not_stationary_by_a_server_that_grows_slower() {
+    let _alone = alone();
+    let url = slow(|age| Duration::from_millis(5) + age / 100);
+    let (_, why) = verdict(&run(&url, "-c 4 -d 9s --warmup 0s"));
+    assert!(why.contains("s of the window") || why.contains("as in a warm-up"), "{why}");
+}
+
+#[test]
+fn disturbed_by_another_program_on_the_generators_core() {
+    let _alone = alone();
+    let target = Target::start();
+    let core = first_core();
+    let _hogs = [Hog::start(&core), Hog::start(&core)];
+    let output = run(&target.url(), &format!("-c 20 -d 2s --warmup 200ms --cores {core}"));
+    if json(&output)["generator"]["run_queue_wait_percent"].is_null() {
+        println!("skipped: the kernel keeps no account of waiting for a core");
+        return;
+    }
+    let (_, why) = verdict(&output);
+    assert!(why.contains("a thread of the generator waited"), "{why}");
+}
+
+/// An echo server that takes its time for each message, as long as `time` says at its age.
+fn slow(time: fn(Duration) -> Duration) -> String {
+    let listener = listen();
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let born = Instant::now();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut message = [0; 100];
+                while stream.read_exact(&mut message).is_ok() {
+                    thread::sleep(time(born.elapsed()));
+                    if stream.write_all(&message).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+/// The first core that this process may use.
+fn first_core() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    list.trim().split([',', '-']).next().unwrap().to_owned()
+}
+
+/// A program that does nothing, busily, on one core; ended with the test.
+struct Hog(Child);
+
+impl Hog {
+    fn start(core: &str) -> Self {
+        let work = ["-c", core, "sh", "-c", "while :; do :; done"];
+        Self(Command::new("taskset").args(work).spawn().expect("taskset of util-linux"))
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

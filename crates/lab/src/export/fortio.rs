@@ -1,0 +1,82 @@
+//! What `fortio report` and its charts read: the JSON that `fortio load -json` writes. Times are seconds.
+
+use super::one::{One, instant};
+use hdrhistogram::Histogram;
+use outcome::{Rate, Span};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Those that its charts over several runs look for, and two more; each as a share, too, for 99.9 / 100 is not 0.999.
+const PERCENTILES: [(f64, f64); 7] =
+    [(50.0, 0.5), (75.0, 0.75), (90.0, 0.9), (95.0, 0.95), (99.0, 0.99), (99.9, 0.999), (99.99, 0.9999)];
+/// Fortio's code of a request without any HTTP status.
+const NO_STATUS: &str = "-1";
+
+pub(super) fn value(one: &One) -> Value {
+    let (result, load) = (&one.result, &one.result.load);
+    let mut value = json!({
+        "RunType": if one.is_http() { "HTTP" } else { "TCP" },
+        "Labels": format!("{} {}", result.tester, result.verdict.kind.word()),
+        "StartTime": instant(one.window_start_unix_s()),
+        "RequestedQPS": result.requests.offered_rate.map_or("max".to_owned(), |rate| Rate(rate).0.to_string()),
+        "RequestedDuration": Span(Duration::from_nanos(one.window_ns())).to_string(),
+        "ActualQPS": result.requests.rate,
+        "ActualDuration": one.window_ns(),
+        // Fortio has a thread for each connection.
+        "NumThreads": load.connections,
+        "Version": format!("brunt {}", one.env.brunt),
+        "DurationHistogram": histogram(&one.times),
+        "SocketCount": result.connections.opened,
+        "BytesSent": result.bytes.sent,
+        "BytesReceived": result.bytes.received,
+    });
+    let target = if one.is_http() { "URL" } else { "Destination" };
+    value[target] = json!(load.url);
+    value["RetCodes"] = codes(one);
+    value
+}
+
+/// How many replies had which code. Ping-pong has none; there fortio says `OK`.
+fn codes(one: &One) -> Value {
+    let mut codes = serde_json::Map::new();
+    match &one.result.responses {
+        Some(responses) => codes.extend(responses.statuses.iter().map(|(code, count)| (code.clone(), json!(count)))),
+        None => {
+            codes.insert("OK".to_owned(), json!(one.result.requests.completed));
+        }
+    }
+    if one.without_status() > 0 {
+        codes.insert(NO_STATUS.to_owned(), json!(one.without_status()));
+    }
+    Value::Object(codes)
+}
+
+fn histogram(times: &Histogram<u64>) -> Value {
+    let (count, seconds) = (times.len(), |nanos: u64| nanos as f64 / 1e9);
+    let mut seen = 0;
+    let data: Vec<Value> = times
+        .iter_recorded()
+        .map(|step| {
+            seen += step.count_since_last_iteration();
+            let value = step.value_iterated_to();
+            json!({
+                "Start": seconds(times.lowest_equivalent(value).max(times.min())),
+                "End": seconds(times.highest_equivalent(value).min(times.max())),
+                "Percent": 100.0 * seen as f64 / count as f64,
+                "Count": step.count_since_last_iteration(),
+            })
+        })
+        .collect();
+    let percentile =
+        |(percent, share)| json!({"Percentile": percent, "Value": seconds(times.value_at_quantile(share))});
+    json!({
+        "Count": count,
+        "Min": seconds(times.min()),
+        "Max": seconds(times.max()),
+        "Sum": times.mean() * count as f64 / 1e9,
+        "Avg": times.mean() / 1e9,
+        "StdDev": times.stdev() / 1e9,
+        "Data": data,
+        "Percentiles": PERCENTILES.map(percentile),
+    })
+}

@@ -1,0 +1,71 @@
+//! What `hyperfine --export-json` writes, for its scripts and for whoever else reads it. A cell stands for a command, a
+//! repeat for a run of it, and one figure of the repeat, in seconds, for the time it took.
+
+use super::trials::{Group, Trial, Trials};
+use crate::stats::median;
+use outcome::{LatencySummary, RunResult};
+use serde_json::{Map, Value, json};
+
+/// `None` if no trial has that figure.
+pub(super) fn value(trials: &Trials, tag: &str, figure: &str) -> Option<Value> {
+    let results: Vec<Value> = trials.groups.iter().filter_map(|group| command(group, tag, figure)).collect();
+    (!results.is_empty()).then(|| json!({"results": results}))
+}
+
+fn command(group: &Group, tag: &str, figure: &str) -> Option<Value> {
+    let timed = group.trials.iter().filter_map(|trial| Some((trial, seconds(&trial.result, tag, figure)?)));
+    let (trials, times): (Vec<&Trial>, Vec<f64>) = timed.unzip();
+    let mean = mean_of(&times)?;
+    let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
+    let deviation = (times.len() > 1).then(|| (squares / (times.len() - 1) as f64).sqrt());
+    let cpu = |mode: fn(&RunResult) -> Option<f64>| {
+        let values: Option<Vec<f64>> = trials.iter().map(|trial| mode(&trial.result)).collect();
+        mean_of(&values?)
+    };
+    let memory: Option<Vec<u64>> = trials.iter().map(|trial| trial.result.server.rss_peak_bytes).collect();
+    let parameters: Map<String, Value> =
+        group.swept().into_iter().map(|(name, value)| (name, Value::String(value))).collect();
+    let name = match &group.cell {
+        Some(cell) => cell.id.clone(),
+        None => group.trials[0].result.load.url.clone(),
+    };
+    let mut command = json!({
+        "command": name,
+        "mean": mean,
+        "stddev": deviation,
+        "median": median(times.iter().copied().map(Some)),
+        "user": cpu(|result| cpu_seconds(result, result.server.cpu_user_percent)),
+        "system": cpu(|result| cpu_seconds(result, result.server.cpu_system_percent)),
+        "min": times.iter().copied().fold(f64::INFINITY, f64::min),
+        "max": times.iter().copied().fold(0.0, f64::max),
+        "times": times,
+        "exit_codes": vec![0; times.len()],
+        "parameters": parameters,
+    });
+    if let Some(memory) = memory {
+        command["memory_usage_byte"] = json!(memory);
+    }
+    Some(command)
+}
+
+fn mean_of(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The figure in seconds.
+fn seconds(result: &RunResult, tag: &str, figure: &str) -> Option<f64> {
+    let of: &LatencySummary = match tag {
+        "service" => &result.latency.service,
+        "lag" => &result.latency.lag,
+        "error" => &result.latency.error,
+        _ => &result.latency.response,
+    };
+    let us = if figure == "cost" { result.server.cpu_us_per_request } else { of.figure(figure).flatten() };
+    us.map(|us| us / 1e6)
+}
+
+/// The server's CPU time for a request, as far as it was spent in this mode.
+fn cpu_seconds(result: &RunResult, mode_percent: Option<f64>) -> Option<f64> {
+    let share = mode_percent? / result.server.cpu_percent()?;
+    Some(result.server.cpu_us_per_request? / 1e6 * share).filter(|time| time.is_finite())
+}

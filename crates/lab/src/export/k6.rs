@@ -1,0 +1,66 @@
+//! The summary of a k6 run, for the programs that read one, in both of its shapes at once: the figures of a metric stand
+//! beside its name, as `--summary-export` has them, and in `values`, as `handleSummary` is given them. Times are
+//! milliseconds. Only what was measured is there: metrics of phases that brunt does not tell apart, as `http_req_waiting`,
+//! are not.
+
+use super::one::One;
+use serde_json::{Map, Value, json};
+
+pub(super) fn value(one: &One) -> Value {
+    let (result, seconds) = (&one.result, one.result.load.measured_s);
+    let (completed, failed) = (result.requests.completed, result.requests.failed);
+    let mut metrics = Map::new();
+    let mut add = |name: &str, kind: &str, contains: &str, values: Value| {
+        let mut metric = values.clone();
+        // Only the name of a rate's share differs between the shapes.
+        if let Some(share) = values.get("rate").filter(|_| kind == "rate") {
+            metric["value"] = share.clone();
+        }
+        metric["type"] = json!(kind);
+        metric["contains"] = json!(contains);
+        metric["values"] = values;
+        metrics.insert(name.to_owned(), metric);
+    };
+    let counter = |count: u64| json!({"count": count, "rate": per(count, seconds)});
+    let connections = result.load.connections;
+    let gauge = json!({"value": connections, "min": connections, "max": connections});
+    add("iterations", "counter", "default", counter(completed + failed));
+    add("iteration_duration", "trend", "time", trend(one));
+    if one.is_http() {
+        add("http_reqs", "counter", "default", counter(completed + failed));
+        add("http_req_duration", "trend", "time", trend(one));
+        // Of a rate, k6 counts as passes what is true: here, that a request has failed.
+        let share = per(failed, (completed + failed) as f64);
+        add("http_req_failed", "rate", "default", json!({"passes": failed, "fails": completed, "rate": share}));
+    }
+    add("data_sent", "counter", "data", counter(result.bytes.sent));
+    add("data_received", "counter", "data", counter(result.bytes.received));
+    add("vus", "gauge", "default", gauge.clone());
+    add("vus_max", "gauge", "default", gauge);
+    json!({
+        // The id is what k6 gives a group without a name.
+        "root_group":
+            {"name": "", "path": "", "id": "d41d8cd98f00b204e9800998ecf8427e", "groups": {}, "checks": {}},
+        "state": {"testRunDurationMs": seconds * 1e3},
+        "metrics": metrics,
+    })
+}
+
+fn trend(one: &One) -> Value {
+    let milliseconds = |nanos: f64| nanos / 1e6;
+    let quantile = |share: f64| milliseconds(one.times.value_at_quantile(share) as f64);
+    json!({
+        "avg": milliseconds(one.times.mean()),
+        "min": milliseconds(one.times.min() as f64),
+        "med": quantile(0.5),
+        "max": milliseconds(one.times.max() as f64),
+        "p(90)": quantile(0.9),
+        "p(95)": quantile(0.95),
+        "p(99)": quantile(0.99),
+        "p(99.9)": quantile(0.999),
+    })
+}
+
+fn per(count: u64, of: f64) -> f64 {
+    if of > 0.0 { count as f64 / of } else { 0.0 }
+}

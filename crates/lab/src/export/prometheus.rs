@@ -1,0 +1,188 @@
+//! The text that Prometheus scrapes (exposition format 0.0.4), for its node exporter's text files and its push gateway.
+//! Times are seconds, and every histogram has the same buckets, so that those of several trials may be added.
+
+use super::trials::{Group, Trial, Trials};
+use crate::Error;
+use hdrhistogram::Histogram;
+use outcome::{RunResult, hlog};
+use std::{fmt::Write as _, fs, io};
+
+/// The bounds of buckets within a decade: preferred numbers (ISO 3, R10), a step of a quarter.
+const STEPS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
+/// The first bound, in hundredths of nanoseconds of a step: 1 us; and the decades from there, to 100 s.
+const FIRST_NS: u64 = 1_000;
+const DECADES: u32 = 8;
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
+
+/// Labels that a plan's own axis must not take.
+const OURS: [&str; 9] = ["plan", "target", "repeat", "le", "quantile", "end", "kind", "mode", "verdict"];
+
+/// Tags and what they mean to a reader who knows nothing of brunt.
+const TIMES: [(&str, &str); 4] = [
+    ("response", "From when a request was due to its reply"),
+    ("service", "From when a request was sent to its reply"),
+    ("lag", "From when a request was due to when it was sent, as far as the generator was late"),
+    ("error", "From when a request was due to its failure"),
+];
+
+/// A figure: name, type, help, and its values with labels of their own.
+type Figure = (&'static str, &'static str, &'static str, fn(&RunResult) -> Vec<(String, f64)>);
+
+const FIGURES: [Figure; 9] = [
+    ("brunt_requests_total", "counter", "Requests of the measured window by how they ended", |result| {
+        let requests = &result.requests;
+        let counts =
+            [("completed", requests.completed), ("failed", requests.failed), ("unanswered", requests.unanswered)];
+        counts.map(|(end, count)| (label("end", end), count as f64)).into()
+    }),
+    ("brunt_errors_total", "counter", "What went wrong by kind", |result| {
+        result.errors.by_kind().map(|(kind, count)| (label("kind", kind), count as f64)).into()
+    }),
+    ("brunt_requests_per_second", "gauge", "Requests completed per second", |result| plain(Some(result.requests.rate))),
+    ("brunt_offered_requests_per_second", "gauge", "Requests per second that the schedule asked for", |result| {
+        plain(result.requests.offered_rate)
+    }),
+    ("brunt_connections", "gauge", "Most connections open at a time", |result| {
+        plain(Some(result.connections.peak as f64))
+    }),
+    ("brunt_server_cpu_ratio", "gauge", "CPU of the server; 1 is one core", |result| {
+        let modes = [("user", result.server.cpu_user_percent), ("system", result.server.cpu_system_percent)];
+        modes.into_iter().filter_map(|(mode, percent)| Some((label("mode", mode), percent? / 100.0))).collect()
+    }),
+    ("brunt_server_cpu_seconds_per_request", "gauge", "CPU time of the server for a completed request", |result| {
+        plain(result.server.cpu_us_per_request.map(|us| us / 1e6))
+    }),
+    ("brunt_server_resident_memory_bytes", "gauge", "Resident memory of the server at the end", |result| {
+        plain(result.server.rss_bytes.map(|bytes| bytes as f64))
+    }),
+    ("brunt_verdict", "gauge", "1 for the verdict on the figures of the trial", |result| {
+        vec![(label("verdict", result.verdict.kind.word()), 1.0)]
+    }),
+];
+
+/// The text of these trials. A foreign tester keeps no distribution; its trials have the other figures.
+pub(super) fn text(trials: &Trials) -> Result<String, Error> {
+    let all: Vec<(String, &Trial)> = trials
+        .groups
+        .iter()
+        .flat_map(|group| group.trials.iter().map(|trial| (labels(trials.plan.as_deref(), group, trial), trial)))
+        .collect();
+    let mut text = String::new();
+    for (tag, help) in TIMES {
+        times(&mut text, &all, tag, help)?;
+    }
+    for (name, kind, help, values) in FIGURES {
+        let mut lines = String::new();
+        for (labels, trial) in &all {
+            for (own, value) in values(&trial.result).into_iter().filter(|(_, value)| value.is_finite()) {
+                let _ = writeln!(lines, "{name}{{{labels}{own}}} {value}");
+            }
+        }
+        family(&mut text, name, kind, help, &lines);
+    }
+    Ok(text)
+}
+
+fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> Result<(), Error> {
+    let (mut buckets, mut quantiles) = (String::new(), String::new());
+    let (histogram, summary) = (format!("brunt_{tag}_seconds"), format!("brunt_{tag}_quantiles_seconds"));
+    for (labels, trial) in all {
+        let place = trial.dir.join("latency.hlog");
+        let log = match fs::read(&place) {
+            Ok(log) => log,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Error::Failed(format!("{}: {error}", place.display()))),
+        };
+        let times = hlog::distribution(&log, tag);
+        let times = times.map_err(|error| Error::Failed(format!("{}: {error}", place.display())))?;
+        if times.is_empty() {
+            continue;
+        }
+        let (count, sum) = (times.len(), times.mean() * times.len() as f64 / 1e9);
+        for bound in bounds() {
+            let (seconds, below) = (bound as f64 / 1e9, upto(&times, bound));
+            let _ = writeln!(buckets, "{histogram}_bucket{{{labels},le=\"{seconds}\"}} {below}");
+        }
+        let _ = writeln!(buckets, "{histogram}_bucket{{{labels},le=\"+Inf\"}} {count}");
+        let _ = writeln!(buckets, "{histogram}_sum{{{labels}}} {sum}\n{histogram}_count{{{labels}}} {count}");
+        for quantile in QUANTILES {
+            let seconds = times.value_at_quantile(quantile) as f64 / 1e9;
+            let _ = writeln!(quantiles, "{summary}{{{labels},quantile=\"{quantile}\"}} {seconds}");
+        }
+        let _ = writeln!(quantiles, "{summary}_sum{{{labels}}} {sum}\n{summary}_count{{{labels}}} {count}");
+    }
+    family(text, &histogram, "histogram", &format!("{help}, in buckets of a quarter"), &buckets);
+    family(text, &summary, "summary", &format!("{help}, to a part in a thousand"), &quantiles);
+    Ok(())
+}
+
+/// All lines of a name stand together, behind what it is.
+fn family(text: &mut String, name: &str, kind: &str, help: &str, lines: &str) {
+    if !lines.is_empty() {
+        let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{lines}");
+    }
+}
+
+fn bounds() -> impl Iterator<Item = u64> {
+    let within = |decade: u32| STEPS.map(|step| FIRST_NS * 10u64.pow(decade) / 100 * step);
+    (0..DECADES).flat_map(within).chain([FIRST_NS * 10u64.pow(DECADES)])
+}
+
+/// How many values are not above the bound, as far as the histogram can tell values apart.
+fn upto(times: &Histogram<u64>, bound: u64) -> u64 {
+    times.count_between(0, bound)
+}
+
+fn labels(plan: Option<&str>, group: &Group, trial: &Trial) -> String {
+    let Some(cell) = &group.cell else { return label("url", &trial.result.load.url)[1..].to_owned() };
+    let mut labels = format!("plan=\"{}\"", escaped(plan.unwrap_or_default()));
+    labels += &label("target", &cell.target);
+    for (name, value) in group.swept() {
+        let is_taken = OURS.contains(&name.as_str()) || name.starts_with(|c: char| c.is_ascii_digit());
+        labels += &label(&if is_taken { format!("value_{name}") } else { name }, &value);
+    }
+    labels + &label("repeat", &trial.repeat.to_string())
+}
+
+/// A label and the comma before it; what may not stand in its name gives way.
+fn label(name: &str, value: &str) -> String {
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    format!(",{name}=\"{}\"", escaped(value))
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+fn plain(value: Option<f64>) -> Vec<(String, f64)> {
+    value.map(|value| (String::new(), value)).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use outcome::latency::new_histogram;
+
+    #[test]
+    fn bounds_rise_by_a_quarter_from_a_microsecond_to_a_hundred_seconds() {
+        let all: Vec<u64> = bounds().collect();
+        assert_eq!((all[0], all[1], all[10], all[80]), (1_000, 1_250, 10_000, 100_000_000_000));
+        assert_eq!(all.len(), 81);
+        for pair in all.windows(2) {
+            let step = pair[1] as f64 / pair[0] as f64;
+            assert!((1.2..1.3).contains(&step), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_holds_its_bound() {
+        let mut times = new_histogram();
+        [999u64, 1_000, 1_001, 2_000].iter().for_each(|nanos| times.record(*nanos).unwrap());
+        assert_eq!((upto(&times, 1_000), upto(&times, 1_999), upto(&times, 10_000)), (2, 3, 4));
+    }
+
+    #[test]
+    fn labels_survive_any_text() {
+        assert_eq!(label("back-log", "a\"b\\c\nd"), ",back_log=\"a\\\"b\\\\c\\nd\"");
+    }
+}

@@ -1,0 +1,86 @@
+//! Every trial that a directory holds a result of, with the values of its cell. Only reads.
+
+use crate::{
+    Error,
+    cells::Cell,
+    pace::Paces,
+    settings::NAMES,
+    store::{Kept, Store},
+};
+use outcome::{RunResult, directory::Directory};
+use std::path::{Path, PathBuf};
+
+/// What a directory holds.
+#[derive(Debug)]
+pub(super) struct Trials {
+    /// Name of the plan; `None` for a single result.
+    pub(super) plan: Option<String>,
+    pub(super) groups: Vec<Group>,
+}
+
+/// The trials of one cell.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// `None` for a single result.
+    pub(super) cell: Option<Cell>,
+    pub(super) trials: Vec<Trial>,
+}
+
+/// A trial with a result.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) repeat: u32,
+    pub(super) dir: PathBuf,
+    pub(super) result: RunResult,
+}
+
+impl Trials {
+    /// Reads a run, or the one result of `brunt load`.
+    pub(super) fn read(dir: &Path) -> Result<Self, Error> {
+        let store = Store::at(dir);
+        let mut trials = Self { plan: None, groups: Vec::new() };
+        if let Some(experiment) = store.experiment()? {
+            let paces = Paces::of(&store, &experiment);
+            for cell in experiment.cells.run {
+                let done = store.repeats(&cell.id).into_iter().filter_map(|repeat| {
+                    let Kept::Done(result) = paces.kept(&store, &cell, repeat)? else { return None };
+                    Some(Trial { repeat, dir: store.trial(&cell.id, repeat), result: *result })
+                });
+                let trials_of_cell: Vec<Trial> = done.collect();
+                if !trials_of_cell.is_empty() {
+                    trials.groups.push(Group { cell: Some(cell), trials: trials_of_cell });
+                }
+            }
+            trials.plan = Some(experiment.name);
+        } else if Directory::open(dir).is_complete() {
+            let result = Directory::open(dir).read_result()?;
+            trials.groups.push(Group { cell: None, trials: vec![Trial { repeat: 1, dir: dir.to_owned(), result }] });
+        }
+        if trials.groups.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} holds no results: neither an experiment with a finished trial nor result.json",
+                dir.display()
+            )));
+        }
+        Ok(trials)
+    }
+}
+
+impl Group {
+    /// Every value of the cell by its name, the target first; amounts for each core are totals here.
+    pub(super) fn values(&self) -> Vec<(String, String)> {
+        let Some(cell) = &self.cell else { return Vec::new() };
+        let own = cell.settings.named.keys().map(String::as_str);
+        let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
+        let value = |name: &str| (name.to_owned(), cell.value(name).unwrap_or_default());
+        std::iter::once(("target".to_owned(), cell.target.clone())).chain(names.map(value)).collect()
+    }
+
+    /// The swept values alone, numbers without their units: connections, bytes, requests per second.
+    pub(super) fn swept(&self) -> Vec<(String, String)> {
+        let Some(cell) = &self.cell else { return Vec::new() };
+        let plain = cell.placeholders();
+        let pairs = cell.combination.split(',').filter_map(|pair| pair.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), plain.get(name).map_or(value, String::as_str).to_owned())).collect()
+    }
+}

@@ -1,0 +1,197 @@
+//! What a directory holds, as far as the index remembers it. Only reads.
+
+use crate::{
+    Error,
+    pace::Paces,
+    settings::NAMES,
+    store::{Experiment, Kept, Store},
+};
+use outcome::{RunResult, directory::Directory, env::Env};
+use serde::{Deserialize, Serialize};
+use std::{fs, path::Path};
+
+/// What made a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// `brunt run`.
+    Run,
+    /// `brunt find`.
+    Find,
+    /// `brunt load --out`.
+    Load,
+}
+
+impl Kind {
+    /// The word as it stands in the index and in its tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Find => "find",
+            Self::Load => "load",
+        }
+    }
+
+    pub(super) fn of(word: &str) -> Option<Self> {
+        [Self::Run, Self::Find, Self::Load].into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+/// A directory.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    /// The plan's name; else the kind.
+    pub(super) plan: String,
+    pub(super) description: String,
+    /// Empty where there is no plan.
+    pub(super) plan_hash: String,
+    pub(super) command: String,
+    pub(super) started_unix_s: u64,
+    /// Whether nothing more is to come.
+    pub(super) finished: bool,
+    /// Trials wanted that have no result.
+    pub(super) missing: usize,
+    /// The circumstances of its first result.
+    pub(super) env: Env,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// Trials under the same load.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub(super) target: String,
+    pub(super) combination: String,
+    /// Every value of the load by its name.
+    pub(super) values: Vec<(String, String)>,
+    pub(super) trials: Vec<Trial>,
+}
+
+/// A trial.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) repeat: u32,
+    /// Its directory within that of the entry; empty if that is the one.
+    pub(super) place: String,
+    pub(super) started_unix_s: Option<u64>,
+    pub(super) kept: Kept,
+}
+
+impl Entry {
+    /// Reads a directory; `None` if it holds nothing that brunt keeps.
+    ///
+    /// # Errors
+    /// It holds results of another version, or damaged ones.
+    pub(super) fn read(dir: &Path) -> Result<Option<Self>, Error> {
+        let store = Store::at(dir);
+        if let Some(experiment) = store.experiment()? {
+            return Ok(Some(Self::of_run(&store, experiment)));
+        }
+        if dir.join("find.json").exists() || dir.join("steps/running.json").exists() {
+            return Ok(Some(Self::of_search(dir)?));
+        }
+        let directory = Directory::open(dir);
+        if !directory.is_complete() {
+            return Ok(None);
+        }
+        let (result, env) = (directory.read_result()?, directory.read_env().unwrap_or_default());
+        let cells = vec![single(result, &env, String::new())];
+        Ok(Some(Self { cells, ..Self::of(Kind::Load, env) }))
+    }
+
+    fn of(kind: Kind, env: Env) -> Self {
+        Self {
+            kind,
+            plan: kind.word().to_owned(),
+            description: String::new(),
+            plan_hash: String::new(),
+            command: env.command.join(" "),
+            started_unix_s: env.started_unix_s,
+            finished: true,
+            missing: 0,
+            env,
+            cells: Vec::new(),
+        }
+    }
+
+    fn of_run(store: &Store, experiment: Experiment) -> Self {
+        let paces = Paces::of(store, &experiment);
+        let (mut cells, mut env) = (Vec::new(), None);
+        for cell in &experiment.cells.run {
+            let mut trials = Vec::new();
+            for repeat in store.repeats(&cell.id) {
+                let Some(kept) = paces.kept(store, cell, repeat) else { continue };
+                env = env.or_else(|| store.env(&cell.id, repeat));
+                let started_unix_s = store.record(&cell.id, repeat).map(|record| record.started_unix_s);
+                trials.push(Trial { repeat, place: format!("trials/{}/{repeat}", cell.id), started_unix_s, kept });
+            }
+            let own = cell.settings.named.keys().map(String::as_str);
+            let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
+            cells.push(Cell {
+                target: cell.target.clone(),
+                combination: cell.combination.clone(),
+                values: names.filter_map(|name| Some((name.to_owned(), cell.value(name)?))).collect(),
+                trials,
+            });
+        }
+        let wanted = experiment.order.iter().filter_map(|trial| trial.rsplit_once('/'));
+        let is_missing = |(cell, repeat): &(&str, &str)| repeat.parse().map_or(true, |n| !store.is_done(cell, n));
+        let missing = wanted.filter(is_missing).count();
+        Self {
+            plan: experiment.name,
+            description: experiment.description,
+            plan_hash: experiment.plan_hash,
+            command: experiment.command.join(" "),
+            started_unix_s: experiment.started_unix_s,
+            finished: missing == 0,
+            missing,
+            cells,
+            ..Self::of(Kind::Run, env.unwrap_or_default())
+        }
+    }
+
+    fn of_search(dir: &Path) -> Result<Self, Error> {
+        let mut names: Vec<String> = fs::read_dir(dir.join("steps"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        let (mut cells, mut first) = (Vec::new(), None);
+        for name in names {
+            let step = Directory::open(dir.join("steps").join(&name));
+            if !step.is_complete() {
+                continue;
+            }
+            let env = step.read_env().unwrap_or_default();
+            let mut cell = single(step.read_result()?, &env, format!("steps/{name}"));
+            // The number before it only keeps the directories in order.
+            cell.combination = name.split_once('-').map_or(name.as_str(), |(_, rate)| rate).to_owned();
+            cells.push(cell);
+            first.get_or_insert(env);
+        }
+        let finished = dir.join("find.json").exists();
+        // The command line in a step's circumstances is that of its load.
+        Ok(Self { cells, command: String::new(), finished, ..Self::of(Kind::Find, first.unwrap_or_default()) })
+    }
+}
+
+/// One result that belongs to no plan: its URL stands for the target.
+fn single(result: RunResult, env: &Env, place: String) -> Cell {
+    let offered = result.requests.offered_rate;
+    let rate = offered.map_or("max".to_owned(), |rate| outcome::Rate(rate).to_string());
+    let connections = outcome::Count(result.load.connections).to_string();
+    let values = [("connections", connections), ("rate", rate.clone())];
+    Cell {
+        target: result.load.url.clone(),
+        combination: format!("rate={rate}"),
+        values: values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        trials: vec![Trial {
+            repeat: 1,
+            place,
+            started_unix_s: Some(env.started_unix_s),
+            kept: Kept::Done(Box::new(result)),
+        }],
+    }
+}

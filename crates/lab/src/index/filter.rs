@@ -1,0 +1,173 @@
+//! Which trials are asked for. Pure: conditions become SQL here, and every value in them is a parameter.
+
+use crate::settings::{NAMES, Settings};
+use outcome::{Threshold, verdict::Kind};
+use rusqlite::types::Value;
+use std::str::FromStr;
+
+/// The verdict of a trial that has no result.
+pub const FAILED: &str = "failed";
+
+/// Every word that a trial's verdict can be.
+pub fn verdict_words() -> Vec<&'static str> {
+    let kinds = [
+        Kind::Ok,
+        Kind::TooFewSamples,
+        Kind::Disturbed,
+        Kind::NotStationary,
+        Kind::RateMissed,
+        Kind::ClientLimited,
+        Kind::Errors,
+    ];
+    kinds.into_iter().map(Kind::word).chain([FAILED]).collect()
+}
+
+/// Conditions that must all hold; an empty filter admits everything.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// The plan's name; `find` and `load` for what has none.
+    pub plan: Option<String>,
+    /// The target's name, or its URL where there is no plan.
+    pub target: Option<String>,
+    /// A word of [`verdict_words`].
+    pub verdict: Option<String>,
+    /// Started at this second since 1970-01-01 UTC or later.
+    pub since_unix_s: Option<u64>,
+    /// Bounds on figures; one that was not had lies within none.
+    pub bounds: Vec<Threshold>,
+    /// Values of the load.
+    pub values: Vec<NamedValue>,
+}
+
+/// `connections=80`: a value of the load, in its usual spelling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedValue {
+    name: String,
+    value: String,
+}
+
+impl FromStr for NamedValue {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
+            return Err(format!("'{text}' is not NAME=VALUE, such as connections=80"));
+        };
+        // What the plan gives for each core is kept as a total.
+        if name.ends_with("_per_core") {
+            let whole = name.trim_end_matches("_per_core");
+            return Err(format!("'{text}': give the total over all cores, as {whole}=VALUE"));
+        }
+        let value = match name {
+            "rate" if value == "max" => value.to_owned(),
+            name if NAMES.contains(&name) => {
+                Settings::default().set(name, value).map_err(|error| format!("{name}: {error}"))?
+            }
+            _ => value.to_owned(),
+        };
+        Ok(Self { name: name.to_owned(), value })
+    }
+}
+
+/// A condition in SQL and its parameters, in their order.
+#[derive(Debug, Clone)]
+pub(super) struct Clause {
+    pub(super) sql: String,
+    pub(super) parameters: Vec<Value>,
+}
+
+impl Filter {
+    /// The condition on the joined tables `directory`, `cell` and `trial`.
+    pub(super) fn clause(&self) -> Clause {
+        let mut words = vec!["1".to_owned()];
+        let mut parameters = Vec::new();
+        let mut add = |words: &mut Vec<String>, sql: &str, values: Vec<Value>| {
+            words.push(sql.to_owned());
+            parameters.extend(values);
+        };
+        if let Some(plan) = &self.plan {
+            add(&mut words, "directory.plan = ?", vec![plan.clone().into()]);
+        }
+        if let Some(unix_s) = self.since_unix_s {
+            let unix_s = i64::try_from(unix_s).unwrap_or(i64::MAX);
+            add(&mut words, "directory.started_unix_s >= ?", vec![unix_s.into()]);
+        }
+        if let Some(target) = &self.target {
+            add(&mut words, "cell.target = ?", vec![target.clone().into()]);
+        }
+        if let Some(verdict) = &self.verdict {
+            add(&mut words, "trial.verdict = ?", vec![verdict.clone().into()]);
+        }
+        for bound in &self.bounds {
+            let order = if bound.is_above() { '>' } else { '<' };
+            let sql = format!("trial.{} {order} ?", column(bound.figure()));
+            add(&mut words, &sql, vec![bound.bound().into()]);
+        }
+        for NamedValue { name, value } in &self.values {
+            add(
+                &mut words,
+                "EXISTS (SELECT 1 FROM value WHERE value.cell = cell.id AND value.name = ? AND value.value = ?)",
+                vec![name.clone().into(), value.clone().into()],
+            );
+        }
+        Clause { sql: words.join(" AND "), parameters }
+    }
+
+    /// Whether it asks for some trials of a directory and not for all.
+    pub(super) fn is_about_trials(&self) -> bool {
+        self.target.is_some() || self.verdict.is_some() || !self.bounds.is_empty() || !self.values.is_empty()
+    }
+}
+
+/// Where the figure of a bound is kept.
+fn column(figure: &str) -> &'static str {
+    match figure {
+        "mean" => "mean_us",
+        "p50" => "p50_us",
+        "p90" => "p90_us",
+        "p99" => "p99_us",
+        "p99.9" | "p999" => "p999_us",
+        "max" => "max_us",
+        "rate" => "rate",
+        "cost" => "cost_us",
+        "failed" => "failed",
+        "errors" => "errors_percent",
+        other => unreachable!("a threshold has parsed with the figure '{other}', which is not in the index"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_that_a_bound_can_name_is_in_the_index() {
+        for (text, column_name) in [
+            ("mean<1ms", "mean_us"),
+            ("p50<1ms", "p50_us"),
+            ("p90<1ms", "p90_us"),
+            ("p99<1ms", "p99_us"),
+            ("p99.9<1ms", "p999_us"),
+            ("p999<1ms", "p999_us"),
+            ("max<1ms", "max_us"),
+            ("rate>1k", "rate"),
+            ("cost<1ms", "cost_us"),
+            ("failed<1", "failed"),
+            ("errors<1%", "errors_percent"),
+        ] {
+            let bound: Threshold = text.parse().unwrap();
+            assert_eq!(column(bound.figure()), column_name);
+        }
+    }
+
+    #[test]
+    fn values_are_spelt_as_plans_spell_them() {
+        let spelt = |text: &str| text.parse::<NamedValue>().map(|named| named.value);
+        assert_eq!(spelt("connections=1000"), Ok("1k".to_owned()));
+        assert_eq!(spelt("size = 1024"), Ok("1KiB".to_owned()));
+        assert_eq!(spelt("rate=max"), Ok("max".to_owned()));
+        assert_eq!(spelt("backlog=007"), Ok("007".to_owned()));
+        assert!(spelt("connections").unwrap_err().contains("NAME=VALUE"));
+        assert!(spelt("rate_per_core=5k").unwrap_err().contains("rate=VALUE"));
+        assert!(spelt("connections=x").unwrap_err().starts_with("connections:"));
+    }
+}

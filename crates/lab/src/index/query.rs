@@ -1,0 +1,236 @@
+//! What the index is asked, and what it answers. Only reads; a path that is gone is said to be.
+
+use super::{entry::Kind, filter::Filter};
+use rusqlite::{Connection, Row, params_from_iter, types::Value};
+use serde::Serialize;
+use std::{collections::BTreeMap, path::Path};
+
+/// A directory.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Run {
+    /// Where it is, or was.
+    pub directory: String,
+    /// It is not there any more.
+    pub gone: bool,
+    /// What made it; `null` for a kind that this version does not know.
+    pub kind: Option<Kind>,
+    /// The plan's name; else the kind.
+    pub plan: String,
+    /// The plan's description.
+    pub description: String,
+    /// Its targets, in the order of the plan; URLs where there is no plan.
+    pub targets: Vec<String>,
+    /// Seconds since 1970-01-01 UTC.
+    pub started_unix_s: u64,
+    /// Whether nothing more is to come.
+    pub finished: bool,
+    /// Trials wanted that have no result.
+    pub missing: u64,
+    /// Trials that the filter admits, those that failed included.
+    pub trials: u64,
+    /// How many of them have which verdict.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Where it ran, and with what.
+    pub machine: Machine,
+    /// The command line.
+    pub command: String,
+}
+
+/// Where something was measured, and with what; `null` where that is not known.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Machine {
+    /// Processor model.
+    pub cpu: Option<String>,
+    /// Processors online.
+    pub cpus: Option<u64>,
+    /// Kernel release and version.
+    pub kernel: Option<String>,
+    /// Version of brunt.
+    pub brunt: String,
+    /// Identity of its binary.
+    pub binary_hash: Option<String>,
+}
+
+/// A trial. Times are microseconds; a figure that was not had is absent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trial {
+    /// The directory of its run, or of its result.
+    pub directory: String,
+    /// Its own within that; empty if that is its own.
+    pub place: String,
+    /// It is not there any more.
+    pub gone: bool,
+    /// The plan's name; else the kind of the directory.
+    pub plan: String,
+    /// The target's name, or its URL where there is no plan.
+    pub target: String,
+    /// The swept values alone.
+    pub combination: String,
+    /// Every value of the load, by its name.
+    pub values: BTreeMap<String, String>,
+    /// Counted from 1.
+    pub repeat: u32,
+    /// Seconds since 1970-01-01 UTC.
+    pub started_unix_s: Option<u64>,
+    /// A word of [`super::verdict_words`].
+    pub verdict: String,
+    /// The evidence; or why it failed.
+    pub why: String,
+    /// What made the load.
+    pub tester: Option<String>,
+    /// Completed requests per second.
+    pub rate: Option<f64>,
+    /// Requests per second that were asked for.
+    pub offered_rate: Option<f64>,
+    /// Requests answered rightly.
+    pub completed: Option<u64>,
+    /// Requests that failed.
+    pub failed: Option<u64>,
+    /// Share of the requests that failed, in percent.
+    pub errors_percent: Option<f64>,
+    /// Response time, mean.
+    pub mean_us: Option<f64>,
+    /// Response time, median.
+    pub p50_us: Option<f64>,
+    /// Response time, 90th percentile.
+    pub p90_us: Option<f64>,
+    /// Response time, 99th percentile.
+    pub p99_us: Option<f64>,
+    /// Response time, 99.9th percentile.
+    pub p999_us: Option<f64>,
+    /// Response time, largest.
+    pub max_us: Option<f64>,
+    /// CPU time of the server for a request.
+    pub cost_us: Option<f64>,
+    /// CPU of the server; 100 is one core.
+    pub cpu_percent: Option<f64>,
+    /// Resident memory of the server at the end.
+    pub rss_bytes: Option<u64>,
+}
+
+const JOINED: &str =
+    "directory LEFT JOIN cell ON cell.directory = directory.id LEFT JOIN trial ON trial.cell = cell.id";
+/// Of two directories from the same second, the one that was read first was there first.
+const NEWEST_FIRST: &str = "directory.started_unix_s DESC, directory.id DESC";
+
+pub(super) fn runs(cache: &Connection, filter: &Filter, limit: usize) -> rusqlite::Result<(Vec<Run>, usize)> {
+    // SQLite's numbers end there.
+    let (clause, limit) = (filter.clause(), limit.min(i64::MAX as usize));
+    let wanted = if filter.is_about_trials() { "AND trial.id IS NOT NULL" } else { "" };
+    let from = format!("FROM {JOINED} WHERE {} {wanted}", clause.sql);
+    let all = count(cache, &format!("SELECT count(DISTINCT directory.id) {from}"), &clause.parameters)?;
+    let ask = format!(
+        "SELECT directory.*, count(trial.id) AS trials {from} GROUP BY directory.id ORDER BY {NEWEST_FIRST} LIMIT {limit}"
+    );
+    let mut ask = cache.prepare(&ask)?;
+    let found = ask.query_map(params_from_iter(&clause.parameters), |row| Ok((row.get::<_, i64>("id")?, run(row)?)))?;
+    let mut verdicts = cache.prepare(&format!(
+        "SELECT trial.verdict, count(*) {from} AND directory.id = ? AND trial.id IS NOT NULL GROUP BY trial.verdict"
+    ))?;
+    // The plan may have more than were asked for; those count only as long as there is nothing else to show.
+    let mut targets = cache.prepare(&format!(
+        "SELECT cell.target {from} AND directory.id = ? AND cell.id IS NOT NULL GROUP BY cell.target \
+         HAVING count(trial.id) > 0 OR ? = 0 ORDER BY min(cell.id)"
+    ))?;
+    let mut runs = Vec::new();
+    for found in found {
+        let (id, mut run) = found?;
+        let mut parameters: Vec<Value> = clause.parameters.iter().cloned().chain([id.into()]).collect();
+        let pair = |row: &Row| Ok((row.get(0)?, natural(row.get(1)?)));
+        run.verdicts = verdicts.query_map(params_from_iter(&parameters), pair)?.collect::<rusqlite::Result<_>>()?;
+        parameters.push((run.trials as i64).into());
+        run.targets =
+            targets.query_map(params_from_iter(&parameters), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        runs.push(run);
+    }
+    Ok((runs, all))
+}
+
+pub(super) fn trials(cache: &Connection, filter: &Filter, limit: usize) -> rusqlite::Result<(Vec<Trial>, usize)> {
+    // SQLite's numbers end there.
+    let (clause, limit) = (filter.clause(), limit.min(i64::MAX as usize));
+    let from = format!("FROM {JOINED} WHERE {} AND trial.id IS NOT NULL", clause.sql);
+    let all = count(cache, &format!("SELECT count(*) {from}"), &clause.parameters)?;
+    let mut ask = cache.prepare(&format!(
+        "SELECT trial.*, cell.target, cell.combination, directory.path, directory.plan {from} ORDER BY {NEWEST_FIRST}, \
+         trial.id LIMIT {limit}"
+    ))?;
+    let mut values = cache.prepare("SELECT name, value FROM value WHERE cell = ?")?;
+    let found =
+        ask.query_map(params_from_iter(&clause.parameters), |row| Ok((row.get::<_, i64>("cell")?, trial(row)?)))?;
+    let mut trials = Vec::new();
+    for found in found {
+        let (cell, mut trial) = found?;
+        let pair = |row: &Row| Ok((row.get(0)?, row.get(1)?));
+        trial.values = values.query_map([cell], pair)?.collect::<rusqlite::Result<_>>()?;
+        trials.push(trial);
+    }
+    Ok((trials, all))
+}
+
+fn count(cache: &Connection, ask: &str, parameters: &[Value]) -> rusqlite::Result<usize> {
+    cache.query_row(ask, params_from_iter(parameters), |row| Ok(natural(row.get(0)?) as usize))
+}
+
+fn run(row: &Row) -> rusqlite::Result<Run> {
+    let directory: String = row.get("path")?;
+    Ok(Run {
+        gone: !Path::new(&directory).is_dir(),
+        directory,
+        kind: Kind::of(&row.get::<_, String>("kind")?),
+        plan: row.get("plan")?,
+        description: row.get("description")?,
+        targets: Vec::new(),
+        started_unix_s: natural(row.get("started_unix_s")?),
+        finished: row.get("finished")?,
+        missing: natural(row.get("missing")?),
+        trials: natural(row.get("trials")?),
+        verdicts: BTreeMap::new(),
+        machine: Machine {
+            cpu: row.get("cpu")?,
+            cpus: row.get::<_, Option<i64>>("cpus")?.map(natural),
+            kernel: row.get("kernel")?,
+            brunt: row.get("brunt")?,
+            binary_hash: row.get("binary_hash")?,
+        },
+        command: row.get("command")?,
+    })
+}
+
+fn trial(row: &Row) -> rusqlite::Result<Trial> {
+    let (directory, place): (String, String) = (row.get("path")?, row.get("place")?);
+    let whole = |name| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(name)?.map(natural));
+    Ok(Trial {
+        gone: !Path::new(&directory).join(&place).is_dir(),
+        directory,
+        place,
+        plan: row.get("plan")?,
+        target: row.get("target")?,
+        combination: row.get("combination")?,
+        values: BTreeMap::new(),
+        repeat: row.get("repeat")?,
+        started_unix_s: whole("started_unix_s")?,
+        verdict: row.get("verdict")?,
+        why: row.get("why")?,
+        tester: row.get("tester")?,
+        rate: row.get("rate")?,
+        offered_rate: row.get("offered_rate")?,
+        completed: whole("completed")?,
+        failed: whole("failed")?,
+        errors_percent: row.get("errors_percent")?,
+        mean_us: row.get("mean_us")?,
+        p50_us: row.get("p50_us")?,
+        p90_us: row.get("p90_us")?,
+        p99_us: row.get("p99_us")?,
+        p999_us: row.get("p999_us")?,
+        max_us: row.get("max_us")?,
+        cost_us: row.get("cost_us")?,
+        cpu_percent: row.get("cpu_percent")?,
+        rss_bytes: whole("rss_bytes")?,
+    })
+}
+
+/// SQLite's integers have a sign; what was counted has none.
+fn natural(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

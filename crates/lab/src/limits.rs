@@ -1,0 +1,98 @@
+//! What a target may use at most. The limits hold from its first instruction: a shell sets them and then becomes the
+//! target, so no server can read an old limit before the new one is there.
+
+use outcome::{Count, Size};
+use rustix::process::{Resource, getrlimit};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Limits of a process; absent is what brunt itself has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Open files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nofile: Option<Count>,
+    /// Address space.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Size>,
+    /// Locked memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memlock: Option<Size>,
+}
+
+impl Limits {
+    /// Whether nothing is limited.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Why this machine would refuse them, if it would: only root may raise a hard limit.
+    pub fn refused(&self) -> Option<String> {
+        if rustix::process::geteuid().is_root() {
+            // Even root has no more files than the kernel gives a process.
+            let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok()?.trim().parse::<u64>().ok()?;
+            let wanted = self.nofile.filter(|nofile| nofile.0 > most)?;
+            return Some(format!(
+                "limits: nofile {wanted} is above the kernel's {most}: sysctl fs.nr_open={}",
+                wanted.0
+            ));
+        }
+        let wanted = [
+            ("nofile", Resource::Nofile, self.nofile.map(|count| (count.0, count.to_string()))),
+            ("memory", Resource::As, self.memory.map(|size| (size.0, size.to_string()))),
+            ("memlock", Resource::Memlock, self.memlock.map(|size| (size.0, size.to_string()))),
+        ];
+        wanted.into_iter().find_map(|(name, resource, wanted)| {
+            let (wanted, shown) = wanted?;
+            let most = getrlimit(resource).maximum.filter(|most| wanted > *most)?;
+            Some(format!(
+                "limits: {name} {shown} is above the hard limit of this process, {most}: run as root, or raise it"
+            ))
+        })
+    }
+
+    /// The program and arguments that start `program` under these limits, as the same process.
+    pub fn around(&self, program: PathBuf, args: Vec<String>) -> (PathBuf, Vec<String>) {
+        if self.is_empty() {
+            return (program, args);
+        }
+        let kib = |size: Size| (size.0 / 1024).to_string();
+        let flags = [
+            ("-n", self.nofile.map(|count| count.0.to_string())),
+            ("-v", self.memory.map(kib)),
+            ("-l", self.memlock.map(kib)),
+        ];
+        let set = flags.into_iter().filter_map(|(flag, value)| Some(format!("ulimit {flag} {} && ", value?)));
+        let script = format!("{}exec \"$0\" \"$@\"", set.collect::<String>());
+        let words = ["-c".to_owned(), script, program.display().to_string()];
+        ("sh".into(), words.into_iter().chain(args).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_limits_hold_in_the_program_and_its_words_stay_whole() {
+        let limits = Limits { nofile: Some(Count(57)), memory: Some(Size(512 << 20)), memlock: Some(Size(8 << 10)) };
+        let script = "ulimit -n; ulimit -v; ulimit -l; echo \"$1\"".to_owned();
+        let (program, args) = limits.around("sh".into(), vec!["-c".into(), script, "me".into(), "a 'b' $c".into()]);
+        let output = Command::new(program).args(args).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "57\n524288\n8\na 'b' $c\n");
+    }
+
+    #[test]
+    fn without_limits_the_program_is_started_as_it_is() {
+        let (program, args) = Limits::default().around("x".into(), vec!["y".into()]);
+        assert_eq!((program, args), ("x".into(), vec!["y".to_owned()]));
+        assert_eq!(Limits::default().refused(), None);
+    }
+
+    #[test]
+    fn more_than_there_can_be_is_refused_with_the_bound() {
+        let why = Limits { nofile: Some(Count(1 << 50)), ..Limits::default() }.refused().unwrap();
+        assert!(why.contains("nofile 1125899906842624 is above"), "{why}");
+    }
+}

@@ -1,0 +1,129 @@
+//! `when` and `except`: which cells a sweep, a target or an override is about. Pure.
+
+use super::{
+    phase::PHASE,
+    text::{Text, Value, entries, one_or_list},
+};
+use crate::fault::Fault;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, ops::Range};
+
+/// For each name, the values that match, in their usual spelling; all names must match.
+pub type Pattern = BTreeMap<String, Vec<String>>;
+
+/// Which cells something is about; without patterns, all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    /// If there are any, one of these must match.
+    pub when: Vec<Pattern>,
+    /// None of these may match.
+    pub except: Vec<Pattern>,
+}
+
+impl Filter {
+    /// Whether it admits every cell.
+    pub fn is_empty(&self) -> bool {
+        self.when.is_empty() && self.except.is_empty()
+    }
+
+    /// Whether it admits the cell in which the names have these values.
+    pub fn admits(&self, value: impl Fn(&str) -> Option<String>) -> bool {
+        let matches = |pattern: &Pattern| {
+            pattern.iter().all(|(name, values)| value(name).is_some_and(|value| values.contains(&value)))
+        };
+        (self.when.is_empty() || self.when.iter().any(matches)) && !self.except.iter().any(matches)
+    }
+
+    /// Whether any pattern tells cells apart by this name.
+    pub fn names(&self, name: &str) -> bool {
+        self.when.iter().chain(&self.except).any(|pattern| pattern.contains_key(name))
+    }
+}
+
+/// A name or a value in a pattern, to be checked when the whole plan is known.
+#[derive(Debug)]
+pub(super) struct Mention {
+    pub(super) name: String,
+    /// `None` stands for the name itself.
+    pub(super) value: Option<String>,
+    pub(super) place: Range<usize>,
+    /// What the pattern is about: a target's own does not ask for the target.
+    pub(super) of_target: bool,
+}
+
+/// Reads a pattern, or a list of them.
+pub(super) fn patterns(
+    text: &Text,
+    key: &str,
+    value: &Value,
+    of_target: bool,
+    mentions: &mut Vec<Mention>,
+) -> Result<Vec<Pattern>, Fault> {
+    let mut patterns = Vec::new();
+    for table in one_or_list(value) {
+        let form = || format!("{key} must be a table such as {{ size = \"1KiB\" }}, or a list of them");
+        let table = table.get_ref().as_table().ok_or_else(|| text.fault(table.span(), form()))?;
+        let mut pattern = Pattern::new();
+        for (name, place, value) in entries(table) {
+            mentions.push(Mention { name: name.to_owned(), value: None, place, of_target });
+            let mut values = Vec::new();
+            for value in one_or_list(value) {
+                let usual = match name {
+                    "target" | PHASE => text.scalar(value, name)?,
+                    _ => text.setting(value, name)?,
+                };
+                mentions.push(Mention {
+                    name: name.to_owned(),
+                    value: Some(usual.clone()),
+                    place: value.span(),
+                    of_target,
+                });
+                values.push(usual);
+            }
+            pattern.insert(name.to_owned(), values);
+        }
+        if pattern.values().any(Vec::is_empty) || pattern.is_empty() {
+            let message = format!(
+                "{key} names no value, so it would match {}",
+                if pattern.is_empty() { "every cell" } else { "none" }
+            );
+            return Err(text.fault(value.span(), message));
+        }
+        patterns.push(pattern);
+    }
+    if patterns.is_empty() {
+        return Err(text.fault(value.span(), format!("{key} is an empty list: name a cell, or remove it")));
+    }
+    Ok(patterns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(pairs: &[(&str, &[&str])]) -> Pattern {
+        let values = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+        pairs.iter().map(|(name, v)| ((*name).to_owned(), values(v))).collect()
+    }
+
+    #[test]
+    fn all_names_of_one_pattern_and_any_one_pattern_must_match() {
+        let cell = |name: &str| match name {
+            "size" => Some("1KiB".to_owned()),
+            "rate" => Some("max".to_owned()),
+            _ => None,
+        };
+        let small = || pattern(&[("size", &["100B", "1KiB"])]);
+        let both = || pattern(&[("size", &["1KiB"]), ("rate", &["20k"])]);
+        let filter = |when: &[Pattern], except: &[Pattern]| Filter { when: when.to_vec(), except: except.to_vec() };
+        assert!(filter(&[], &[]).admits(cell));
+        assert!(filter(&[both(), small()], &[]).admits(cell));
+        assert!(!filter(&[both()], &[]).admits(cell));
+        assert!(filter(&[], &[both()]).admits(cell));
+        assert!(!filter(&[small()], &[both(), small()]).admits(cell));
+        assert!(
+            !filter(&[pattern(&[("backlog", &["1"])])], &[]).admits(cell),
+            "a name without a value matches nothing"
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! The JSON Schema of plans, for editors and for those who write plans with programs. It refuses every key that the
+//! reader refuses; what only the whole plan shows, such as a filter that matches nothing, is the reader's alone.
+
+use super::keys::{FILTER, Key, PLAN, SETTINGS, TARGET, Takes};
+use crate::{template, tester};
+use serde_json::{Map, Value, json};
+
+/// The schema, as published under `docs/schema/`.
+pub fn json_schema() -> Value {
+    let mut schema = table(PLAN);
+    let own = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A plan of brunt run",
+        "description": "What an experiment varies, on which targets, under which load.",
+        "$defs": {
+            "scalar": { "type": ["string", "number", "boolean"] },
+            "sweep": sweep(),
+            "pattern": {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": one_or_list(json!({ "$ref": "#/$defs/scalar" })),
+            },
+            "settings": table(SETTINGS),
+        },
+    });
+    schema.extend(own.as_object().cloned().unwrap_or_default());
+    Value::Object(schema)
+}
+
+fn table(keys: &[Key]) -> Map<String, Value> {
+    let properties: Map<String, Value> = keys.iter().map(|key| (key.name.to_owned(), described(key))).collect();
+    let needed: Vec<&str> = keys.iter().filter(|key| key.needed).map(|key| key.name).collect();
+    let mut table = Map::new();
+    table.insert("type".to_owned(), json!("object"));
+    table.insert("properties".to_owned(), Value::Object(properties));
+    table.insert("additionalProperties".to_owned(), json!(false));
+    if !needed.is_empty() {
+        table.insert("required".to_owned(), json!(needed));
+    }
+    table
+}
+
+fn described(key: &Key) -> Value {
+    let mut value = takes(key.takes);
+    value["description"] = json!(key.says);
+    value
+}
+
+fn takes(what: Takes) -> Value {
+    match what {
+        Takes::Name => json!({ "type": "string", "pattern": r"^[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,63}$" }),
+        Takes::Text => json!({ "type": "string" }),
+        Takes::Words => json!({ "type": "array", "items": { "type": "string" } }),
+        Takes::Command => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+        Takes::OneOf(words) => json!({ "enum": words }),
+        Takes::Whole(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Takes::Count => number_or(r"^[0-9][0-9._]*[kKMG]?$"),
+        Takes::Rate => number_or(r"^(max|[0-9.][0-9._]*[kKMG]?(/s)?)$"),
+        Takes::Size => number_or(r"^[0-9.][0-9._]*(B|Ki|KiB|Mi|MiB|Gi|GiB)?$"),
+        // A number alone has no unit; only zero needs none.
+        Takes::Span => json!({ "anyOf": [
+            { "type": "string", "pattern": r"^([0-9.][0-9._]*(ns|us|µs|ms|s|m|h)|0)$" },
+            { "const": 0 },
+        ] }),
+        Takes::Truth => json!({ "enum": [true, false, "true", "false"] }),
+        Takes::Cores => json!({ "anyOf": [
+            { "type": "integer", "minimum": 1, "maximum": 1024 },
+            { "type": "string", "pattern": r"^\+?[0-9]+$" },
+        ] }),
+        Takes::ClientCores => json!({ "anyOf": [
+            { "type": "integer", "minimum": 1, "maximum": 1024 },
+            { "type": "string", "pattern": r"^(\+?[0-9]+x?|rest)$" },
+        ] }),
+        Takes::Path => json!({ "type": "string", "pattern": "^/" }),
+        Takes::Pin => json!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "pattern": r"^[0-9][0-9, -]*$" }] }),
+        Takes::Tester => json!({ "enum": tester::names() }),
+        Takes::Testers => {
+            let words = |name| (String::from(name), takes(Takes::Words));
+            let known: Map<String, Value> = tester::names().into_iter().map(words).collect();
+            json!({ "type": "object", "properties": known, "additionalProperties": false })
+        }
+        Takes::Env => json!({
+            "type": "object",
+            "propertyNames": { "pattern": "^[^=]+$" },
+            "additionalProperties": { "$ref": "#/$defs/scalar" },
+        }),
+        Takes::Patterns => one_or_list(json!({ "$ref": "#/$defs/pattern" })),
+        Takes::Settings => json!({ "$ref": "#/$defs/settings" }),
+        Takes::Table(keys) => Value::Object(table(keys)),
+        Takes::Targets => json!({ "type": "array", "items": target(), "minItems": 1 }),
+        Takes::Tables(keys) => json!({ "type": "array", "items": table(keys) }),
+        Takes::Sweep => json!({ "anyOf": [
+            { "$ref": "#/$defs/sweep" },
+            { "type": "array", "items": { "$ref": "#/$defs/sweep" } },
+        ] }),
+    }
+}
+
+fn target() -> Value {
+    let mut target = table(TARGET);
+    let starts = ["serve", "command", "nginx"].map(|start| json!({ "required": [start] }));
+    target.insert("oneOf".to_owned(), json!(starts));
+    Value::Object(target)
+}
+
+/// Axes may have any name that is not taken.
+fn sweep() -> Value {
+    let mut properties: Map<String, Value> = FILTER.iter().map(|key| (key.name.to_owned(), described(key))).collect();
+    for key in SETTINGS.iter().filter(|key| key.name != "path") {
+        let mut values = one_or_list(takes(key.takes));
+        values["description"] = json!(key.says);
+        properties.insert(key.name.to_owned(), values);
+    }
+    let taken: Vec<&str> = super::read::TAKEN.iter().chain(template::OWN).chain(&["path"]).copied().collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "propertyNames": { "pattern": "^[A-Za-z0-9_-]{1,32}$", "not": { "enum": taken } },
+        "additionalProperties": one_or_list(json!({ "$ref": "#/$defs/scalar" })),
+    })
+}
+
+fn one_or_list(one: Value) -> Value {
+    json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+}
+
+fn number_or(pattern: &str) -> Value {
+    json!({ "anyOf": [{ "type": "number", "minimum": 0 }, { "type": "string", "pattern": pattern }] })
+}

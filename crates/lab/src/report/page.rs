@@ -1,0 +1,74 @@
+//! The report as one HTML page that needs nothing but itself: no network, no other file. Without scripts it shows the
+//! tables, the bars and the charts as `report.md` has them; with scripts every point tells its interval, its verdict and
+//! its machine. Nothing is measured or judged here.
+
+mod bars;
+mod data;
+mod live;
+mod markup;
+mod seconds;
+mod spectrum;
+mod table;
+mod views;
+
+use super::{Report, chart, format};
+use crate::store::Store;
+use std::io;
+
+pub(crate) use live::Live;
+
+/// The page's name beside `report.md`.
+pub const FILE: &str = "report.html";
+
+/// Charts for readers without scripts are left out of a page that would become larger than this, in bytes.
+const ENOUGH: usize = 480_000;
+
+const TEMPLATE: &str = include_str!("page/assets/page.html");
+const STYLES: [&str; 2] = [include_str!("page/assets/uPlot.min.css"), include_str!("page/assets/page.css")];
+/// uPlot, MIT licence: see `uPlot.LICENSE` beside it.
+const UPLOT: &str = concat!(
+    "/*! uPlot 1.6.32, Copyright (c) 2022 Leon Sorokin, MIT License */\n",
+    include_str!("page/assets/uPlot.iife.min.js")
+);
+/// In the order in which they use each other.
+const SCRIPTS: [&str; 7] = [
+    include_str!("page/assets/figures.js"),
+    include_str!("page/assets/marks.js"),
+    include_str!("page/assets/tip.js"),
+    include_str!("page/assets/plot.js"),
+    include_str!("page/assets/views.js"),
+    include_str!("page/assets/table.js"),
+    include_str!("page/assets/start.js"),
+];
+
+/// The page of a report. Distributions and seconds are read from the run's directory, as far as they are there; a page
+/// of a run that goes on shows itself anew from time to time.
+///
+/// # Errors
+/// A chart cannot be drawn.
+pub fn page(report: &Report, store: &Store, is_running: bool) -> io::Result<String> {
+    let charts = chart::charts(report);
+    let views = views::views(report, &charts);
+    let data = data::data(report, store, &views, is_running);
+    let json = serde_json::to_string(&data).map_err(io::Error::other)?;
+    let around = STYLES.concat().len() + UPLOT.len() + SCRIPTS.concat().len() + TEMPLATE.len() + json.len();
+    let body = markup::body(report, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
+    let parts = [
+        ("{title}", format::escaped(&report.experiment.name)),
+        ("{styles}", markup::colours() + &STYLES.join("\n")),
+        ("{body}", body),
+        // Nothing in a string may end the element it stands in.
+        ("{data}", json.replace('<', "\\u003c")),
+        ("{uplot}", UPLOT.to_owned()),
+        ("{script}", SCRIPTS.concat()),
+    ];
+    let mut out = String::new();
+    let mut rest = TEMPLATE;
+    for (place, text) in &parts {
+        let (before, after) = rest.split_once(place).expect("the template has every part, in this order");
+        out.push_str(before);
+        out.push_str(text);
+        rest = after;
+    }
+    Ok(out + rest)
+}

@@ -1,0 +1,232 @@
+// One plot: uPlot brings the axes, the scales and the zoom; lines, whiskers and markers are drawn here, because a point
+// that is not to be trusted must look like one, and because the way of a load through throughput turns back.
+
+const HEIGHT = 300;
+const NEAR = 40;
+
+function padded(low, high, isLog, fromZero) {
+  if (isLog) {
+    const margin = Math.max(Math.log10(high / low) * 0.04, 0.02);
+    return [low / 10 ** margin, high * 10 ** margin];
+  }
+  const margin = (high - low) * 0.04 || Math.abs(high) * 0.1 || 1;
+  return [fromZero ? 0 : low - margin, high + margin];
+}
+
+function logTicks(low, high) {
+  const of = (factors) => {
+    const ticks = [];
+    for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k++) {
+      factors.forEach((factor) => ticks.push(factor * 10 ** k));
+    }
+    return ticks.filter((tick) => tick >= low * 0.9999 && tick <= high * 1.0001);
+  };
+  const ticks = of([1, 2, 5]);
+  return ticks.length > 8 ? of([1]) : ticks;
+}
+
+// Ticks at the measured values, as many as there is room for, the last in any case.
+function ticksAt(values, room) {
+  return (u, axis, low, high) => {
+    const within = values.filter((value) => value >= low && value <= high);
+    if (within.length < 2) return logTicks(Math.max(low, 1e-3), high);
+    const place = (value) => u.valToPos(value, 'x');
+    const kept = [];
+    within.reverse().forEach((value) => {
+      if (!kept.length || place(kept[kept.length - 1]) - place(value) >= room) kept.push(value);
+    });
+    return kept.reverse();
+  };
+}
+
+// spec: {
+//   x: { figure, or name, tick and unit; isLog, fromZero, ticks, label },  y: { figure, isLog },
+//   series: [{ target, dash, points: [{ x, y, range, isTrusted, row }] }],
+//   offered: whether y ought to reach x,  warmup: where it ends,  isBare: no markers,  describe(point, series)
+// }
+function plot(host, spec) {
+  const xFigure = FIGURES[spec.x.figure] || spec.x;
+  const yFigure = FIGURES[spec.y.figure];
+  const isPlaced = (p) => p.y != null && p.x != null && (!spec.y.isLog || p.y > 0) && (!spec.x.isLog || p.x > 0);
+  const visible = () => spec.series.filter((series) => !hidden.has(series.target));
+  const byX = new Map();
+  spec.series.forEach((series) => series.points.filter(isPlaced).forEach((p) => byX.set(p.x, p.y)));
+  const xs = [...byX.keys()].sort((a, b) => a - b);
+  if (xs.length === 0) return;
+
+  // What is seen of the axis: uPlot asks for it before it asks for the other one.
+  let [min, max] = [0, 0];
+  const xRange = (u, low, high) => {
+    const isWhole = low <= xs[0] && high >= xs[xs.length - 1];
+    [min, max] = isWhole ? padded(xs[0], xs[xs.length - 1], spec.x.isLog, spec.x.fromZero) : [low, high];
+    return [min, max];
+  };
+  const yRange = () => {
+    let [low, high] = [Infinity, -Infinity];
+    visible().forEach((series) =>
+      series.points.forEach((p) => {
+        if (!isPlaced(p) || p.x < min || p.x > max) return;
+        const [from, to] = p.range || [p.y, p.y];
+        low = Math.min(low, p.y, from > 0 ? from : p.y);
+        high = Math.max(high, p.y, to);
+      }),
+    );
+    if (high < low) return [1, 10];
+    return padded(low, high > 0 ? high : 1, spec.y.isLog, true);
+  };
+
+  const font = '12px system-ui, sans-serif';
+  const axis = (figure, label) => ({
+    stroke: () => colour('faint'),
+    font,
+    labelFont: font,
+    label,
+    labelSize: label ? 22 : 0,
+    grid: { stroke: () => colour('grid'), width: 1 },
+    ticks: { show: false },
+    values: (u, splits) => splits.map((value) => (value == null ? '' : figure.tick(value))),
+  });
+  const named = xFigure.name + (xFigure.unit && ', ' + xFigure.unit) + (spec.x.isLog ? ' (log scale)' : '');
+  const across = axis(xFigure, spec.x.label || named);
+  across.grid.show = false;
+  across.size = 28;
+  if (spec.x.ticks) {
+    across.splits = ticksAt(spec.x.ticks, 46);
+    across.filter = (u, splits) => splits;
+  }
+  const up = axis(yFigure, '');
+  up.size = 66;
+  if (spec.y.isLog) {
+    up.splits = (u, i, low, high) => logTicks(low, high);
+    up.filter = (u, splits) => splits;
+  }
+
+  const at = (u, p, isCanvas) => [u.valToPos(p.x, 'x', isCanvas), u.valToPos(p.y, 'y', isCanvas)];
+  const strokeThrough = (ctx, places) => {
+    ctx.beginPath();
+    places.forEach(([x, y], i) => (i ? ctx.lineTo(x, y) : ctx.moveTo(x, y)));
+    ctx.stroke();
+  };
+
+  function drawSeries(u, series, ratio) {
+    const ctx = u.ctx;
+    ctx.globalAlpha = focused == null || focused === series.target ? 1 : 0.12;
+    ctx.strokeStyle = targetColour(series.target);
+    ctx.setLineDash(series.dash ? [4 * ratio, 4 * ratio] : []);
+    ctx.lineWidth = (series.dash ? 1 : 2) * ratio;
+    let part = [];
+    const end = () => {
+      if (part.length > 1) strokeThrough(ctx, part);
+      part = [];
+    };
+    series.points.forEach((p) => (isPlaced(p) ? part.push(at(u, p, true)) : end()));
+    end();
+    if (series.dash) return;
+    ctx.lineWidth = ratio;
+    series.points
+      .filter((p) => isPlaced(p) && p.range && p.range[0] < p.range[1])
+      .forEach((p) => {
+        const low = Math.max(p.range[0], spec.y.isLog ? u.scales.y.min : 0);
+        strokeThrough(ctx, [at(u, { x: p.x, y: low }, true), at(u, { x: p.x, y: p.range[1] }, true)]);
+      });
+    if (spec.isBare) return;
+    series.points.filter(isPlaced).forEach((p) => {
+      const [x, y] = at(u, p, true);
+      drawMarker(ctx, series.target, x, y, 4 * ratio, p.isTrusted === false);
+    });
+  }
+
+  function draw(u) {
+    const { ctx, bbox } = u;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    // A marker on the frame is whole.
+    ctx.rect(bbox.left - 5 * ratio, bbox.top - 5 * ratio, bbox.width + 10 * ratio, bbox.height + 10 * ratio);
+    ctx.clip();
+    if (spec.warmup) {
+      const edge = Math.min(u.valToPos(spec.warmup, 'x', true), bbox.left + bbox.width);
+      ctx.fillStyle = colour('shade');
+      if (edge > bbox.left) ctx.fillRect(bbox.left, bbox.top, edge - bbox.left, bbox.height);
+    }
+    if (spec.offered) {
+      ctx.strokeStyle = colour('faint');
+      ctx.lineWidth = ratio;
+      ctx.setLineDash([2 * ratio, 3 * ratio]);
+      // Many short pieces, for on a logarithmic axis it is no straight line.
+      const values = [...Array(60).keys()].map((i) => min + ((max - min) * i) / 59).filter((x) => x > 0);
+      strokeThrough(
+        ctx,
+        values.map((x) => at(u, { x, y: x }, true)),
+      );
+    }
+    visible().forEach((series) => drawSeries(u, series, ratio));
+    ctx.restore();
+  }
+
+  const ring = document.createElement('div');
+  ring.className = 'ring';
+  let near = null;
+  function nearest(u) {
+    const { left, top } = u.cursor;
+    if (left == null || left < 0) return null;
+    let [found, least] = [null, NEAR];
+    visible()
+      .filter((series) => !series.dash)
+      .forEach((series) =>
+        series.points.filter(isPlaced).forEach((p) => {
+          const [x, y] = at(u, p, false);
+          const distance = Math.hypot(x - left, y - top);
+          if (distance < least) [found, least] = [{ series, point: p, x, y }, distance];
+        }),
+      );
+    return found;
+  }
+  function hover(u) {
+    near = nearest(u);
+    ring.hidden = !near;
+    if (!near) return tip.hide();
+    ring.style.transform = `translate(${near.x}px, ${near.y}px)`;
+    const box = u.over.getBoundingClientRect();
+    tip.show(spec.describe(near.point, near.series), box.left + near.x, box.top + near.y);
+  }
+
+  const options = {
+    width: host.clientWidth || 480,
+    height: HEIGHT,
+    padding: [10, 14, 0, 0],
+    legend: { show: false },
+    cursor: { drag: { x: true, y: false }, points: { show: false }, y: false },
+    scales: {
+      x: { time: false, distr: spec.x.isLog ? 3 : 1, range: xRange },
+      y: { distr: spec.y.isLog ? 3 : 1, range: yRange },
+    },
+    axes: [across, up],
+    series: [{}, { paths: () => null, points: { show: false } }],
+    hooks: { draw: [draw], setCursor: [hover] },
+  };
+  const u = new uPlot(options, [xs, xs.map((x) => byX.get(x))], host);
+  ring.hidden = true;
+  u.over.append(ring);
+  u.over.addEventListener('mouseleave', () => {
+    ring.hidden = true;
+    tip.hide();
+  });
+  let pressed = 0;
+  u.over.addEventListener('mousedown', (event) => (pressed = event.clientX));
+  u.over.addEventListener('click', (event) => {
+    if (near && Math.abs(event.clientX - pressed) < 4 && near.point.row != null) showDetail(near.point.row);
+  });
+  const self = {
+    refresh: () => u.setScale('x', { min: u.scales.x.min, max: u.scales.x.max }),
+    remove: () => {
+      resized.disconnect();
+      plots.splice(plots.indexOf(self), 1);
+      u.destroy();
+    },
+  };
+  const resized = new ResizeObserver(() => host.clientWidth && u.setSize({ width: host.clientWidth, height: HEIGHT }));
+  resized.observe(host);
+  plots.push(self);
+  return self;
+}

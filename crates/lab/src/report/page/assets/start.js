@@ -1,0 +1,16 @@
+// Puts it all together, once the page is there.
+
+document.querySelectorAll('[data-view]').forEach((figure) => drawView(figure, data.views[Number(figure.dataset.view)]));
+bindLegend();
+bindLoads();
+bindTables();
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+document.getElementById('detail').addEventListener('click', (event) => {
+  if (event.target === event.currentTarget) event.currentTarget.close();
+});
+if (data.isRunning) {
+  // More results come; but never under the hand of somebody who reads one.
+  const isBusy = () =>
+    document.hidden || !document.getElementById('tip').hidden || document.getElementById('detail').open;
+  setInterval(() => isBusy() || location.reload(), 5000);
+}

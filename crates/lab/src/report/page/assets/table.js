@@ -1,0 +1,81 @@
+// Tables: sorted by any column, and every row opens what is known of its trials.
+
+function sortBy(table, column, isRising) {
+  const body = table.tBodies[0];
+  const rows = [...body.rows];
+  const key = (row) => row.cells[column].textContent;
+  const isNumeric = table.tHead.rows[0].cells[column].classList.contains('n');
+  const compare = (a, b) => {
+    if (!isNumeric) return a.localeCompare(b, undefined, { numeric: true });
+    const [x, y] = [numberOf(a), numberOf(b)];
+    // What is absent stands at the end, whichever way.
+    if (x == null || y == null) return (x == null ? 1 : 0) - (y == null ? 1 : 0) || a.localeCompare(b);
+    return isRising ? x - y : y - x;
+  };
+  rows.sort((a, b) => (isNumeric || isRising ? compare(key(a), key(b)) : compare(key(b), key(a))));
+  body.append(...rows);
+  table.classList.add('sorted');
+}
+
+function bindTables() {
+  document.querySelectorAll('table.cells').forEach((table) => {
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const sort = () => {
+        const isRising = head.getAttribute('aria-sort') !== 'ascending';
+        [...table.tHead.rows[0].cells].forEach((other) => other.removeAttribute('aria-sort'));
+        head.setAttribute('aria-sort', isRising ? 'ascending' : 'descending');
+        sortBy(table, column, isRising);
+      };
+      head.querySelector('button').addEventListener('click', sort);
+    });
+    table.tBodies[0].addEventListener('click', (event) => {
+      const row = event.target.closest('tr');
+      if (row && !getSelection().toString()) showDetail(Number(row.dataset.row));
+    });
+  });
+  document.querySelectorAll('.bar').forEach((bar) => {
+    const number = Number(bar.dataset.row);
+    bar.addEventListener('mousemove', (event) => {
+      const figure = bar.closest('[data-figure]').dataset.figure;
+      tip.show(describeRow(number, figure, data.rows[number][figure]), event.clientX, event.clientY);
+    });
+    bar.addEventListener('mouseleave', () => tip.hide());
+    bar.addEventListener('click', () => showDetail(number));
+  });
+}
+
+// Everything about one row: its trials with their verdicts, the reasons, the machine.
+function showDetail(number) {
+  const row = data.rows[number];
+  const box = document.getElementById('detail');
+  const parts = [text('h2', data.targets[row.target])];
+  parts.push(text('p', [loadOf(row), row.placed].filter(Boolean).join('; '), 'faint'));
+  const table = document.createElement('table');
+  const head = table.createTHead().insertRow();
+  ['repeat', 'throughput', 'response p99', 'stolen CPU', 'verdict'].forEach((name) => head.append(text('th', name)));
+  const body = table.createTBody();
+  row.trials.forEach(([repeat, rated, p99, kind, stolen]) => {
+    const line = body.insertRow();
+    const link = text('a', String(repeat));
+    link.href = 'trials/' + encodeURIComponent(row.id) + '/' + repeat + '/';
+    line.insertCell().append(link);
+    const figure = (value, show) => (line.insertCell().textContent = value == null ? '-' : show(value));
+    figure(rated, rate);
+    figure(p99, time);
+    figure(stolen, percent);
+    line.insertCell().append(verdictWord(kind, 1, 1));
+  });
+  parts.push(table);
+  row.doubts.forEach((doubt) => {
+    const line = document.createElement('p');
+    line.append(verdictWord(doubt.kind, 1, 1), ` repeat ${doubt.repeats.join(', ')}: ${doubt.why}`);
+    parts.push(line);
+    if (doubt.remedy) parts.push(text('p', 'remedy: ' + doubt.remedy, 'faint'));
+  });
+  row.envs.forEach((env) => parts.push(text('p', data.envs[env], 'faint')));
+  const close = text('button', 'Close', 'close');
+  close.addEventListener('click', () => box.close());
+  box.replaceChildren(close, ...parts);
+  tip.hide();
+  box.showModal();
+}

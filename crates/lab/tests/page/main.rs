@@ -1,0 +1,230 @@
+//! The HTML page: that it holds what it needs and nothing that could run away, and, in a real browser, that it draws, that
+//! the point under the pointer tells what is known of it, and that tables sort.
+
+mod browser;
+#[path = "../charts/model.rs"]
+#[allow(dead_code, reason = "the charts' tests use the rest")]
+mod model;
+mod scene;
+
+use browser::Browser;
+use lab::{plan::builtin, report};
+use scene::Scene;
+use serde_json::{Value, json};
+use std::fs;
+
+/// What the page's script knows.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_page_is_one_file_that_asks_for_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let scene = scene::usual(home.path());
+    let page = scene.page();
+    assert_eq!(page, scene.page());
+    for outward in ["src=", "@import", "url(", "<link rel=\"stylesheet"] {
+        assert!(!page.contains(outward), "{outward}");
+    }
+    assert!(page.contains("default-src 'none'") && page.contains("<noscript>") && page.contains("<svg width"));
+    // What a target is called or wrote can neither end an element nor begin one.
+    assert!(!page.contains("<script>alert") && page.contains("a &lt;b&gt; &amp; &quot;c&quot;"), "not escaped");
+    let data = data(&page);
+    assert_eq!(data["targets"], json!(["uring", "epoll", "go"]));
+    let failed = data["rows"].as_array().unwrap().iter().find(|row| row["kinds"][0][0] == "failed").unwrap();
+    assert!(failed["doubts"][0]["why"].as_str().unwrap().contains("</script>"), "{failed}");
+}
+
+#[test]
+fn every_point_has_figures_interval_verdict_and_machine() {
+    let home = tempfile::tempdir().unwrap();
+    let scene = scene::usual(home.path());
+    let data = data(&scene.page());
+    let rows = data["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), scene.report.rows.len());
+    for (shown, row) in rows.iter().zip(&scene.report.rows).filter(|(_, row)| row.done > 0) {
+        let rate = row.figures.rate.unwrap();
+        let near = |value: &Value, figure: f64| (value.as_f64().unwrap() / figure - 1.0).abs() < 1e-4;
+        assert!(near(&shown["rate"], rate.median), "{shown}");
+        assert!(near(&shown["rateInterval"][0], rate.low) && near(&shown["rateInterval"][1], rate.high), "{shown}");
+        assert_eq!(shown["trials"].as_array().unwrap().len(), 3);
+        let machine = data["envs"][shown["envs"][0].as_u64().unwrap() as usize].as_str().unwrap();
+        assert!(machine.starts_with("A CPU <of some kind>"), "{machine}");
+        // Values of 0.1 us to 2 ms, evenly, three times: the median is 1 ms, and there are 60,000.
+        let spectrum = shown["spectrum"].as_array().unwrap();
+        let odds = data["odds"].as_array().unwrap();
+        let at = |share: f64| odds.iter().position(|odds| odds.as_f64() == Some(share));
+        assert!((spectrum[at(10.0).unwrap()].as_f64().unwrap() - 1800.0).abs() < 5.0, "{spectrum:?}");
+        let last = odds[spectrum.len() - 1].as_f64().unwrap();
+        assert!((1e3..=6e3).contains(&last), "beyond that fewer than ten requests lie: {last}");
+        assert_eq!(shown["seconds"]["at"], json!([0.5, 1.5, 2.5, 3.5]));
+        assert_eq!((&shown["seconds"]["warm"], &shown["seconds"]["cpu"][0]), (&json!(0.5), &json!(80)));
+    }
+}
+
+#[test]
+fn plots_follow_the_charts_and_add_the_way_through_throughput() {
+    let views = |report: &lab::report::Report| {
+        let home = tempfile::tempdir().unwrap();
+        let store = lab::store::Store::at(home.path());
+        data(&report::page(report, &store, false).unwrap())["views"].as_array().unwrap().clone()
+    };
+    let axes = |views: &[Value]| {
+        let word = |value: &Value| value.as_str().unwrap().to_owned();
+        views.iter().map(|view| format!("{}/{}", word(&view["y"]), word(&view["x"]))).collect::<Vec<_>>()
+    };
+    let closed = model::run(&model::plan("[sweep]\nconnections = [10, 80, 500]", &["a"]), 2);
+    let expected =
+        ["rate/connections", "p50/connections", "p99/connections", "p50/rate", "p99/rate", "cost/connections"];
+    assert_eq!(axes(&views(&closed)), expected);
+    // Rates that are all reached have no way back.
+    let load = "[load]\nconnections = 80\n[sweep]\nrate = [\"20k\", \"50k\"]";
+    assert_eq!(axes(&views(&model::run(&model::plan(load, &["a"]), 2))), ["p50/offered", "p99/offered", "cpu/offered"]);
+    let scaling = views(&model::run(builtin::text("ping-pong-scaling").unwrap(), 48));
+    let ideal: Vec<&Value> = scaling.iter().filter(|view| view["ideal"] == true).collect();
+    assert!(!ideal.is_empty() && ideal.iter().all(|view| view["x"] == "cores" && view["y"] == "rate"), "{ideal:?}");
+}
+
+#[test]
+fn a_usual_experiment_is_a_small_page_and_a_huge_one_leaves_out_what_is_elsewhere() {
+    let page = |cores| {
+        let report = model::run(builtin::text("ping-pong-peak").unwrap(), cores);
+        let home = tempfile::tempdir().unwrap();
+        report::page(&report, &lab::store::Store::at(home.path()), false).unwrap()
+    };
+    let (small, huge) = (page(2), page(96));
+    assert!(small.len() < 300_000 && !small.contains("see the folder charts"), "{}", small.len());
+    assert!(huge.contains("see the folder charts"), "{}", huge.len());
+}
+
+#[test]
+fn a_page_is_written_beside_the_report_and_one_of_a_run_that_goes_on_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let Scene { report, store } = scene::usual(home.path());
+    report::write(&report, &store).unwrap();
+    let page = fs::read_to_string(store.path().join(report::FILE)).unwrap();
+    assert_eq!(data(&page)["isRunning"], false);
+    assert_eq!(data(&report::page(&report, &store, true).unwrap())["isRunning"], true);
+    store.clear().unwrap();
+    assert!(!store.path().join(report::FILE).exists());
+}
+
+/// Where the first target's colour is drawn in that plot, leftmost first, in pixels of the window; null if nowhere.
+const DRAWN: &str = "((n) => {
+    const figure = document.querySelectorAll('[data-view]')[n];
+    figure.scrollIntoView({ block: 'center' });
+    const canvas = figure.querySelector('canvas');
+    const colour = getComputedStyle(document.documentElement).getPropertyValue('--t0').trim();
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    const { data, width } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let found = null;
+    for (let i = 0; i < data.length; i += 4) {
+        if (data[i] !== r || data[i + 1] !== g || data[i + 2] !== b || data[i + 3] !== 255) continue;
+        const [x, y] = [(i / 4) % width, Math.floor(i / 4 / width)];
+        if (!found || x < found[0]) found = [x, y];
+    }
+    const box = canvas.getBoundingClientRect();
+    return found && [box.left + found[0] * box.width / width, box.top + found[1] * box.height / canvas.height];
+})";
+
+#[test]
+fn in_a_browser_the_plots_are_drawn_and_hovering_shows_the_point() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(mut browser) = browser::start(home.path()) else { return };
+    let scene = scene::usual(home.path());
+    browser.open(&scene.written());
+    let plots = browser.value("document.querySelectorAll('[data-view]').length").as_u64().unwrap();
+    assert_eq!(plots as usize, data(&scene.page())["views"].as_array().unwrap().len());
+    browser.wait("[...document.querySelectorAll('[data-view]')].every((figure) => figure.querySelector('canvas'))");
+    // Spectrum and seconds of the load that is chosen.
+    browser.wait("[...document.querySelectorAll('[data-detail]')].every((card) => card.querySelector('canvas'))");
+    for plot in 0..plots {
+        browser.wait(&format!("{DRAWN}({plot}) !== null"));
+    }
+    // The leftmost mark of the first target is its point with the fewest connections.
+    let place = browser.value(&format!("{DRAWN}(0)"));
+    browser.point(place[0].as_f64().unwrap() + 3.0, place[1].as_f64().unwrap(), false);
+    browser.wait("!document.getElementById('tip').hidden");
+    let told = browser.value("document.getElementById('tip').innerText");
+    let row = scene.report.rows.iter().find(|row| row.cell.target == "uring").unwrap();
+    let rate = format!("{:.1} k req/s", row.figures.rate.unwrap().median / 1e3);
+    for word in ["uring, 10 connections", &rate, "range", "response p99", "repeats", "ok", "A CPU <of some kind>"] {
+        assert!(told.as_str().unwrap().contains(word), "'{word}' is not in {told}");
+    }
+    browser.point(3.0, 3.0, false);
+    browser.wait("document.getElementById('tip').hidden");
+    nothing_went_wrong(&browser);
+}
+
+#[test]
+fn in_a_browser_tables_sort_targets_hide_and_rows_open() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(mut browser) = browser::start(home.path()) else { return };
+    browser.open(&scene::usual(home.path()).written());
+    let column = "(name) => [...document.querySelectorAll('table.cells th')].findIndex((head) => head.textContent.replace('\\n', ' ') === name)";
+    let cells = |name: &str| {
+        format!(
+            "[...document.querySelectorAll('table.cells tbody tr')].map((row) => row.cells[({column})('{name}')].textContent)"
+        )
+    };
+    let press = |name: &str| {
+        format!("document.querySelectorAll('table.cells th')[({column})('{name}')].querySelector('button').click()")
+    };
+    for (times, is_rising) in [(1, true), (2, false)] {
+        browser.value(&press("response p50"));
+        let sorted = browser.value(&cells("response p50"));
+        let sorted: Vec<&str> = sorted.as_array().unwrap().iter().map(|cell| cell.as_str().unwrap()).collect();
+        // Times of several units, and one that is absent.
+        let us = |text: &str| {
+            let (number, unit) = text.split_once(' ')?;
+            Some(number.parse::<f64>().unwrap() * if unit == "ms" { 1e3 } else { 1.0 })
+        };
+        let numbers: Vec<f64> = sorted.iter().filter_map(|text| us(text)).collect();
+        assert!(numbers.is_sorted_by(|a, b| if is_rising { a <= b } else { a >= b }), "pressed {times}: {sorted:?}");
+        assert_eq!(sorted.last(), Some(&"-"), "what is absent stands last");
+    }
+    browser.value("document.querySelector('#targets button').click()");
+    assert_eq!(browser.value("document.querySelector('.bar[data-target=\"0\"]').hidden"), true);
+    browser.value("document.querySelector('table.cells tbody tr').click()");
+    assert_eq!(browser.value("document.getElementById('detail').open"), true);
+    let told = browser.value("document.getElementById('detail').innerText");
+    for word in ["repeat", "0.3 %", "generator on 0", "A CPU <of some kind>"] {
+        assert!(told.as_str().unwrap().contains(word), "'{word}' is not in {told}");
+    }
+    nothing_went_wrong(&browser);
+}
+
+#[test]
+fn in_a_browser_dark_is_dark_and_without_scripts_there_are_pictures() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(mut browser) = browser::start(home.path()) else { return };
+    let page = scene::usual(home.path()).written();
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    browser.open(&page);
+    let light = browser.value(ground);
+    let dark = json!({ "features": [{ "name": "prefers-color-scheme", "value": "dark" }] });
+    browser.ask("Emulation.setEmulatedMedia", dark);
+    browser.wait(&format!("{ground} !== {light}"));
+    nothing_went_wrong(&browser);
+    browser.ask("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    browser.open(&page);
+    let root = browser.ask("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
+    let mut count = |selector: &str| {
+        let found = browser.ask("DOM.querySelectorAll", json!({ "nodeId": root, "selector": selector }));
+        found["nodeIds"].as_array().unwrap().len()
+    };
+    assert_eq!(count("noscript .still svg"), 3);
+    assert_eq!(count("canvas"), 0);
+    assert!(count(".bar .track i") > 0 && count("table.cells tbody tr") > 0);
+}
+
+#[track_caller]
+fn nothing_went_wrong(browser: &Browser) {
+    let complaints = browser.complaints();
+    assert!(complaints.is_empty(), "{complaints:?}");
+    let requests = browser.requests();
+    let is_own = |url: &&str| url.starts_with("file:///") || url.starts_with("data:");
+    assert!(!requests.is_empty() && requests.iter().all(is_own), "{requests:?}");
+}

@@ -1,0 +1,101 @@
+//! The layouts of the printed report, of runs that never were: which rows and columns each has.
+
+#[path = "charts/model.rs"]
+#[allow(dead_code, reason = "the charts' tests use the rest")]
+mod model;
+
+use lab::{
+    plan::builtin,
+    report::{Style, markdown, text},
+};
+use model::run;
+
+/// The blocks of a report: a title, the lines of the table beneath it.
+fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
+    let parts: Vec<&str> = text.split("\n\n").collect();
+    let is_table = |part: &str| part.contains("verdict") && part.lines().count() > 1;
+    let titled = parts.windows(2).filter(|pair| !is_table(pair[0]) && is_table(pair[1]));
+    titled.map(|pair| (pair[0].lines().last().unwrap(), pair[1].lines().collect())).collect()
+}
+
+/// The first cells of the rows of a block, below its header of two lines.
+fn steps<'a>(block: &[&'a str]) -> Vec<&'a str> {
+    block[2..].iter().map(|line| line.trim_start().split("  ").next().unwrap()).collect()
+}
+
+#[test]
+fn ping_pong_has_a_block_for_each_server_and_a_row_for_each_rate() {
+    let report = run(builtin::text("ping-pong-fixed-rate").unwrap(), 20);
+    let text = text(&report, Style::PingPong, None);
+    let blocks = blocks(&text);
+    let named = |words: &[&str]| {
+        let mut found = blocks.iter().filter(|(title, _)| words.iter().all(|word| title.contains(word)));
+        let block = found.next().unwrap_or_else(|| panic!("{words:?}: {text}"));
+        assert!(found.next().is_none(), "{words:?} is in two titles");
+        &block.1
+    };
+    let block = named(&["monoio: 1 server core,", "1 KiB", "4 x 250 connections", "4 generator cores"]);
+    assert_eq!(block[0].split_whitespace().collect::<Vec<_>>(), ["gen.", "cores", "x", "mean", "CPU", "%", "CPU", "%"]);
+    let header: Vec<&str> = block[1].split_whitespace().collect();
+    assert_eq!(header, ["rate", "req/s", "latency", "user+kernel", "user", "verdict"]);
+    assert_eq!(steps(block), ["4 x 10k", "4 x 15k", "4 x 20k", "4 x 30k", "4 x 40k", "4 x 50k", "4 x 60k"]);
+    assert_eq!(steps(named(&["glommio: 1 server core,", "4 x 80 connections", "4 generator cores"])).len(), 4);
+    assert_eq!(steps(named(&["glommio: 4 server cores", "16 x 80 connections", "16 generator cores"])).len(), 5);
+    assert_eq!(steps(named(&["glommio: 4 server cores", "16 x 250 connections", "16 generator cores"])).len(), 8);
+}
+
+#[test]
+fn ping_pong_steps_through_connections_where_no_rate_is_given() {
+    let report = run(builtin::text("ping-pong-peak").unwrap(), 80);
+    let text = text(&report, Style::PingPong, None);
+    let blocks = blocks(&text);
+    let of = |words: &[&str]| {
+        let found = blocks.iter().find(|(title, _)| words.iter().all(|word| title.contains(word)));
+        steps(&found.unwrap_or_else(|| panic!("{words:?}: {text}")).1)
+    };
+    let one = of(&["monoio: 1 server core,", "1 KiB", "4 generator cores"]);
+    assert_eq!((one.len(), one[0], one[9]), (10, "4 x 80", "4 x 170"));
+    let sixteen = of(&["monoio: 16 server cores", "100 B", "64 generator cores"]);
+    assert_eq!((sixteen.len(), sixteen[0], sixteen[10]), (11, "64 x 50", "64 x 150"));
+}
+
+#[test]
+fn ping_pong_begins_with_the_best_of_each_server_if_the_plan_asks_for_it() {
+    let report = run(builtin::text("ping-pong-scaling").unwrap(), 40);
+    let text = text(&report, Style::PingPong, None);
+    let (title, lines) = &blocks(&text)[0];
+    assert_eq!(*title, "brunt-uring: best throughput");
+    let cores = report.rows.iter().filter(|row| row.cell.target == "brunt-uring");
+    let mut cores: Vec<String> = cores.map(|row| row.cell.placement.server.count().to_string()).collect();
+    cores.dedup();
+    assert!(cores.len() > 2, "{cores:?}");
+    let mut steps = steps(lines);
+    steps.dedup();
+    assert_eq!(steps, cores);
+}
+
+#[test]
+fn upstreams_numbers_testers_and_servers() {
+    let report = run(builtin::text("http-upstreams").unwrap(), 2);
+    let printed = markdown(&report, Style::Upstreams);
+    let lines: Vec<&str> = printed.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(
+        lines[0],
+        "| test case | OS | tester | upstream server | req/s | latency p50 | p90 /p50 | p99 /p50 | p99.9 /p50 | memory MiB | CPU % | verdict |"
+    );
+    assert_eq!(lines.len() - 2, report.rows.len());
+    assert!(lines[2].starts_with("| 1 | Linux 6.18.0 | ab | nginx | "), "{}", lines[2]);
+    // brunt makes three loads, and each says which.
+    let of_brunt = |load: &str| lines.iter().filter(|line| line.contains(&format!("| brunt: {load}"))).count();
+    let targets = report.rows.iter().filter(|row| row.cell.settings.tester.as_deref() == Some("ab")).count();
+    assert_eq!(of_brunt("one connection a request"), targets);
+    assert_eq!(of_brunt("10k req/s offered"), targets);
+    // The charts are those of every layout.
+    assert_eq!(printed.matches("](charts/").count(), markdown(&report, Style::Plain).matches("](charts/").count());
+}
+
+#[test]
+fn a_layout_is_known_by_its_name() {
+    assert!(Style::ALL.into_iter().all(|(name, style)| name.parse() == Ok(style)));
+    assert_eq!("Plain".parse::<Style>().unwrap_err(), "'Plain' is not a style; did you mean 'plain'?");
+}
