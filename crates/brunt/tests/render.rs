@@ -63,6 +63,14 @@ fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
     assert_eq!(fs::read_to_string(home.path().join("mine.html")).unwrap(), left);
     let (stdout, _) = told(&brunt(home.path(), &["report", "runs/scene", "--style", "ping-pong"]), 0);
     assert!(stdout.contains("echo: 1 server core") && stdout.contains("mean"), "{stdout}");
+    // What the plan asks for is printed so without a word, and a word has the last say.
+    let plan = fs::read_to_string(home.path().join("plan.toml")).unwrap();
+    fs::write(home.path().join("plan.toml"), format!("style = 'ping-pong'\n{plan}")).unwrap();
+    let run = ["run", "plan.toml", "--quiet", "--tester", "sh", "--out", "styled"];
+    assert!(told(&brunt(home.path(), &run), 0).0.contains("echo: 1 server core"));
+    assert_eq!(told(&brunt(home.path(), &["report", "styled"]), 0).0.matches("echo: 1 server core").count(), 1);
+    let (plain, _) = told(&brunt(home.path(), &["report", "styled", "--style", "plain"]), 0);
+    assert!(!plain.contains("echo: 1 server core"), "{plain}");
     let (_, stderr) = told(&brunt(home.path(), &["report", "made", "--html", "mine.html"]), 2);
     assert!(stderr.contains("made holds the result of one load"), "{stderr}");
     let (_, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "--html", "no/such/folder.html"]), 1);

@@ -136,6 +136,7 @@ fn begin(request: &Request, schedule: &Schedule, store: &Store) -> Result<(), Er
         repeats,
         best_over: request.plan.best_over.clone(),
         baseline: request.plan.baseline.clone(),
+        style: request.plan.style,
         command: request.command.clone(),
         started_unix_s: started,
         cells: Cells { skipped: schedule.skipped.clone(), ..schedule.all.clone() },

@@ -11,7 +11,7 @@ pub mod schema;
 mod target;
 mod text;
 
-use crate::{fnv::fnv1a, limits::Limits, settings::Settings};
+use crate::{fnv::fnv1a, limits::Limits, report::Style, settings::Settings};
 use outcome::{Cores, Span};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
@@ -48,6 +48,9 @@ pub struct Plan {
     /// The target that reports compare the others with, repeat by repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// The layout of the printed table, unless another is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<Style>,
     /// The servers under test, in the order in which reports show them.
     pub targets: Vec<Target>,
     /// Words added to the command lines of testers, by the tester's name; may hold placeholders.
@@ -171,8 +174,15 @@ impl Plan {
     /// Tells plans apart whose trials do not belong into one directory. Comments, the description, the number of
     /// repeats, what is done about disturbed trials and the make of the report do not count: they change no trial.
     pub fn hash(&self) -> String {
-        let counted =
-            Self { description: String::new(), repeats: 0, again: 0, best_over: None, baseline: None, ..self.clone() };
+        let counted = Self {
+            description: String::new(),
+            repeats: 0,
+            again: 0,
+            best_over: None,
+            baseline: None,
+            style: None,
+            ..self.clone()
+        };
         let bytes = serde_json::to_vec(&counted).expect("a plan holds only text, numbers and maps with text keys");
         format!("{:016x}", fnv1a(&bytes))
     }

@@ -103,6 +103,11 @@ pub fn write(report: &Report, store: &Store) -> io::Result<PathBuf> {
 }
 
 impl Report {
+    /// The layout that its plan asks for.
+    pub fn style(&self) -> Style {
+        self.experiment.style.unwrap_or_default()
+    }
+
     /// Where one of its rows stands among them.
     fn place(&self, row: &Row) -> usize {
         self.rows.iter().position(|own| std::ptr::eq(own, row)).expect("the row is one of this report")

@@ -13,7 +13,7 @@
 
 use crate::{
     cells::Cells,
-    report,
+    report::{self, Style},
     trial::{Failure, Record},
 };
 use outcome::{RunResult, directory::Directory, env::Env};
@@ -47,6 +47,9 @@ pub struct Experiment {
     /// As in the plan.
     #[serde(default)]
     pub baseline: Option<String>,
+    /// As in the plan.
+    #[serde(default)]
+    pub style: Option<Style>,
     /// The command line that started or last continued the experiment.
     pub command: Vec<String>,
     /// Seconds since 1970-01-01 UTC when it was started.
@@ -342,6 +345,7 @@ mod tests {
             repeats: 1,
             best_over: None,
             baseline: None,
+            style: None,
             command: Vec::new(),
             started_unix_s: 0,
             cells: Cells::default(),

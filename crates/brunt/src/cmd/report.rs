@@ -26,9 +26,9 @@ pub struct Args {
     #[arg(long)]
     markdown: bool,
     /// Layout of a run's tables: plain (every figure); ping-pong (a block for each server and load: rate, latency, CPU);
-    /// upstreams (a numbered case for each tester and server)
-    #[arg(long, value_name = "STYLE", default_value = "plain", hide_default_value = true)]
-    style: Style,
+    /// upstreams (a numbered case for each tester and server). Default: that of the run's plan
+    #[arg(long, value_name = "STYLE")]
+    style: Option<Style>,
     /// Write a run's report as one HTML page that needs no other file and no network
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -70,8 +70,9 @@ impl Args {
             if let Some(file) = &self.html {
                 html(&report, &store, file)?;
             }
-            let markdown = || report::markdown(&report, self.style);
-            return Ok(if self.markdown { markdown() } else { report::text(&report, self.style, terminal::width()) });
+            let style = self.style.unwrap_or(report.style());
+            let markdown = || report::markdown(&report, style);
+            return Ok(if self.markdown { markdown() } else { report::text(&report, style, terminal::width()) });
         }
         let directory = Directory::open(dir);
         if !directory.is_complete() {

@@ -70,9 +70,9 @@ pub struct Args {
     /// Order of the trials: shuffled; or mirrored, the targets of a load in turns (ABBA), for comparing them
     #[arg(long, value_enum, value_name = "ORDER", default_value = "shuffled")]
     order: Order,
-    /// Layout of the table: plain, ping-pong, upstreams; see brunt report --help
-    #[arg(long, value_name = "STYLE", default_value = "plain", hide_default_value = true)]
-    style: Style,
+    /// Layout of the table: plain, ping-pong, upstreams; see brunt report --help. Default: the plan's
+    #[arg(long, value_name = "STYLE")]
+    style: Option<Style>,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -188,7 +188,7 @@ impl Args {
     fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &Store::at(&request.out))?;
-        stdout::print(&report::text(&report, self.style, terminal::width()))?;
+        stdout::print(&report::text(&report, self.style.unwrap_or(report.style()), terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {
             let _ = writeln!(stderr, "report: {} and {}", place.display(), report::FILE);

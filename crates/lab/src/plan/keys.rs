@@ -101,6 +101,7 @@ pub const PLAN: &[Key] = &[
         Takes::Text,
         "A target: adds a column with the throughput of the others over its own, repeat by repeat.",
     ),
+    may("style", Takes::OneOf(&["plain", "ping-pong", "upstreams"]), "Layout of the printed table. Default plain."),
     may("load", Takes::Settings, "What no sweep varies."),
     may(
         "sweep",

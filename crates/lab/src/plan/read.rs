@@ -51,6 +51,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         overrides: Vec::new(),
         best_over: None,
         baseline: None,
+        style: None,
         targets: Vec::new(),
         testers: BTreeMap::new(),
     };
@@ -66,6 +67,10 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
             "again" => plan.again = text.whole(value, "again", 0..=100)? as u32,
             "best_over" => plan.best_over = Some(text.string(value, "best_over")?),
             "baseline" => plan.baseline = Some(text.string(value, "baseline")?),
+            "style" => {
+                let name = text.string(value, "style")?;
+                plan.style = Some(name.parse().map_err(|why| text.fault(value.span(), why))?);
+            }
             "load" => load(&text, &mut plan.load, text.table(value, "[load]")?)?,
             "sweep" => match value.get_ref() {
                 DeValue::Array(_) => {

@@ -10,10 +10,12 @@ use super::{
     tables::tables,
 };
 use crate::nearest::hint;
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 /// A layout.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// A row for each cell, every figure.
     #[default]

@@ -83,6 +83,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
         repeats: 3,
         best_over,
         baseline: None,
+        style: None,
         command: vec!["brunt".into(), "run".into()],
         started_unix_s: 1_638_373_800,
         order: Vec::new(),

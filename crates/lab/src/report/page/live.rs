@@ -61,6 +61,7 @@ mod tests {
             repeats: 1,
             best_over: None,
             baseline: None,
+            style: None,
             command: Vec::new(),
             started_unix_s: 0,
             cells: Cells::default(),
