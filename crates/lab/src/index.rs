@@ -35,26 +35,15 @@ use places::Places;
 use rusqlite::Connection;
 use std::{
     collections::BTreeSet,
-    env,
     path::{Path, PathBuf},
 };
-
-/// Names the folder of the index in the place of the user's own.
-pub const FOLDER_VARIABLE: &str = "BRUNT_STATE_DIR";
 
 /// The folder of this user's index.
 ///
 /// # Errors
-/// None of the variables that lead to it is set.
+/// Nothing says where that is.
 pub fn folder() -> Result<PathBuf, Error> {
-    // The XDG base directory specification has relative paths ignored.
-    let set = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty());
-    let own = set(FOLDER_VARIABLE);
-    let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|state| state.join("brunt"));
-    let home = || set("HOME").map(|home| home.join(".local/state/brunt"));
-    own.or(state).or_else(home).ok_or_else(|| {
-        Error::Failed(format!("there is no place for the index of results: neither {FOLDER_VARIABLE} nor HOME is set"))
-    })
+    outcome::state::directory().map_err(|error| Error::Failed(format!("there is no place for the index: {error}")))
 }
 
 /// Writes down that results will be found in a directory, which need not exist yet: one line in a text file.
