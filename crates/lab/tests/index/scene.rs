@@ -60,6 +60,7 @@ impl Scene {
             repeats: 1,
             best_over: None,
             baseline: None,
+            style: None,
             command: vec!["brunt".into(), "run".into(), plan.into()],
             started_unix_s,
             cells,
