@@ -102,7 +102,7 @@ fn an_index_that_cannot_be_written_is_one_warning_and_no_failure() {
     let home = scene(false);
     fs::write(home.path().join("state"), "in the way").unwrap();
     let (stdout, stderr) = told(&brunt(home.path(), &RUN), 0);
-    assert!(judged(&stdout) > 0, "{stdout}");
+    assert!(stdout.contains("123.5"), "{stdout}");
     let warnings: Vec<&str> = stderr.lines().filter(|line| line.contains("warning: ")).collect();
     assert_eq!(warnings.len(), 1, "{stderr}");
     assert!(warnings[0].starts_with("warning: brunt list will not know runs/scene: "), "{stderr}");
