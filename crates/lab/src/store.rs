@@ -28,7 +28,7 @@ use std::{
 pub const SCHEMA: &str = "brunt.experiment/1";
 
 /// `experiment.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -339,17 +339,9 @@ mod tests {
         Experiment {
             schema: SCHEMA.into(),
             name: "x".into(),
-            description: String::new(),
             plan_hash: "h".into(),
-            seed: 1,
-            repeats: 1,
-            best_over: None,
-            baseline: None,
-            style: None,
-            command: Vec::new(),
-            started_unix_s: 0,
-            cells: Cells::default(),
             order: order.iter().map(|o| (*o).to_owned()).collect(),
+            ..Experiment::default()
         }
     }
 

@@ -105,13 +105,11 @@ fn made_by_hand(home: &Path) -> Store {
         plan_hash: "0123456789abcdef".into(),
         seed: 1,
         repeats: 3,
-        best_over: None,
-        baseline: None,
-        style: None,
         command: vec!["brunt".into(), "run".into(), "p.toml".into()],
         started_unix_s: 1_638_373_800,
         order: cells.run.iter().flat_map(trials).collect(),
         cells,
+        ..Experiment::default()
     };
     store.begin(&experiment, PLAN).unwrap();
     for (target, thousands) in [("uring", 120.0), ("epoll", 100.0)] {
@@ -264,17 +262,13 @@ fn repeated(home: &Path, thousands: &[f64]) -> Store {
     let experiment = Experiment {
         schema: SCHEMA.into(),
         name: "r".into(),
-        description: String::new(),
         plan_hash: "0".into(),
         seed: 1,
         repeats: thousands.len() as u32,
-        best_over: None,
-        baseline: None,
-        style: None,
         command: vec!["brunt".into()],
-        started_unix_s: 0,
         order,
         cells,
+        ..Experiment::default()
     };
     store.begin(&experiment, text).unwrap();
     for (repeat, thousands) in (1..).zip(thousands) {

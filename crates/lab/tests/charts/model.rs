@@ -77,17 +77,14 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
     let experiment = Experiment {
         schema: SCHEMA.into(),
         name: name.into(),
-        description: String::new(),
         plan_hash: "0123456789abcdef".into(),
         seed: 1,
         repeats: 3,
         best_over,
-        baseline: None,
-        style: None,
         command: vec!["brunt".into(), "run".into()],
         started_unix_s: 1_638_373_800,
-        order: Vec::new(),
         cells,
+        ..Experiment::default()
     };
     Report { experiment, rows, not_run: 0, repeated: 0, skipped: Vec::new(), envs: vec![env()] }
 }

@@ -58,13 +58,11 @@ impl Scene {
             plan_hash: format!("hash of {plan}"),
             seed: 1,
             repeats: 1,
-            best_over: None,
-            baseline: None,
-            style: None,
             command: vec!["brunt".into(), "run".into(), plan.into()],
             started_unix_s,
             cells,
             order: trials.iter().map(|(target, repeat, ..)| format!("{}/{repeat}", name(target))).collect(),
+            ..Experiment::default()
         };
         fs::create_dir_all(store.path()).unwrap();
         store.begin(&experiment, PLAN).unwrap();

@@ -38,10 +38,7 @@ impl Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        cells::Cells,
-        store::{Experiment, SCHEMA},
-    };
+    use crate::store::{Experiment, SCHEMA};
     use std::fs;
 
     #[test]
@@ -52,21 +49,7 @@ mod tests {
         let mut live = Live::new();
         // Nothing is planned yet, which is no reason to fail.
         live.saw_end(&store);
-        let experiment = Experiment {
-            schema: SCHEMA.into(),
-            name: "x".into(),
-            description: String::new(),
-            plan_hash: "h".into(),
-            seed: 1,
-            repeats: 1,
-            best_over: None,
-            baseline: None,
-            style: None,
-            command: Vec::new(),
-            started_unix_s: 0,
-            cells: Cells::default(),
-            order: Vec::new(),
-        };
+        let experiment = Experiment { schema: SCHEMA.into(), name: "x".into(), ..Experiment::default() };
         store.begin(&experiment, "plan").unwrap();
         let place = store.path().join(report::FILE);
         live = Live::new();
