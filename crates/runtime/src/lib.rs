@@ -64,6 +64,7 @@ mod spin;
 mod stop;
 pub mod sync;
 mod task;
+mod text;
 pub mod time;
 mod trace;
 mod uring;
@@ -77,6 +78,7 @@ pub use metrics::{Metrics, MetricsHandle};
 pub use spin::Spinning;
 pub use stop::Stop;
 pub use task::{JoinError, JoinHandle, JoinSet};
+pub use text::let_go_of_text;
 pub use uring::RingFeature;
 
 use std::{

@@ -113,6 +113,9 @@ impl Common {
                 if !quiet {
                     tell(name, &notice, fallback.as_deref());
                 }
+                // The start is over, and what it took of the program does not belong to the server. It is no loss if that
+                // cannot be had.
+                let _ = runtime::let_go_of_text();
             }
         });
         let result = serve(setup, &stop, &notices);
