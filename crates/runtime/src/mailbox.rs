@@ -131,7 +131,7 @@ mod tests {
     }
 
     /// A worker ends and another takes its number, while two threads wake a task by that number: one of the old worker's,
-    /// which nobody may miss, and one of the new worker's, which must arrive. As `worker::wake_remote` does it: the place
+    /// which nobody may miss, and one of the new worker's, which must arrive. As `places::post` does it: the place
     /// is looked up under its lock, and what was found there is used without it.
     #[test]
     fn a_number_used_again_loses_no_wake_up() {

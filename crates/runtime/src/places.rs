@@ -16,7 +16,7 @@ pub(crate) struct Remote {
     /// An eventfd.
     pub bell: Arc<OwnedFd>,
     /// Its ring, if that takes messages from other rings. This descriptor is the remote's own: whoever holds the remote may
-    /// name it in a request, and it is no other file's yet.
+    /// name it in a request without fear that it is another file's by then.
     pub door: Option<OwnedFd>,
 }
 
