@@ -135,6 +135,16 @@ impl Tree {
         self.ledger.members().filter(|m| !m.stat.ended).map(|m| m.stat.pid).collect()
     }
 
+    /// Resident memory that no file holds, in bytes; nothing when a process ended while it was read.
+    pub fn rss_anon_bytes(&self) -> Option<u64> {
+        self.sum(proc::anon_bytes)
+    }
+
+    fn sum(&self, of: impl Fn(u32) -> Option<u64>) -> Option<u64> {
+        let all: Option<Vec<u64>> = self.pids().into_iter().map(of).collect();
+        all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
+    }
+
     fn thread_times(&self, threads: u64) -> Option<ThreadTimes> {
         (threads <= threads::MOST_THREADS).then(|| threads::read(self.pids().into_iter()))
     }
@@ -159,6 +169,8 @@ pub struct Usage {
     pub rss_bytes: u64,
     /// Largest resident memory since the processes began, in bytes (the sum of each one's own peak).
     pub rss_peak_bytes: Option<u64>,
+    /// Resident memory at the end that no file holds, in bytes.
+    pub rss_anon_bytes: Option<u64>,
     /// Threads at the end.
     pub threads: u64,
     /// The cores on which the threads that did the work may run.
@@ -219,7 +231,7 @@ impl Window {
         let workers = working_threads(tree, &used);
         let cores = allowed_cores(&workers);
         let alone = cores.as_ref().is_some_and(|cores| workers.len() <= cores.len());
-        let peaks: Option<Vec<u64>> = tree.pids().into_iter().map(proc::peak_rss_bytes).collect();
+        let peaks = tree.sum(proc::peak_rss_bytes);
         Usage {
             cpu: last.since(&self.first),
             faults: last.faults_since(&self.first),
@@ -227,7 +239,8 @@ impl Window {
             busiest_thread_percent: busiest.map(|times| of_wall(times.cpu)),
             run_queue_wait_percent: busiest.filter(|_| alone).and_then(|times| times.wait).map(of_wall),
             rss_bytes: last.rss_bytes,
-            rss_peak_bytes: peaks.filter(|p| !p.is_empty()).map(|p| p.iter().sum::<u64>().max(last.rss_bytes)),
+            rss_peak_bytes: peaks.map(|sum| sum.max(last.rss_bytes)),
+            rss_anon_bytes: tree.rss_anon_bytes(),
             threads: last.threads,
             cores,
             alive: last.alive,

@@ -21,6 +21,7 @@ pub struct ServerMeter {
     counters: Counters,
     network: Result<Network, String>,
     rss_start_bytes: u64,
+    rss_anon_start_bytes: Option<u64>,
     last_sample: Snapshot,
     open: Option<Open>,
     stopped: Option<Stopped>,
@@ -69,7 +70,9 @@ impl ServerMeter {
         // Before the load, while there are few descriptors to look through.
         let network = Network::of(&tree.pids());
         let rss_start_bytes = last_sample.rss_bytes;
-        Ok(Self { pid, tree, counters, network, rss_start_bytes, last_sample, open: None, stopped: None })
+        let rss_anon_start_bytes = tree.rss_anon_bytes();
+        let (open, stopped) = (None, None);
+        Ok(Self { pid, tree, counters, network, rss_start_bytes, rss_anon_start_bytes, last_sample, open, stopped })
     }
 
     /// The process it was attached to.
@@ -140,6 +143,8 @@ impl ServerMeter {
             }
             Some(stopped) => {
                 server.rss_start_bytes = Some(self.rss_start_bytes);
+                server.rss_anon_start_bytes = self.rss_anon_start_bytes;
+                absent.unless(self.rss_anon_start_bytes.is_some(), &["rss_anon_start_bytes"], ENDED);
                 stopped.used(&mut server, &mut absent);
                 stopped.carried(&mut server, &mut absent);
                 stopped.per_request(completed, &mut server, &mut absent);
@@ -193,6 +198,7 @@ impl Stopped {
         server.run_queue_wait_percent = usage.run_queue_wait_percent;
         server.rss_bytes = Some(usage.rss_bytes);
         server.rss_peak_bytes = usage.rss_peak_bytes;
+        server.rss_anon_bytes = usage.rss_anon_bytes;
         server.threads = Some(usage.threads);
         server.cores = usage.cores.clone();
         server.minor_faults = Some(usage.faults.minor);
@@ -203,7 +209,8 @@ impl Stopped {
         absent.unless(usage.busiest_thread_percent.is_some(), &["busiest_thread_percent"], &why);
         let why = "more threads worked than it has cores, or the kernel keeps no account of waiting";
         absent.unless(usage.run_queue_wait_percent.is_some(), &["run_queue_wait_percent"], why);
-        absent.unless(usage.rss_peak_bytes.is_some(), &["rss_peak_bytes"], "a process ended while it was read");
+        absent.unless(usage.rss_peak_bytes.is_some(), &["rss_peak_bytes"], ENDED);
+        absent.unless(usage.rss_anon_bytes.is_some(), &["rss_anon_bytes"], ENDED);
         let why = "the kernel does not say which cores the server may use";
         absent.unless(usage.cores.is_some(), &["cores"], why);
         let why = "threads of the server ended, with which the kernel forgets their switches, or there are too many";
@@ -244,18 +251,22 @@ impl Stopped {
     }
 }
 
+const ENDED: &str = "a process ended while it was read";
+
 const PER_REQUEST: [&str; 4] =
     ["cpu_us_per_request", "instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
 
 const CARRIED: [&str; 3] = ["network_received_bytes", "network_sent_bytes", "retransmitted_segments"];
 
-const FIGURES: [&str; 21] = [
+const FIGURES: [&str; 23] = [
     "cpu_user_percent",
     "cpu_system_percent",
     "busiest_thread_percent",
     "run_queue_wait_percent",
     "rss_start_bytes",
+    "rss_anon_start_bytes",
     "rss_bytes",
+    "rss_anon_bytes",
     "rss_peak_bytes",
     "threads",
     "cpu_us_per_request",

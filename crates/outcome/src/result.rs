@@ -237,8 +237,12 @@ pub struct Server {
     pub run_queue_wait_percent: Option<f64>,
     /// Resident memory before the first connection, in bytes.
     pub rss_start_bytes: Option<u64>,
+    /// Of it what no file holds (`RssAnon`): without program text, which comes and goes.
+    pub rss_anon_start_bytes: Option<u64>,
     /// Resident memory at the end of the window, in bytes.
     pub rss_bytes: Option<u64>,
+    /// Of it what no file holds (`RssAnon`), in bytes.
+    pub rss_anon_bytes: Option<u64>,
     /// Largest resident memory since the process began, in bytes.
     pub rss_peak_bytes: Option<u64>,
     /// Threads at the end of the window.

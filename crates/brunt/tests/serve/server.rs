@@ -154,10 +154,10 @@ impl Server {
         sleeps.collect()
     }
 
-    /// Resident memory in bytes.
+    /// Resident memory of its own in bytes: program text, which the server lets go of at any time, is not in it.
     pub fn resident(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
     }
 }

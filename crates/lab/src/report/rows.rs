@@ -147,7 +147,11 @@ impl Figures {
 const ENOUGH_CONNECTIONS: u64 = 1000;
 
 fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
-    let grown = result.server.rss_bytes?.saturating_sub(result.server.rss_start_bytes?);
+    let server = &result.server;
+    // Older results do not know what no file holds.
+    let (start, end) =
+        server.rss_anon_start_bytes.zip(server.rss_anon_bytes).or(server.rss_start_bytes.zip(server.rss_bytes))?;
+    let grown = end.saturating_sub(start);
     let connections = result.connections.peak;
     (connections >= ENOUGH_CONNECTIONS).then(|| grown as f64 / connections as f64)
 }
