@@ -98,7 +98,7 @@ impl<S: Stream> Hot<S> {
             let lease = match self.stream.poll_recv(cx) {
                 Poll::Ready(Ok(lease)) => lease,
                 Poll::Ready(Err(error)) => return Poll::Ready(Rare::Failed(error)),
-                Poll::Pending if note.has_expired() => return Poll::Ready(Rare::Expired),
+                Poll::Pending if worker.deadlines.has_expired(note) => return Poll::Ready(Rare::Expired),
                 Poll::Pending => return Poll::Pending,
             };
             let mut out = worker.out.borrow_mut();
@@ -174,7 +174,7 @@ impl<S: Stream> Hot<S> {
                 if !worker.is_stopping() {
                     worker.counters.late.add(1);
                 }
-                if self.seat.note.phase() == Phase::Idle {
+                if worker.deadlines.phase(&self.seat.note) == Phase::Idle {
                     return Ok(false);
                 }
                 let next = self.conversation.expire(&worker, &mut out);
@@ -205,7 +205,7 @@ impl<S: Stream> Hot<S> {
         mut poll: impl FnMut(&mut S, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> io::Result<T> {
         poll_fn(|cx| match poll(&mut self.stream, cx) {
-            Poll::Pending if self.seat.note.has_expired() => {
+            Poll::Pending if self.seat.has_expired() => {
                 self.seat.worker.counters.late.add(1);
                 // What is still on its way goes nowhere: the client does not take it.
                 self.stream.reset_when_closed();
@@ -243,14 +243,13 @@ impl<S: Stream> Hot<S> {
     /// Receives and forgets until the client closes, the deadline passes, or so many bytes have come.
     async fn discard(&mut self, most: usize) -> io::Result<()> {
         let mut discarded = 0;
-        let expired = self.seat.note.clone();
-        let stream = &mut self.stream;
+        let Self { stream, seat, .. } = self;
         poll_fn(move |cx| {
             loop {
                 match stream.poll_recv(cx) {
                     Poll::Ready(Ok(lease)) if !lease.is_empty() && discarded < most => discarded += lease.len(),
                     Poll::Ready(result) => return Poll::Ready(result.map(drop)),
-                    Poll::Pending if expired.has_expired() => return Poll::Ready(Ok(())),
+                    Poll::Pending if seat.has_expired() => return Poll::Ready(Ok(())),
                     Poll::Pending => return Poll::Pending,
                 }
             }

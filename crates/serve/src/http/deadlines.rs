@@ -30,21 +30,33 @@ pub(crate) enum Phase {
 const LINGER: Duration = Duration::from_secs(2);
 const TICK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
+/// So many connections at most are ended in one go, and then as many again after a breath: those who still want
+/// something are not to wait until ten thousand others have been given up.
+const AT_ONCE: usize = 8;
+const BREATH: Duration = Duration::from_millis(1);
+
 /// The notes of all connections of a worker.
 pub(crate) struct Deadlines {
-    /// How often to sweep.
-    pub tick: Duration,
+    tick: Duration,
     now: Cell<u32>,
     /// In ticks, by phase.
     limits: [u32; 6],
+    /// By place. Apart from the notes, so that a sweep reads one short array and not the memory of every connection.
+    waits: RefCell<Vec<Wait>>,
     notes: RefCell<Vec<Rc<Note>>>,
+    /// Where the sweep that is under way goes on.
+    next: Cell<Option<usize>>,
+}
+
+#[derive(Clone, Copy)]
+struct Wait {
+    since: u32,
+    phase: Phase,
+    expired: bool,
 }
 
 /// A connection's note.
 pub(crate) struct Note {
-    since: Cell<u32>,
-    phase: Cell<Phase>,
-    expired: Cell<bool>,
     place: Cell<usize>,
     waker: RefCell<Option<Waker>>,
 }
@@ -58,19 +70,21 @@ impl Deadlines {
             |deadline: Duration| u32::try_from(deadline.as_nanos().div_ceil(tick.as_nanos())).unwrap_or(u32::MAX);
         let [idle, head, body, send, linger] = deadlines.map(ticks);
         let limits = [idle, head, body, send, linger, u32::MAX];
-        Self { tick, now: Cell::new(0), limits, notes: RefCell::default() }
+        Self {
+            tick,
+            now: Cell::new(0),
+            limits,
+            waits: RefCell::default(),
+            notes: RefCell::default(),
+            next: Cell::new(None),
+        }
     }
 
     /// A note for a new connection, which waits for a request.
     pub fn enter(&self) -> Rc<Note> {
         let mut notes = self.notes.borrow_mut();
-        let note = Rc::new(Note {
-            since: self.now.clone(),
-            phase: Cell::new(Phase::Idle),
-            expired: Cell::new(false),
-            place: Cell::new(notes.len()),
-            waker: RefCell::default(),
-        });
+        let note = Rc::new(Note { place: Cell::new(notes.len()), waker: RefCell::default() });
+        self.waits.borrow_mut().push(self.wait(Phase::Idle));
         notes.push(note.clone());
         note
     }
@@ -80,6 +94,7 @@ impl Deadlines {
         let mut notes = self.notes.borrow_mut();
         let place = note.place.get();
         notes.swap_remove(place);
+        self.waits.borrow_mut().swap_remove(place);
         if let Some(moved) = notes.get(place) {
             moved.place.set(place);
         }
@@ -88,34 +103,75 @@ impl Deadlines {
     /// From now on it waits for this.
     #[inline]
     pub fn begin(&self, note: &Note, phase: Phase) {
-        note.phase.set(phase);
-        note.since.set(self.now.get());
-        note.expired.set(false);
+        self.waits.borrow_mut()[note.place.get()] = self.wait(phase);
     }
 
     /// It waits for this; if it did so before, since then.
     #[inline]
     pub fn go_on(&self, note: &Note, phase: Phase) {
-        if note.phase.get() != phase {
+        if self.phase(note) != phase {
             self.begin(note, phase);
         }
     }
 
-    /// One tick has passed.
+    pub fn phase(&self, note: &Note) -> Phase {
+        self.waits.borrow()[note.place.get()].phase
+    }
+
+    #[inline]
+    pub fn has_expired(&self, note: &Note) -> bool {
+        self.waits.borrow()[note.place.get()].expired
+    }
+
+    fn wait(&self, phase: Phase) -> Wait {
+        Wait { since: self.now.get(), phase, expired: false }
+    }
+
+    /// How long until the next `sweep`.
+    pub fn pause(&self) -> Duration {
+        if self.is_sweeping() { BREATH } else { self.tick }
+    }
+
+    /// Whether a sweep has stopped to take breath.
+    pub fn is_sweeping(&self) -> bool {
+        self.next.get().is_some()
+    }
+
+    /// Begins a sweep, for one tick has passed, or goes on with the one under way.
     pub fn sweep(&self) {
-        let now = self.now.get().wrapping_add(1);
-        self.now.set(now);
-        for note in self.notes.borrow().iter() {
-            // One tick more, because the first has been counted as a whole and was not.
-            if now.wrapping_sub(note.since.get()) > self.limits[note.phase.get() as usize] {
-                note.expire();
-            }
-        }
+        let from = self.next.get().unwrap_or_else(|| {
+            self.now.set(self.now.get().wrapping_add(1));
+            0
+        });
+        let now = self.now.get();
+        // One tick more, because the first has been counted as a whole and was not.
+        let is_late = |wait: &Wait| now.wrapping_sub(wait.since) > self.limits[wait.phase as usize];
+        self.next.set(self.expire(from, AT_ONCE, is_late));
     }
 
     /// Ends the waiting of all who are in this phase.
     pub fn expire_all(&self, phase: Phase) {
-        self.notes.borrow().iter().filter(|note| note.phase.get() == phase).for_each(|note| note.expire());
+        self.expire(0, usize::MAX, |wait| wait.phase == phase);
+    }
+
+    /// Wakes those who are `late`, so many at most; where to go on if there are more.
+    fn expire(&self, from: usize, most: usize, late: impl Fn(&Wait) -> bool) -> Option<usize> {
+        let (mut waits, notes) = (self.waits.borrow_mut(), self.notes.borrow());
+        let mut left = most;
+        for (place, wait) in waits.iter_mut().enumerate().skip(from) {
+            if wait.expired || !late(wait) {
+                continue;
+            }
+            if left == 0 {
+                return Some(place);
+            }
+            left -= 1;
+            wait.expired = true;
+            if let Some(waker) = &*notes[place].waker.borrow() {
+                waker.wake_by_ref();
+            }
+        }
+        None
     }
 }
 
@@ -123,22 +179,6 @@ impl Note {
     /// Whom to wake.
     pub fn watch(&self, waker: &Waker) {
         *self.waker.borrow_mut() = Some(waker.clone());
-    }
-
-    #[inline]
-    pub fn has_expired(&self) -> bool {
-        self.expired.get()
-    }
-
-    pub fn phase(&self) -> Phase {
-        self.phase.get()
-    }
-
-    fn expire(&self) {
-        self.expired.set(true);
-        if let Some(waker) = &*self.waker.borrow() {
-            waker.wake_by_ref();
-        }
     }
 }
 
@@ -160,13 +200,13 @@ mod tests {
         let note = deadlines.enter();
         deadlines.begin(&note, Phase::Head);
         (0..8).for_each(|_| deadlines.sweep());
-        assert!(!note.has_expired());
+        assert!(!deadlines.has_expired(&note));
         // Bytes that come do not help: only another phase does.
         deadlines.go_on(&note, Phase::Head);
         deadlines.sweep();
-        assert!(note.has_expired());
+        assert!(deadlines.has_expired(&note));
         deadlines.begin(&note, Phase::Idle);
-        assert!(!note.has_expired());
+        assert!(!deadlines.has_expired(&note));
     }
 
     #[test]
@@ -177,9 +217,30 @@ mod tests {
             deadlines.leave(&notes.swap_remove(at));
         }
         assert_eq!(deadlines.notes.borrow().len(), 96);
-        (0..34).for_each(|_| deadlines.sweep());
-        assert!(notes.iter().all(|note| note.has_expired()));
+        (0..34 + 96 / AT_ONCE).for_each(|_| deadlines.sweep());
+        assert!(notes.iter().all(|note| deadlines.has_expired(note)));
         notes.iter().for_each(|note| deadlines.leave(note));
-        assert!(deadlines.notes.borrow().is_empty());
+        assert!(deadlines.notes.borrow().is_empty() && deadlines.waits.borrow().is_empty());
+    }
+
+    #[test]
+    fn many_who_are_late_end_a_few_at_a_time() {
+        let deadlines = deadlines();
+        let notes: Vec<_> = (0..1000).map(|_| deadlines.enter()).collect();
+        notes.iter().for_each(|note| deadlines.begin(note, Phase::Head));
+        (0..8).for_each(|_| deadlines.sweep());
+        let mut ended = 0;
+        for _ in 0..1000_usize.div_ceil(AT_ONCE) {
+            deadlines.sweep();
+            let now = notes.iter().filter(|note| deadlines.has_expired(note)).count();
+            assert!((1..=AT_ONCE).contains(&(now - ended)), "{ended}, then {now}");
+            ended = now;
+            assert_eq!(deadlines.pause(), if ended < 1000 { BREATH } else { deadlines.tick });
+        }
+        assert_eq!(ended, 1000);
+        // They are not ended again, and whoever begins anew is late anew.
+        deadlines.sweep();
+        deadlines.begin(&notes[0], Phase::Head);
+        assert!(!deadlines.has_expired(&notes[0]) && !deadlines.is_sweeping());
     }
 }

@@ -72,7 +72,7 @@ async fn accept<M: Model>(listener: M::Listener, number: u16, worker: Rc<Worker>
 
 async fn tick<M: Model>(worker: Rc<Worker>) {
     loop {
-        M::Stream::sleep(worker.deadlines.tick).await;
+        M::Stream::sleep(worker.deadlines.pause()).await;
         worker.tick();
     }
 }

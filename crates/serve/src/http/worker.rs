@@ -80,7 +80,7 @@ impl Worker {
         worker
     }
 
-    /// To be done once a tick of the deadlines.
+    /// To be done after each pause of the deadlines.
     pub fn tick(&self) {
         self.set_time();
         self.deadlines.sweep();
@@ -217,6 +217,11 @@ impl Seat {
         let note = worker.deadlines.enter();
         worker.counters.open.add(1);
         Self { worker, note }
+    }
+
+    /// Whether the deadline of what it waits for has passed.
+    pub fn has_expired(&self) -> bool {
+        self.worker.deadlines.has_expired(&self.note)
     }
 }
 
