@@ -10,8 +10,9 @@ use std::{
 
 const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
 const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::ERR);
-const FIRST_EVENTS: usize = 256;
-const MOST_EVENTS: usize = 8192;
+/// Events of one turn. What they deliver waits in buffers until the tasks run: with a thousand of them the buffers of a turn
+/// outgrow the cache, and with long messages they run out. Whoever is left out is first in the kernel's list next time.
+const EVENTS: usize = 64;
 /// The kernel may end a wait late by a thousandth of it (select_estimate_accuracy in its fs/select.c): a longer one than this
 /// ends early instead, and the worker waits for the rest.
 const LONG: Duration = Duration::from_millis(10);
@@ -58,7 +59,7 @@ impl Epoll {
         let fd = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Self {
             fd,
-            events: Vec::with_capacity(FIRST_EVENTS),
+            events: Vec::with_capacity(EVENTS),
             next: 0,
             writable: None,
             coarse: false,
@@ -130,11 +131,7 @@ impl Epoll {
 
     /// Waits for events: not at all for `Some(0)`, for ever for `None`.
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
-        // As many events as came last time at most filled the list: busy loops see everybody each turn.
-        let room =
-            if self.events.len() == self.events.capacity() { self.events.len() * 2 } else { self.events.capacity() };
         self.events.clear();
-        self.events.reserve(room.clamp(FIRST_EVENTS, MOST_EVENTS));
         self.next = 0;
         metrics.enters += 1;
         let timeout = timeout.map(|t| if t > LONG { t - t / 512 } else { t });
@@ -157,9 +154,8 @@ impl Epoll {
         let room = self.events.spare_capacity_mut();
         let millis = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
         // SAFETY: rustix's event has the layout of the kernel's, and there is room for as many as announced.
-        let count = unsafe {
-            libc::epoll_wait(self.fd.as_raw_fd(), room.as_mut_ptr().cast(), room.len().min(MOST_EVENTS) as i32, millis)
-        };
+        let count =
+            unsafe { libc::epoll_wait(self.fd.as_raw_fd(), room.as_mut_ptr().cast(), room.len() as i32, millis) };
         if count >= 0 {
             // SAFETY: the kernel has filled that many.
             unsafe { self.events.set_len(count as usize) };

@@ -12,6 +12,7 @@ use super::Io;
 use crate::{
     buffers::{BUFFERS, SPARES, SPARES_AT_ONCE},
     conn::flag,
+    driver::Driver,
     slab::Key,
 };
 use std::collections::VecDeque;
@@ -102,10 +103,12 @@ impl Io {
         let hunger = &mut self.hunger;
         hunger.starved.push_back(key);
         hunger.straight_below = 0;
-        // Its completion may be older than buffers that were given since, or come turns after those of others.
-        if hunger.given == self.driver.given() && hunger.fed.contains(&key) {
-            hunger.dry = true;
-        }
+        hunger.dry |= match &self.driver {
+            // It has looked itself, just now.
+            Driver::Epoll(_) => true,
+            // Its completion may be older than buffers that were given since, or come turns after those of others.
+            Driver::Uring(_) => hunger.given == self.driver.given() && hunger.fed.contains(&key),
+        };
     }
 
     /// Does in one turn what can be done for those who starve.
