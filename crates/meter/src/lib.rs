@@ -25,7 +25,9 @@ pub mod doctor;
 pub mod environment;
 pub mod host;
 mod ledger;
+
 pub mod listener;
+pub mod lost;
 mod network;
 pub mod own;
 pub mod pace;

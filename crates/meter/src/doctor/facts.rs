@@ -4,6 +4,7 @@ use crate::{
     counters::{Counters, Event},
     environment,
     host::HostCpu,
+    lost::{self, Lost},
     process::Tree,
 };
 use outcome::env::Env;
@@ -21,6 +22,8 @@ pub struct Facts {
     pub steal_percent: Option<f64>,
     /// Processors that others kept busy while nothing was measured.
     pub busy_cores: Option<f64>,
+    /// What one busy core loses, and what each loses when all are busy.
+    pub lost: Option<(Lost, Lost)>,
     /// CPU quota of this process's control group, in processors.
     pub quota_cores: Option<f64>,
     /// Memory limit of the control group, bytes.
@@ -51,6 +54,7 @@ impl Facts {
             steal_percent: cpu.and_then(|(before, after)| after.steal_percent_since(&before)),
             busy_cores: cpu
                 .and_then(|(before, after)| Some(after.busy_share_since(&before)? * env.cpus_online? as f64)),
+            lost: lost(&env, watch),
             quota_cores: quota(
                 group(&["/sys/fs/cgroup/cpu.max"]),
                 group(&["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"]),
@@ -70,6 +74,12 @@ impl Facts {
     pub(super) fn setting(&self, name: &str) -> Option<u64> {
         self.env.sysctls.get(name)?.split_whitespace().last()?.parse().ok()
     }
+}
+
+fn lost(env: &Env, watch: Duration) -> Option<(Lost, Lost)> {
+    let allowed: outcome::Cores = env.cpus_allowed.as_deref()?.parse().ok()?;
+    let all = &allowed.0[..];
+    Some((lost::watch(&[*all.last()?], watch).ok()?, lost::watch(all, watch).ok()?))
 }
 
 /// CPU quota in processors: `cpu.max` of the new hierarchy, or the two files of the old one.

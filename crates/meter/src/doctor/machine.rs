@@ -6,12 +6,15 @@ use super::{Facts, Finding, State};
 const STEAL_PERCENT: f64 = 1.0;
 /// Processors kept busy by others while nothing is measured.
 const BUSY_CORES: f64 = 0.1;
+/// What a busy core may lose: with more, p99.9 is the machine's, and with ten times as much p99.
+const LOST_PERCENT: f64 = 0.1;
 /// Clocks that are read without a system call.
 const FAST_CLOCKS: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase"];
 
 pub(super) fn examine(facts: &Facts) -> Vec<Finding> {
-    let some = [cores(facts), quota(facts), clock(facts), governor(facts), smt(facts), steal(facts), busy(facts)];
-    some.into_iter().chain([counters(facts)]).collect()
+    let processors = [cores(facts), quota(facts), clock(facts), governor(facts), smt(facts)];
+    let others = [steal(facts), busy(facts), lost(facts), counters(facts)];
+    processors.into_iter().chain(others).collect()
 }
 
 fn cores(facts: &Facts) -> Finding {
@@ -131,6 +134,39 @@ fn busy(facts: &Facts) -> Finding {
     }
 }
 
+fn lost(facts: &Facts) -> Finding {
+    let subject = "lost time";
+    let Some((alone, together)) = facts.lost else {
+        return Finding::unknown(subject, "could not be watched", "pauses of the machine would pass for the server's");
+    };
+    let ms = |lost: super::Lost| lost.longest.as_secs_f64() * 1e3;
+    let evidence = format!(
+        "{:.2} % of a busy core, up to {:.1} ms at once; with all cores busy {:.2} %, up to {:.1} ms",
+        alone.percent,
+        ms(alone),
+        together.percent,
+        ms(together)
+    );
+    let worst = alone.percent.max(together.percent);
+    let state = match worst {
+        ..=LOST_PERCENT => return Finding::good(subject, evidence),
+        _ if worst <= 10.0 * LOST_PERCENT => State::Warn,
+        _ => State::Bad,
+    };
+    let below = 100.0 - worst;
+    Finding::new(
+        subject,
+        state,
+        evidence,
+        format!("latencies above p{below:.1} are the machine's pauses and say nothing of a server, nor of a generator"),
+        Some(if together.percent > 2.0 * alone.percent {
+            "leave processors idle (a lower rate, fewer threads): the host does not give all of them at once".to_owned()
+        } else {
+            "stop what else runs (top -b -n1 -o %CPU | head -15), or use a machine of your own".to_owned()
+        }),
+    )
+}
+
 fn counters(facts: &Facts) -> Finding {
     let subject = "hardware counters";
     match &facts.counters_missing {
@@ -184,6 +220,11 @@ mod tests {
         assert_eq!(state(|facts| facts.steal_percent = Some(0.2), steal), State::Good);
         assert_eq!(state(|facts| facts.busy_cores = Some(0.8), busy), State::Warn);
         assert_eq!(state(|facts| facts.busy_cores = Some(0.01), busy), State::Good);
+        let takes = |percent| crate::lost::Lost { percent, ..Default::default() };
+        assert_eq!(state(|facts| facts.lost = Some((takes(0.02), takes(3.0))), lost), State::Bad);
+        assert_eq!(state(|facts| facts.lost = Some((takes(0.3), takes(0.2))), lost), State::Warn);
+        assert_eq!(state(|facts| facts.lost = Some((takes(0.02), takes(0.05))), lost), State::Good);
+        assert_eq!(state(|_| (), lost), State::Unknown);
         assert_eq!(state(|facts| facts.counters_missing = Some("no".to_owned()), counters), State::Warn);
     }
 }

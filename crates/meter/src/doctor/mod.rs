@@ -9,6 +9,8 @@ mod machine;
 
 pub use facts::Facts;
 
+use crate::lost::Lost;
+
 use serde::Serialize;
 
 /// How bad a finding is.

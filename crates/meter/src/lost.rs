@@ -1,0 +1,76 @@
+//! What a busy core loses: a thread that only reads the clock, and the moments in which it could not. Whoever took them
+//! (a hypervisor that counts no stolen time, a quota, another process, an interrupt), a server would have lost them too.
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::{
+    io,
+    sync::Barrier,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Anything shorter is an interrupt, and everybody has those.
+const SHORTEST: Duration = Duration::from_micros(50);
+
+/// Of the core that lost most.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Lost {
+    /// Time that was lost, in percent.
+    pub percent: f64,
+    /// The longest moment.
+    pub longest: Duration,
+}
+
+/// Keeps these cores busy at once, for so long.
+///
+/// # Errors
+/// One of the cores is not there or not allowed.
+pub fn watch(cores: &[usize], time: Duration) -> io::Result<Lost> {
+    let together = Barrier::new(cores.len());
+    thread::scope(|scope| {
+        let threads: Vec<_> = cores.iter().map(|core| scope.spawn(|| on_core(*core, &together, time))).collect();
+        let mut worst = Lost::default();
+        for thread in threads {
+            let lost = thread.join().map_err(|_| io::Error::other("a thread panicked"))??;
+            worst.longest = worst.longest.max(lost.longest);
+            worst.percent = worst.percent.max(lost.percent);
+        }
+        Ok(worst)
+    })
+}
+
+fn on_core(core: usize, together: &Barrier, time: Duration) -> io::Result<Lost> {
+    let mut set = CpuSet::new();
+    set.set(core);
+    let pinned = sched_setaffinity(None, &set);
+    // Also after an error: the others wait here.
+    together.wait();
+    pinned?;
+    let begin = Instant::now();
+    let (mut last, mut sum, mut longest) = (begin, Duration::ZERO, Duration::ZERO);
+    while last - begin < time {
+        let now = Instant::now();
+        let gap = now - last;
+        if gap >= SHORTEST {
+            sum += gap;
+            longest = longest.max(gap);
+        }
+        last = now;
+    }
+    Ok(Lost { percent: 100.0 * sum.as_secs_f64() / (last - begin).as_secs_f64(), longest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_that_is_shared_loses_what_the_other_takes() {
+        let core = rustix::thread::sched_getcpu();
+        // Two threads on one core: each loses about half, whatever else the machine does.
+        let shared = watch(&[core, core], Duration::from_millis(300)).unwrap();
+        assert!(shared.percent > 25.0 && shared.percent <= 100.0, "{shared:?}");
+        assert!(shared.longest >= SHORTEST, "{shared:?}");
+        assert!(watch(&[core, 1000], Duration::from_millis(1)).is_err());
+    }
+}
