@@ -2,6 +2,7 @@
 
 use crate::{
     error::LoadError,
+    http::Pipeline,
     options::{Options, Target},
 };
 use std::{
@@ -43,13 +44,18 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         Target::Ping { size: 0, .. } => {
             return refuse("a message of 0 bytes has no reply: give --size at least 1B".to_owned());
         }
-        Target::Http(http) if options.rate.is_some() && http.pipeline() > 1 => {
-            return refuse(format!(
-                "--pipeline {} and -R: each request of an open loop has a time of its own; leave one of them out",
-                http.pipeline()
-            ));
-        }
-        Target::Ping { .. } | Target::Http(_) => (),
+        Target::Http(http) => match (http.pipeline(), options.rate) {
+            (Pipeline::Batches(requests @ 2..), Some(rate)) => {
+                return refuse(format!(
+                    "{requests} requests in one write cannot be sent at {rate} per second: each request of an open loop has a time of its own"
+                ));
+            }
+            (Pipeline::Single(depth @ 2..), None) => {
+                return refuse(format!("{depth} requests with times of their own on a connection need a rate: give -R"));
+            }
+            _ => (),
+        },
+        Target::Ping { .. } => (),
     }
     if duration.is_zero() || *duration > LONGEST_RUN || *warmup > LONGEST_RUN {
         return refuse(format!(

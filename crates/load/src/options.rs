@@ -25,6 +25,14 @@ impl Target {
             Self::Http(http) => http.address,
         }
     }
+
+    /// Requests with times of their own that may be under way on a connection.
+    pub(crate) fn depth(&self) -> u32 {
+        match self {
+            Self::Ping { .. } => 1,
+            Self::Http(http) => http.depth(),
+        }
+    }
 }
 
 /// The arrival process of an open loop.

@@ -51,6 +51,7 @@ fn flags_change_what_is_asked_and_what_is_expected() {
         ("--http1.0 --no-keepalive -X DELETE", "DELETE /a"),
         ("-H X-Say:hello", "GET /a hello"),
         ("-R 400", "GET /a"),
+        ("-R 400 --pipeline 8", "GET /a"),
     ] {
         let result = run(more, text);
         assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (100.0, 0.0), "{more}");

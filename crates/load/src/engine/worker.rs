@@ -72,7 +72,7 @@ impl<P> Worker<P> {
             share,
             address: options.target.address(),
             core: RefCell::new(Core {
-                roster: Roster::new(share.own(), schedule, timeout_ns, recorder),
+                roster: Roster::new(share.own(), options.target.depth(), schedule, timeout_ns, recorder),
                 protocol,
                 activity: 0,
                 turn: (shared.clock.instant(0), 0),

@@ -101,6 +101,8 @@ async fn open_for(
     .await;
     let mut dialling = pin!(connect::dial(worker));
     poll_fn(|cx| {
+        // What it is given meanwhile waits for the connection too, and not for the generator.
+        conversation.has_request();
         if worker.core.borrow().roster.is_cut(index) {
             return Poll::Ready(Err(Failure::Timeout));
         }

@@ -44,21 +44,21 @@ pub(super) enum End {
 pub(super) struct Conversation<'w> {
     worker: &'w Worker<Talk>,
     index: u32,
-    /// Replies that the batch under way still awaits.
+    /// Replies that are awaited.
     left: u32,
-    /// Something is under way.
-    busy: bool,
+    /// No request can come before they are all there. In a pipeline of an open loop one always can.
+    full: bool,
     /// Something has been answered since this was last set to false.
     pub answered: bool,
     outgoing: Outgoing,
     /// Bytes of `outgoing` that are written.
     written: usize,
-    /// When it was begun.
+    /// When the last request was begun.
     begun_ns: u64,
     /// Requests on this connection so far.
     sent: u64,
     replies: Connection,
-    /// The requests of a script.
+    /// Requests that do not lie ready: those of a script, or of a pipeline whose requests have times of their own.
     own: Vec<u8>,
     partial: Option<Box<Partial>>,
 }
@@ -84,11 +84,13 @@ struct Reply<'a> {
 
 /// What a received piece led to.
 enum Taken {
-    /// More replies are to come.
+    /// More of what is awaited is to come.
     Part,
-    /// All are there; the next batch is ready to be written.
+    /// A reply, and in its place there is room for a request.
+    Room,
+    /// What follows is ready to be written.
     Next,
-    /// All are there, and nothing is due.
+    /// Nothing is awaited, and nothing is due.
     Idle,
     /// The connection, or its turn, is over.
     End(End),
@@ -100,7 +102,7 @@ impl<'w> Conversation<'w> {
             worker,
             index,
             left: 0,
-            busy: false,
+            full: false,
             answered: false,
             outgoing: Outgoing::default(),
             written: 0,
@@ -112,57 +114,94 @@ impl<'w> Conversation<'w> {
         }
     }
 
-    /// The place is ready for a request: takes one now, or will be woken.
+    /// The place is ready for requests: takes those that are due, and will be woken for others.
     pub(super) fn free(&mut self) {
         let now = self.worker.clock.now();
         let core = &mut *self.worker.core.borrow_mut();
-        if core.roster.free(self.index, now) == Next::Send {
-            self.begin(core, now);
+        match core.protocol.depth {
+            1 if core.roster.free(self.index, now) == Next::Send => self.begin(core, now),
+            1 => (),
+            depth => self.refill(core, now, depth),
         }
     }
 
     /// The connection is gone: the next one begins anew.
     pub(super) fn forget(&mut self) {
-        (self.busy, self.left, self.sent) = (false, 0, 0);
+        (self.full, self.left, self.sent) = (false, 0, 0);
+        (self.outgoing, self.written) = (Outgoing::default(), 0);
         self.replies = Connection::default();
         self.partial = None;
     }
 
-    /// Whether there is a request to be sent; takes up the one that the place may have been given.
+    /// Whether there is a request to be sent; takes up what the place may have been given.
     pub(super) fn has_request(&mut self) -> bool {
-        self.busy || self.take_up(&mut self.worker.core.borrow_mut())
+        self.take_up(&mut self.worker.core.borrow_mut());
+        self.full || self.left > 0
     }
 
+    /// Takes up what the place was given since it was last asked.
     #[inline(never)]
-    fn take_up(&mut self, core: &mut Core<Talk>) -> bool {
+    fn take_up(&mut self, core: &mut Core<Talk>) {
         let now = self.worker.clock.now();
-        let roster = &mut core.roster;
-        let taken = roster.is_granted(self.index) && roster.granted(self.index, now) == Next::Send;
-        if taken {
-            self.begin(core, now);
+        while !self.full && core.roster.is_granted(self.index) && core.roster.granted(self.index, now) == Next::Send {
+            match core.protocol.depth {
+                1 => self.begin(core, now),
+                _ => self.add(core, now),
+            }
         }
-        taken
     }
 
-    /// Gets the next batch ready to be written.
+    /// There is room for so many requests more in a pipeline of an open loop: takes those that are due.
+    #[inline(never)]
+    fn refill(&mut self, core: &mut Core<Talk>, now: u64, room: u32) {
+        for _ in 0..room {
+            let mut next = core.roster.free(self.index, now);
+            // It may have been granted more than the one it gets.
+            while next == Next::Send {
+                self.add(core, now);
+                next = core.roster.granted(self.index, now);
+            }
+        }
+    }
+
+    /// Gets the next batch ready to be written, where nothing is under way.
     #[inline]
     fn begin(&mut self, core: &mut Core<Talk>, now: u64) {
-        (self.busy, self.written, self.begun_ns) = (true, 0, now);
+        (self.full, self.written) = (true, 0);
+        self.ask(core, now);
+    }
+
+    /// Gets the next request ready to be written, behind those that are under way.
+    fn add(&mut self, core: &mut Core<Talk>, now: u64) {
+        if self.written == self.outgoing.range.len() {
+            self.own.clear();
+            self.written = 0;
+        }
+        self.ask(core, now);
+        if self.sent >= core.protocol.reuse {
+            core.roster.withdraw(self.index, now);
+        }
+    }
+
+    #[inline]
+    fn ask(&mut self, core: &mut Core<Talk>, now: u64) {
+        self.begun_ns = now;
         if let Err(why) = core.protocol.next(&mut self.outgoing, &mut self.own, self.sent) {
             // Nothing is sent and no reply awaited: the run is over.
             self.worker.shared.break_off(why);
             self.outgoing = Outgoing::default();
         }
         let batch = self.outgoing.batch;
-        self.left = batch.requests();
-        self.sent += u64::from(self.left);
-        for number in 0..self.left {
+        let requests = batch.requests();
+        self.left += requests;
+        self.sent += u64::from(requests);
+        for number in 0..requests {
             let asked = Asked::with(if batch.is_head(number) { "HEAD" } else { "GET" });
             let counted = self.replies.sent(asked);
             debug_assert!(counted.is_ok(), "a batch holds no HEAD that is too deep");
         }
-        if self.left > 1 {
-            core.roster.send_batch(self.index, self.left);
+        if requests > 1 {
+            core.roster.send_batch(self.index, requests);
         }
     }
 
@@ -171,12 +210,15 @@ impl<'w> Conversation<'w> {
         let core = &mut *self.worker.core.borrow_mut();
         core.activity += 1;
         loop {
-            if !self.busy {
+            if !self.full {
                 // Looked at before a request is taken up: one that is sent into a closed connection is lost.
-                if let Poll::Ready(end) = watch(stream, cx) {
+                if self.left == 0
+                    && let Poll::Ready(end) = watch(stream, cx)
+                {
                     return Poll::Ready(end);
                 }
-                if !self.take_up(core) {
+                self.take_up(core);
+                if !self.full && self.left == 0 {
                     return Poll::Pending;
                 }
             }
@@ -199,9 +241,9 @@ impl<'w> Conversation<'w> {
                 let now = core.turn_now(self.worker.clock).max(self.begun_ns);
                 core.roster.recorder.advance(now);
                 match self.take(core, &lease, now) {
-                    Taken::Part => (),
+                    Taken::Part | Taken::Room => (),
                     Taken::Next => break,
-                    Taken::Idle => break self.busy = false,
+                    Taken::Idle => break self.full = false,
                     Taken::End(end) => return Poll::Ready(end),
                 }
             }
@@ -223,6 +265,7 @@ impl<'w> Conversation<'w> {
         }
         core.roster.recorder.moved_in(bytes.len());
         let mut input = bytes;
+        let mut room = 0;
         loop {
             let taken = match self.replies.whole_again(&mut input, &mut core.protocol.known, &Limits::CLIENT) {
                 Some(Whole { head, body }) => {
@@ -232,12 +275,23 @@ impl<'w> Conversation<'w> {
                 }
                 None => match self.piece(core, now, &mut input) {
                     Some(taken) => taken,
+                    None if room > 0 => break,
                     None => return Taken::Part,
                 },
             };
-            if !matches!(taken, Taken::Part) {
-                return taken;
+            match taken {
+                Taken::Part => (),
+                Taken::Room => room += 1,
+                _ => return taken,
             }
+        }
+        // Only now: what is asked for from here on cannot have been answered by what has come.
+        let sent = self.sent;
+        self.refill(core, now, room);
+        match self.left {
+            0 => Taken::Idle,
+            _ if self.sent > sent => Taken::Next,
+            _ => Taken::Part,
         }
     }
 
@@ -312,17 +366,25 @@ impl<'w> Conversation<'w> {
         }
         let closes = reply.after == After::Close;
         if !is_last {
-            core.roster.advance_batch(self.index);
-            // What was sent behind a request that ends the connection has not been looked at, or nobody knows.
-            return if closes { Taken::End(End::Lost(Failure::Reset)) } else { Taken::Part };
+            core.roster.advance(self.index);
+            return match closes {
+                // What was sent behind a request that ends the connection has not been looked at, or nobody knows.
+                true => Taken::End(End::Lost(Failure::Reset)),
+                false if self.full || self.sent >= core.protocol.reuse => Taken::Part,
+                false => Taken::Room,
+            };
         }
         // A target may answer before it has the whole request, and the rest of it would spoil the next one.
         let keep = !closes && self.sent < core.protocol.reuse && self.written == self.outgoing.range.len();
         let delay = core.protocol.delay();
         if !keep || delay.is_some() {
             core.roster.pause(self.index);
-            self.busy = false;
+            self.full = false;
             return Taken::End(End::Answered { keep, closes: closes || self.outgoing.last, delay });
+        }
+        if !self.full {
+            core.roster.advance(self.index);
+            return Taken::Room;
         }
         match core.roster.follow(self.index, now) {
             Next::Send => {

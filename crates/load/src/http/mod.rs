@@ -11,7 +11,7 @@ pub mod source;
 mod talk;
 
 pub use expect::{Expect, Statuses};
-pub use rendered::{Form, Goal, Rendered};
+pub use rendered::{Form, Goal, Pipeline, Rendered};
 pub use source::{Batch, Flow, Script, Source};
 pub(crate) use talk::Talk;
 
@@ -41,11 +41,19 @@ pub enum Requests {
 }
 
 impl Http {
-    /// Requests that go out in one write, as far as that is known in advance.
-    pub(crate) fn pipeline(&self) -> u32 {
+    /// How requests share a connection, as far as that is known in advance.
+    pub(crate) fn pipeline(&self) -> Pipeline {
         match &self.requests {
-            Requests::Rendered(rendered) => rendered.batch().requests(),
-            Requests::Script(_) => 1,
+            Requests::Rendered(rendered) => rendered.pipeline(),
+            Requests::Script(_) => Pipeline::NONE,
+        }
+    }
+
+    /// Requests with times of their own that may be under way on a connection.
+    pub(crate) fn depth(&self) -> u32 {
+        match self.pipeline() {
+            Pipeline::Batches(_) => 1,
+            Pipeline::Single(depth) => depth,
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Talk {
     pub expect: Expect,
     /// Requests on one connection.
     pub reuse: u64,
+    /// Requests that may be under way on one connection, each with a time of its own.
+    pub depth: u32,
     /// Whether replies are shown to the source.
     pub shows: bool,
     /// Whether bodies that come in pieces are kept until they are whole.
@@ -26,9 +28,30 @@ pub struct Talk {
 }
 
 enum Sources {
-    /// The next batch begins at this place of the order.
-    Rendered(Arc<Rendered>, usize),
+    Rendered(Turns),
+    /// The same where requests are put together behind one another, as they become due.
+    Queued(Turns),
     Script(Box<dyn Source>),
+}
+
+/// Rendered requests, taking turns.
+struct Turns {
+    all: Arc<Rendered>,
+    /// The next batch begins at this place of the order.
+    place: usize,
+}
+
+impl Turns {
+    #[inline]
+    fn next(&mut self, out: &mut Outgoing, sent: u64, reuse: u64) {
+        out.batch = self.all.batch();
+        out.last = sent + u64::from(out.batch.requests()) >= reuse;
+        out.range = self.all.range(self.place, out.last);
+        self.place += out.batch.requests() as usize;
+        if self.place >= self.all.places() {
+            self.place %= self.all.places();
+        }
+    }
 }
 
 /// Requests to be written at once.
@@ -58,7 +81,10 @@ impl Talk {
     pub fn new(http: &Http, share: Share, open_loop: bool) -> Result<Self, String> {
         let sources = match &http.requests {
             // Threads begin at different places, or a rare request would be sent by all of them at once.
-            Requests::Rendered(all) => Sources::Rendered(Arc::clone(all), share.thread * all.places() / share.threads),
+            Requests::Rendered(all) => {
+                let turns = Turns { all: Arc::clone(all), place: share.thread * all.places() / share.threads };
+                if http.depth() > 1 { Sources::Queued(turns) } else { Sources::Rendered(turns) }
+            }
             Requests::Script(script) => Sources::Script(script.source(share.thread)?),
         };
         let shows = matches!(&sources, Sources::Script(source) if source.wants_responses());
@@ -67,28 +93,29 @@ impl Talk {
             known: Known::default(),
             expect: http.expect.clone(),
             reuse: http.reuse.unwrap_or(u64::MAX),
+            depth: http.depth(),
             shows,
             keeps_bodies: shows || http.expect.body.is_some(),
             open_loop,
         })
     }
 
-    /// Makes `out` the next requests of a connection that has sent so many already; `own` is where those of a script are
-    /// put.
+    /// Makes `out` the next requests of a connection that has sent so many already; those that do not lie ready are put
+    /// into `own`, behind what it holds if they come one by one.
     ///
     /// # Errors
     /// If the script has no good ones.
     #[inline]
     pub fn next(&mut self, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
         match &mut self.sources {
-            Sources::Rendered(all, place) => {
-                out.batch = all.batch();
-                out.last = sent + u64::from(out.batch.requests()) >= self.reuse;
-                out.range = all.range(*place, out.last);
-                *place += out.batch.requests() as usize;
-                if *place >= all.places() {
-                    *place %= all.places();
-                }
+            Sources::Rendered(turns) => {
+                turns.next(out, sent, self.reuse);
+                Ok(())
+            }
+            Sources::Queued(turns) => {
+                turns.next(out, sent, self.reuse);
+                own.extend_from_slice(turns.all.bytes(out.range.clone()));
+                out.range = 0..own.len();
                 Ok(())
             }
             Sources::Script(source) => {
@@ -113,8 +140,8 @@ impl Talk {
     #[inline]
     pub fn bytes<'a>(&'a self, own: &'a [u8], range: Range<usize>) -> &'a [u8] {
         match &self.sources {
-            Sources::Rendered(all, _) => all.bytes(range),
-            Sources::Script(_) => &own[range],
+            Sources::Rendered(turns) => turns.all.bytes(range),
+            Sources::Queued(_) | Sources::Script(_) => &own[range],
         }
     }
 
@@ -122,7 +149,7 @@ impl Talk {
     #[inline]
     pub fn delay(&mut self) -> Option<Duration> {
         match &mut self.sources {
-            Sources::Rendered(..) => None,
+            Sources::Rendered(_) | Sources::Queued(_) => None,
             Sources::Script(source) => source.delay(),
         }
     }

@@ -4,7 +4,7 @@ use crate::{
     common::{MS, alone, lindley, quantile, run, serial_of},
     web::*,
 };
-use load::{Arrival, Options};
+use load::{Arrival, Options, http::Pipeline};
 use std::{
     io::Read,
     net::{SocketAddr, TcpStream},
@@ -26,19 +26,20 @@ fn serial_web() -> SocketAddr {
 }
 
 #[test]
-fn an_open_loop_measures_what_lindley_says() {
+fn an_open_loop_measures_what_lindley_says_wherever_requests_queue() {
     let _turn = alone();
-    for arrival in [Arrival::Constant, Arrival::Poisson] {
+    // On one connection of room for all the queue is the target's, on eight without pipelines some of it is ours.
+    for (arrival, connections, depth) in [(Arrival::Constant, 8, 1), (Arrival::Poisson, 8, 1), (Arrival::Poisson, 1, 64)] {
         let mut told = String::new();
         // A run that something else on the machine disturbed is repeated; a wrong generator is wrong each time.
         let agrees = (0..4).any(|_| {
             let options = Options {
                 rate: Some(200.0),
                 arrival,
-                connections: 8,
+                connections,
                 duration: Duration::from_secs(1),
                 timeout: Duration::from_secs(2),
-                ..short(get(serial_web()))
+                ..short(asks_as(serial_web(), &form(), &[goal("/", 1)], Pipeline::Single(depth), None))
             };
             let expected = lindley(&options, SERVICE);
             let result = run(&options).result;
@@ -46,7 +47,7 @@ fn an_open_loop_measures_what_lindley_says() {
             assert_eq!(result.latency.response.count, expected.len() as u64);
             let response = &result.latency.response;
             let figures = [(0.5, response.p50_us), (0.9, response.p90_us), (1.0, response.max_us)];
-            told = format!("{arrival:?}: {response:?}");
+            told = format!("{arrival:?}, {connections} of {depth}: {response:?}");
             figures.iter().all(|(q, measured)| {
                 let (measured, expected) = (measured.unwrap(), quantile(&expected, *q));
                 measured >= expected * 0.9 - 1_000.0 && measured <= expected * 1.15 + 12_000.0

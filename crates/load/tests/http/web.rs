@@ -2,7 +2,7 @@
 
 use load::{
     Arrival, Options, Target,
-    http::{Expect, Form, Goal, Http, Rendered, Requests},
+    http::{Expect, Form, Goal, Http, Pipeline, Rendered, Requests},
 };
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -109,8 +109,13 @@ pub fn goal(target: &str, weight: u32) -> Goal {
     Goal { host: "h".to_owned(), target: target.to_owned(), weight }
 }
 
-/// A load of one form and several goals.
-pub fn asks(address: SocketAddr, form: &Form, goals: &[Goal], pipeline: u32, reuse: Option<u64>) -> Http {
+/// A load of one form and several goals, so many in one write.
+pub fn asks(address: SocketAddr, form: &Form, goals: &[Goal], batch: u32, reuse: Option<u64>) -> Http {
+    asks_as(address, form, goals, Pipeline::Batches(batch), reuse)
+}
+
+/// As [`asks`], with another pipeline.
+pub fn asks_as(address: SocketAddr, form: &Form, goals: &[Goal], pipeline: Pipeline, reuse: Option<u64>) -> Http {
     let rendered = Rendered::render(form, goals, pipeline, reuse).unwrap();
     Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect: Expect::default() }
 }

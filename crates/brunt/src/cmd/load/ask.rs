@@ -37,7 +37,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
     }
     Ok(Options {
         url: args.urls.join(" "),
-        target: target(args, &urls)?,
+        target: target(args, &urls, rate.is_some())?,
         connections: connections as usize,
         threads,
         duration,
@@ -57,14 +57,14 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
 }
 
 /// What the URLs and the flags of their protocol make.
-fn target(args: &Args, urls: &[Url]) -> Result<Target, Trouble> {
+fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, Trouble> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
         [Url { asks: Asks::Http { .. }, .. }, ..] => {
             let stray = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
             match stray.iter().find(|(_, given)| *given) {
                 Some((flag, _)) => usage(&format!("{flag} means nothing with http://: leave it out")),
-                None => args.http.target(urls, args.timeout.0),
+                None => args.http.target(urls, args.timeout.0, is_open),
             }
         }
         [Url { asks: Asks::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
@@ -248,6 +248,7 @@ mod tests {
             ("http://a/ http://a/x --weight 1,0", "at least 1"),
             ("http://a/ --no-keepalive --reuse 3", "--reuse 3"),
             ("http://a/ --pipeline 4 --reuse 6", "multiple"),
+            ("http://a/ --pipeline 4 -R 1k --reuse 3", "never under way"),
             ("http://a/ --pipeline 0", "--pipeline 0"),
             ("http://a/ -H nocolon", "'nocolon'"),
             ("http://a/ -H Connection:close", "--no-keepalive"),

@@ -6,7 +6,7 @@ use super::{
 };
 use load::{
     Target,
-    http::{Expect, Form, Goal, Http, Rendered, Requests, Statuses},
+    http::{Expect, Form, Goal, Http, Pipeline, Rendered, Requests, Statuses},
 };
 use outcome::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
@@ -33,7 +33,8 @@ pub(super) struct Flags {
     /// How often each URL is asked for, in their order: 3,1 [default: all as often]
     #[arg(long, value_name = "N,N..", value_delimiter = ',', help_heading = HEADING)]
     weight: Vec<u32>,
-    /// Requests in one write; their replies come in order. Closed loop only
+    /// Requests under way on one connection, answered in order: without -R they go out in one write and the next ones when
+    /// all are answered, with it each goes when it is due
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pipeline: Option<u32>,
     /// A new connection for each request: the same as --reuse 1
@@ -103,7 +104,7 @@ impl Flags {
     }
 
     /// What is asked of the generator. Nothing is looked up before everything else is right.
-    pub(super) fn target(&self, urls: &[Url], timeout: Duration) -> Result<Target, Trouble> {
+    pub(super) fn target(&self, urls: &[Url], timeout: Duration, is_open: bool) -> Result<Target, Trouble> {
         let reuse = match (self.no_keepalive, self.reuse) {
             (true, Some(reuse)) => {
                 return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
@@ -120,7 +121,12 @@ impl Flags {
             return usage("-X HEAD has replies without a body: leave --expect-length and --expect-body out".to_owned());
         }
         let form = Form { method, fields, body, http10: self.http10 };
-        let rendered = Rendered::render(&form, &goals, self.pipeline.unwrap_or(1), reuse).map_err(Trouble::Usage)?;
+        let pipeline = match (self.pipeline, is_open) {
+            (None, _) => Pipeline::NONE,
+            (Some(depth), true) => Pipeline::Single(depth),
+            (Some(depth), false) => Pipeline::Batches(depth),
+        };
+        let rendered = Rendered::render(&form, &goals, pipeline, reuse).map_err(Trouble::Usage)?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
             length: self.expect_length.map(|size| size.0),
