@@ -68,9 +68,15 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     if options.requests == Some(0) {
         return refuse("0 requests make no result: give -n at least 1, or leave it out".to_owned());
     }
+    let addresses = options.target.addresses();
+    if addresses.is_empty() || *connections < addresses.len() {
+        return refuse(format!(
+            "{connections} connections for {} hosts: each connection goes to one host, so raise -c or name fewer hosts",
+            addresses.len()
+        ));
+    }
     if let Some(sources) = &options.sources {
-        let address = options.target.address();
-        if let Some(stranger) = sources.stranger(address.ip()) {
+        if let Some((stranger, address)) = addresses.iter().find_map(|to| Some((sources.stranger(to.ip())?, to))) {
             return refuse(format!(
                 "nothing connects from {stranger} to {address}: give --source addresses of one kind"
             ));

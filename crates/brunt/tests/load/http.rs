@@ -82,6 +82,23 @@ fn several_urls_are_asked_for_by_weight() {
 }
 
 #[test]
+fn several_hosts_share_the_connections_and_are_metered_together() {
+    let _alone = alone();
+    let targets = [Target::start_web(), Target::start_web()];
+    let flags = "-R 1k -n 600 -c 6 --warmup 0s --json - --quiet --allow-untrusted --weight 2,1";
+    let mut command = load(&targets[0].http("/status/201"), flags);
+    let result = json(&command.arg(targets[1].http("/status/202")).output().unwrap());
+    assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (600.0, 0.0), "{result:#}");
+    assert_eq!(number(&result, "connections.opened"), 6.0);
+    let [first, second] = ["201", "202"].map(|status| number(&result, &format!("responses.statuses.{status}")));
+    assert!((first - 400.0).abs() <= 60.0 && first + second == 600.0, "{result:#}");
+    // All the threads of both: the main one, the one that serves, and one for each connection.
+    let threads = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().count() as f64;
+    assert_eq!(number(&result, "server.pid"), f64::from(targets[0].pid()));
+    assert!(number(&result, "server.threads") >= threads(targets[0].pid()) + threads(targets[1].pid()), "{result:#}");
+}
+
+#[test]
 fn the_page_has_a_row_of_replies_and_a_failing_server_is_not_trusted() {
     let _alone = alone();
     let target = Target::start_web();

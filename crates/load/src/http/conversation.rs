@@ -3,7 +3,10 @@
 //! No allocation, no lock and one clock reading for what came together, as long as requests are rendered and replies come
 //! whole. What does not come whole is followed event by event; its body is counted, and kept only for those who asked.
 
-use super::talk::{Outgoing, Said, Talk};
+use super::{
+    reply::{End, Partial, Reply, Taken},
+    talk::{Outgoing, Said, Talk},
+};
 use crate::{
     engine::{
         roster::Next,
@@ -14,36 +17,17 @@ use crate::{
     record::Failure,
 };
 use runtime::net::TcpStream;
-use std::{
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::task::{Context, Poll};
 use wire::http1::{
     After, Limits,
     client::{Asked, Connection, Event, Whole},
 };
 
-/// Why the conversation on a connection is over, or rests.
-pub(super) enum End {
-    /// The connection has failed, and with it the requests under way.
-    Lost(Failure),
-    /// The target has closed it, and no request was under way.
-    Closed,
-    /// All requests are answered; the next one may not follow at once.
-    Answered {
-        /// The connection is good for more.
-        keep: bool,
-        /// The target is about to close it.
-        closes: bool,
-        /// How long to wait before the next request.
-        delay: Option<Duration>,
-    },
-}
-
 /// One place's requests and replies, on one connection after the other.
 pub(super) struct Conversation<'w> {
     worker: &'w Worker<Talk>,
     index: u32,
+    host: usize,
     /// Replies that are awaited.
     left: u32,
     /// No request can come before they are all there. In a pipeline of an open loop one always can.
@@ -63,44 +47,12 @@ pub(super) struct Conversation<'w> {
     partial: Option<Box<Partial>>,
 }
 
-/// A reply that comes in pieces, as far as it has come.
-#[derive(Debug, Default)]
-struct Partial {
-    status: u16,
-    length: u64,
-    body: Vec<u8>,
-    fields: Vec<(String, Vec<u8>)>,
-}
-
-/// A whole reply.
-struct Reply<'a> {
-    status: u16,
-    length: u64,
-    after: After,
-    fields: Said<'a>,
-    /// Empty if nobody looks at it.
-    body: &'a [u8],
-}
-
-/// What a received piece led to.
-enum Taken {
-    /// More of what is awaited is to come.
-    Part,
-    /// A reply, and in its place there is room for a request.
-    Room,
-    /// What follows is ready to be written.
-    Next,
-    /// Nothing is awaited, and nothing is due.
-    Idle,
-    /// The connection, or its turn, is over.
-    End(End),
-}
-
 impl<'w> Conversation<'w> {
     pub(super) fn new(worker: &'w Worker<Talk>, index: u32) -> Self {
         Self {
             worker,
             index,
+            host: worker.host(index),
             left: 0,
             full: false,
             answered: false,
@@ -142,8 +94,11 @@ impl<'w> Conversation<'w> {
     /// Takes up what the place was given since it was last asked.
     #[inline(never)]
     fn take_up(&mut self, core: &mut Core<Talk>) {
+        if !core.roster.is_granted(self.index) {
+            return;
+        }
         let now = self.worker.clock.now();
-        while !self.full && core.roster.is_granted(self.index) && core.roster.granted(self.index, now) == Next::Send {
+        while !self.full && core.roster.granted(self.index, now) == Next::Send {
             match core.protocol.depth {
                 1 => self.begin(core, now),
                 _ => self.add(core, now),
@@ -155,6 +110,9 @@ impl<'w> Conversation<'w> {
     #[inline(never)]
     fn refill(&mut self, core: &mut Core<Talk>, now: u64, room: u32) {
         for _ in 0..room {
+            if self.sent >= core.protocol.reuse {
+                return;
+            }
             let mut next = core.roster.free(self.index, now);
             // It may have been granted more than the one it gets.
             while next == Next::Send {
@@ -186,7 +144,7 @@ impl<'w> Conversation<'w> {
     #[inline]
     fn ask(&mut self, core: &mut Core<Talk>, now: u64) {
         self.begun_ns = now;
-        if let Err(why) = core.protocol.next(&mut self.outgoing, &mut self.own, self.sent) {
+        if let Err(why) = core.protocol.next(self.host, &mut self.outgoing, &mut self.own, self.sent) {
             // Nothing is sent and no reply awaited: the run is over.
             self.worker.shared.break_off(why);
             self.outgoing = Outgoing::default();
@@ -253,7 +211,7 @@ impl<'w> Conversation<'w> {
     /// Writes as much of the batch as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
     fn write(&mut self, core: &mut Core<Talk>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
-        let bytes = core.protocol.bytes(&self.own, self.outgoing.range.clone());
+        let bytes = core.protocol.bytes(self.host, &self.own, self.outgoing.range.clone());
         write_on(bytes, &mut self.written, stream, &mut core.roster.recorder, cx)
     }
 
@@ -267,7 +225,7 @@ impl<'w> Conversation<'w> {
         let mut input = bytes;
         let mut room = 0;
         loop {
-            let taken = match self.replies.whole_again(&mut input, &mut core.protocol.known, &Limits::CLIENT) {
+            let taken = match self.replies.whole_again(&mut input, core.protocol.known(self.host), &Limits::CLIENT) {
                 Some(Whole { head, body }) => {
                     let length = body.len() as u64;
                     let (status, after, fields) = (head.status, head.after, Said::Whole(head.fields));
@@ -361,7 +319,7 @@ impl<'w> Conversation<'w> {
         }
         self.answered = true;
         self.left -= 1;
-        if core.protocol.shows && core.protocol.show(status, &reply.fields, reply.body) == Flow::Stop {
+        if core.protocol.shows && core.protocol.show(self.host, status, &reply.fields, reply.body) == Flow::Stop {
             self.worker.shared.close_at(now);
         }
         let closes = reply.after == After::Close;
@@ -376,7 +334,7 @@ impl<'w> Conversation<'w> {
         }
         // A target may answer before it has the whole request, and the rest of it would spoil the next one.
         let keep = !closes && self.sent < core.protocol.reuse && self.written == self.outgoing.range.len();
-        let delay = core.protocol.delay();
+        let delay = core.protocol.delay(self.host);
         if !keep || delay.is_some() {
             core.roster.pause(self.index);
             self.full = false;

@@ -5,6 +5,7 @@ mod common;
 
 mod connections;
 mod faults;
+mod hosts;
 mod pipelines;
 mod replies;
 mod requests;

@@ -117,7 +117,7 @@ pub fn asks(address: SocketAddr, form: &Form, goals: &[Goal], batch: u32, reuse:
 /// As [`asks`], with another pipeline.
 pub fn asks_as(address: SocketAddr, form: &Form, goals: &[Goal], pipeline: Pipeline, reuse: Option<u64>) -> Http {
     let rendered = Rendered::render(form, goals, pipeline, reuse).unwrap();
-    Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect: Expect::default() }
+    Http::on(address, Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 
 /// `GET /`, one at a time, on connections that stay.
@@ -128,7 +128,7 @@ pub fn get(address: SocketAddr) -> Http {
 /// A closed loop of 0.4 s over two connections with a timeout of 0.1 s.
 pub fn short(http: Http) -> Options {
     Options {
-        url: format!("http://{}/", http.address),
+        url: format!("http://{}/", http.hosts[0].address),
         target: Target::Http(http),
         connections: 2,
         threads: vec![None],

@@ -1,9 +1,6 @@
 //! Which connections have room, whose turn it is, and where what they are given stands.
 
-use super::{
-    IDLE, NONE, NOT_SENT, Roster,
-    line::{Line, Slot},
-};
+use super::{IDLE, NONE, NOT_SENT, Roster, line::Slot};
 
 impl Roster {
     /// The connection has room for one more request.

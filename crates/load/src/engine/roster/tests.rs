@@ -319,7 +319,9 @@ proptest! {
                     open[place] = false;
                 }
                 1 if !open[place] => {
-                    (0..depth).for_each(|_| drop(test.free(index, now)));
+                    for _ in 0..depth {
+                        test.free(index, now);
+                    }
                     (open[place], closing[place]) = (true, false);
                 }
                 2 => test.roster.sweep(now, 10 * MS),
@@ -343,7 +345,9 @@ proptest! {
                         false => test.roster.advance(index),
                     }
                 }
-                _ if open[place] => drop(test.take_up(index, now)),
+                _ if open[place] => {
+                    test.take_up(index, now);
+                }
                 _ => (),
             }
             prop_assert_eq!(test.roster.ready, (0..4).filter(|place| test.has_room(*place)).count());
