@@ -320,8 +320,11 @@ impl Args {
 fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
     let mut pids = Vec::new();
     for address in addresses {
-        let found = meter::listener::find(*address)?.roots;
-        pids.extend(found.into_iter().filter(|pid| !pids.contains(pid)).collect::<Vec<_>>());
+        for pid in meter::listener::find(*address)?.roots {
+            if !pids.contains(&pid) {
+                pids.push(pid);
+            }
+        }
     }
     Ok(pids)
 }

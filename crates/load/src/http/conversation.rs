@@ -27,7 +27,7 @@ use wire::http1::{
 pub(super) struct Conversation<'w> {
     worker: &'w Worker<Talk>,
     index: u32,
-    host: usize,
+    host: u32,
     /// Replies that are awaited.
     left: u32,
     /// No request can come before they are all there. In a pipeline of an open loop one always can.
@@ -52,7 +52,7 @@ impl<'w> Conversation<'w> {
         Self {
             worker,
             index,
-            host: worker.host(index),
+            host: worker.host(index) as u32,
             left: 0,
             full: false,
             answered: false,

@@ -108,14 +108,14 @@ impl Talk {
         })
     }
 
-    /// Makes `out` the next requests of a connection to `host` that has sent so many already; those that do not lie ready are put
-    /// into `own`, behind what it holds if they come one by one.
+    /// Makes `out` the next requests of a connection to `host` that has sent so many already. Those that do not lie ready
+    /// are put into `own`, behind what it holds if they come one by one.
     ///
     /// # Errors
     /// If the script has no good ones.
     #[inline]
-    pub fn next(&mut self, host: usize, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
-        match &mut self.sides[host].source {
+    pub fn next(&mut self, host: u32, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
+        match &mut self.sides[host as usize].source {
             Supply::Rendered(turns) => {
                 turns.next(out, sent, self.reuse);
                 Ok(())
@@ -146,8 +146,8 @@ impl Talk {
 
     /// The bytes of `range`, as [`Self::next`] gave it out for the same host with the same `own`.
     #[inline]
-    pub fn bytes<'a>(&'a self, host: usize, own: &'a [u8], range: Range<usize>) -> &'a [u8] {
-        match &self.sides[host].source {
+    pub fn bytes<'a>(&'a self, host: u32, own: &'a [u8], range: Range<usize>) -> &'a [u8] {
+        match &self.sides[host as usize].source {
             Supply::Rendered(turns) => turns.all.bytes(range),
             Supply::Queued(_) | Supply::Script(_) => &own[range],
         }
@@ -155,22 +155,22 @@ impl Talk {
 
     /// The last head of a reply from `host`.
     #[inline]
-    pub fn known(&mut self, host: usize) -> &mut Known {
-        &mut self.sides[host].known
+    pub fn known(&mut self, host: u32) -> &mut Known {
+        &mut self.sides[host as usize].known
     }
 
     /// How long a connection to `host` pauses now that all its requests are answered.
     #[inline]
-    pub fn delay(&mut self, host: usize) -> Option<Duration> {
-        match &mut self.sides[host].source {
+    pub fn delay(&mut self, host: u32) -> Option<Duration> {
+        match &mut self.sides[host as usize].source {
             Supply::Rendered(_) | Supply::Queued(_) => None,
             Supply::Script(source) => source.delay(),
         }
     }
 
     /// Shows a reply of `host` to the source.
-    pub fn show(&mut self, host: usize, status: u16, fields: &Said<'_>, body: &[u8]) -> Flow {
-        let Supply::Script(source) = &mut self.sides[host].source else { return Flow::Go };
+    pub fn show(&mut self, host: u32, status: u16, fields: &Said<'_>, body: &[u8]) -> Flow {
+        let Supply::Script(source) = &mut self.sides[host as usize].source else { return Flow::Go };
         let fields: Vec<(&str, &[u8])> = match fields {
             Said::Whole(fields) => fields.iter().map(|field| (field.name, field.value)).collect(),
             Said::Kept(fields) => fields.iter().map(|(name, value)| (&name[..], &value[..])).collect(),
