@@ -51,7 +51,9 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
                 ));
             }
             (Pipeline::Single(depth @ 2..), None) => {
-                return refuse(format!("{depth} requests with times of their own on a connection need a rate: give -R"));
+                return refuse(format!(
+                    "{depth} requests with times of their own on a connection need a rate: give -R"
+                ));
             }
             _ => (),
         },

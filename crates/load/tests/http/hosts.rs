@@ -52,7 +52,10 @@ fn a_connection_that_takes_the_place_of_another_goes_where_that_went() {
     let hosts = servers.each_ref().map(|((address, _), weight)| (*address, *weight));
     let result = run(&some(200, all(&hosts, Some(1)))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
-    assert_eq!(servers.iter().map(|((_, seen), _)| seen.connections.load(Relaxed)).sum::<u64>(), result.connections.opened);
+    assert_eq!(
+        servers.iter().map(|((_, seen), _)| seen.connections.load(Relaxed)).sum::<u64>(),
+        result.connections.opened
+    );
     for (number, ((_, seen), _)) in servers.iter().enumerate() {
         assert!(seen.log.lock().unwrap().iter().all(|request| request.target() == format!("/{number}")));
         assert!(seen.requests() > 0);
@@ -63,7 +66,8 @@ fn a_connection_that_takes_the_place_of_another_goes_where_that_went() {
 fn replies_of_hosts_that_answer_differently_are_each_understood() {
     let (plain, _) = web(|stream, _| say(stream, &ok("hello")));
     let (wordy, _) = web(|stream, _| say(stream, "HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-Long: yes\r\n\r\nhi"));
-    let result = run(&Options { connections: 4, rate: Some(1000.0), ..some(400, all(&[(plain, 1), (wordy, 1)], None)) });
+    let result =
+        run(&Options { connections: 4, rate: Some(1000.0), ..some(400, all(&[(plain, 1), (wordy, 1)], None)) });
     let responses = result.result.responses.unwrap();
     let [found, made] = ["200", "201"].map(|status| responses.statuses[status]);
     assert_eq!((found + made, responses.body_bytes), (400, Some(5 * found + 2 * made)));

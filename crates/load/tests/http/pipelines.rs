@@ -114,7 +114,8 @@ fn a_lost_connection_loses_what_was_under_way_and_no_more() {
 #[test]
 fn a_reply_that_nobody_asked_for_is_an_error_however_many_may_be_under_way() {
     let (address, _) = web(|stream, _| say(stream, &ok("").repeat(5)));
-    let options = Options { duration: Duration::from_millis(400), requests: None, ..paced(1, singly(address, 4, None)) };
+    let options =
+        Options { duration: Duration::from_millis(400), requests: None, ..paced(1, singly(address, 4, None)) };
     let result = run(&options).result;
     assert!(result.errors.protocol > 0, "{:?}", result.errors);
     assert_eq!(result.errors.total(), result.errors.protocol, "{:?}", result.errors);

@@ -109,8 +109,9 @@ fn a_connection_that_is_given_up_takes_what_was_sent_behind_with_it() {
         assert!(test.answer(1, now) && test.answer(1, now));
         let outcome = test.end();
         assert_eq!((outcome.tally.failed, outcome.tally.errors.timeout), (2, 2), "swept {swept}");
-        // The second one had waited for 81 ms, and that is all that is known of it.
-        assert_eq!(outcome.response, [71, 81, 91, 100], "swept {swept}");
+        // The second one of connection 0 had waited for 81 ms, and that is all that is known of it. What connection 1 took
+        // up when it had room is not answered before the end.
+        assert_eq!(outcome.response[..4], [71, 81, 91, 100], "swept {swept}");
     }
 }
 

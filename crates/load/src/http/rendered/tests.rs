@@ -115,7 +115,10 @@ fn what_cannot_be_sent_is_named_on_one_line() {
         (Rendered::render(&form(), &goals(&[0]), Batches(1), None), "at least 1"),
         (Rendered::render(&form(), &[], Batches(1), None), "no URL"),
         (Rendered::render(&form(), &goals(&[10_000, 1]), Batches(1), None), "10001"),
-        (Rendered::render(&Form { body: Some(vec![0; 1 << 20]), ..form() }, &goals(&[1]), Batches(512), None), "--pipeline"),
+        (
+            Rendered::render(&Form { body: Some(vec![0; 1 << 20]), ..form() }, &goals(&[1]), Batches(512), None),
+            "--pipeline",
+        ),
     ];
     for (number, (rendered, needle)) in cases.into_iter().enumerate() {
         let why = rendered.unwrap_err();
