@@ -35,7 +35,7 @@ fn hoarder(depth: u64) -> SocketAddr {
 fn as_many_as_asked_for_are_under_way_and_each_is_answered() {
     let result = run(&paced(120, singly(hoarder(4), 4, None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (120, 0), "{:?}", result.errors);
-    assert_eq!((result.connections.opened, result.latency.response.count), (1, 120));
+    assert_eq!(result.connections.opened, 1);
     // The first of four waits for the last, which is due 7.5 ms later.
     let response = &result.latency.response;
     assert!(response.max_us.unwrap() >= 7_400.0, "{response:?}");
