@@ -2,6 +2,7 @@
 
 use crate::{
     error::LoadError,
+    http::Pipeline,
     options::{Options, Target},
 };
 use std::{
@@ -43,13 +44,20 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         Target::Ping { size: 0, .. } => {
             return refuse("a message of 0 bytes has no reply: give --size at least 1B".to_owned());
         }
-        Target::Http(http) if options.rate.is_some() && http.pipeline() > 1 => {
-            return refuse(format!(
-                "--pipeline {} and -R: each request of an open loop has a time of its own; leave one of them out",
-                http.pipeline()
-            ));
-        }
-        Target::Ping { .. } | Target::Http(_) => (),
+        Target::Http(http) => match (http.pipeline(), options.rate) {
+            (Pipeline::Batches(requests @ 2..), Some(rate)) => {
+                return refuse(format!(
+                    "{requests} requests in one write cannot be sent at {rate} per second: each request of an open loop has a time of its own"
+                ));
+            }
+            (Pipeline::Single(depth @ 2..), None) => {
+                return refuse(format!(
+                    "{depth} requests with times of their own on a connection need a rate: give -R"
+                ));
+            }
+            _ => (),
+        },
+        Target::Ping { .. } => (),
     }
     if duration.is_zero() || *duration > LONGEST_RUN || *warmup > LONGEST_RUN {
         return refuse(format!(
@@ -62,9 +70,15 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     if options.requests == Some(0) {
         return refuse("0 requests make no result: give -n at least 1, or leave it out".to_owned());
     }
+    let addresses = options.target.addresses();
+    if addresses.is_empty() || *connections < addresses.len() {
+        return refuse(format!(
+            "{connections} connections for {} hosts: each connection goes to one host, so raise -c or name fewer hosts",
+            addresses.len()
+        ));
+    }
     if let Some(sources) = &options.sources {
-        let address = options.target.address();
-        if let Some(stranger) = sources.stranger(address.ip()) {
+        if let Some((stranger, address)) = addresses.iter().find_map(|to| Some((sources.stranger(to.ip())?, to))) {
             return refuse(format!(
                 "nothing connects from {stranger} to {address}: give --source addresses of one kind"
             ));

@@ -18,11 +18,25 @@ pub enum Target {
 }
 
 impl Target {
-    /// The address that is connected to.
-    pub fn address(&self) -> SocketAddr {
+    /// The addresses that are connected to, at least one.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.hosts().map(|(address, _)| address).collect()
+    }
+
+    /// Each host's address and how many connections it gets beside the others.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (SocketAddr, u64)> {
+        let (ping, http) = match self {
+            Self::Ping { address, .. } => (Some((*address, 1)), &[][..]),
+            Self::Http(http) => (None, &http.hosts[..]),
+        };
+        ping.into_iter().chain(http.iter().map(|host| (host.address, host.weight)))
+    }
+
+    /// Requests with times of their own that may be under way on a connection.
+    pub(crate) fn depth(&self) -> u32 {
         match self {
-            Self::Ping { address, .. } => *address,
-            Self::Http(http) => http.address,
+            Self::Ping { .. } => 1,
+            Self::Http(http) => http.depth(),
         }
     }
 }

@@ -62,7 +62,7 @@ async fn run(worker: Rc<Worker<Ping>>, index: u32, mut stream: Option<TcpStream>
         let mut stream = match stream.take() {
             Some(stream) => stream,
             // Boxed: rarely needed, and a million tasks would each keep room for it.
-            None => match Box::pin(connect::again(&worker, &mut failures)).await {
+            None => match Box::pin(connect::again(&worker, index, &mut failures)).await {
                 Some(stream) => stream,
                 None => return,
             },

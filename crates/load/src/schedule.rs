@@ -32,6 +32,11 @@ impl Share {
         self.connections / self.threads + usize::from(self.thread < self.connections % self.threads)
     }
 
+    /// Connections of the threads before this one.
+    pub fn before(&self) -> usize {
+        self.connections / self.threads * self.thread + self.thread.min(self.connections % self.threads)
+    }
+
     /// How many times this thread's connections go into all.
     fn part(&self) -> f64 {
         self.connections as f64 / self.own() as f64
@@ -222,6 +227,7 @@ mod tests {
     fn each_thread_has_its_even_part_of_the_connections() {
         let all: Vec<usize> = shares(3, 11).map(|share| share.own()).collect();
         assert_eq!(all, [4, 4, 3]);
+        assert_eq!(shares(3, 11).map(|share| share.before()).collect::<Vec<_>>(), [0, 4, 8]);
         let mut numbers: Vec<usize> =
             shares(3, 11).flat_map(|share| (0..share.own()).map(move |i| share.global(i))).collect();
         numbers.sort_unstable();

@@ -24,6 +24,7 @@ use clap::ValueEnum;
 use outcome::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use std::{
     io::{self, Write as _},
+    net::SocketAddr,
     path::PathBuf,
 };
 
@@ -37,8 +38,8 @@ use std::{
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// The target: http://HOST:PORT/PATH, which may be several of one host and port, or tcp://HOST:PORT, a server that
-    /// sends back what it receives
+    /// The target: http://HOST:PORT/PATH, of which there may be several, or tcp://HOST:PORT, a server that sends back what
+    /// it receives
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
 
@@ -293,9 +294,7 @@ impl Args {
                 Ok(meter.map_err(|why| Trouble::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => {
-                meter::listener::find(target.address()).and_then(|found| meter::ServerMeter::attach_all(&found.roots))
-            }
+            None => listeners(&target.addresses()).and_then(|pids| meter::ServerMeter::attach_all(&pids)),
         };
         Ok(match meter {
             Ok(meter) => (Some(meter), None),
@@ -315,6 +314,19 @@ impl Args {
             () => ExitCode::Good,
         }
     }
+}
+
+/// The processes to meter together: those that listen on the addresses. A part of them would be a wrong sum.
+fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
+    let mut pids = Vec::new();
+    for address in addresses {
+        for pid in meter::listener::find(*address)?.roots {
+            if !pids.contains(&pid) {
+                pids.push(pid);
+            }
+        }
+    }
+    Ok(pids)
 }
 
 /// The text of a result that was kept.

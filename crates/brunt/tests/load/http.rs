@@ -51,6 +51,7 @@ fn flags_change_what_is_asked_and_what_is_expected() {
         ("--http1.0 --no-keepalive -X DELETE", "DELETE /a"),
         ("-H X-Say:hello", "GET /a hello"),
         ("-R 400", "GET /a"),
+        ("-R 400 --pipeline 8", "GET /a"),
     ] {
         let result = run(more, text);
         assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (100.0, 0.0), "{more}");
@@ -78,6 +79,23 @@ fn several_urls_are_asked_for_by_weight() {
     let (found, missing) = (number(&result, "responses.statuses.200"), number(&result, "responses.statuses.404"));
     assert!((found - 300.0).abs() <= 2.0 && found + missing == 400.0, "{result:#}");
     assert_eq!(result["load"]["url"], format!("{} {}", target.http("/status/404"), target.http("/x")));
+}
+
+#[test]
+fn several_hosts_share_the_connections_and_are_metered_together() {
+    let _alone = alone();
+    let targets = [Target::start_web(), Target::start_web()];
+    let flags = "-R 1k -n 600 -c 6 --warmup 0s --json - --quiet --allow-untrusted --weight 2,1";
+    let mut command = load(&targets[0].http("/status/201"), flags);
+    let result = json(&command.arg(targets[1].http("/status/202")).output().unwrap());
+    assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (600.0, 0.0), "{result:#}");
+    assert_eq!(number(&result, "connections.opened"), 6.0);
+    let [first, second] = ["201", "202"].map(|status| number(&result, &format!("responses.statuses.{status}")));
+    assert!((first - 400.0).abs() <= 60.0 && first + second == 600.0, "{result:#}");
+    // All the threads of both: the main one, the one that serves, and one for each connection.
+    let threads = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().count() as f64;
+    assert_eq!(number(&result, "server.pid"), f64::from(targets[0].pid()));
+    assert!(number(&result, "server.threads") >= threads(targets[0].pid()) + threads(targets[1].pid()), "{result:#}");
 }
 
 #[test]

@@ -15,7 +15,6 @@ use runtime::BackendKind;
 use rustix::io::Errno;
 use std::{
     io,
-    net::SocketAddr,
     sync::{
         atomic::Ordering::Relaxed,
         mpsc::{Receiver, RecvTimeoutError, Sender},
@@ -78,10 +77,10 @@ impl<'s> Conductor<'s> {
             }
             let settled = shared.connecting.settled();
             let (opened, _) = shared.connecting.counts();
-            if let Some(error) = shared.connecting.take_error()
-                && let Some(error) = self.fatal(error, opened)
-            {
-                return Err(error);
+            while let Some((host, error)) = shared.connecting.take_error() {
+                if let Some(error) = self.fatal(host, error, opened) {
+                    return Err(error);
+                }
             }
             let now = shared.clock.now();
             if opened > seen {
@@ -89,7 +88,10 @@ impl<'s> Conductor<'s> {
             }
             let done = settled == options.connections as u64 && !self.tids.contains(&0);
             if done || now > deadline || now - seen_ns > longest_gap {
-                return if opened > 0 { Ok(()) } else { Err(LoadError::NoAnswer(self.address(), options.timeout)) };
+                return match shared.connecting.unreached() {
+                    None => Ok(()),
+                    Some(host) => Err(LoadError::NoAnswer(shared.hosts.addresses[host], options.timeout)),
+                };
             }
             if self.wants_stop(observer, now) {
                 return Ok(());
@@ -110,9 +112,10 @@ impl<'s> Conductor<'s> {
         Ok(())
     }
 
-    /// What an error of a first attempt means for the run: `None` if it can go on without that connection.
-    fn fatal(&self, error: io::Error, open: u64) -> Option<LoadError> {
-        let address = self.address();
+    /// What an error of a first attempt at a host means for the run, with so many connections open to all of them: `None`
+    /// if it can go on without that connection.
+    fn fatal(&self, host: usize, error: io::Error, open: u64) -> Option<LoadError> {
+        let address = self.shared.hosts.addresses[host];
         let connections = self.shared.options.connections;
         match Errno::from_io_error(&error) {
             Some(Errno::MFILE) => Some(LoadError::Descriptors {
@@ -122,14 +125,10 @@ impl<'s> Conductor<'s> {
             }),
             Some(Errno::NFILE) => Some(LoadError::SystemDescriptors { open }),
             Some(Errno::ADDRNOTAVAIL) => Some(LoadError::Ports { address, open, range: port_range() }),
-            _ if open > 0 || error.kind() == io::ErrorKind::TimedOut => None,
+            _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => None,
             _ if error.kind() == io::ErrorKind::ConnectionRefused => Some(LoadError::Refused(address)),
             _ => Some(LoadError::Unreachable(address, error)),
         }
-    }
-
-    fn address(&self) -> SocketAddr {
-        self.shared.options.target.address()
     }
 
     fn wants_stop(&mut self, observer: &dyn Observer, now_ns: u64) -> bool {

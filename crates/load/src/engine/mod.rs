@@ -7,6 +7,7 @@
 mod conductor;
 pub(crate) mod connect;
 mod dispatch;
+mod hosts;
 mod limits;
 pub(crate) mod protocol;
 pub(crate) mod roster;

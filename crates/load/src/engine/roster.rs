@@ -2,22 +2,25 @@
 //!
 //! Pure state: it opens no socket and reads no clock. Rules:
 //! - A due request goes to the connection that has been idle longest, so that the phases of connections spread instead
-//!   of a few being busy and the rest asleep.
-//! - When none is idle the schedule does not move: the request keeps its intended time and goes to the next connection
-//!   that becomes free. Its lag counts from then, its response time from the intended time. But requests that wait because
-//!   the generator was late are late by its fault: connections would have been free by so much earlier.
+//!   of a few being busy and the rest asleep. If none is idle it goes, in turn, to one that has room behind what it awaits:
+//!   in a pipeline of an open loop.
+//! - When none has room the schedule does not move: the request keeps its intended time and goes to the next connection
+//!   that has some. Its lag counts from then, its response time from the intended time. But requests that wait because
+//!   the generator was late are late by its fault: there would have been room by so much earlier.
 //! - A request is never sent twice; one that was given to a connection that died before sending goes to another.
-//!
-//! - Requests that go out in one write, as a batch, have one slot between them; the last reply frees it.
-//!
-//! Timeouts need no timer for each request: [`Roster::sweep`] walks the table of send times, 16 bytes a connection. A list
-//! in order of sending would be walked less and would cost every request six writes to keep.
+//! - Replies come in the order of the requests: the oldest request of a connection has the connection's slot, and what is
+//!   behind it, in the same write or in a later one, stands in its [`Line`].
+
+mod line;
+mod losses;
+mod room;
 
 use crate::{
     interval::Tally,
     record::{Failure, Recorder},
     schedule::Schedule,
 };
+use line::{Line, Slot};
 use std::{collections::VecDeque, task::Waker};
 
 /// `intended` of a connection that is not open, or was given up by the sweep.
@@ -26,10 +29,6 @@ const NONE: u64 = u64::MAX;
 const IDLE: u64 = u64::MAX - 1;
 /// `sent` of a connection that awaits no reply.
 const NOT_SENT: u64 = u64::MAX;
-/// A sweep looks at no fewer connections than this ...
-const SWEEP_LEAST: usize = 4096;
-/// ... and at all of them this often within a timeout.
-const SWEEPS: u64 = 16;
 
 /// What a connection does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,21 +46,10 @@ pub enum Next {
 pub enum Due {
     /// The next request is due then, in nanoseconds of the run's clock.
     At(u64),
-    /// A request is due and no connection is idle: whoever becomes free takes it.
+    /// A request is due and no connection has room: whoever has some first takes it.
     Starved,
     /// The window is over.
     Over,
-}
-
-/// What a connection is at.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    intended: u64,
-    sent: u64,
-}
-
-impl Slot {
-    const CLOSED: Self = Self { intended: NONE, sent: NOT_SENT };
 }
 
 /// The connections of one load thread.
@@ -69,18 +57,23 @@ pub struct Roster {
     /// What becomes of requests.
     pub recorder: Recorder,
     slots: Vec<Slot>,
-    /// Requests of each connection's batch that await a reply behind its first; empty as long as nobody sends batches.
-    behind: Vec<u32>,
+    /// How many requests of an open loop a connection may have under way.
+    depth: u32,
+    /// What each connection has behind its slot; empty as long as nobody sends batches and `depth` is 1.
+    lines: Vec<Line>,
     wakers: Vec<Waker>,
     /// Connections in the order they became idle. A hint: one that died since is still in it, and skipped.
     idle: VecDeque<u32>,
-    idle_count: usize,
+    /// Connections that are busy and had room when they were put here, in turn: as much of a hint.
+    roomy: VecDeque<u32>,
+    /// Connections with room.
+    ready: usize,
     /// Requests whose connection died before it sent them.
     orphans: VecDeque<u64>,
     schedule: Option<Schedule>,
     /// When the load began; schedules count from there. `None` before.
     start_ns: Option<u64>,
-    /// How late the last request was that found a connection idle: the generator's doing.
+    /// How late the last request was that found room: the generator's doing.
     late_ns: u64,
     timeout_ns: u64,
     swept: usize,
@@ -88,15 +81,24 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// A roster of `connections`, none of them open. No schedule makes a closed loop.
-    pub fn new(connections: usize, schedule: Option<Schedule>, timeout_ns: u64, recorder: Recorder) -> Self {
+    /// A roster of `connections`, none of them open, with up to `depth` requests under way on each. No schedule makes a
+    /// closed loop, which has a depth of 1.
+    pub fn new(
+        connections: usize,
+        depth: u32,
+        schedule: Option<Schedule>,
+        timeout_ns: u64,
+        recorder: Recorder,
+    ) -> Self {
         Self {
             recorder,
             slots: vec![Slot::CLOSED; connections],
-            behind: Vec::new(),
+            depth,
+            lines: if depth > 1 { vec![Line::default(); connections] } else { Vec::new() },
             wakers: vec![Waker::noop().clone(); connections],
             idle: VecDeque::with_capacity(connections),
-            idle_count: 0,
+            roomy: VecDeque::new(),
+            ready: 0,
             orphans: VecDeque::new(),
             schedule,
             start_ns: None,
@@ -116,34 +118,36 @@ impl Roster {
     pub fn begin(&mut self, start_ns: u64) {
         self.start_ns = Some(start_ns);
         if self.schedule.is_none() {
-            while let Some(index) = self.pop_idle() {
+            while let Some(index) = self.take_room() {
                 self.slots[index as usize].intended = start_ns;
                 self.wakers[index as usize].wake_by_ref();
             }
         }
     }
 
-    /// The connection is open and has no request: it gets one now, or it will be woken.
+    /// The connection is open and has room for one more request: it gets one now, or it will be woken. What it was granted
+    /// before has to be sent by then.
     #[inline(never)]
     pub fn free(&mut self, index: u32, now_ns: u64) -> Next {
         self.recorder.advance(now_ns);
         let open_loop = self.schedule.is_some();
         if self.start_ns.is_none() || self.recorder.is_draining() {
-            self.push_idle(index);
+            self.make_room(index);
             return Next::Wait;
         }
         if !open_loop {
             self.recorder.taken();
-            return self.send(index, now_ns, now_ns, now_ns);
+            self.put(index, now_ns);
+            return self.send(index, now_ns, now_ns);
         }
-        if self.idle_count > 0 {
+        if self.ready > 0 {
             // The dispatcher is late: help it, in its order.
-            self.push_idle(index);
+            self.make_room(index);
             self.dispatch(now_ns);
             return self.granted(index, now_ns);
         }
         let Some(intended) = self.take_due(now_ns) else {
-            self.push_idle(index);
+            self.make_room(index);
             if let Some(dispatcher) = self.dispatcher.take() {
                 dispatcher.wake();
             }
@@ -152,29 +156,34 @@ impl Roster {
         if intended < now_ns {
             self.recorder.waited(now_ns);
         }
-        self.send(index, now_ns, intended, intended.max(now_ns.saturating_sub(self.late_ns)))
+        self.put(index, intended);
+        self.send(index, now_ns, intended.max(now_ns.saturating_sub(self.late_ns)))
     }
 
     /// A connection that was woken asks whether it has a request; if so it is sent now.
     pub fn granted(&mut self, index: u32, now_ns: u64) -> Next {
-        let intended = self.slots[index as usize].intended;
         self.recorder.advance(now_ns);
-        if intended >= IDLE || self.recorder.is_draining() {
+        if !self.is_granted(index) || self.recorder.is_draining() {
             return Next::Wait;
         }
         if self.schedule.is_some() {
+            let intended = self.first_unsent(index).intended;
             self.late_ns = now_ns - intended;
-            return self.send(index, now_ns, intended, intended);
+            return self.send(index, now_ns, intended);
         }
         // A closed loop has no schedule to be late against.
         self.recorder.taken();
-        self.send(index, now_ns, now_ns, now_ns)
+        self.slots[index as usize].intended = now_ns;
+        self.send(index, now_ns, now_ns)
     }
 
     /// Whether the connection has a request to send.
     #[inline]
     pub fn is_granted(&self, index: u32) -> bool {
-        self.slots[index as usize].intended < IDLE
+        match self.depth {
+            1 => self.slots[index as usize].intended < IDLE,
+            _ => self.lines[index as usize].unsent > 0,
+        }
     }
 
     /// Whether the sweep has given up the request that this connection awaits a reply to.
@@ -183,10 +192,16 @@ impl Roster {
         self.slots[index as usize].intended == NONE
     }
 
+    /// The connection's first unsent request goes out now; `base_ns` is when it would have, had the generator not been late.
     #[inline]
-    fn send(&mut self, index: u32, now_ns: u64, intended_ns: u64, base_ns: u64) -> Next {
-        self.slots[index as usize] = Slot { intended: intended_ns, sent: now_ns };
-        self.recorder.sent(now_ns, intended_ns, base_ns);
+    fn send(&mut self, index: u32, now_ns: u64, base_ns: u64) -> Next {
+        let slot = self.first_unsent(index);
+        slot.sent = now_ns;
+        let intended = slot.intended;
+        if self.depth > 1 {
+            self.lines[index as usize].unsent -= 1;
+        }
+        self.recorder.sent(now_ns, intended, base_ns);
         Next::Send
     }
 
@@ -201,7 +216,7 @@ impl Roster {
 
     /// The oldest request of the connection has a whole reply now, right or with a fault of its own; `note` keeps what
     /// it said. False if the request was given up before: the connection is to be closed. Otherwise one of
-    /// [`Self::advance_batch`], [`Self::follow`] and [`Self::pause`] comes next.
+    /// [`Self::advance`], [`Self::follow`] and [`Self::pause`] comes next.
     #[inline(always)]
     pub fn answered(
         &mut self,
@@ -215,7 +230,7 @@ impl Roster {
             return false;
         }
         if now_ns - sent >= self.timeout_ns {
-            self.time_out(index as usize, now_ns);
+            self.time_out(index, now_ns);
             return false;
         }
         match reply {
@@ -240,49 +255,38 @@ impl Roster {
 
     /// All its requests are answered, and it is not ready: [`Self::free`] says when it is.
     pub fn pause(&mut self, index: u32) {
-        self.slots[index as usize] = Slot::CLOSED;
+        self.strip(index, |_, _| ());
     }
 
     /// So many requests in all go out in the write of the one that was just sent.
     pub fn send_batch(&mut self, index: u32, requests: u32) {
-        if self.behind.is_empty() {
-            self.behind.resize(self.slots.len(), 0);
+        if self.lines.is_empty() {
+            self.lines.resize(self.slots.len(), Line::default());
         }
-        self.behind[index as usize] = requests - 1;
+        let slot = self.slots[index as usize];
+        self.lines[index as usize].behind.resize(requests as usize - 1, slot);
         self.recorder.sent_along(u64::from(requests - 1));
     }
 
-    /// The next request of the batch is the oldest now.
-    pub fn advance_batch(&mut self, index: u32) {
-        self.behind[index as usize] -= 1;
+    /// The oldest request is dealt with: the next one behind it takes its place, if there is one.
+    pub fn advance(&mut self, index: u32) {
+        let next = self.lines[index as usize].behind.pop_front();
+        self.slots[index as usize] = next.unwrap_or(Slot::CLOSED);
     }
 
-    /// How many requests of the connection await a reply, which are then forgotten.
-    fn forget_batch(&mut self, index: usize) -> u32 {
-        1 + self.behind.get_mut(index).map_or(0, std::mem::take)
-    }
-
-    /// The connection is lost. What the sweep has cut is recorded already.
-    pub fn lost(&mut self, index: u32, now_ns: u64, failure: Failure) {
-        let index = index as usize;
-        let Slot { intended, sent } = std::mem::replace(&mut self.slots[index], Slot::CLOSED);
-        match (intended, sent) {
-            (NONE, _) => (),
-            (IDLE, _) => {
-                self.idle_count -= 1;
-                self.recorder.trouble(now_ns, failure);
-            }
-            (_, NOT_SENT) => {
-                self.recorder.trouble(now_ns, failure);
-                if self.schedule.is_some() {
-                    self.orphans.push_back(intended);
-                }
-            }
-            _ => (0..self.forget_batch(index)).for_each(|_| self.recorder.failed(now_ns, failure, intended, None)),
+    /// The connection sends no more before it is replaced: others get what it has not sent.
+    pub fn withdraw(&mut self, index: u32, now_ns: u64) {
+        let line = &mut self.lines[index as usize];
+        self.ready -= usize::from(line.room > 0);
+        line.room = 0;
+        let unsent = line.take_unsent();
+        if unsent.len() > 0 {
+            self.orphans.extend(unsent.map(|slot| slot.intended));
+            self.dispatch(now_ns);
         }
     }
 
-    /// Gives due requests to idle connections and wakes them.
+    /// Gives due requests to connections with room and wakes them.
     pub fn dispatch(&mut self, now_ns: u64) -> Due {
         self.recorder.advance(now_ns);
         if self.recorder.is_draining() {
@@ -292,18 +296,18 @@ impl Roster {
             match self.next_due() {
                 None => return Due::Over,
                 Some(due) if due > now_ns => return Due::At(due),
-                Some(_) if self.idle_count == 0 => return Due::Starved,
+                Some(_) if self.ready == 0 => return Due::Starved,
                 Some(_) => (),
             }
-            let (Some(intended), Some(index)) = (self.take_due(now_ns), self.pop_idle()) else {
+            let (Some(intended), Some(index)) = (self.take_due(now_ns), self.take_room()) else {
                 return Due::Starved;
             };
-            self.slots[index as usize].intended = intended;
+            self.put(index, intended);
             self.wakers[index as usize].wake_by_ref();
         }
     }
 
-    /// Wake the dispatcher once a connection is idle again.
+    /// Wake the dispatcher once a connection has room again.
     pub fn park_dispatcher(&mut self, waker: &Waker) {
         self.dispatcher = Some(waker.clone());
     }
@@ -328,56 +332,12 @@ impl Roster {
         Some(due)
     }
 
-    fn push_idle(&mut self, index: u32) {
-        self.slots[index as usize].intended = IDLE;
-        self.idle_count += 1;
-        self.idle.push_back(index);
-    }
-
-    fn pop_idle(&mut self) -> Option<u32> {
-        loop {
-            let index = self.idle.pop_front()?;
-            if self.slots[index as usize].intended == IDLE {
-                self.idle_count -= 1;
-                return Some(index);
-            }
-        }
-    }
-
-    /// Gives up the requests sent longer ago than the timeout and wakes their connections. `tick_ns` is how often this
-    /// is called: each call looks at so many connections that all are seen sixteen times within a timeout.
-    pub fn sweep(&mut self, now_ns: u64, tick_ns: u64) {
-        let all = self.slots.len();
-        let part = (all as u64 * tick_ns * SWEEPS).div_ceil(self.timeout_ns) as usize;
-        let Some(limit) = now_ns.checked_sub(self.timeout_ns) else {
-            return;
-        };
-        for _ in 0..part.max(SWEEP_LEAST).min(all) {
-            self.swept = if self.swept + 1 < all { self.swept + 1 } else { 0 };
-            if self.slots[self.swept].sent <= limit {
-                self.time_out(self.swept, now_ns);
-                self.wakers[self.swept].wake_by_ref();
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn time_out(&mut self, index: usize, now_ns: u64) {
-        let Slot { intended, sent } = std::mem::replace(&mut self.slots[index], Slot::CLOSED);
-        let due = Some(sent + self.timeout_ns);
-        for _ in 0..self.forget_batch(index) {
-            self.recorder.failed(now_ns, Failure::Timeout, intended, due);
-        }
-    }
-
     /// The drain is over: records what is still without an answer, and hands over the schedule as far as it was taken.
     pub fn finish(&mut self, now_ns: u64) -> Option<Schedule> {
         let open_loop = self.schedule.is_some();
-        let asked = |slot: &Slot| slot.intended < IDLE && (open_loop || slot.sent != NOT_SENT);
-        let depth = |index: usize| 1 + self.behind.get(index).copied().unwrap_or(0) as usize;
-        let slots = self.slots.iter().enumerate().filter(|(_, slot)| asked(slot));
-        let unanswered = slots.flat_map(|(index, slot)| std::iter::repeat_n(slot.intended, depth(index)));
+        let asked = |slot: &&Slot| slot.intended < IDLE && (open_loop || slot.sent != NOT_SENT);
+        let behind = self.lines.iter().flat_map(|line| &line.behind);
+        let unanswered = self.slots.iter().chain(behind).filter(asked).map(|slot| slot.intended);
         self.recorder.finish(now_ns, unanswered.chain(self.orphans.iter().copied()));
         self.schedule.take()
     }
@@ -385,5 +345,7 @@ impl Roster {
 
 #[cfg(test)]
 mod batches;
+#[cfg(test)]
+mod pipelines;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 //!
 //! Written rarely, read often: nothing in here is touched by every request except the time of the window's end.
 
+use super::hosts::Hosts;
 use crate::{options::Options, record::Budget};
 use runtime::Stop;
 use rustix::time::{ClockId, clock_gettime};
@@ -51,19 +52,34 @@ pub fn thread_cpu_ns() -> u64 {
 }
 
 /// How opening connections goes, over all threads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Connecting {
-    opened: AtomicU64,
+    hosts: Vec<Reached>,
     open: AtomicU64,
     peak: AtomicU64,
     settled: AtomicU64,
+}
+
+/// How opening connections to one host goes.
+#[derive(Debug, Default)]
+struct Reached {
+    opened: AtomicU64,
     first_error: Mutex<Option<io::Error>>,
 }
 
 impl Connecting {
-    /// A connection was opened.
-    pub fn opened(&self) {
-        self.opened.fetch_add(1, Relaxed);
+    fn new(hosts: usize) -> Self {
+        Self {
+            hosts: (0..hosts).map(|_| Reached::default()).collect(),
+            open: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            settled: AtomicU64::new(0),
+        }
+    }
+
+    /// A connection to `host` was opened.
+    pub fn opened(&self, host: usize) {
+        self.hosts[host].opened.fetch_add(1, Relaxed);
         let open = self.open.fetch_add(1, Relaxed) + 1;
         self.peak.fetch_max(open, Relaxed);
     }
@@ -73,10 +89,10 @@ impl Connecting {
         self.open.fetch_sub(1, Relaxed);
     }
 
-    /// The first attempt of a connection has ended, in this error if there is one.
-    pub fn settle(&self, error: Option<io::Error>) {
+    /// The first attempt of a connection to `host` has ended, in this error if there is one.
+    pub fn settle(&self, host: usize, error: Option<io::Error>) {
         if let Some(error) = error {
-            self.error_slot().get_or_insert(error);
+            locked(&self.hosts[host].first_error).get_or_insert(error);
         }
         self.settled.fetch_add(1, Relaxed);
     }
@@ -88,17 +104,27 @@ impl Connecting {
 
     /// Connections opened so far, and the most that were open at a time.
     pub fn counts(&self) -> (u64, u64) {
-        (self.opened.load(Relaxed), self.peak.load(Relaxed))
+        (self.hosts.iter().map(|host| host.opened.load(Relaxed)).sum(), self.peak.load(Relaxed))
     }
 
-    /// The first error, handed out once.
-    pub fn take_error(&self) -> Option<io::Error> {
-        self.error_slot().take()
+    /// Connections to `host` opened so far.
+    pub fn opened_to(&self, host: usize) -> u64 {
+        self.hosts[host].opened.load(Relaxed)
     }
 
-    fn error_slot(&self) -> MutexGuard<'_, Option<io::Error>> {
-        self.first_error.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// The first host without a connection so far.
+    pub fn unreached(&self) -> Option<usize> {
+        (0..self.hosts.len()).find(|host| self.opened_to(*host) == 0)
     }
+
+    /// The first error of a host and its number, each handed out once.
+    pub fn take_error(&self) -> Option<(usize, io::Error)> {
+        self.hosts.iter().enumerate().find_map(|(number, host)| Some((number, locked(&host.first_error).take()?)))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Shared by the threads of one run.
@@ -108,6 +134,8 @@ pub struct Shared {
     pub options: Options,
     /// The run's clock.
     pub clock: Clock,
+    /// Where connections go.
+    pub hosts: Hosts,
     /// How connecting goes.
     pub connecting: Connecting,
     /// When the load starts and when the window opens; set before `go` is raised.
@@ -129,10 +157,12 @@ pub struct Shared {
 impl Shared {
     /// The state of a run not yet started.
     pub fn new(options: &Options) -> Self {
+        let hosts = Hosts::new(&options.target, options.connections);
         Self {
             options: options.clone(),
             clock: Clock::start(),
-            connecting: Connecting::default(),
+            connecting: Connecting::new(hosts.addresses.len()),
+            hosts,
             start: AtomicU64::new(0),
             open: AtomicU64::new(0),
             close: Arc::new(AtomicU64::new(u64::MAX)),
@@ -150,13 +180,13 @@ impl Shared {
 
     /// Ends the run, which has no result now; the first reason is the one that counts.
     pub fn break_off(&self, why: String) {
-        self.broken.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(why);
+        locked(&self.broken).get_or_insert(why);
         self.close_at(self.clock.now());
     }
 
     /// Why the run has no result, if it has none.
     pub fn take_broken(&self) -> Option<String> {
-        self.broken.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+        locked(&self.broken).take()
     }
 
     /// Whether the window is over.

@@ -44,7 +44,6 @@ pub struct Worker<P> {
     pub shared: Arc<Shared>,
     pub clock: Clock,
     pub share: Share,
-    pub address: SocketAddr,
     /// Borrowed for the whole of a connection's poll: the runtime calls nobody back in between.
     pub core: RefCell<Core<P>>,
     /// Time burnt on waiting for the next intended time, in nanoseconds.
@@ -70,9 +69,8 @@ impl<P> Worker<P> {
         Self {
             clock: shared.clock,
             share,
-            address: options.target.address(),
             core: RefCell::new(Core {
-                roster: Roster::new(share.own(), schedule, timeout_ns, recorder),
+                roster: Roster::new(share.own(), options.target.depth(), schedule, timeout_ns, recorder),
                 protocol,
                 activity: 0,
                 turn: (shared.clock.instant(0), 0),
@@ -84,6 +82,16 @@ impl<P> Worker<P> {
         }
     }
 
+    /// The number of the host that connection `index` of this thread goes to.
+    pub fn host(&self, index: u32) -> usize {
+        self.shared.hosts.of(self.share, index as usize)
+    }
+
+    /// Where connection `index` of this thread goes.
+    pub fn address(&self, index: u32) -> SocketAddr {
+        self.shared.hosts.addresses[self.host(index)]
+    }
+
     /// Where the next connection comes from, if that was said. The threads take turns as their connections do.
     pub fn source(&self) -> Option<SocketAddr> {
         let sources = self.shared.options.sources.as_ref()?;
@@ -92,9 +100,9 @@ impl<P> Worker<P> {
         Some(SocketAddr::new(sources.nth(number), 0))
     }
 
-    /// A connection of this thread is open.
-    pub fn opened(&self) {
-        self.shared.connecting.opened();
+    /// Connection `index` of this thread is open.
+    pub fn opened(&self, index: u32) {
+        self.shared.connecting.opened(self.host(index));
         self.core.borrow_mut().roster.recorder.connected();
     }
 

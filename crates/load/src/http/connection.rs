@@ -4,10 +4,7 @@
 //! and opens the next socket when it has a request, so that connecting is part of that request's response time. What is
 //! lost with a connection is an error, never tried again.
 
-use super::{
-    conversation::{Conversation, End},
-    talk::Talk,
-};
+use super::{conversation::Conversation, reply::End, talk::Talk};
 use crate::{
     engine::{connect, worker::Worker},
     record::Failure,
@@ -99,8 +96,10 @@ async fn open_for(
         false => Poll::Pending,
     })
     .await;
-    let mut dialling = pin!(connect::dial(worker));
+    let mut dialling = pin!(connect::dial(worker, index));
     poll_fn(|cx| {
+        // What it is given meanwhile waits for the connection too, and not for the generator.
+        conversation.has_request();
         if worker.core.borrow().roster.is_cut(index) {
             return Poll::Ready(Err(Failure::Timeout));
         }

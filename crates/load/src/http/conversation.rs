@@ -3,7 +3,10 @@
 //! No allocation, no lock and one clock reading for what came together, as long as requests are rendered and replies come
 //! whole. What does not come whole is followed event by event; its body is counted, and kept only for those who asked.
 
-use super::talk::{Outgoing, Said, Talk};
+use super::{
+    reply::{End, Partial, Reply, Taken},
+    talk::{Outgoing, Said, Talk},
+};
 use crate::{
     engine::{
         roster::Next,
@@ -14,84 +17,34 @@ use crate::{
     record::Failure,
 };
 use runtime::net::TcpStream;
-use std::{
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::task::{Context, Poll};
 use wire::http1::{
     After, Limits,
     client::{Asked, Connection, Event, Whole},
 };
 
-/// Why the conversation on a connection is over, or rests.
-pub(super) enum End {
-    /// The connection has failed, and with it the requests under way.
-    Lost(Failure),
-    /// The target has closed it, and no request was under way.
-    Closed,
-    /// All requests are answered; the next one may not follow at once.
-    Answered {
-        /// The connection is good for more.
-        keep: bool,
-        /// The target is about to close it.
-        closes: bool,
-        /// How long to wait before the next request.
-        delay: Option<Duration>,
-    },
-}
-
 /// One place's requests and replies, on one connection after the other.
 pub(super) struct Conversation<'w> {
     worker: &'w Worker<Talk>,
     index: u32,
-    /// Replies that the batch under way still awaits.
+    host: u32,
+    /// Replies that are awaited.
     left: u32,
-    /// Something is under way.
-    busy: bool,
+    /// No request can come before they are all there. In a pipeline of an open loop one always can.
+    full: bool,
     /// Something has been answered since this was last set to false.
     pub answered: bool,
     outgoing: Outgoing,
     /// Bytes of `outgoing` that are written.
     written: usize,
-    /// When it was begun.
+    /// When the last request was begun.
     begun_ns: u64,
     /// Requests on this connection so far.
     sent: u64,
     replies: Connection,
-    /// The requests of a script.
+    /// Requests that do not lie ready: those of a script, or of a pipeline whose requests have times of their own.
     own: Vec<u8>,
     partial: Option<Box<Partial>>,
-}
-
-/// A reply that comes in pieces, as far as it has come.
-#[derive(Debug, Default)]
-struct Partial {
-    status: u16,
-    length: u64,
-    body: Vec<u8>,
-    fields: Vec<(String, Vec<u8>)>,
-}
-
-/// A whole reply.
-struct Reply<'a> {
-    status: u16,
-    length: u64,
-    after: After,
-    fields: Said<'a>,
-    /// Empty if nobody looks at it.
-    body: &'a [u8],
-}
-
-/// What a received piece led to.
-enum Taken {
-    /// More replies are to come.
-    Part,
-    /// All are there; the next batch is ready to be written.
-    Next,
-    /// All are there, and nothing is due.
-    Idle,
-    /// The connection, or its turn, is over.
-    End(End),
 }
 
 impl<'w> Conversation<'w> {
@@ -99,8 +52,9 @@ impl<'w> Conversation<'w> {
         Self {
             worker,
             index,
+            host: worker.host(index) as u32,
             left: 0,
-            busy: false,
+            full: false,
             answered: false,
             outgoing: Outgoing::default(),
             written: 0,
@@ -112,57 +66,100 @@ impl<'w> Conversation<'w> {
         }
     }
 
-    /// The place is ready for a request: takes one now, or will be woken.
+    /// The place is ready for requests: takes those that are due, and will be woken for others.
     pub(super) fn free(&mut self) {
         let now = self.worker.clock.now();
         let core = &mut *self.worker.core.borrow_mut();
-        if core.roster.free(self.index, now) == Next::Send {
-            self.begin(core, now);
+        match core.protocol.depth {
+            1 if core.roster.free(self.index, now) == Next::Send => self.begin(core, now),
+            1 => (),
+            depth => self.refill(core, now, depth),
         }
     }
 
     /// The connection is gone: the next one begins anew.
     pub(super) fn forget(&mut self) {
-        (self.busy, self.left, self.sent) = (false, 0, 0);
+        (self.full, self.left, self.sent) = (false, 0, 0);
+        (self.outgoing, self.written) = (Outgoing::default(), 0);
         self.replies = Connection::default();
         self.partial = None;
     }
 
-    /// Whether there is a request to be sent; takes up the one that the place may have been given.
+    /// Whether there is a request to be sent; takes up what the place may have been given.
     pub(super) fn has_request(&mut self) -> bool {
-        self.busy || self.take_up(&mut self.worker.core.borrow_mut())
+        self.take_up(&mut self.worker.core.borrow_mut());
+        self.full || self.left > 0
     }
 
+    /// Takes up what the place was given since it was last asked.
     #[inline(never)]
-    fn take_up(&mut self, core: &mut Core<Talk>) -> bool {
-        let now = self.worker.clock.now();
-        let roster = &mut core.roster;
-        let taken = roster.is_granted(self.index) && roster.granted(self.index, now) == Next::Send;
-        if taken {
-            self.begin(core, now);
+    fn take_up(&mut self, core: &mut Core<Talk>) {
+        if !core.roster.is_granted(self.index) {
+            return;
         }
-        taken
+        let now = self.worker.clock.now();
+        while !self.full && core.roster.granted(self.index, now) == Next::Send {
+            match core.protocol.depth {
+                1 => self.begin(core, now),
+                _ => self.add(core, now),
+            }
+        }
     }
 
-    /// Gets the next batch ready to be written.
+    /// There is room for so many requests more in a pipeline of an open loop: takes those that are due.
+    #[inline(never)]
+    fn refill(&mut self, core: &mut Core<Talk>, now: u64, room: u32) {
+        for _ in 0..room {
+            if self.sent >= core.protocol.reuse {
+                return;
+            }
+            let mut next = core.roster.free(self.index, now);
+            // It may have been granted more than the one it gets.
+            while next == Next::Send {
+                self.add(core, now);
+                next = core.roster.granted(self.index, now);
+            }
+        }
+    }
+
+    /// Gets the next batch ready to be written, where nothing is under way.
     #[inline]
     fn begin(&mut self, core: &mut Core<Talk>, now: u64) {
-        (self.busy, self.written, self.begun_ns) = (true, 0, now);
-        if let Err(why) = core.protocol.next(&mut self.outgoing, &mut self.own, self.sent) {
+        (self.full, self.written) = (true, 0);
+        self.ask(core, now);
+    }
+
+    /// Gets the next request ready to be written, behind those that are under way.
+    fn add(&mut self, core: &mut Core<Talk>, now: u64) {
+        if self.written == self.outgoing.range.len() {
+            self.own.clear();
+            self.written = 0;
+        }
+        self.ask(core, now);
+        if self.sent >= core.protocol.reuse {
+            core.roster.withdraw(self.index, now);
+        }
+    }
+
+    #[inline]
+    fn ask(&mut self, core: &mut Core<Talk>, now: u64) {
+        self.begun_ns = now;
+        if let Err(why) = core.protocol.next(self.host, &mut self.outgoing, &mut self.own, self.sent) {
             // Nothing is sent and no reply awaited: the run is over.
             self.worker.shared.break_off(why);
             self.outgoing = Outgoing::default();
         }
         let batch = self.outgoing.batch;
-        self.left = batch.requests();
-        self.sent += u64::from(self.left);
-        for number in 0..self.left {
+        let requests = batch.requests();
+        self.left += requests;
+        self.sent += u64::from(requests);
+        for number in 0..requests {
             let asked = Asked::with(if batch.is_head(number) { "HEAD" } else { "GET" });
             let counted = self.replies.sent(asked);
             debug_assert!(counted.is_ok(), "a batch holds no HEAD that is too deep");
         }
-        if self.left > 1 {
-            core.roster.send_batch(self.index, self.left);
+        if requests > 1 {
+            core.roster.send_batch(self.index, requests);
         }
     }
 
@@ -171,12 +168,15 @@ impl<'w> Conversation<'w> {
         let core = &mut *self.worker.core.borrow_mut();
         core.activity += 1;
         loop {
-            if !self.busy {
+            if !self.full {
                 // Looked at before a request is taken up: one that is sent into a closed connection is lost.
-                if let Poll::Ready(end) = watch(stream, cx) {
+                if self.left == 0
+                    && let Poll::Ready(end) = watch(stream, cx)
+                {
                     return Poll::Ready(end);
                 }
-                if !self.take_up(core) {
+                self.take_up(core);
+                if !self.full && self.left == 0 {
                     return Poll::Pending;
                 }
             }
@@ -199,9 +199,9 @@ impl<'w> Conversation<'w> {
                 let now = core.turn_now(self.worker.clock).max(self.begun_ns);
                 core.roster.recorder.advance(now);
                 match self.take(core, &lease, now) {
-                    Taken::Part => (),
+                    Taken::Part | Taken::Room => (),
                     Taken::Next => break,
-                    Taken::Idle => break self.busy = false,
+                    Taken::Idle => break self.full = false,
                     Taken::End(end) => return Poll::Ready(end),
                 }
             }
@@ -211,7 +211,7 @@ impl<'w> Conversation<'w> {
     /// Writes as much of the batch as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
     fn write(&mut self, core: &mut Core<Talk>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
-        let bytes = core.protocol.bytes(&self.own, self.outgoing.range.clone());
+        let bytes = core.protocol.bytes(self.host, &self.own, self.outgoing.range.clone());
         write_on(bytes, &mut self.written, stream, &mut core.roster.recorder, cx)
     }
 
@@ -223,8 +223,9 @@ impl<'w> Conversation<'w> {
         }
         core.roster.recorder.moved_in(bytes.len());
         let mut input = bytes;
+        let mut room = 0;
         loop {
-            let taken = match self.replies.whole_again(&mut input, &mut core.protocol.known, &Limits::CLIENT) {
+            let taken = match self.replies.whole_again(&mut input, core.protocol.known(self.host), &Limits::CLIENT) {
                 Some(Whole { head, body }) => {
                     let length = body.len() as u64;
                     let (status, after, fields) = (head.status, head.after, Said::Whole(head.fields));
@@ -232,12 +233,23 @@ impl<'w> Conversation<'w> {
                 }
                 None => match self.piece(core, now, &mut input) {
                     Some(taken) => taken,
+                    None if room > 0 => break,
                     None => return Taken::Part,
                 },
             };
-            if !matches!(taken, Taken::Part) {
-                return taken;
+            match taken {
+                Taken::Part => (),
+                Taken::Room => room += 1,
+                _ => return taken,
             }
+        }
+        // Only now: what is asked for from here on cannot have been answered by what has come.
+        let sent = self.sent;
+        self.refill(core, now, room);
+        match self.left {
+            0 => Taken::Idle,
+            _ if self.sent > sent => Taken::Next,
+            _ => Taken::Part,
         }
     }
 
@@ -307,22 +319,30 @@ impl<'w> Conversation<'w> {
         }
         self.answered = true;
         self.left -= 1;
-        if core.protocol.shows && core.protocol.show(status, &reply.fields, reply.body) == Flow::Stop {
+        if core.protocol.shows && core.protocol.show(self.host, status, &reply.fields, reply.body) == Flow::Stop {
             self.worker.shared.close_at(now);
         }
         let closes = reply.after == After::Close;
         if !is_last {
-            core.roster.advance_batch(self.index);
-            // What was sent behind a request that ends the connection has not been looked at, or nobody knows.
-            return if closes { Taken::End(End::Lost(Failure::Reset)) } else { Taken::Part };
+            core.roster.advance(self.index);
+            return match closes {
+                // What was sent behind a request that ends the connection has not been looked at, or nobody knows.
+                true => Taken::End(End::Lost(Failure::Reset)),
+                false if self.full || self.sent >= core.protocol.reuse => Taken::Part,
+                false => Taken::Room,
+            };
         }
         // A target may answer before it has the whole request, and the rest of it would spoil the next one.
         let keep = !closes && self.sent < core.protocol.reuse && self.written == self.outgoing.range.len();
-        let delay = core.protocol.delay();
+        let delay = core.protocol.delay(self.host);
         if !keep || delay.is_some() {
             core.roster.pause(self.index);
-            self.busy = false;
+            self.full = false;
             return Taken::End(End::Answered { keep, closes: closes || self.outgoing.last, delay });
+        }
+        if !self.full {
+            core.roster.advance(self.index);
+            return Taken::Room;
         }
         match core.roster.follow(self.index, now) {
             Next::Send => {

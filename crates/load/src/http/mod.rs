@@ -7,11 +7,12 @@ mod connection;
 mod conversation;
 mod expect;
 mod rendered;
+mod reply;
 pub mod source;
 mod talk;
 
 pub use expect::{Expect, Statuses};
-pub use rendered::{Form, Goal, Rendered};
+pub use rendered::{Form, Goal, Pipeline, Rendered};
 pub use source::{Batch, Flow, Script, Source};
 pub(crate) use talk::Talk;
 
@@ -20,15 +21,24 @@ use std::{net::SocketAddr, sync::Arc};
 /// A load over HTTP/1, except for when.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Http {
-    /// Where every request goes.
-    pub address: SocketAddr,
-    /// What is sent.
-    pub requests: Requests,
+    /// Where requests go: at least one, and each connection belongs to one of them.
+    pub hosts: Vec<Host>,
     /// Requests on one connection, at least 1, before it is closed and another takes its place; `None` keeps it as long as
     /// the target does.
     pub reuse: Option<u64>,
     /// What makes a reply a good one.
     pub expect: Expect,
+}
+
+/// One of the hosts of a load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Host {
+    /// Where its connections go.
+    pub address: SocketAddr,
+    /// What is sent there. All hosts' requests share connections in the same way.
+    pub requests: Requests,
+    /// How many connections it gets, beside the others; at least 1. It gets one at least.
+    pub weight: u64,
 }
 
 /// Where the requests come from.
@@ -41,11 +51,24 @@ pub enum Requests {
 }
 
 impl Http {
-    /// Requests that go out in one write, as far as that is known in advance.
-    pub(crate) fn pipeline(&self) -> u32 {
-        match &self.requests {
-            Requests::Rendered(rendered) => rendered.batch().requests(),
-            Requests::Script(_) => 1,
+    /// A load on one host.
+    pub fn on(address: SocketAddr, requests: Requests, reuse: Option<u64>, expect: Expect) -> Self {
+        Self { hosts: vec![Host { address, requests, weight: 1 }], reuse, expect }
+    }
+
+    /// How requests share a connection, as far as that is known in advance.
+    pub(crate) fn pipeline(&self) -> Pipeline {
+        match self.hosts.first().map(|host| &host.requests) {
+            Some(Requests::Rendered(rendered)) => rendered.pipeline(),
+            Some(Requests::Script(_)) | None => Pipeline::NONE,
+        }
+    }
+
+    /// Requests with times of their own that may be under way on a connection.
+    pub(crate) fn depth(&self) -> u32 {
+        match self.pipeline() {
+            Pipeline::Batches(_) => 1,
+            Pipeline::Single(depth) => depth,
         }
     }
 }

@@ -36,6 +36,20 @@ pub struct Goal {
     pub weight: u32,
 }
 
+/// How requests share a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pipeline {
+    /// So many go out in one write, the next ones when all are answered: a closed loop.
+    Batches(u32),
+    /// Each goes out when it is due, unless so many are under way: an open loop.
+    Single(u32),
+}
+
+impl Pipeline {
+    /// One at a time, whatever the loop.
+    pub const NONE: Self = Self::Batches(1);
+}
+
 /// See the head of this file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
@@ -45,40 +59,54 @@ pub struct Rendered {
     /// The same, for the last batch of a connection.
     closing: Vec<Range<usize>>,
     batch: Batch,
+    pipeline: Pipeline,
 }
 
 impl Rendered {
-    /// Renders requests for `goals`, `pipeline` of them in one write. `reuse` is how many are sent on a connection: the
-    /// last of them asks the target to close it.
+    /// Renders requests for `goals`. `reuse` is how many are sent on a connection: the last of them asks the target to
+    /// close it.
     ///
     /// # Errors
     /// One line that names what cannot be sent, and the remedy.
-    pub fn render(form: &Form, goals: &[Goal], pipeline: u32, reuse: Option<u64>) -> Result<Self, String> {
-        let batch = batch(form, pipeline)?;
-        match reuse {
-            Some(0) => return Err("--reuse 0: a connection carries at least 1 request".to_owned()),
-            Some(reuse) if !reuse.is_multiple_of(pipeline.into()) => {
+    pub fn render(form: &Form, goals: &[Goal], pipeline: Pipeline, reuse: Option<u64>) -> Result<Self, String> {
+        let (Pipeline::Batches(under_way) | Pipeline::Single(under_way)) = pipeline;
+        let mut batch = batch(form, under_way)?;
+        match (reuse, pipeline) {
+            (Some(0), _) => return Err("--reuse 0: a connection carries at least 1 request".to_owned()),
+            (Some(reuse), Pipeline::Batches(batch)) if !reuse.is_multiple_of(batch.into()) => {
                 return Err(format!(
-                    "--reuse {reuse} (--no-keepalive is 1) and --pipeline {pipeline}: one write goes to one connection, so give a multiple"
+                    "--reuse {reuse} (--no-keepalive is 1) and --pipeline {batch}: one write goes to one connection, so give a multiple"
+                ));
+            }
+            (Some(reuse), Pipeline::Single(depth)) if reuse < depth.into() => {
+                return Err(format!(
+                    "--reuse {reuse} (--no-keepalive is 1) and --pipeline {depth}: so many are never under way there; lower --pipeline"
                 ));
             }
             _ => (),
         }
+        let in_one_write = match pipeline {
+            Pipeline::Batches(requests) => requests,
+            Pipeline::Single(_) => {
+                batch = Batch::of(&form.method);
+                1
+            }
+        };
         check_fields(form)?;
         let order = order(goals)?;
         let one = |goal: &Goal, keep: bool| encode(form, goal, keep);
         let keeping = goals.iter().map(|goal| one(goal, true)).collect::<Result<Vec<_>, _>>()?;
         let closing = goals.iter().map(|goal| one(goal, false)).collect::<Result<Vec<_>, _>>()?;
         let longest = closing.iter().chain(&keeping).map(Vec::len).max().unwrap_or(0) as u64;
-        let places = if pipeline == 1 { goals.len() } else { order.len() } as u64;
-        let total = places * u64::from(pipeline) * longest * (1 + u64::from(reuse.is_some()));
+        let places = if in_one_write == 1 { goals.len() } else { order.len() } as u64;
+        let total = places * u64::from(in_one_write) * longest * (1 + u64::from(reuse.is_some()));
         if total > MOST_BYTES {
             return Err(format!(
                 "the requests would take {total} bytes and may take {MOST_BYTES}: lower --pipeline, --weight or the body"
             ));
         }
-        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch };
-        let depth = pipeline as usize;
+        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch, pipeline };
+        let depth = in_one_write as usize;
         all.keeping = all.lay_out(&order, depth, &keeping, &keeping);
         if reuse.is_some() {
             all.closing = all.lay_out(&order, depth, &keeping, &closing);
@@ -113,6 +141,11 @@ impl Rendered {
         self.batch
     }
 
+    /// How they share a connection.
+    pub fn pipeline(&self) -> Pipeline {
+        self.pipeline
+    }
+
     /// Places of the order.
     pub(super) fn places(&self) -> usize {
         self.keeping.len()
@@ -134,7 +167,7 @@ impl Rendered {
 
 fn batch(form: &Form, pipeline: u32) -> Result<Batch, String> {
     if !(1..=DEEPEST).contains(&pipeline) {
-        return Err(format!("--pipeline {pipeline}: 1 to {DEEPEST} requests can go out in one write"));
+        return Err(format!("--pipeline {pipeline}: 1 to {DEEPEST} requests can be under way on a connection"));
     }
     let mut batch = Batch::default();
     for _ in 0..pipeline {

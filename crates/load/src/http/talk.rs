@@ -1,6 +1,6 @@
 //! What one load thread says over all its HTTP connections, and what it makes of the replies.
 
-use super::{Batch, Expect, Flow, Http, Rendered, Requests, Source, connection};
+use super::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source, connection};
 use crate::{
     engine::{protocol::Protocol, worker::Worker},
     schedule::Share,
@@ -11,13 +11,13 @@ use wire::http1::{Fields, client::Known};
 
 /// See the head of this file.
 pub struct Talk {
-    sources: Sources,
-    /// The last head of a reply.
-    pub known: Known,
+    sides: Vec<Side>,
     /// What makes a reply a good one.
     pub expect: Expect,
     /// Requests on one connection.
     pub reuse: u64,
+    /// Requests that may be under way on one connection, each with a time of its own.
+    pub depth: u32,
     /// Whether replies are shown to the source.
     pub shows: bool,
     /// Whether bodies that come in pieces are kept until they are whole.
@@ -25,10 +25,38 @@ pub struct Talk {
     open_loop: bool,
 }
 
-enum Sources {
-    /// The next batch begins at this place of the order.
-    Rendered(Arc<Rendered>, usize),
+/// What one host is asked, and what it says.
+struct Side {
+    source: Supply,
+    /// The last head of a reply.
+    known: Known,
+}
+
+enum Supply {
+    Rendered(Turns),
+    /// The same where requests are put together behind one another, as they become due.
+    Queued(Turns),
     Script(Box<dyn Source>),
+}
+
+/// Rendered requests, taking turns.
+struct Turns {
+    all: Arc<Rendered>,
+    /// The next batch begins at this place of the order.
+    place: usize,
+}
+
+impl Turns {
+    #[inline]
+    fn next(&mut self, out: &mut Outgoing, sent: u64, reuse: u64) {
+        out.batch = self.all.batch();
+        out.last = sent + u64::from(out.batch.requests()) >= reuse;
+        out.range = self.all.range(self.place, out.last);
+        self.place += out.batch.requests() as usize;
+        if self.place >= self.all.places() {
+            self.place %= self.all.places();
+        }
+    }
 }
 
 /// Requests to be written at once.
@@ -56,42 +84,49 @@ impl Talk {
     /// # Errors
     /// If the script cannot make its source; the message is the script's.
     pub fn new(http: &Http, share: Share, open_loop: bool) -> Result<Self, String> {
-        let sources = match &http.requests {
-            // Threads begin at different places, or a rare request would be sent by all of them at once.
-            Requests::Rendered(all) => Sources::Rendered(Arc::clone(all), share.thread * all.places() / share.threads),
-            Requests::Script(script) => Sources::Script(script.source(share.thread)?),
+        let side = |host: &Host| {
+            let source = match &host.requests {
+                // Threads begin at different places, or a rare request would be sent by all of them at once.
+                Requests::Rendered(all) => {
+                    let turns = Turns { all: Arc::clone(all), place: share.thread * all.places() / share.threads };
+                    if http.depth() > 1 { Supply::Queued(turns) } else { Supply::Rendered(turns) }
+                }
+                Requests::Script(script) => Supply::Script(script.source(share.thread)?),
+            };
+            Ok(Side { source, known: Known::default() })
         };
-        let shows = matches!(&sources, Sources::Script(source) if source.wants_responses());
+        let sides = http.hosts.iter().map(side).collect::<Result<Vec<_>, String>>()?;
+        let shows = sides.iter().any(|side| matches!(&side.source, Supply::Script(source) if source.wants_responses()));
         Ok(Self {
-            sources,
-            known: Known::default(),
+            sides,
             expect: http.expect.clone(),
             reuse: http.reuse.unwrap_or(u64::MAX),
+            depth: http.depth(),
             shows,
             keeps_bodies: shows || http.expect.body.is_some(),
             open_loop,
         })
     }
 
-    /// Makes `out` the next requests of a connection that has sent so many already; `own` is where those of a script are
-    /// put.
+    /// Makes `out` the next requests of a connection to `host` that has sent so many already. Those that do not lie ready
+    /// are put into `own`, behind what it holds if they come one by one.
     ///
     /// # Errors
     /// If the script has no good ones.
     #[inline]
-    pub fn next(&mut self, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
-        match &mut self.sources {
-            Sources::Rendered(all, place) => {
-                out.batch = all.batch();
-                out.last = sent + u64::from(out.batch.requests()) >= self.reuse;
-                out.range = all.range(*place, out.last);
-                *place += out.batch.requests() as usize;
-                if *place >= all.places() {
-                    *place %= all.places();
-                }
+    pub fn next(&mut self, host: u32, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
+        match &mut self.sides[host as usize].source {
+            Supply::Rendered(turns) => {
+                turns.next(out, sent, self.reuse);
                 Ok(())
             }
-            Sources::Script(source) => {
+            Supply::Queued(turns) => {
+                turns.next(out, sent, self.reuse);
+                own.extend_from_slice(turns.all.bytes(out.range.clone()));
+                out.range = 0..own.len();
+                Ok(())
+            }
+            Supply::Script(source) => {
                 own.clear();
                 let batch = source.next(own)?;
                 if batch.requests() == 0 || own.is_empty() {
@@ -109,27 +144,33 @@ impl Talk {
         }
     }
 
-    /// The bytes of `range`, as [`Self::next`] gave it out with the same `own`.
+    /// The bytes of `range`, as [`Self::next`] gave it out for the same host with the same `own`.
     #[inline]
-    pub fn bytes<'a>(&'a self, own: &'a [u8], range: Range<usize>) -> &'a [u8] {
-        match &self.sources {
-            Sources::Rendered(all, _) => all.bytes(range),
-            Sources::Script(_) => &own[range],
+    pub fn bytes<'a>(&'a self, host: u32, own: &'a [u8], range: Range<usize>) -> &'a [u8] {
+        match &self.sides[host as usize].source {
+            Supply::Rendered(turns) => turns.all.bytes(range),
+            Supply::Queued(_) | Supply::Script(_) => &own[range],
         }
     }
 
-    /// How long a connection pauses now that all its requests are answered.
+    /// The last head of a reply from `host`.
     #[inline]
-    pub fn delay(&mut self) -> Option<Duration> {
-        match &mut self.sources {
-            Sources::Rendered(..) => None,
-            Sources::Script(source) => source.delay(),
+    pub fn known(&mut self, host: u32) -> &mut Known {
+        &mut self.sides[host as usize].known
+    }
+
+    /// How long a connection to `host` pauses now that all its requests are answered.
+    #[inline]
+    pub fn delay(&mut self, host: u32) -> Option<Duration> {
+        match &mut self.sides[host as usize].source {
+            Supply::Rendered(_) | Supply::Queued(_) => None,
+            Supply::Script(source) => source.delay(),
         }
     }
 
-    /// Shows a reply to the source.
-    pub fn show(&mut self, status: u16, fields: &Said<'_>, body: &[u8]) -> Flow {
-        let Sources::Script(source) = &mut self.sources else { return Flow::Go };
+    /// Shows a reply of `host` to the source.
+    pub fn show(&mut self, host: u32, status: u16, fields: &Said<'_>, body: &[u8]) -> Flow {
+        let Supply::Script(source) = &mut self.sides[host as usize].source else { return Flow::Go };
         let fields: Vec<(&str, &[u8])> = match fields {
             Said::Whole(fields) => fields.iter().map(|field| (field.name, field.value)).collect(),
             Said::Kept(fields) => fields.iter().map(|(name, value)| (&name[..], &value[..])).collect(),

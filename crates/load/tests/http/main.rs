@@ -5,6 +5,8 @@ mod common;
 
 mod connections;
 mod faults;
+mod hosts;
+mod pipelines;
 mod replies;
 mod requests;
 mod script;

@@ -90,12 +90,3 @@ fn large_bodies_go_out_while_the_server_already_answers() {
     assert!(result.bytes.sent >= 6 * (3 << 20));
     assert_eq!(seen.connections(), 2);
 }
-
-#[test]
-fn a_pipeline_has_no_place_in_an_open_loop() {
-    let (address, _) = web(|stream, _| say(stream, &ok("")));
-    let mut options = short(asks(address, &form(), &[goal("/", 1)], 2, None));
-    options.rate = Some(100.0);
-    let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
-    assert!(error.contains("--pipeline 2") && error.contains("-R"), "{error}");
-}

@@ -57,7 +57,7 @@ impl Source for Counting {
 
 fn script(address: SocketAddr, make: impl Fn() -> Counting + Send + Sync + 'static) -> Http {
     let script = Script::new(move |_| Ok(Box::new(make())));
-    Http { address, requests: Requests::Script(script), reuse: None, expect: Expect::default() }
+    Http::on(address, Requests::Script(script), None, Expect::default())
 }
 
 #[test]
@@ -145,6 +145,6 @@ fn a_source_that_fails_ends_the_run_with_its_words() {
     let many = || Counting { batch: 2, ..Counting::default() };
     assert!(error(script(address, many), Some(100.0)).contains("2 requests at once under -R"));
     let unmade = Script::new(|thread| Err(format!("thread {thread}: no such file")));
-    let http = Http { address, requests: Requests::Script(unmade), reuse: None, expect: Expect::default() };
+    let http = Http::on(address, Requests::Script(unmade), None, Expect::default());
     assert_eq!(error(http, None), "thread 0: no such file");
 }

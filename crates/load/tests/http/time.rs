@@ -4,7 +4,7 @@ use crate::{
     common::{MS, alone, lindley, quantile, run, serial_of},
     web::*,
 };
-use load::{Arrival, Options};
+use load::{Arrival, Options, http::Pipeline};
 use std::{
     io::Read,
     net::{SocketAddr, TcpStream},
@@ -13,9 +13,9 @@ use std::{
 
 const SERVICE: fn(u64) -> Duration = |number| if number % 10 == 9 { 12 * MS } else { 2 * MS };
 
-/// Requests one at a time, the n-th for `SERVICE(n)`.
-fn serial_web() -> SocketAddr {
-    serial_of(SERVICE, |stream: &mut TcpStream| {
+/// Requests one at a time, the n-th for `service(n)`.
+fn serial_web(service: fn(u64) -> Duration) -> SocketAddr {
+    serial_of(service, |stream: &mut TcpStream| {
         let (mut head, mut byte) = (Vec::new(), [0]);
         while !head.ends_with(b"\r\n\r\n") {
             stream.read_exact(&mut byte).ok()?;
@@ -38,7 +38,7 @@ fn an_open_loop_measures_what_lindley_says() {
                 connections: 8,
                 duration: Duration::from_secs(1),
                 timeout: Duration::from_secs(2),
-                ..short(get(serial_web()))
+                ..short(get(serial_web(SERVICE)))
             };
             let expected = lindley(&options, SERVICE);
             let result = run(&options).result;
@@ -54,4 +54,30 @@ fn an_open_loop_measures_what_lindley_says() {
         });
         assert!(agrees, "{told}");
     }
+}
+
+#[test]
+fn what_a_pipeline_has_under_way_queues_at_the_target() {
+    let _turn = alone();
+    // One in twenty holds up those behind it.
+    let service = |number| if number % 20 == 19 { 40 * MS } else { MS };
+    let http = asks_as(serial_web(service), &form(), &[goal("/", 1)], Pipeline::Single(256), None);
+    let options = Options {
+        rate: Some(150.0),
+        connections: 1,
+        duration: Duration::from_secs(1),
+        timeout: Duration::from_secs(5),
+        ..short(http)
+    };
+    let expected = lindley(&options, service);
+    let result = run(&options).result;
+    assert_eq!(result.errors.total(), 0);
+    // A busy machine makes everything later, and nothing sooner.
+    let response = &result.latency.response;
+    for (q, measured) in [(0.5, response.p50_us), (0.9, response.p90_us), (1.0, response.max_us)] {
+        assert!(measured.unwrap() >= quantile(&expected, q) * 0.9 - 1_000.0, "{q}: {response:?}");
+    }
+    // One at a time, nine in ten would be as short as their own service.
+    let (service, long) = (&result.latency.service, quantile(&expected, 0.9));
+    assert!(long > 10_000.0 && service.p90_us.unwrap() > long / 2.0, "{service:?} of {long}");
 }

@@ -2,7 +2,7 @@
 
 use load::{
     Arrival, Options, Target,
-    http::{Expect, Form, Goal, Http, Rendered, Requests},
+    http::{Expect, Form, Goal, Http, Pipeline, Rendered, Requests},
 };
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -109,10 +109,15 @@ pub fn goal(target: &str, weight: u32) -> Goal {
     Goal { host: "h".to_owned(), target: target.to_owned(), weight }
 }
 
-/// A load of one form and several goals.
-pub fn asks(address: SocketAddr, form: &Form, goals: &[Goal], pipeline: u32, reuse: Option<u64>) -> Http {
+/// A load of one form and several goals, so many in one write.
+pub fn asks(address: SocketAddr, form: &Form, goals: &[Goal], batch: u32, reuse: Option<u64>) -> Http {
+    asks_as(address, form, goals, Pipeline::Batches(batch), reuse)
+}
+
+/// As [`asks`], with another pipeline.
+pub fn asks_as(address: SocketAddr, form: &Form, goals: &[Goal], pipeline: Pipeline, reuse: Option<u64>) -> Http {
     let rendered = Rendered::render(form, goals, pipeline, reuse).unwrap();
-    Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect: Expect::default() }
+    Http::on(address, Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 
 /// `GET /`, one at a time, on connections that stay.
@@ -123,7 +128,7 @@ pub fn get(address: SocketAddr) -> Http {
 /// A closed loop of 0.4 s over two connections with a timeout of 0.1 s.
 pub fn short(http: Http) -> Options {
     Options {
-        url: format!("http://{}/", http.address),
+        url: format!("http://{}/", http.hosts[0].address),
         target: Target::Http(http),
         connections: 2,
         threads: vec![None],

@@ -35,9 +35,14 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
     if args.requests == Some(Count(0)) {
         return usage("-n 0: at least 1 request must be asked for");
     }
+    let target = target(args, &urls, rate.is_some())?;
+    let hosts = target.addresses().len() as u64;
+    if connections < hosts {
+        return usage(&format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
+    }
     Ok(Options {
         url: args.urls.join(" "),
-        target: target(args, &urls)?,
+        target,
         connections: connections as usize,
         threads,
         duration,
@@ -57,14 +62,14 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
 }
 
 /// What the URLs and the flags of their protocol make.
-fn target(args: &Args, urls: &[Url]) -> Result<Target, Trouble> {
+fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, Trouble> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
         [Url { asks: Asks::Http { .. }, .. }, ..] => {
             let stray = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
             match stray.iter().find(|(_, given)| *given) {
                 Some((flag, _)) => usage(&format!("{flag} means nothing with http://: leave it out")),
-                None => args.http.target(urls, args.timeout.0),
+                None => args.http.target(urls, args.timeout.0, is_open),
             }
         }
         [Url { asks: Asks::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
@@ -223,14 +228,24 @@ mod tests {
         else {
             panic!("no http")
         };
-        assert_eq!((http.address.port(), http.reuse), (8080, None));
+        assert_eq!((http.hosts[0].address.port(), http.hosts.len(), http.reuse), (8080, 1, None));
         assert!(http.expect.statuses.contains(204) && !http.expect.statuses.contains(404));
         let flags = "--no-keepalive -X PUT -H Accept:*/* --body x --expect-status 404 --expect-length 3B --http1.0";
         let Target::Http(http) = asked_of(&format!("http://127.0.0.1/ {flags}")).unwrap().target else {
             panic!("no http")
         };
-        assert_eq!((http.address.port(), http.reuse, http.expect.length), (80, Some(1), Some(3)));
+        assert_eq!((http.hosts[0].address.port(), http.reuse, http.expect.length), (80, Some(1), Some(3)));
         assert!(!http.expect.statuses.contains(204) && http.expect.statuses.contains(404));
+    }
+
+    #[test]
+    fn urls_of_several_hosts_are_put_together_host_by_host() {
+        let urls = "http://127.0.0.1:1/a http://127.0.0.2:2/b http://127.0.0.1:1/c http://127.0.0.1:3/d";
+        let Target::Http(http) = asked_of(&format!("{urls} --weight 1,2,3,4")).unwrap().target else {
+            panic!("no http")
+        };
+        let hosts: Vec<String> = http.hosts.iter().map(|host| format!("{} {}", host.address, host.weight)).collect();
+        assert_eq!(hosts, ["127.0.0.1:1 4", "127.0.0.2:2 2", "127.0.0.1:3 4"]);
     }
 
     #[test]
@@ -242,12 +257,12 @@ mod tests {
             ("tcp://a:1 tcp://a:1", "one URL"),
             ("tcp://a:1 http://a/", "one URL"),
             ("http://a/ tcp://a:1", "tcp://"),
-            ("http://a/ http://b/", "a:80 and b:80"),
-            ("http://a/ http://a:81/", "a:80 and a:81"),
+            ("http://127.0.0.1:1/ http://127.0.0.1:2/ http://127.0.0.1:3/ -c 2", "the 3 hosts"),
             ("http://a/ --weight 1,2", "2 numbers for 1 URLs"),
             ("http://a/ http://a/x --weight 1,0", "at least 1"),
             ("http://a/ --no-keepalive --reuse 3", "--reuse 3"),
             ("http://a/ --pipeline 4 --reuse 6", "multiple"),
+            ("http://a/ --pipeline 4 -R 1k --reuse 3", "never under way"),
             ("http://a/ --pipeline 0", "--pipeline 0"),
             ("http://a/ -H nocolon", "'nocolon'"),
             ("http://a/ -H Connection:close", "--no-keepalive"),

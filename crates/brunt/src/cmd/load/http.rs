@@ -6,7 +6,7 @@ use super::{
 };
 use load::{
     Target,
-    http::{Expect, Form, Goal, Http, Rendered, Requests, Statuses},
+    http::{Expect, Form, Goal, Host, Http, Pipeline, Rendered, Requests, Statuses},
 };
 use outcome::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
@@ -30,10 +30,12 @@ pub(super) struct Flags {
     /// Body of every request, or with @ the file that holds it
     #[arg(long, value_name = "TEXT|@FILE", help_heading = HEADING)]
     body: Option<String>,
-    /// How often each URL is asked for, in their order: 3,1 [default: all as often]
+    /// How often each URL is asked for, in their order: 3,1 [default: all as often]. Of URLs on different hosts it is how
+    /// many connections they get
     #[arg(long, value_name = "N,N..", value_delimiter = ',', help_heading = HEADING)]
     weight: Vec<u32>,
-    /// Requests in one write; their replies come in order. Closed loop only
+    /// Requests under way on one connection, answered in order: without -R they go out in one write and the next ones when
+    /// all are answered, with it each goes when it is due
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pipeline: Option<u32>,
     /// A new connection for each request: the same as --reuse 1
@@ -60,6 +62,13 @@ pub(super) struct Flags {
 struct Fields {
     host: Option<String>,
     others: Vec<(String, String)>,
+}
+
+/// What is asked of one host.
+struct Asked {
+    /// Name or address, and port.
+    host: (String, u16),
+    goals: Vec<Goal>,
 }
 
 impl Flags {
@@ -103,7 +112,7 @@ impl Flags {
     }
 
     /// What is asked of the generator. Nothing is looked up before everything else is right.
-    pub(super) fn target(&self, urls: &[Url], timeout: Duration) -> Result<Target, Trouble> {
+    pub(super) fn target(&self, urls: &[Url], timeout: Duration, is_open: bool) -> Result<Target, Trouble> {
         let reuse = match (self.no_keepalive, self.reuse) {
             (true, Some(reuse)) => {
                 return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
@@ -112,7 +121,7 @@ impl Flags {
             (false, reuse) => reuse.map(|count| count.0),
         };
         let Fields { host, others: fields } = self.fields()?;
-        let goals = self.goals(urls, host.as_deref())?;
+        let asked = self.asked(urls, host.as_deref())?;
         let body = self.body.as_deref().map(body).transpose()?;
         let default = if body.is_some() { "POST" } else { "GET" };
         let method = self.method.clone().unwrap_or_else(|| default.to_owned());
@@ -120,15 +129,27 @@ impl Flags {
             return usage("-X HEAD has replies without a body: leave --expect-length and --expect-body out".to_owned());
         }
         let form = Form { method, fields, body, http10: self.http10 };
-        let rendered = Rendered::render(&form, &goals, self.pipeline.unwrap_or(1), reuse).map_err(Trouble::Usage)?;
+        let pipeline = match (self.pipeline, is_open) {
+            (None, _) => Pipeline::NONE,
+            (Some(depth), true) => Pipeline::Single(depth),
+            (Some(depth), false) => Pipeline::Batches(depth),
+        };
+        let render = |asked: &Asked| Rendered::render(&form, &asked.goals, pipeline, reuse).map_err(Trouble::Usage);
+        let rendered = asked.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
             length: self.expect_length.map(|size| size.0),
             body: self.expect_body.clone().map(String::into_bytes),
         };
-        let first = &urls[0];
-        let address = address::resolve(&first.host, first.port, timeout)?;
-        Ok(Target::Http(Http { address, requests: Requests::Rendered(Arc::new(rendered)), reuse, expect }))
+        let host = |(asked, rendered): (&Asked, Rendered)| {
+            Ok(Host {
+                address: address::resolve(&asked.host.0, asked.host.1, timeout)?,
+                requests: Requests::Rendered(Arc::new(rendered)),
+                weight: asked.goals.iter().map(|goal| u64::from(goal.weight)).sum(),
+            })
+        };
+        let hosts = asked.iter().zip(rendered).map(host).collect::<Result<_, Trouble>>()?;
+        Ok(Target::Http(Http { hosts, reuse, expect }))
     }
 
     /// The fields as typed.
@@ -148,7 +169,8 @@ impl Flags {
         Ok(fields)
     }
 
-    fn goals(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Goal>, Trouble> {
+    /// What is asked of each host, in the order in which they were first named.
+    fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, Trouble> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
             return usage(format!(
                 "--weight has {} numbers for {} URLs: give one for each",
@@ -156,24 +178,22 @@ impl Flags {
                 urls.len()
             ));
         }
-        let mut goals = Vec::new();
+        let mut all: Vec<Asked> = Vec::new();
         for (number, url) in urls.iter().enumerate() {
             let Asks::Http { authority, target } = &url.asks else {
                 return usage("tcp:// and http:// cannot be asked for in one load".to_owned());
             };
-            if (&url.host, url.port) != (&urls[0].host, urls[0].port) {
-                return usage(format!(
-                    "the URLs are of {}:{} and {}:{}: all of one load go to the same host and port",
-                    urls[0].host, urls[0].port, url.host, url.port
-                ));
-            }
-            goals.push(Goal {
+            let goal = Goal {
                 host: host.unwrap_or(authority).to_owned(),
                 target: target.clone(),
                 weight: self.weight.get(number).copied().unwrap_or(1),
-            });
+            };
+            match all.iter_mut().find(|asked| (&asked.host.0, asked.host.1) == (&url.host, url.port)) {
+                Some(asked) => asked.goals.push(goal),
+                None => all.push(Asked { host: (url.host.clone(), url.port), goals: vec![goal] }),
+            }
         }
-        Ok(goals)
+        Ok(all)
     }
 }
 

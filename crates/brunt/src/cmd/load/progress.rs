@@ -126,7 +126,7 @@ fn announcement(options: &Options) -> String {
     };
     format!(
         "{}: {}{messages} on {}, {rate}; {} of warm-up, then {end}",
-        options.target.address(),
+        options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         figures::plural(options.connections as u64, "connection"),
         figures::plural(options.threads.len() as u64, "thread"),
         Span(options.warmup),

@@ -49,6 +49,9 @@ impl Scripting {
         let Asks::Http { authority, target } = parsed.asks else {
             return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
         };
+        let [host] = &mut http.hosts[..] else {
+            return usage(format!("--script {name} takes one host"));
+        };
         let (method, headers, body) = args.http.typed()?;
         let facts = Facts {
             url: url.clone(),
@@ -59,17 +62,17 @@ impl Scripting {
             method,
             headers,
             body,
-            addresses: vec![http.address],
+            addresses: vec![host.address],
             arguments: self.script_arguments.clone(),
         };
         let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| Trouble::Usage(fault.to_string()))?;
-        if let Some(other) = wrk.addresses().iter().find(|address| **address != http.address) {
+        if let Some(other) = wrk.addresses().iter().find(|address| **address != host.address) {
             return usage(format!(
                 "the script {name} sends a thread to {other}: all threads go to the address of the URL, {}",
-                http.address
+                host.address
             ));
         }
-        http.requests = Requests::Script(wrk.script());
+        host.requests = Requests::Script(wrk.script());
         Ok(Some(wrk))
     }
 }

@@ -11,7 +11,7 @@ fn half_answered(timeout_ms: u64) -> super::tests::Test {
     assert_eq!(test.roster.recorder.outstanding(), 4);
     for ms in [10, 20] {
         assert!(test.roster.answered(0, START + ms * MS, Ok(()), |_| ()));
-        test.roster.advance_batch(0);
+        test.roster.advance(0);
     }
     test
 }
@@ -20,7 +20,7 @@ fn half_answered(timeout_ms: u64) -> super::tests::Test {
 fn each_reply_of_a_batch_counts_from_its_write_and_the_last_one_frees_the_connection() {
     let mut test = half_answered(1000);
     assert!(test.roster.answered(0, START + 30 * MS, Err(Failure::Status), |_| ()));
-    test.roster.advance_batch(0);
+    test.roster.advance(0);
     assert!(test.roster.answered(0, START + 40 * MS, Ok(()), |_| ()));
     assert_eq!(test.roster.follow(0, START + 40 * MS), Next::Send);
     assert_eq!(test.roster.recorder.outstanding(), 1);

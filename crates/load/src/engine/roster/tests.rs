@@ -39,6 +39,11 @@ pub(super) struct Test {
 
 /// `period_ms` between requests makes an open loop with constant gaps, 0 a closed one.
 pub(super) fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test {
+    pipelined(connections, 1, period_ms, timeout_ms)
+}
+
+/// As [`test`], with room for `depth` requests on each connection.
+pub(super) fn pipelined(connections: usize, depth: u32, period_ms: u64, timeout_ms: u64) -> Test {
     let schedule = (period_ms > 0).then(|| {
         let share = Share { thread: 0, threads: 1, connections };
         Schedule::new(Arrival::Constant, 1000.0 / period_ms as f64, 1, share)
@@ -46,11 +51,11 @@ pub(super) fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test 
     let links = Links { close: Arc::new(AtomicU64::new(CLOSE)), budget: None, meter: Box::new(Usage::default) };
     let mut recorder = Recorder::new(schedule.is_none(), links);
     recorder.begin(START, START);
-    let mut roster = Roster::new(connections, schedule, timeout_ms * MS, recorder);
+    let mut roster = Roster::new(connections, depth, schedule, timeout_ms * MS, recorder);
     let bells: Vec<Arc<Bell>> = (0..connections).map(|_| Arc::default()).collect();
     for (index, bell) in bells.iter().enumerate() {
         roster.set_waker(index as u32, &Waker::from(Arc::clone(bell)));
-        assert_eq!(roster.free(index as u32, START - MS), Next::Wait);
+        (0..depth).for_each(|_| assert_eq!(roster.free(index as u32, START - MS), Next::Wait));
     }
     roster.begin(START);
     Test { roster, bells }
@@ -61,12 +66,49 @@ pub(super) struct Outcome {
     pub tally: Tally,
     pub response: Vec<u64>,
     pub service: Vec<u64>,
-    lag: Vec<u64>,
+    pub lag: Vec<u64>,
 }
 
 impl Test {
-    fn rung(&self, index: usize) -> usize {
+    pub fn rung(&self, index: usize) -> usize {
         self.bells[index].0.load(Relaxed)
+    }
+
+    fn has_room(&self, place: usize) -> bool {
+        match self.roster.depth {
+            1 => self.roster.slots[place].intended == IDLE,
+            _ => self.roster.lines[place].room > 0,
+        }
+    }
+
+    /// Sends what a connection was granted; how much that was.
+    pub fn take_up(&mut self, index: u32, now: u64) -> usize {
+        let most = self.roster.depth as usize;
+        let granted = |_: &usize| self.roster.is_granted(index) && self.roster.granted(index, now) == Next::Send;
+        (0..most).take_while(granted).count()
+    }
+
+    /// A connection has room for one more, and sends what it gets; how much that is.
+    pub fn free(&mut self, index: u32, now: u64) -> usize {
+        match (self.roster.free(index, now), self.roster.depth) {
+            (Next::Send, 1) => 1,
+            (Next::Send, _) => 1 + self.take_up(index, now),
+            _ => 0,
+        }
+    }
+
+    /// A connection, polled for it, has its oldest reply; false if that came too late.
+    pub fn answer(&mut self, index: u32, now: u64) -> bool {
+        if self.roster.depth == 1 {
+            return self.roster.complete(index, now) != Next::Cut;
+        }
+        self.take_up(index, now);
+        let in_time = self.roster.answered(index, now, Ok(()), |_| ());
+        if in_time {
+            self.roster.advance(index);
+            self.free(index, now);
+        }
+        in_time
     }
 
     pub fn end(mut self) -> Outcome {
@@ -258,39 +300,57 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// Whatever connections do, each intended time is used once, in order, and every request ends up in one count.
     #[test]
-    fn no_request_is_lost_or_sent_twice(steps in proptest::collection::vec((0u32..4, 0u8..10, 0u64..30), 1..200)) {
-        let mut test = test(4, 10, 200);
+    fn no_request_is_lost_or_sent_twice(
+        depth in 1u32..4,
+        steps in proptest::collection::vec((0u32..4, 0u8..12, 0u64..30), 1..200),
+    ) {
+        let mut test = pipelined(4, depth, 10, 200);
         let mut now = START;
         let mut open = [true; 4];
+        let mut closing = [false; 4];
         for (index, what, pause) in steps {
             now += pause * MS;
             test.roster.dispatch(now);
-            let up = open[index as usize];
+            let place = index as usize;
+            let awaits_reply = test.roster.slots[place].sent != NOT_SENT;
             match what {
-                0 if up => {
+                0 if open[place] => {
                     test.roster.lost(index, now, Failure::Reset);
-                    open[index as usize] = false;
+                    open[place] = false;
                 }
-                1 if !up => {
-                    test.roster.free(index, now);
-                    open[index as usize] = true;
+                1 if !open[place] => {
+                    for _ in 0..depth {
+                        test.free(index, now);
+                    }
+                    (open[place], closing[place]) = (true, false);
                 }
                 2 => test.roster.sweep(now, 10 * MS),
-                _ if up && test.roster.is_cut(index) => {
+                3 if open[place] && awaits_reply && depth > 1 => {
+                    test.take_up(index, now);
+                    test.roster.withdraw(index, now);
+                    closing[place] = true;
+                }
+                _ if open[place] && test.roster.is_cut(index) => {
                     test.roster.lost(index, now, Failure::Timeout);
-                    open[index as usize] = false;
+                    open[place] = false;
                 }
-                _ if up && test.roster.slots[index as usize].sent != NOT_SENT => {
-                    let next = test.roster.complete(index, now);
-                    open[index as usize] = next != Next::Cut;
+                _ if open[place] && awaits_reply && !closing[place] => open[place] = test.answer(index, now),
+                _ if open[place] && awaits_reply => {
+                    open[place] = test.roster.answered(index, now, Ok(()), |_| ());
+                    match test.roster.lines[place].behind.is_empty() {
+                        true => {
+                            test.roster.pause(index);
+                            open[place] = false;
+                        }
+                        false => test.roster.advance(index),
+                    }
                 }
-                _ if up => drop(test.roster.granted(index, now)),
+                _ if open[place] => {
+                    test.take_up(index, now);
+                }
                 _ => (),
             }
-            prop_assert_eq!(
-                test.roster.idle_count,
-                test.roster.slots.iter().filter(|slot| slot.intended == IDLE).count()
-            );
+            prop_assert_eq!(test.roster.ready, (0..4).filter(|place| test.has_room(*place)).count());
         }
         let taken = test.roster.schedule.as_ref().unwrap().taken();
         let outcome = test.end();

@@ -1,6 +1,6 @@
 //! What is rendered, byte for byte, and what is refused.
 
-use super::*;
+use super::{Pipeline::*, *};
 
 fn form() -> Form {
     Form { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false }
@@ -23,7 +23,7 @@ fn batches(rendered: &Rendered, last: bool) -> Vec<String> {
 
 #[test]
 fn a_plain_request_has_a_host_and_nothing_else() {
-    let rendered = Rendered::render(&form(), &goals(&[1]), 1, None).unwrap();
+    let rendered = Rendered::render(&form(), &goals(&[1]), Batches(1), None).unwrap();
     assert_eq!(batches(&rendered, false), ["GET /a HTTP/1.1\r\nHost: h:1\r\n\r\n"]);
     // Nobody asked for a last one.
     assert_eq!(batches(&rendered, true), batches(&rendered, false));
@@ -31,9 +31,9 @@ fn a_plain_request_has_a_host_and_nothing_else() {
 
 #[test]
 fn the_last_request_of_a_connection_says_so_and_1_0_says_the_opposite() {
-    let eleven = Rendered::render(&form(), &goals(&[1]), 1, Some(1)).unwrap();
+    let eleven = Rendered::render(&form(), &goals(&[1]), Batches(1), Some(1)).unwrap();
     assert_eq!(batches(&eleven, true), ["GET /a HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n\r\n"]);
-    let ten = Rendered::render(&Form { http10: true, ..form() }, &goals(&[1]), 1, Some(5)).unwrap();
+    let ten = Rendered::render(&Form { http10: true, ..form() }, &goals(&[1]), Batches(1), Some(5)).unwrap();
     assert_eq!(batches(&ten, false), ["GET /a HTTP/1.0\r\nHost: h:1\r\nConnection: keep-alive\r\n\r\n"]);
     assert_eq!(batches(&ten, true), ["GET /a HTTP/1.0\r\nHost: h:1\r\n\r\n"]);
 }
@@ -46,7 +46,7 @@ fn fields_and_body_come_as_given() {
         body: Some(b"hello".to_vec()),
         ..form()
     };
-    let rendered = Rendered::render(&form, &goals(&[1]), 1, None).unwrap();
+    let rendered = Rendered::render(&form, &goals(&[1]), Batches(1), None).unwrap();
     let expected = "POST /a HTTP/1.1\r\nHost: h:1\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nhello";
     assert_eq!(batches(&rendered, false), [expected]);
 }
@@ -68,7 +68,7 @@ fn goals_take_turns_by_weight_and_evenly() {
 
 #[test]
 fn a_pipeline_goes_round_the_order_from_every_place() {
-    let rendered = Rendered::render(&form(), &goals(&[2, 1]), 4, Some(8)).unwrap();
+    let rendered = Rendered::render(&form(), &goals(&[2, 1]), Batches(4), Some(8)).unwrap();
     let targets =
         |text: &String| text.split("GET /").skip(1).map(|request| request[..1].to_owned()).collect::<Vec<_>>().concat();
     let order: Vec<String> = batches(&rendered, false).iter().map(targets).collect();
@@ -83,27 +83,42 @@ fn a_pipeline_goes_round_the_order_from_every_place() {
 }
 
 #[test]
+fn requests_with_times_of_their_own_are_rendered_one_by_one() {
+    let [single, plain] =
+        [Single(4), Pipeline::NONE].map(|way| Rendered::render(&form(), &goals(&[2, 1]), way, Some(6)).unwrap());
+    assert_eq!(batches(&single, true), batches(&plain, true));
+    assert_eq!((single.batch(), single.pipeline()), (plain.batch(), Single(4)));
+}
+
+#[test]
 fn what_cannot_be_sent_is_named_on_one_line() {
     let field = |name: &str, value: &str| Form { fields: vec![(name.to_owned(), value.to_owned())], ..form() };
     let target = |target: &str| vec![Goal { target: target.to_owned(), ..goals(&[1]).remove(0) }];
     let cases = [
-        (Rendered::render(&field("Connection", "close"), &goals(&[1]), 1, None), "--no-keepalive"),
-        (Rendered::render(&field("content-length", "3"), &goals(&[1]), 1, None), "'content-length'"),
-        (Rendered::render(&field("a b", "3"), &goals(&[1]), 1, None), "'a b'"),
-        (Rendered::render(&field("a", "b\r\nc: d"), &goals(&[1]), 1, None), "control character"),
-        (Rendered::render(&form(), &target("/a b"), 1, None), "'/a b'"),
-        (Rendered::render(&form(), &target("/a\r\nb"), 1, None), "white space"),
-        (Rendered::render(&Form { method: "G T".to_owned(), ..form() }, &goals(&[1]), 1, None), "'G T'"),
-        (Rendered::render(&Form { method: "CONNECT".to_owned(), ..form() }, &goals(&[1]), 1, None), "CONNECT"),
-        (Rendered::render(&form(), &goals(&[1]), 0, None), "--pipeline 0"),
-        (Rendered::render(&form(), &goals(&[1]), 1025, None), "--pipeline 1025"),
-        (Rendered::render(&Form { method: "HEAD".to_owned(), ..form() }, &goals(&[1]), 65, None), "HEAD"),
-        (Rendered::render(&form(), &goals(&[1]), 4, Some(6)), "--reuse 6"),
-        (Rendered::render(&form(), &goals(&[1]), 1, Some(0)), "--reuse 0"),
-        (Rendered::render(&form(), &goals(&[0]), 1, None), "at least 1"),
-        (Rendered::render(&form(), &[], 1, None), "no URL"),
-        (Rendered::render(&form(), &goals(&[10_000, 1]), 1, None), "10001"),
-        (Rendered::render(&Form { body: Some(vec![0; 1 << 20]), ..form() }, &goals(&[1]), 512, None), "--pipeline"),
+        (Rendered::render(&field("Connection", "close"), &goals(&[1]), Batches(1), None), "--no-keepalive"),
+        (Rendered::render(&field("content-length", "3"), &goals(&[1]), Batches(1), None), "'content-length'"),
+        (Rendered::render(&field("a b", "3"), &goals(&[1]), Batches(1), None), "'a b'"),
+        (Rendered::render(&field("a", "b\r\nc: d"), &goals(&[1]), Batches(1), None), "control character"),
+        (Rendered::render(&form(), &target("/a b"), Batches(1), None), "'/a b'"),
+        (Rendered::render(&form(), &target("/a\r\nb"), Batches(1), None), "white space"),
+        (Rendered::render(&Form { method: "G T".to_owned(), ..form() }, &goals(&[1]), Batches(1), None), "'G T'"),
+        (Rendered::render(&Form { method: "CONNECT".to_owned(), ..form() }, &goals(&[1]), Batches(1), None), "CONNECT"),
+        (Rendered::render(&form(), &goals(&[1]), Batches(0), None), "--pipeline 0"),
+        (Rendered::render(&form(), &goals(&[1]), Batches(1025), None), "--pipeline 1025"),
+        (Rendered::render(&Form { method: "HEAD".to_owned(), ..form() }, &goals(&[1]), Batches(65), None), "HEAD"),
+        (Rendered::render(&form(), &goals(&[1]), Batches(4), Some(6)), "--reuse 6"),
+        (Rendered::render(&form(), &goals(&[1]), Single(0), None), "--pipeline 0"),
+        (Rendered::render(&form(), &goals(&[1]), Single(1025), None), "--pipeline 1025"),
+        (Rendered::render(&Form { method: "HEAD".to_owned(), ..form() }, &goals(&[1]), Single(65), None), "HEAD"),
+        (Rendered::render(&form(), &goals(&[1]), Single(4), Some(3)), "--reuse 3"),
+        (Rendered::render(&form(), &goals(&[1]), Batches(1), Some(0)), "--reuse 0"),
+        (Rendered::render(&form(), &goals(&[0]), Batches(1), None), "at least 1"),
+        (Rendered::render(&form(), &[], Batches(1), None), "no URL"),
+        (Rendered::render(&form(), &goals(&[10_000, 1]), Batches(1), None), "10001"),
+        (
+            Rendered::render(&Form { body: Some(vec![0; 1 << 20]), ..form() }, &goals(&[1]), Batches(512), None),
+            "--pipeline",
+        ),
     ];
     for (number, (rendered, needle)) in cases.into_iter().enumerate() {
         let why = rendered.unwrap_err();

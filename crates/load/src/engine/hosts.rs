@@ -1,0 +1,110 @@
+//! Which host each connection goes to: every connection belongs to one, for as long as the run lasts.
+//!
+//! Pure: shares by weight, at least one connection each, and spread so that every load thread has its part of every host
+//! and each thread's connections take turns among the hosts.
+
+use crate::{options::Target, schedule::Share};
+use std::net::SocketAddr;
+
+/// The hosts of a run.
+#[derive(Debug)]
+pub struct Hosts {
+    /// Their addresses; never empty.
+    pub addresses: Vec<SocketAddr>,
+    /// The host of each connection, thread after thread; empty if there is one host.
+    order: Vec<u32>,
+}
+
+impl Hosts {
+    /// The hosts of a target; there are at least as many connections.
+    pub fn new(target: &Target, connections: usize) -> Self {
+        let weights: Vec<u64> = target.hosts().map(|(_, weight)| weight).collect();
+        let order = if weights.len() > 1 { spread(&shares(&weights, connections)) } else { Vec::new() };
+        Self { addresses: target.addresses(), order }
+    }
+
+    /// The host of a thread's connection `index`.
+    pub fn of(&self, share: Share, index: usize) -> usize {
+        self.order.get(share.before() + index).copied().unwrap_or(0) as usize
+    }
+}
+
+/// How many connections each host gets: as near to its weight as whole numbers can be, and at least one.
+fn shares(weights: &[u64], connections: usize) -> Vec<usize> {
+    let total: u64 = weights.iter().sum();
+    let exact = |host: usize| connections as f64 * weights[host] as f64 / total as f64;
+    let mut shares: Vec<usize> = (0..weights.len()).map(|host| (exact(host) as usize).max(1)).collect();
+    let owed = |shares: &[usize], host: usize| exact(host) - shares[host] as f64;
+    loop {
+        let hosts = 0..weights.len();
+        let by_debt = |a: &usize, b: &usize| owed(&shares, *a).total_cmp(&owed(&shares, *b)).then(b.cmp(a));
+        let (change, host) = match shares.iter().sum::<usize>().cmp(&connections) {
+            std::cmp::Ordering::Less => (1, hosts.max_by(by_debt)),
+            std::cmp::Ordering::Greater => (-1, hosts.filter(|host| shares[*host] > 1).min_by(by_debt)),
+            std::cmp::Ordering::Equal => return shares,
+        };
+        let Some(host) = host else { return shares };
+        shares[host] = shares[host].saturating_add_signed(change);
+    }
+}
+
+/// An order in which every host comes as often as its share says, as evenly as it can.
+fn spread(shares: &[usize]) -> Vec<u32> {
+    let turn = |host: usize, number: usize| ((2 * number + 1) as f64 / (2 * shares[host]) as f64, host as u32);
+    let hosts = 0..shares.len();
+    let mut turns: Vec<(f64, u32)> = hosts.flat_map(|host| (0..shares[host]).map(move |n| turn(host, n))).collect();
+    turns.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    turns.into_iter().map(|(_, host)| host).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn connections_are_shared_out_by_weight_and_everybody_gets_one() {
+        for (weights, connections, expected) in [
+            (&[1][..], 7, vec![7]),
+            (&[1, 1], 10, vec![5, 5]),
+            (&[1, 1], 11, vec![6, 5]),
+            (&[3, 1], 8, vec![6, 2]),
+            (&[1000, 1], 10, vec![9, 1]),
+            (&[1000, 1, 1], 3, vec![1, 1, 1]),
+            (&[1, 2, 3], 100, vec![17, 33, 50]),
+        ] {
+            assert_eq!(shares(weights, connections), expected, "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_take_turns() {
+        assert_eq!(spread(&[2, 2]), [0, 1, 0, 1]);
+        assert_eq!(spread(&[3, 1]), [0, 0, 1, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn shares_add_up_and_every_thread_has_its_part(
+            weights in proptest::collection::vec(1u64..50, 2..6),
+            connections in 6usize..400,
+            threads in 1usize..6,
+        ) {
+            let shares = shares(&weights, connections);
+            prop_assert_eq!(shares.iter().sum::<usize>(), connections);
+            prop_assert!(shares.iter().all(|share| *share >= 1));
+            let hosts = Hosts { addresses: Vec::new(), order: spread(&shares) };
+            let mut counts = vec![0; weights.len()];
+            for thread in 0..threads {
+                let share = Share { thread, threads, connections };
+                let own: Vec<usize> = (0..share.own()).map(|index| hosts.of(share, index)).collect();
+                for (host, all) in shares.iter().enumerate() {
+                    let here = own.iter().filter(|of| **of == host).count();
+                    counts[host] += here;
+                    prop_assert!((here as f64 - *all as f64 * own.len() as f64 / connections as f64).abs() <= 2.0);
+                }
+            }
+            prop_assert_eq!(counts, shares);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Several hosts in one load: who gets which connections, and what goes where.
+
+use crate::{
+    common::{listener, run},
+    web::*,
+};
+use load::{
+    Options,
+    http::{Expect, Host, Http, Rendered, Requests},
+};
+use std::{
+    net::{SocketAddr, TcpStream},
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+/// `GET /NUMBER` of each host, where `number` is its place in the list; its weight beside its address.
+fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
+    let host = |(number, (address, weight)): (usize, &(SocketAddr, u64))| {
+        let goal = load::http::Goal { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
+        let rendered = Rendered::render(&form(), &[goal], load::http::Pipeline::NONE, reuse).unwrap();
+        Host { address: *address, requests: Requests::Rendered(Arc::new(rendered)), weight: *weight }
+    };
+    Http { hosts: hosts.iter().enumerate().map(host).collect(), reuse, expect: Expect::default() }
+}
+
+#[test]
+fn connections_are_shared_out_by_weight_and_each_keeps_to_its_host() {
+    let servers = [3, 1].map(|weight| (web(|stream, _| say(stream, &ok("hello"))), weight));
+    let hosts = servers.each_ref().map(|((address, _), weight)| (*address, *weight));
+    for (threads, rate) in [(1, None), (3, None), (2, Some(1000.0))] {
+        let before = servers.each_ref().map(|((_, seen), _)| (seen.connections(), seen.requests()));
+        let options = Options { connections: 8, threads: vec![None; threads], rate, ..some(400, all(&hosts, None)) };
+        let result = run(&options).result;
+        assert_eq!((result.requests.completed, result.errors.total()), (400, 0), "{:?}", result.errors);
+        assert_eq!(result.connections.opened, 8);
+        for (number, (((address, seen), weight), before)) in servers.iter().zip(before).enumerate() {
+            assert_eq!(seen.connections() - before.0, 2 * weight);
+            // Of an open loop, whose connections take turns, it is the requests that are shared out.
+            let share = (seen.requests() - before.1) as f64;
+            assert!(rate.is_none() || (share - 100.0 * *weight as f64).abs() <= 60.0, "{number}: {share}");
+            assert!(share > 0.0);
+            let head = format!("GET /{number} HTTP/1.1\r\nHost: {address}");
+            assert!(seen.log.lock().unwrap().iter().all(|request| request.head == head), "{number}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_takes_the_place_of_another_goes_where_that_went() {
+    let servers = [1, 1].map(|weight| (web(|stream, _| say_last(stream, &ok("hello"))), weight));
+    let hosts = servers.each_ref().map(|((address, _), weight)| (*address, *weight));
+    let result = run(&some(200, all(&hosts, Some(1)))).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
+    assert_eq!(
+        servers.iter().map(|((_, seen), _)| seen.connections.load(Relaxed)).sum::<u64>(),
+        result.connections.opened
+    );
+    for (number, ((_, seen), _)) in servers.iter().enumerate() {
+        assert!(seen.log.lock().unwrap().iter().all(|request| request.target() == format!("/{number}")));
+        assert!(seen.requests() > 0);
+    }
+}
+
+#[test]
+fn replies_of_hosts_that_answer_differently_are_each_understood() {
+    let (plain, _) = web(|stream, _| say(stream, &ok("hello")));
+    let (wordy, _) = web(|stream, _| say(stream, "HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-Long: yes\r\n\r\nhi"));
+    let result =
+        run(&Options { connections: 4, rate: Some(1000.0), ..some(400, all(&[(plain, 1), (wordy, 1)], None)) });
+    let responses = result.result.responses.unwrap();
+    let [found, made] = ["200", "201"].map(|status| responses.statuses[status]);
+    assert_eq!((found + made, responses.body_bytes), (400, Some(5 * found + 2 * made)));
+    assert!(found > 0 && made > 0);
+}
+
+#[test]
+fn a_host_that_is_not_there_ends_the_run_before_it_begins() {
+    let (there, _) = web(|stream, _| say(stream, &ok("hello")));
+    let gone = listener().local_addr().unwrap();
+    let options = Options { connections: 10, ..short(all(&[(there, 9), (gone, 1)], None)) };
+    let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+    assert!(error.contains(&gone.to_string()) && error.contains("refused"), "{error}");
+}
+
+#[test]
+fn a_host_that_does_not_answer_is_named() {
+    let (there, _) = web(|stream, _| say(stream, &ok("hello")));
+    // Its queue is full, and nobody takes from it.
+    let full = listener();
+    rustix::net::listen(&full, 0).unwrap();
+    let silent = full.local_addr().unwrap();
+    let patience = Duration::from_millis(300);
+    let _queue: Vec<TcpStream> = (0..16).map_while(|_| TcpStream::connect_timeout(&silent, patience).ok()).collect();
+    let http = all(&[(there, 1), (silent, 1)], None);
+    let options = Options { timeout: patience, ..short(http) };
+    let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+    assert!(error.contains(&silent.to_string()) && error.contains("did not answer"), "{error}");
+}
+
+#[test]
+fn more_hosts_than_connections_are_refused() {
+    let nobody = listener().local_addr().unwrap();
+    let options = Options { connections: 2, ..short(all(&[(nobody, 1); 3], None)) };
+    let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+    assert!(error.starts_with("2 connections for 3 hosts") && error.contains("-c"), "{error}");
+}

@@ -1,0 +1,132 @@
+//! Pipelines at a fixed rate: several requests on a connection, each with times of its own.
+
+use crate::{common::run, web::*};
+use load::{
+    Options,
+    http::{Form, Http, Pipeline},
+};
+use std::{
+    io::Read,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+fn singly(address: SocketAddr, depth: u32, reuse: Option<u64>) -> Http {
+    asks_as(address, &form(), &[goal("/", 1)], Pipeline::Single(depth), reuse)
+}
+
+/// So many requests, 400 a second, on one connection.
+fn paced(requests: u64, http: Http) -> Options {
+    Options { rate: Some(400.0), connections: 1, ..some(requests, http) }
+}
+
+/// Answers when it has `depth` requests, and then all of them.
+fn hoarder(depth: u64) -> SocketAddr {
+    let (address, _) = web(move |stream, request| match (request.number + 1) % depth {
+        0 => say(stream, &ok("hello").repeat(depth as usize)),
+        _ => true,
+    });
+    address
+}
+
+#[test]
+fn as_many_as_asked_for_are_under_way_and_each_is_answered() {
+    let result = run(&paced(120, singly(hoarder(4), 4, None))).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (120, 0), "{:?}", result.errors);
+    assert_eq!(result.connections.opened, 1);
+    // The first of four waits for the last, which is due 7.5 ms later.
+    let response = &result.latency.response;
+    assert!(response.max_us.unwrap() >= 7_400.0, "{response:?}");
+}
+
+#[test]
+fn no_more_than_asked_for_are_under_way() {
+    let (address, seen) = web(|_, _| true);
+    let options = Options { connections: 2, timeout: Duration::from_secs(5), ..paced(1000, singly(address, 4, None)) };
+    let result = run(&Options { duration: Duration::from_millis(400), requests: None, ..options }).result;
+    assert_eq!((seen.requests(), result.requests.completed, result.errors.total()), (8, 0, 0));
+    assert_eq!(result.requests.unanswered, 160, "those without room are unanswered too");
+}
+
+#[test]
+fn heads_are_matched_and_urls_take_turns() {
+    let (address, seen) = web(|stream, _| say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"));
+    let form = Form { method: "HEAD".to_owned(), ..form() };
+    let goals = [goal("/a", 3), goal("/b", 1)];
+    let result = run(&paced(200, asks_as(address, &form, &goals, Pipeline::Single(8), None))).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
+    let log = seen.log.lock().unwrap();
+    assert_eq!(log.iter().take(200).filter(|request| request.target() == "/b").count(), 50);
+}
+
+#[test]
+fn without_room_requests_wait_and_go_when_there_is_some() {
+    let reads = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&reads);
+    let address = crate::common::target(move |mut stream| {
+        let mut buffer = [0; 1 << 16];
+        while let Ok(length @ 1..) = stream.read(&mut buffer) {
+            let requests = String::from_utf8_lossy(&buffer[..length]).matches("\r\n\r\n").count();
+            log.lock().unwrap().push(requests);
+            // Longer than sixteen gaps.
+            thread::sleep(Duration::from_millis(50));
+            if !say(&mut stream, &ok("hello").repeat(requests)) {
+                return;
+            }
+        }
+    });
+    let result = run(&paced(200, singly(address, 16, None))).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
+    assert!(result.requests.waited.unwrap() > 0);
+    let reads = reads.lock().unwrap();
+    assert_eq!(reads.iter().max(), Some(&16), "{reads:?}");
+}
+
+#[test]
+fn a_connection_of_so_many_requests_is_replaced_and_loses_none() {
+    let (address, seen) = web(|stream, request| say(stream, &ok("")) && !request.head.contains("Connection: close"));
+    let options = Options { rate: Some(2000.0), connections: 2, ..paced(400, singly(address, 4, Some(10))) };
+    let result = run(&options).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (400, 0), "{:?}", result.errors);
+    assert!((40..=42).contains(&seen.connections()), "{seen:?}");
+    for request in seen.log.lock().unwrap().iter() {
+        assert!(request.number < 10);
+        assert_eq!(request.head.contains("Connection: close"), request.number == 9, "{request:?}");
+    }
+}
+
+#[test]
+fn a_lost_connection_loses_what_was_under_way_and_no_more() {
+    let (address, seen) = web(|stream, request| match request.number {
+        5 => false,
+        _ => say(stream, &ok("")),
+    });
+    let result = run(&paced(150, singly(address, 4, None))).result;
+    // Whatever went down with a connection went out on it: five replies each, one request that is met with the end, and
+    // those behind.
+    let (done, failed) = (result.requests.completed, result.requests.failed);
+    assert_eq!((done, result.errors.total()), (150, result.errors.reset), "{:?}", result.errors);
+    assert!(failed >= 29 && failed <= result.connections.opened * 4, "{failed} of {seen:?}");
+}
+
+#[test]
+fn a_reply_that_nobody_asked_for_is_an_error_however_many_may_be_under_way() {
+    let (address, _) = web(|stream, _| say(stream, &ok("").repeat(5)));
+    let options =
+        Options { duration: Duration::from_millis(400), requests: None, ..paced(1, singly(address, 4, None)) };
+    let result = run(&options).result;
+    assert!(result.errors.protocol > 0, "{:?}", result.errors);
+    assert_eq!(result.errors.total(), result.errors.protocol, "{:?}", result.errors);
+}
+
+#[test]
+fn a_pipeline_and_its_loop_have_to_agree() {
+    let (address, _) = web(|stream, _| say(stream, &ok("")));
+    let batches = Options { rate: Some(100.0), ..short(asks(address, &form(), &[goal("/", 1)], 2, None)) };
+    for (options, needle) in [(batches, "one write"), (short(singly(address, 2, None)), "-R")] {
+        let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+        assert!(error.contains(needle) && !error.contains('\n'), "{error}");
+    }
+}
