@@ -91,7 +91,7 @@ impl Lines {
             let mut placed = series.points.iter().filter_map(|point| Some((point.x, point.y?)));
             let at = |(x, y): (f64, f64)| format!("{} at {}", self.measure.value(y), self.axis.tick(x));
             let first = placed.next().map(at)?;
-            let last = placed.last().map_or(String::new(), |last| format!(" to {}", at(last)));
+            let last = placed.next_back().map_or(String::new(), |last| format!(" to {}", at(last)));
             let heading = if plot.heading.is_empty() { String::new() } else { format!(" {}", plot.heading) };
             Some(format!("{}{heading}: {first}{last}.", series.name))
         };
