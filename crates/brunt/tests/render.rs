@@ -60,7 +60,10 @@ fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
     assert!(left.starts_with("<!doctype html>") && left.contains("<h1>scene</h1>"), "{left}");
     let (stdout, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "--html", "mine.html"]), 0);
     assert!(stdout.starts_with("scene\n") && stderr == "page: mine.html\n", "{stdout}{stderr}");
-    assert_eq!(fs::read_to_string(home.path().join("mine.html")).unwrap(), left);
+    // The same, but for the way to the trials.
+    let mine = fs::read_to_string(home.path().join("mine.html")).unwrap();
+    assert!(mine.contains("\"places\":[\"runs/scene/\"]"), "{mine}");
+    assert_eq!(mine.replace("\"runs/scene/\"", "\"\""), left);
     let (stdout, _) = told(&brunt(home.path(), &["report", "runs/scene", "--style", "ping-pong"]), 0);
     assert!(stdout.contains("echo: 1 server core") && stdout.contains("mean"), "{stdout}");
     // What the plan asks for is printed so without a word, and a word has the last say.
@@ -75,6 +78,31 @@ fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
     assert!(stderr.contains("made holds the result of one load"), "{stderr}");
     let (_, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "--html", "no/such/folder.html"]), 1);
     assert!(stderr.starts_with("error: --html no/such/folder.html: "), "{stderr}");
+}
+
+#[test]
+fn runs_share_a_page_in_which_each_series_bears_the_name_of_its_run() {
+    let home = scene();
+    let run = ["run", "plan.toml", "--quiet", "--tester", "sh", "--out", "later"];
+    told(&brunt(home.path(), &run), 0);
+    let (stdout, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "later", "--html", "both.html"]), 0);
+    assert_eq!((stdout.matches("closed loop").count() > 1, stderr.as_str()), (true, "page: both.html\n"), "{stdout}");
+    let page = fs::read_to_string(home.path().join("both.html")).unwrap();
+    for part in
+        ["<h1>scene</h1>", "[\"scene: echo\",\"later: echo\"]", "<h3>later</h3>", "[\"runs/scene/\",\"later/\"]"]
+    {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    let refused = |dirs: [&str; 2]| told(&brunt(home.path(), &["report", dirs[0], dirs[1], "--html", "no.html"]), 2);
+    for (dirs, why) in [
+        (["later", "runs/../later"], "--html no.html: later and runs/../later are one directory: name it once"),
+        (["later", "runs"], "runs holds no results: neither experiment.json"),
+        (["later", "made"], "--html no.html: made holds the result of one load; a page is made of directories of runs"),
+    ] {
+        let (stdout, stderr) = refused(dirs);
+        assert!(stdout.is_empty() && stderr.starts_with(&format!("error: {why}")), "{stdout}{stderr}");
+    }
+    assert!(!home.path().join("no.html").exists());
 }
 
 #[test]

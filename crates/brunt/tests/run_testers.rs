@@ -65,7 +65,7 @@ fn told(output: &Output) -> String {
 #[test]
 fn what_a_tester_says_becomes_a_result_with_the_meters_figures() {
     // It works for most of its time, as a generator at its limit does.
-    let work = "end=$(($(date +%s%N) + 600000000)); while [ $(date +%s%N) -lt $end ]; do :; done";
+    let work = "end=$(($(date +%s%N) + 1200000000)); while [ $(date +%s%N) -lt $end ]; do :; done";
     let scene = Scene::new(&format!("tester = 'wrk'\ntimeout = '5s'\n[testers]\nwrk = ['-H', 'X: y']\n{EPOLL}"))
         .tester("wrk", &format!("{work}\nsleep 0.05\ncat {}", said("wrk-good.txt")));
     let output = scene.run("");
@@ -89,6 +89,16 @@ fn what_a_tester_says_becomes_a_result_with_the_meters_figures() {
     assert!(line.starts_with("wrk -t1 -c4 -d1s --latency --timeout 5s -H X: y http://127.0.0.1:"), "{line}");
     assert!(line.ends_with("/hello"), "{line}");
     assert_eq!(env["command"], serde_json::json!(words));
+    let series = fs::read_to_string(scene.home.path().join(format!("{trial}/series.jsonl"))).unwrap();
+    let seconds: Vec<serde_json::Value> = series.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!seconds.is_empty() && seconds.is_sorted_by_key(|second| second["at_s"].as_f64()), "{series}");
+    for second in &seconds {
+        assert!(second["server_rss_bytes"].as_u64().unwrap() > 0, "{second}");
+        assert!(second["server_cpu_user_percent"].is_f64() && second["server_cpu_system_percent"].is_f64(), "{second}");
+        for figure in ["sent", "completed", "failed", "connections", "offered", "p50_us", "p99_us", "lag_p99_us"] {
+            assert!(second[figure].is_null(), "{figure} was told by nobody: {second}");
+        }
+    }
 }
 
 #[test]

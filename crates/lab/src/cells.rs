@@ -175,7 +175,9 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
                 settings.named.insert(PHASE.to_owned(), phase.name.clone());
                 combination = joined(&name, &format!("{PHASE}={}", phase.name));
             }
-            let planned = settings.clone();
+            // A filter, like the cell's name, means the rate that a phase has a share of.
+            let rate = if phase.is_some_and(Phase::shares_rate) { swept.rate } else { settings.rate };
+            let planned = Settings { rate, ..settings.clone() };
             let value = |name: &str| if name == "target" { Some(target.name.clone()) } else { planned.get(name) };
             if !sweep.filter.admits(value) || !target.filter.admits(value) {
                 cells.filtered += 1;

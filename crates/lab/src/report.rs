@@ -14,6 +14,7 @@ mod rows;
 mod style;
 mod tables;
 mod text;
+mod together;
 
 use crate::{
     cells::Skipped,
@@ -31,10 +32,11 @@ pub use format::{date, number, plural, time};
 pub use http::Figures as HttpFigures;
 pub use markdown::markdown;
 pub(crate) use page::Live;
-pub use page::{FILE, page};
+pub use page::{FILE, page, page_of};
 pub use rows::{Figures, Row};
 pub use style::Style;
 pub use text::text;
+pub use together::{Run, run_names, way};
 
 /// Everything that the directory of a run tells.
 #[derive(Debug, Clone)]

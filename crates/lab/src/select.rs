@@ -75,8 +75,13 @@ impl Selection {
     }
 }
 
-/// What a cell answers to under this name: the number of the generator's cores also as the plan puts it (`4x`).
+/// What a cell answers to under this name: the number of the generator's cores also as the plan puts it (`4x`), and a
+/// rate as the cell's name has it, for a phase may make a share of it.
 fn values_of(cell: &Cell, name: &str) -> Vec<String> {
+    let mut pairs = cell.swept().split(',').filter_map(|pair| pair.split_once('='));
+    if let Some((_, rate)) = pairs.find(|(swept, _)| name == "rate" && *swept == name) {
+        return vec![rate.to_owned()];
+    }
     let mut values: Vec<String> = cell.value(name).into_iter().chain(cell.settings.get(name)).collect();
     values.dedup();
     values

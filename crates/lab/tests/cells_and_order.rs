@@ -162,6 +162,27 @@ fn every_combination_has_every_phase_and_overrides_have_the_last_word() {
 }
 
 #[test]
+fn a_phase_may_have_a_share_of_its_cells_rate() {
+    let text = "[sweep]\nrate = ['10k', '30k']\n[[phase]]\nname = 'calm'\nrate = '33.3%'\n[[phase]]\nname = 'full'\n\
+                [[override]]\nwhen = { rate = '30k', phase = 'calm' }\nset = { duration = '9s' }";
+    let plan = plan(text, &["a"]);
+    let told = |cell: &Cell| format!("{} {} {}", cell.id, cell.value("rate").unwrap(), cell.settings.duration);
+    let expected = [
+        "target=a,rate=10k,phase=calm 3330 3s",
+        "target=a,rate=10k,phase=full 10k 3s",
+        "target=a,rate=30k,phase=calm 9990 9s",
+        "target=a,rate=30k,phase=full 30k 3s",
+    ];
+    assert_eq!(all(&plan, 2).iter().map(told).collect::<Vec<_>>(), expected);
+    // The name of a cell tells what selects it.
+    let only = Schedule::new(&plan, &machine(2), &BTreeMap::new(), &["rate=10k".to_owned()]).unwrap();
+    let mut wanted: Vec<&str> = only.order.iter().map(|slot| only.cell(*slot).id.as_str()).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    assert_eq!(wanted, ["target=a,rate=10k,phase=calm", "target=a,rate=10k,phase=full"]);
+}
+
+#[test]
 fn phases_stay_together_and_in_order_whatever_is_shuffled() {
     let text = "[sweep]\nsize = [1, 2, 3, 4]\n[[phase]]\nname = 'x'\n[[phase]]\nname = 'y'\n[[phase]]\nname = 'z'";
     let mut plan = plan(text, &["a", "b"]);

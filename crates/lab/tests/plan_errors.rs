@@ -205,6 +205,20 @@ fn each_other_mistake_names_its_remedy() {
         ("[load]", "[[phase]]\nname = \"a\"\nsize = \"1B\"\n[load]", "[sweep] varies size"),
         ("[load]", "[[phase]]\nname = \"a\"\nrate = 1\nrate_per_core = 1\n[load]", "exclude each other"),
         ("[load]", "[[phase]]\nname = \"a\"\npath = \"/\"\n[load]", "path can only replace another path"),
+        (
+            "[load]",
+            "[[phase]]\nname = \"a\"\nrate = \"50%\"\n[load]",
+            "x.toml:5:8: 50% is a share of the cell's rate, and cells have none: add rate to [load] or to every [[sweep]]",
+        ),
+        (
+            "[sweep]",
+            "[[phase]]\nname = \"a\"\nrate = \"50%\"\n[sweep]\nrate = [\"max\", \"9k\"]",
+            "50% is a share of the cell's rate, and cells with rate=max have none: leave max out of rate",
+        ),
+        ("[load]", "[[phase]]\nname = \"a\"\nrate = \"0%\"\n[load]", "'0%' is no share of the cell's rate: above 0%"),
+        ("[load]", "[[phase]]\nname = \"a\"\nrate = \"half%\"\n[load]", "'half%' is no share of the cell's rate"),
+        ("[load]", "[[phase]]\nname = \"a\"\nrate_per_core = \"50%\"\n[load]", "write rate = \"50%\""),
+        ("[load]", "[load]\nrate = \"50%\"", "'50%' is not a rate"),
         ("[load]", "[[override]]\nset = { rate = 5 }\n[load]", "this override has neither when nor except"),
         ("[load]", "[[override]]\nwhen = { size = \"100B\" }\n[load]", "this override sets nothing"),
         (

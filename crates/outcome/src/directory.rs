@@ -5,6 +5,7 @@
 
 use crate::{env::Env, result::RunResult, series::Second};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use std::{
     fs,
     io::{self, Write},
@@ -120,7 +121,20 @@ pub struct SeriesWriter {
 impl SeriesWriter {
     /// Appends one second, in one write so that a reader never sees half a line.
     pub fn push(&mut self, second: &Second) -> io::Result<()> {
-        let mut line = serde_json::to_vec(second).map_err(io::Error::other)?;
+        self.append(second)
+    }
+
+    /// Appends one second of a load that was metered from outside: what only its generator counts is absent, not 0.
+    pub fn push_metered(&mut self, second: &Second) -> io::Result<()> {
+        let mut line = serde_json::to_value(second).map_err(io::Error::other)?;
+        for count in ["sent", "completed", "failed", "connections"] {
+            line[count] = Value::Null;
+        }
+        self.append(&line)
+    }
+
+    fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(line).map_err(io::Error::other)?;
         line.push(b'\n');
         self.file.write_all(&line)
     }
@@ -150,7 +164,12 @@ mod tests {
         let mut series = directory.series().unwrap();
         series.push(&Second { at_s: 1.0, ..Default::default() }).unwrap();
         series.push(&Second { at_s: 2.0, ..Default::default() }).unwrap();
+        let metered = Second { at_s: 3.0, server_rss_bytes: Some(4096), ..Default::default() };
+        series.push_metered(&metered).unwrap();
         let text = fs::read_to_string(directory.path().join("series.jsonl")).unwrap();
-        assert_eq!(text.lines().count(), 2);
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!((&lines[1]["completed"], &lines[2]["completed"]), (&Value::from(0), &Value::Null));
+        assert_eq!((&lines[2]["at_s"], &lines[2]["server_rss_bytes"]), (&Value::from(3.0), &Value::from(4096)));
     }
 }

@@ -3,7 +3,7 @@
 use super::{complaint, load, stdout};
 use lab::{
     Error,
-    report::{self, Report, Style},
+    report::{self, Report, Run, Style},
     store::Store,
     terminal,
 };
@@ -29,7 +29,7 @@ pub struct Args {
     /// upstreams (a numbered case for each tester and server). Default: that of the run's plan
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
-    /// Write a run's report as one HTML page that needs no other file and no network
+    /// Write one HTML page that needs no other file and no network; of several runs, each series named by its run
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write report.md, report.html and charts into the directories of runs, too
@@ -44,18 +44,41 @@ impl Args {
     }
 
     fn report(&self) -> Result<(), Error> {
-        if let (Some(file), [_, _, ..]) = (&self.html, self.dirs.as_slice()) {
-            return Err(Error::Usage(format!(
-                "--html {} holds one run, and {} directories were named: render them one by one, or with --write each \
-                 into its own report.html",
-                file.display(),
-                self.dirs.len()
-            )));
+        // First, so that nothing is printed where it cannot be made.
+        if let Some(file) = &self.html {
+            self.html(file)?;
         }
         for (index, dir) in self.dirs.iter().enumerate() {
             let page = self.page(dir)?;
             stdout::print(&format!("{}{page}", if index > 0 { "\n" } else { "" }))?;
         }
+        Ok(())
+    }
+
+    /// Writes the page of all directories.
+    fn html(&self, file: &Path) -> Result<(), Error> {
+        let read = |dir: &PathBuf| -> Result<(Report, Store), Error> {
+            let store = Store::at(dir);
+            if store.experiment()?.is_some() {
+                return Ok((report::read(dir)?, store));
+            }
+            let is_load = Directory::open(dir).is_complete();
+            Err(if is_load { no_run(file, dir) } else { no_results(dir) })
+        };
+        let all: Vec<(Report, Store)> = self.dirs.iter().map(read).collect::<Result<_, _>>()?;
+        let names = match self.dirs.as_slice() {
+            [_] => vec![String::new()],
+            dirs => report::run_names(dirs).map_err(|e| Error::Usage(format!("--html {}: {e}", file.display())))?,
+        };
+        let mut runs = Vec::new();
+        for ((report, store), name) in all.iter().zip(names) {
+            let place = report::way(file, store.path())
+                .map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
+            runs.push(Run { name, report, store, place });
+        }
+        let page = report::page_of(&runs)?;
+        fs::write(file, page).map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
+        let _ = writeln!(io::stderr(), "page: {}", file.display());
         Ok(())
     }
 
@@ -67,34 +90,29 @@ impl Args {
                 let place = report::write(&report, &store)?;
                 let _ = writeln!(io::stderr(), "report: {}", place.display());
             }
-            if let Some(file) = &self.html {
-                html(&report, &store, file)?;
-            }
             let style = self.style.unwrap_or(report.style());
             let markdown = || report::markdown(&report, style);
             return Ok(if self.markdown { markdown() } else { report::text(&report, style, terminal::width()) });
         }
         let directory = Directory::open(dir);
         if !directory.is_complete() {
-            return Err(Error::Usage(format!(
-                "{} holds no results: neither experiment.json (brunt run) nor result.json (brunt load --out)",
-                dir.display()
-            )));
-        }
-        if let Some(file) = &self.html {
-            return Err(Error::Usage(format!(
-                "--html {}: {} holds the result of one load; a page is made of the directory of a run (brunt run)",
-                file.display(),
-                dir.display()
-            )));
+            return Err(no_results(dir));
         }
         Ok(load::page(&directory.read_result()?, &directory.read_env()?))
     }
 }
 
-fn html(report: &Report, store: &Store, file: &Path) -> Result<(), Error> {
-    let page = report::page(report, store, false)?;
-    fs::write(file, page).map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
-    let _ = writeln!(io::stderr(), "page: {}", file.display());
-    Ok(())
+fn no_results(dir: &Path) -> Error {
+    Error::Usage(format!(
+        "{} holds no results: neither experiment.json (brunt run) nor result.json (brunt load --out)",
+        dir.display()
+    ))
+}
+
+fn no_run(file: &Path, dir: &Path) -> Error {
+    Error::Usage(format!(
+        "--html {}: {} holds the result of one load; a page is made of directories of runs (brunt run)",
+        file.display(),
+        dir.display()
+    ))
 }

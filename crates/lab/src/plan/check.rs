@@ -3,7 +3,7 @@
 
 use super::{
     Plan, Start, Sweep, Target,
-    phase::PHASE,
+    phase::{PHASE, share},
     read::{Noted, place},
     text::{Entry, Text, entries},
 };
@@ -61,7 +61,11 @@ fn given(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
     for given in &noted.given {
         let (name, at) = (&given.name, || given.key_place.clone());
         let is_swept = |name: &str| plan.sweeps.iter().flat_map(|sweep| &sweep.axes).any(|axis| axis.name == name);
-        if let Some(swept) = [name.as_str(), rival(name).as_str()].into_iter().find(|name| is_swept(name)) {
+        if share(&given.value).is_some() && name == "rate" {
+            if let Some(message) = unshared(plan, &given.value) {
+                return Err(text.fault(given.value_place.clone(), message));
+            }
+        } else if let Some(swept) = [name.as_str(), rival(name).as_str()].into_iter().find(|name| is_swept(name)) {
             let message =
                 format!("{name} cannot be set here: [sweep] varies {swept}, and a cell's name says which it has");
             return Err(text.fault(at(), message));
@@ -79,6 +83,27 @@ fn given(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Why cells have no rate to have this share of, if some have none.
+fn unshared(plan: &Plan, share: &str) -> Option<String> {
+    for sweep in &plan.sweeps {
+        let axis = sweep.axes.iter().find(|axis| ["rate", "rate_per_core"].contains(&axis.name.as_str()));
+        match axis {
+            Some(axis) if axis.values.iter().any(|value| value == "max") => {
+                let name = &axis.name;
+                return Some(format!(
+                    "{share} is a share of the cell's rate, and cells with {name}=max have none: leave max out of {name}"
+                ));
+            }
+            None if plan.load.rate.is_none() => {
+                let what = "is a share of the cell's rate, and cells have none";
+                return Some(format!("{share} {what}: add rate to [load] or to every [[sweep]]"));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The amount per core of a total, and the other way round.
@@ -127,7 +152,9 @@ fn values(plan: &Plan, name: &str) -> Vec<String> {
         PHASE => plan.phases.iter().map(|phase| phase.name.clone()).collect(),
         _ => {
             let axes = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).filter(|axis| axis.name == name);
-            let phases = plan.phases.iter().flat_map(|phase| &phase.set).filter(|(set, _)| set == name);
+            let phases = plan.phases.iter().flat_map(|phase| &phase.set);
+            // A filter sees the rate that a share is of.
+            let phases = phases.filter(|(set, value)| set == name && (name != "rate" || share(value).is_none()));
             let load = plan.load.get(name).into_iter();
             axes.flat_map(|axis| axis.values.clone())
                 .chain(phases.map(|(_, value)| value.clone()))

@@ -1,6 +1,6 @@
 //! Values from the command line in the place of a plan's own: a short version of an experiment, or one on other cores.
 
-use super::{Plan, check::rival};
+use super::{Plan, check::rival, phase::share};
 use crate::{
     nearest::hint,
     settings::{NAMES, Settings},
@@ -18,11 +18,19 @@ impl Plan {
         // A total replaces amounts per core, and the other way round.
         let rival = rival(name);
         let is_other = |other: &str| other != name && other != rival;
+        let is_rate = [name, rival.as_str()].contains(&"rate");
+        if let Some(phase) = self.phases.iter().find(|phase| is_rate && value.trim() == "max" && phase.shares_rate()) {
+            let phase = &phase.name;
+            return Err(format!(
+                "{name}: max is no rate, and phase '{phase}' has a share of the rate: a number would do"
+            ));
+        }
         for sweep in &mut self.sweeps {
             sweep.axes.retain(|axis| is_other(&axis.name));
         }
         for set in self.phases.iter_mut().map(|phase| &mut phase.set) {
-            set.retain(|(set, _)| is_other(set));
+            // A share stays one, of the new rate.
+            set.retain(|(set, value)| is_other(set) || (is_rate && share(value).is_some()));
         }
         for set in self.overrides.iter_mut().map(|one| &mut one.set) {
             set.retain(|(set, _)| is_other(set));
@@ -45,6 +53,21 @@ mod tests {
         assert_eq!(plan.phases[0].set, [("duration".to_owned(), "9s".to_owned())]);
         assert_eq!(plan.overrides[0].set, [("warmup".to_owned(), "1s".to_owned())]);
         assert_eq!(plan.load.get("rate").as_deref(), Some("5k"));
+    }
+
+    #[test]
+    fn a_share_of_the_rate_becomes_one_of_the_new_rate() {
+        let text = "name = 'p'\n[sweep]\nconnections = 1\nrate = ['1k', '2k']\n[[phase]]\nname = 'half'\nrate = '50%'\n\
+                    [[target]]\nname = 't'\ncommand = ['s']\n";
+        let mut plan = read("p", text).unwrap();
+        assert_eq!(
+            plan.set("rate", "max").unwrap_err(),
+            "rate: max is no rate, and phase 'half' has a share of the rate: a number would do"
+        );
+        plan.set("rate_per_core", "6k").unwrap();
+        let mut settings = plan.load.clone();
+        super::super::phase::apply(&plan.phases[0].set, &mut settings);
+        assert_eq!(settings.get("rate_per_core").as_deref(), Some("3k"));
     }
 
     const PLAN: &str = "name = 'p'\n[sweep]\nconnections_per_core = [1, 2]\nsize = [1, 2]\nbacklog = [1, 2]\n\

@@ -33,6 +33,8 @@ pub enum Takes {
     Count,
     /// A count of requests per second, or `max`.
     Rate,
+    /// The same, or a share of another rate: `50%`.
+    Share,
     /// `100B`, `1KiB`.
     Size,
     /// `500us`, `10s`.
@@ -161,7 +163,11 @@ pub const PHASE: &[Key] = &[
     SETTINGS[5],
     SETTINGS[6],
     SETTINGS[7],
-    SETTINGS[8],
+    may(
+        "rate",
+        Takes::Share,
+        "Offered requests per second in total; max is the closed loop; a percentage such as 50% is that share of the cell's rate.",
+    ),
     SETTINGS[9],
     SETTINGS[10],
     SETTINGS[11],

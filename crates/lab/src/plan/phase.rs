@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     fault::Fault,
-    settings::{NAMES, Settings},
+    settings::{Amount, NAMES, Settings},
 };
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -20,7 +20,8 @@ pub const PHASE: &str = "phase";
 /// What a phase cannot change: where the two sides run is settled when the target is started.
 const FIXED: &[&str] = &["server_cores", "client_cores"];
 
-/// Names of settings and their values in their usual spelling, in the order of the plan.
+/// Names of settings and their values in their usual spelling, in the order of the plan. The rate of a phase may be a
+/// [`share`].
 pub type Values = Vec<(String, String)>;
 
 /// One of several loads that follow each other on one start of a target.
@@ -39,6 +40,13 @@ pub struct Override {
     pub filter: Filter,
     /// In the place of those of load and phase.
     pub set: Values,
+}
+
+impl Phase {
+    /// Whether its rate is a share of the cell's.
+    pub fn shares_rate(&self) -> bool {
+        self.set.iter().any(|(name, value)| name == "rate" && share(value).is_some())
+    }
 }
 
 impl Override {
@@ -76,7 +84,12 @@ pub(super) fn phase(text: &Text, table: &DeTable, given: &mut Vec<Given>) -> Res
                 let seen: Vec<&str> = phase.set.iter().map(|(name, _)| name.as_str()).collect();
                 text.no_rival(key, place.clone(), &seen)?;
                 let value_place = value.span();
-                let value = text.setting(value, key)?;
+                let value = match text.scalar(value, key)?.trim() {
+                    percentage if key.starts_with("rate") && percentage.ends_with('%') => {
+                        shared(key, percentage).map_err(|e| text.fault(value_place.clone(), format!("{key}: {e}")))?
+                    }
+                    _ => text.setting(value, key)?,
+                };
                 phase.set.push((key.to_owned(), value.clone()));
                 given.push(Given { name: key.to_owned(), value, key_place: place, value_place, varies: true });
             }
@@ -141,9 +154,42 @@ pub(super) fn an_override(
     Ok(one)
 }
 
-/// Puts these values into the settings.
+/// What part of the cell's rate `50%` stands for; `None` for a value that stands for itself.
+pub fn share(value: &str) -> Option<f64> {
+    percent(value).map(|percent| percent / 100.0)
+}
+
+fn percent(value: &str) -> Option<f64> {
+    value.strip_suffix('%')?.trim().parse().ok()
+}
+
+/// Beyond this a slip is likelier than a wish.
+const MOST_PERCENT: f64 = 10_000.0;
+
+/// A percentage in its usual spelling.
+fn shared(key: &str, text: &str) -> Result<String, String> {
+    match (key, percent(text)) {
+        ("rate", Some(percent)) if percent > 0.0 && percent <= MOST_PERCENT => Ok(format!("{percent}%")),
+        ("rate", _) => Err(format!("'{text}' is no share of the cell's rate: above 0% and up to {MOST_PERCENT}%")),
+        _ => Err(format!("a share is of the cell's rate, per core or not: write rate = \"{text}\"")),
+    }
+}
+
+/// Puts these values into the settings, whose rate is still that of the cell.
 pub fn apply(values: &Values, settings: &mut Settings) {
     for (name, value) in values {
-        settings.set(name, value).expect("the plan holds values that `set` itself has spelt");
+        match share(value).filter(|_| name == "rate") {
+            Some(share) => {
+                // To a millionth, so that a share of a round rate is as round as it should be.
+                let part = |rate: f64| (rate * share * 1e6).round() / 1e6;
+                settings.rate = settings.rate.map(|rate| match rate {
+                    Amount::Total(rate) => Amount::Total(part(rate)),
+                    Amount::PerCore(rate) => Amount::PerCore(part(rate)),
+                });
+            }
+            None => {
+                settings.set(name, value).expect("the plan holds values that `set` itself has spelt");
+            }
+        }
     }
 }

@@ -56,6 +56,7 @@ fn takes(what: Takes) -> Value {
         Takes::Whole(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
         Takes::Count => number_or(r"^[0-9][0-9._]*[kKMG]?$"),
         Takes::Rate => number_or(r"^(max|[0-9.][0-9._]*[kKMG]?(/s)?)$"),
+        Takes::Share => number_or(r"^(max|[0-9.][0-9._]*([kKMG]?(/s)?|%))$"),
         Takes::Size => number_or(r"^[0-9.][0-9._]*(B|Ki|KiB|Mi|MiB|Gi|GiB)?$"),
         // A number alone has no unit; only zero needs none.
         Takes::Span => json!({ "anyOf": [

@@ -75,7 +75,8 @@ pub fn charts(report: &Report) -> Vec<Chart> {
         for choice in choose::choose(&part.rows, part.over, &targets) {
             let load = under(&part.rows, part.over, &choice);
             let subtitle = format!("{}: {load}", report.experiment.name);
-            let page = Page { title: title(&part.rows, part.over, &choice), subtitle, foot: foot.clone() };
+            let title = title(&part.rows, part.over, &choice);
+            let page = Page { title, subtitle, foot: foot.clone(), words: choice.body.words() };
             let slug = slug(&page.title);
             let names = (1..).map(|n| if n == 1 { format!("{slug}.svg") } else { format!("{slug}-{n}.svg") });
             let file = names.into_iter().find(|name| files.insert(name.clone())).unwrap_or_default();
@@ -145,6 +146,14 @@ impl Body {
         match self {
             Self::Lines(lines) => lines.measure,
             Self::Bars(bars) => bars.measure,
+        }
+    }
+
+    /// What is seen, a sentence a line or bar.
+    fn words(&self) -> String {
+        match self {
+            Self::Lines(lines) => lines.words(),
+            Self::Bars(bars) => bars.words(),
         }
     }
 

@@ -19,7 +19,10 @@ pub fn common(report: &Report) -> String {
     let varying = varying(&report.rows);
     let names = names(&report.rows).into_iter().filter(|name| !varying.contains(name));
     let mut words: Vec<String> = names.filter_map(|name| phrase(row, &name)).collect();
-    words.push(plural(report.experiment.repeats as usize, "repeat"));
+    // Runs that are shown together may have different numbers.
+    if report.experiment.repeats > 0 {
+        words.push(plural(report.experiment.repeats as usize, "repeat"));
+    }
     words.join(", ")
 }
 

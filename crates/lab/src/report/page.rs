@@ -11,7 +11,7 @@ mod spectrum;
 mod table;
 mod views;
 
-use super::{Report, chart, format};
+use super::{Report, Run, chart, format, together::merged};
 use crate::store::Store;
 use std::io;
 
@@ -31,7 +31,8 @@ const UPLOT: &str = concat!(
     include_str!("page/assets/uPlot.iife.min.js")
 );
 /// In the order in which they use each other.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
+    include_str!("page/assets/unpack.js"),
     include_str!("page/assets/figures.js"),
     include_str!("page/assets/marks.js"),
     include_str!("page/assets/tip.js"),
@@ -47,20 +48,38 @@ const SCRIPTS: [&str; 7] = [
 /// # Errors
 /// A chart cannot be drawn.
 pub fn page(report: &Report, store: &Store, is_running: bool) -> io::Result<String> {
+    made(report, &[Run::alone(report, store)], is_running)
+}
+
+/// One page of these runs: of several all are drawn together.
+///
+/// # Errors
+/// There is none, or a chart cannot be drawn.
+pub fn page_of(runs: &[Run]) -> io::Result<String> {
+    match runs {
+        [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no run to make a page of")),
+        [one] => made(one.report, runs, false),
+        runs => made(&merged(runs), runs, false),
+    }
+}
+
+/// The page of a report that holds the rows of these runs.
+fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     let charts = chart::charts(report);
     let views = views::views(report, &charts);
-    let data = data::data(report, store, &views, is_running);
+    let data = data::data(report, runs, &views, is_running);
     let json = serde_json::to_string(&data).map_err(io::Error::other)?;
-    let around = STYLES.concat().len() + UPLOT.len() + SCRIPTS.concat().len() + TEMPLATE.len() + json.len();
-    let body = markup::body(report, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
+    let (styles, script) = (lean(&STYLES.join("\n")), lean(&SCRIPTS.concat()));
+    let around = styles.len() + UPLOT.len() + script.len() + TEMPLATE.len() + json.len();
+    let body = markup::body(report, runs, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
     let parts = [
         ("{title}", format::escaped(&report.experiment.name)),
-        ("{styles}", markup::colours() + &STYLES.join("\n")),
+        ("{styles}", markup::colours() + &styles),
         ("{body}", body),
         // Nothing in a string may end the element it stands in.
         ("{data}", json.replace('<', "\\u003c")),
         ("{uplot}", UPLOT.to_owned()),
-        ("{script}", SCRIPTS.concat()),
+        ("{script}", script),
     ];
     let mut out = String::new();
     let mut rest = TEMPLATE;
@@ -71,4 +90,10 @@ pub fn page(report: &Report, store: &Store, is_running: bool) -> io::Result<Stri
         rest = after;
     }
     Ok(out + rest)
+}
+
+/// The same program without indentation and comments, which have lines of their own.
+fn lean(text: &str) -> String {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.map(|line| line.to_owned() + "\n").collect()
 }

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 /// A cell and what its trials gave.
 #[derive(Debug, Clone)]
 pub struct Row {
+    /// Which of the runs that are shown together it is of; 0 where there is one.
+    pub run: usize,
     /// The cell.
     pub cell: Cell,
     /// Trials with a result.
@@ -89,7 +91,7 @@ impl Row {
         }
         let (figures, http) = (Figures::of(&results), http::Figures::of(&results));
         let done = results.len();
-        Self { cell, done, failures, figures, http, rates, p99s_us, against_baseline: None, verdicts, doubts }
+        Self { run: 0, cell, done, failures, figures, http, rates, p99s_us, against_baseline: None, verdicts, doubts }
     }
 
     /// Repeats whose throughput lies far from that of the others. They count like all others.

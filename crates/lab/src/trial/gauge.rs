@@ -2,8 +2,8 @@
 //! connections that were accepted. `brunt load` does this by itself; the same figures stand in the same places.
 //!
 //! The target is metered from just before the tester starts until it has ended, so that its CPU time belongs to all the
-//! requests that the tester counts. The tester itself cannot be looked at once it has ended: it is metered over the
-//! middle of its run.
+//! requests that the tester counts, and a line a second goes to `series.jsonl`. The tester itself cannot be looked at once
+//! it has ended: it is metered over the middle of its run.
 
 use super::TESTER_OUT;
 use crate::{
@@ -16,7 +16,14 @@ use meter::{
     server::all_absent,
     tables,
 };
-use outcome::{RunResult, directory::Directory, env::Env, judge::judge, result::Generator, series::Second};
+use outcome::{
+    RunResult,
+    directory::{Directory, SeriesWriter},
+    env::Env,
+    judge::judge,
+    result::Generator,
+    series::Second,
+};
 use std::{
     fs, io,
     time::{Duration, Instant},
@@ -28,6 +35,8 @@ pub(super) struct Gauge {
     tester: Watched,
     pid: u32,
     host: HostMeter,
+    /// Or why no more is written.
+    series: io::Result<SeriesWriter>,
     /// Connections ever accepted in this network namespace, at both ends.
     accepted: [Option<u64>; 2],
     since: Instant,
@@ -45,14 +54,15 @@ enum Watched {
 
 impl Gauge {
     /// Opens the target's window; the tester is to be started right after this.
-    pub(super) fn open(target: u32, load: Duration) -> Self {
+    pub(super) fn open(target: u32, load: Duration, directory: &Directory) -> Self {
+        let series = directory.series();
         let mut server = ServerMeter::attach(target);
         server.iter_mut().for_each(ServerMeter::open);
         let mut host = HostMeter::new();
         host.open();
         let accepted = [accepted(), None];
         let now = Instant::now();
-        Self { server, tester: Watched::NotYet, pid: 0, host, accepted, since: now, seen: now, load }
+        Self { server, tester: Watched::NotYet, pid: 0, host, series, accepted, since: now, seen: now, load }
     }
 
     /// The tester runs as this process.
@@ -80,11 +90,20 @@ impl Gauge {
             other => other,
         };
         if self.seen.elapsed() >= Duration::from_secs(1) {
-            self.seen = Instant::now();
-            let mut second = Second::default();
-            // Remembers threads that end, and frequencies.
-            self.server.iter_mut().for_each(|server| server.sample(&mut second));
-            self.host.sample(&mut second);
+            self.look();
+        }
+    }
+
+    /// Takes down the time since the look before; this also remembers threads that end, and frequencies.
+    fn look(&mut self) {
+        self.seen = Instant::now();
+        let mut second = Second { at_s: (self.seen - self.since).as_secs_f64(), ..Second::default() };
+        self.server.iter_mut().for_each(|server| server.sample(&mut second));
+        self.host.sample(&mut second);
+        if let Ok(series) = &mut self.series
+            && let Err(e) = series.push_metered(&second)
+        {
+            self.series = Err(io::Error::new(e.kind(), format!("series.jsonl: {e}")));
         }
     }
 
@@ -99,6 +118,10 @@ impl Gauge {
         self.server.iter_mut().for_each(ServerMeter::stop);
         self.host.stop();
         self.accepted[1] = accepted();
+        // The rest of a second; of less than this a percentage would be noise.
+        if self.seen.elapsed() >= Duration::from_millis(250) {
+            self.look();
+        }
     }
 
     /// Reads what the tester has left and writes result and circumstances; the inner error is what is wrong with it.
@@ -120,6 +143,9 @@ impl Gauge {
             (Ok(ask), Ok(told)) => (ask, told),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", foreign.name))),
         };
+        if let Err(e) = &self.series {
+            return Err(io::Error::new(e.kind(), e.to_string()));
+        }
         let (result, mut env) = self.result(foreign, &ask, seed, told);
         env.command = command.to_vec();
         directory.write_env(&env)?;

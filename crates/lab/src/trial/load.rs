@@ -52,7 +52,7 @@ impl Bench<'_> {
         };
         record.tester = launch.words();
         directory.write_json("trial.json", record)?;
-        let mut gauge = foreign.map(|_| Gauge::open(target.pid(), settings.duration.0));
+        let mut gauge = foreign.map(|_| Gauge::open(target.pid(), settings.duration.0, &directory));
         let mut tester = match Group::start(launch, self.ledger) {
             Ok(tester) => tester,
             Err(e) => return fail(e.to_string(), &tester_log),

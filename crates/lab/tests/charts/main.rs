@@ -35,7 +35,10 @@ fn drawn(report: &Report) -> Vec<(String, Vec<String>, String)> {
         );
         let svg = chart.svg().unwrap();
         assert_eq!(svg, chart.svg().unwrap());
-        assert!(svg.contains(MARK));
+        // For screen readers: a picture with a name, and in words what is seen.
+        let (_, words) = svg.split_once(MARK).unwrap();
+        assert!(svg.starts_with("<svg role=\"img\"") && svg.contains("<title>"), "{svg}");
+        assert!(words.starts_with(". ") && words.split_once("</desc>").unwrap().0.len() > 10, "{svg}");
         // A ground of its own, for pages may be dark.
         assert!(svg.lines().any(|line| line.starts_with("<rect x=\"0\" y=\"0\"") && line.contains("#FFFFFF")), "{svg}");
         (chart.title().to_owned(), texts(&svg), svg)
@@ -55,6 +58,8 @@ fn a_swept_number_gives_lines_that_name_targets_axis_and_unit() {
     );
     let drawn = drawn(&report);
     assert_eq!(drawn.len(), 6, "two sizes, three figures");
+    let svg = &drawn[0].2;
+    assert!(svg.contains("a run. uring: ") && svg.contains(" at 10 to ") && svg.contains(" at 500. epoll: "), "{svg}");
     for (title, texts, _) in &drawn {
         let has =
             |word: &str| assert!(texts.iter().any(|text| text.contains(word)), "'{word}' is not in {title}: {texts:?}");

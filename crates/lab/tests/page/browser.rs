@@ -138,6 +138,24 @@ impl Browser {
         }
     }
 
+    /// Presses and releases a key: `Tab`, `Enter`, `Escape` or a space.
+    pub fn key(&mut self, key: &str) {
+        let (code, number, text) = match key {
+            "Tab" => ("Tab", 9, ""),
+            "Enter" => ("Enter", 13, "\r"),
+            "Escape" => ("Escape", 27, ""),
+            " " => ("Space", 32, " "),
+            other => panic!("{other}"),
+        };
+        for kind in ["keyDown", "keyUp"] {
+            let mut params = json!({ "type": kind, "key": key, "code": code, "windowsVirtualKeyCode": number });
+            if kind == "keyDown" && !text.is_empty() {
+                params["text"] = json!(text);
+            }
+            self.ask("Input.dispatchKeyEvent", params);
+        }
+    }
+
     /// Errors, warnings and exceptions since the page was opened.
     pub fn complaints(&self) -> Vec<&Value> {
         let is_complaint = |event: &&Value| match event["method"].as_str() {

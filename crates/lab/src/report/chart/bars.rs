@@ -58,6 +58,16 @@ impl Bars {
         self.groups.iter().flat_map(|group| &group.bars)
     }
 
+    /// The value of each bar, for those who do not see them.
+    pub fn words(&self) -> String {
+        let of = |group: &Group| {
+            let heading = if group.heading.is_empty() { String::new() } else { format!("{}: ", group.heading) };
+            let bars: Vec<String> = group.bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
+            format!("{heading}{}.", bars.join("; "))
+        };
+        self.groups.iter().map(of).collect::<Vec<_>>().join(" ")
+    }
+
     /// Pixels that the body takes.
     pub fn height(&self) -> i32 {
         self.groups.iter().map(Group::height).sum::<i32>() + AXIS_HEIGHT

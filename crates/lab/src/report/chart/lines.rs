@@ -85,6 +85,20 @@ impl Lines {
         HEADING_HEIGHT + PLOT_HEIGHT + TICK_HEIGHT + AXIS_HEIGHT + self.legend().height() + 6
     }
 
+    /// Each line from its first point to its last, for those who do not see them.
+    pub fn words(&self) -> String {
+        let of = |plot: &Plot, series: &Series| {
+            let mut placed = series.points.iter().filter_map(|point| Some((point.x, point.y?)));
+            let at = |(x, y): (f64, f64)| format!("{} at {}", self.measure.value(y), self.axis.tick(x));
+            let first = placed.next().map(at)?;
+            let last = placed.next_back().map_or(String::new(), |last| format!(" to {}", at(last)));
+            let heading = if plot.heading.is_empty() { String::new() } else { format!(" {}", plot.heading) };
+            Some(format!("{}{heading}: {first}{last}.", series.name))
+        };
+        let each = self.plots.iter().flat_map(|plot| plot.series.iter().filter_map(move |series| of(plot, series)));
+        each.collect::<Vec<_>>().join(" ")
+    }
+
     /// The axes that all plots share.
     pub fn scales(&self) -> (Scale, Scale) {
         let x = Scale::at_points(&self.points().map(|point| point.x).collect::<Vec<_>>(), self.axis.starts_at_zero());

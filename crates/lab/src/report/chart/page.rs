@@ -25,7 +25,7 @@ pub const WIDTH: i32 = 860;
 /// Free at the left and at the right.
 pub const MARGIN: i32 = 20;
 /// By this a chart is known as ours, and may be removed when it is out of date.
-pub const MARK: &str = "<desc>drawn by brunt from the results of a run</desc>";
+pub const MARK: &str = "<desc>drawn by brunt from the results of a run";
 
 const FOOT: i32 = 34;
 const GROUND: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
@@ -46,6 +46,8 @@ pub struct Page {
     pub subtitle: String,
     /// On which machine.
     pub foot: String,
+    /// What is seen, for those who do not see it.
+    pub words: String,
 }
 
 /// A kind of type.
@@ -163,8 +165,9 @@ pub fn svg(page: &Page, body_height: i32, body: impl FnOnce(&Area, i32) -> Drawn
     drawn.map_err(|e| io::Error::other(format!("the chart '{}' cannot be drawn: {e}", page.title)))?;
     // After the opening tag, where a reader of the file and a screen reader look for them.
     let at = out.find(">\n").map_or(out.len(), |at| at + 2);
-    out.insert_str(at, &format!("<title>{}</title>\n{MARK}\n", escaped(&readable(&page.title))));
-    Ok(out)
+    let [title, words] = [&page.title, &page.words].map(|text| escaped(&readable(text)));
+    out.insert_str(at, &format!("<title>{title}</title>\n{MARK}. {words}</desc>\n"));
+    Ok(out.replacen("<svg", "<svg role=\"img\"", 1))
 }
 
 /// At most two lines, broken between words.

@@ -1,5 +1,5 @@
-//! What the page's script knows: every row with its figures, how sure they are, its verdicts, trials and machine. Charts
-//! refer to rows, so that a figure is there once.
+//! What the page's script knows: every row with its figures, how sure they are, its verdicts, trials and machine. Nothing
+//! is said twice: charts refer to rows, rows to texts, and what the values of a row are called stands once for all.
 
 use super::{
     seconds::{self, Seconds},
@@ -7,19 +7,21 @@ use super::{
     views::View,
 };
 use crate::{
-    report::{Report, Row, chart, columns::varying, notes},
+    report::{Report, Row, Run, chart, columns::varying, notes},
     stats::Interval,
     store::Store,
-    trial::Failure,
 };
 use outcome::{env::Env, verdict::Kind};
-use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use serde::{Serialize, Serializer, ser::Error};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
 
 /// Everything.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Data<'a> {
+    /// Where the directories of the runs are, in the order of the runs.
+    places: Vec<&'a str>,
     /// Names, in the order of the plan.
     pub targets: Vec<String>,
     /// The corners of markers, in tenths of their radius.
@@ -28,23 +30,40 @@ pub struct Data<'a> {
     colours: usize,
     /// Every load with a row, in words.
     pub loads: Vec<String>,
-    /// Every machine, in words.
-    envs: Vec<String>,
+    /// What rows refer to by number.
+    texts: Vec<String>,
     /// For each value of a spectrum one over the share of requests that lie above it.
     odds: Vec<f64>,
-    /// In the order of the report.
+    /// In the order of the report; see [`named_once`].
+    #[serde(serialize_with = "named_once")]
     pub rows: Vec<Shown>,
     views: &'a [View],
     is_running: bool,
 }
 
-/// A figure with as many digits as matter.
-#[derive(Debug, Clone, Copy)]
-pub struct Short(pub f64);
+/// A list of names, then for each row a list of the values that they name.
+fn named_once<S: Serializer>(rows: &[Shown], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut lists = vec![Vec::new()];
+    for row in rows {
+        let Value::Object(row) = serde_json::to_value(row).map_err(S::Error::custom)? else { continue };
+        if lists[0].is_empty() {
+            lists[0] = row.keys().cloned().map(Value::String).collect();
+        }
+        lists.push(row.into_iter().map(|(_, value)| value).collect());
+    }
+    lists.serialize(serializer)
+}
 
-impl Serialize for Short {
+/// A figure with as many digits as matter: so many after the first.
+#[derive(Debug, Clone, Copy)]
+pub struct Short<const MORE: usize = 4>(pub f64);
+
+/// For what is known to three digits, as all that comes from a histogram.
+pub type Rough = Short<3>;
+
+impl<const MORE: usize> Serialize for Short<MORE> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let short: f64 = format!("{:.4e}", self.0).parse().unwrap_or(self.0);
+        let short: f64 = format!("{:.MORE$e}", self.0).parse().unwrap_or(self.0);
         // Whole numbers need no ".0".
         if short.fract() == 0.0 && short.abs() < 1e15 {
             serializer.serialize_i64(short as i64)
@@ -58,11 +77,14 @@ impl Serialize for Short {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shown {
-    id: String,
+    /// Which of the runs it is of.
+    run: usize,
+    /// The parts of the cell's name.
+    id: Vec<usize>,
     target: usize,
     pub load: usize,
     /// Where server and generator ran.
-    placed: String,
+    placed: usize,
     done: usize,
     connections: u64,
     offered: Option<Short>,
@@ -78,71 +100,82 @@ pub struct Shown {
     cpu: Option<Short>,
     cost: Option<Short>,
     is_trusted: bool,
-    kinds: Vec<(&'static str, usize)>,
+    /// Verdicts and how many trials have each.
+    kinds: Vec<(usize, usize)>,
     doubts: Vec<Raised>,
-    /// Repeat, throughput, 99th percentile, verdict, percent of the machine that the hypervisor took away.
     trials: Vec<Trial>,
+    /// The machines.
     envs: Vec<usize>,
-    spectrum: Vec<Short>,
+    spectrum: Vec<Rough>,
     seconds: Option<Seconds>,
 }
 
-/// A kind of doubt, with the reason of its first repeat.
-#[derive(Debug, Serialize)]
-struct Raised {
-    kind: &'static str,
-    repeats: Vec<u32>,
-    why: String,
-    remedy: String,
-}
+/// A kind of doubt, the repeats that have it, the reason of the first of them, and the remedy.
+type Raised = (usize, Vec<u32>, usize, usize);
 
-type Trial = (u32, Option<Short>, Option<Short>, &'static str, Option<Short>);
+/// Repeat, throughput, 99th percentile, verdict, percent of the machine that the hypervisor took away.
+type Trial = (u32, Option<Short>, Option<Short>, usize, Option<Short>);
 
 /// The word for a trial without a result, beside those of [`Kind`].
 pub const FAILED: &str = "failed";
 
 /// Gathers it.
-pub fn data<'a>(report: &Report, store: &Store, views: &'a [View], is_running: bool) -> Data<'a> {
+pub fn data<'a>(report: &Report, runs: &'a [Run], views: &'a [View], is_running: bool) -> Data<'a> {
     let targets = chart::targets(report);
     let names = varying(&report.rows);
-    let (mut loads, mut envs) = (Vec::new(), Vec::new());
+    let (mut loads, mut texts) = (Texts::default(), Texts::default());
     let rows = report.rows.iter().map(|row| {
-        let load = place(&mut loads, chart::load::phrases(&[row], &names));
+        let load = loads.number(&chart::load::phrases(&[row], &names));
         let target = targets.iter().position(|name| *name == row.cell.target).unwrap_or(0);
-        shown(row, store, target, load, &mut envs)
+        shown(row, runs[row.run].store, target, load, &mut texts)
     });
     let rows = rows.collect();
+    let places = runs.iter().map(|run| run.place.as_str()).collect();
     let odds = spectrum::odds().collect();
     let (shapes, colours) = (chart::SHAPES.as_slice(), chart::COLOURS.len());
-    Data { targets, shapes, colours, loads, envs, odds, rows, views, is_running }
+    let (loads, texts) = (loads.list, texts.list);
+    Data { places, targets, shapes, colours, loads, texts, odds, rows, views, is_running }
 }
 
-/// Where a text stands in the list, at whose end it is put if need be.
-fn place(list: &mut Vec<String>, text: String) -> usize {
-    list.iter().position(|known| *known == text).unwrap_or_else(|| {
-        list.push(text);
-        list.len() - 1
-    })
+/// Texts, each once.
+#[derive(Debug, Default)]
+struct Texts {
+    list: Vec<String>,
+    numbers: HashMap<String, usize>,
 }
 
-fn shown(row: &Row, store: &Store, target: usize, load: usize, envs: &mut Vec<String>) -> Shown {
+impl Texts {
+    /// Where a text stands among them, at whose end it is put if need be.
+    fn number(&mut self, text: &str) -> usize {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        self.list.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), self.list.len() - 1);
+        self.list.len() - 1
+    }
+}
+
+fn shown(row: &Row, store: &Store, target: usize, load: usize, texts: &mut Texts) -> Shown {
     let (cell, figures) = (&row.cell, &row.figures);
     let of_trials: BTreeMap<u32, Env> =
         row.rates.keys().filter_map(|repeat| Some((*repeat, store.env(&cell.id, *repeat)?))).collect();
-    let mut machines: Vec<usize> = of_trials.values().map(|env| place(envs, notes::machine(env))).collect();
+    let mut machines: Vec<usize> = of_trials.values().map(|env| texts.number(&notes::machine(env))).collect();
     machines.sort_unstable();
     machines.dedup();
     let range = figures.rate.filter(|_| row.done > 1).map(|rate| Interval { low: rate.low, high: rate.high });
     let (server, client) = (&cell.placement.server, &cell.placement.client);
-    let mut kinds: Vec<(&str, usize)> = row.verdicts.iter().map(|(kind, count)| (kind.word(), *count)).collect();
+    let mut kinds: Vec<(usize, usize)> =
+        row.verdicts.iter().map(|(kind, count)| (texts.number(kind.word()), *count)).collect();
     if !row.failures.is_empty() {
-        kinds.push((FAILED, row.failures.len()));
+        kinds.push((texts.number(FAILED), row.failures.len()));
     }
     Shown {
-        id: cell.id.clone(),
+        run: row.run,
+        id: cell.id.split(',').map(|part| texts.number(part)).collect(),
         target,
         load,
-        placed: format!("server on {server}, generator on {client}"),
+        placed: texts.number(&format!("server on {server}, generator on {client}")),
         done: row.done,
         connections: cell.connections(),
         offered: cell.rate().map(Short),
@@ -157,8 +190,8 @@ fn shown(row: &Row, store: &Store, target: usize, load: usize, envs: &mut Vec<St
         cost: figures.cpu_us_per_request.map(Short),
         is_trusted: !row.is_untrusted(),
         kinds,
-        doubts: raised(row),
-        trials: trials(row, &of_trials),
+        doubts: raised(row, texts),
+        trials: trials(row, &of_trials, texts),
         envs: machines,
         spectrum: spectrum::of(row, store),
         seconds: seconds::of(row, store),
@@ -177,37 +210,34 @@ fn ends(interval: Interval) -> (Short, Short) {
 }
 
 /// The worst kind first.
-fn raised(row: &Row) -> Vec<Raised> {
+fn raised(row: &Row, texts: &mut Texts) -> Vec<Raised> {
     let mut kinds: BTreeMap<Kind, Vec<&(u32, outcome::Verdict)>> = BTreeMap::new();
     for doubt in &row.doubts {
         kinds.entry(doubt.1.kind).or_default().push(doubt);
     }
-    let first = |words: &[String]| words.first().cloned().unwrap_or_default();
-    let of_kind = |(kind, doubts): (Kind, Vec<&(u32, outcome::Verdict)>)| Raised {
-        kind: kind.word(),
-        repeats: doubts.iter().map(|(repeat, _)| *repeat).collect(),
-        why: first(&doubts[0].1.why),
-        remedy: first(&doubts[0].1.remedy),
-    };
-    let failed = |(repeat, failure): &(u32, Failure)| Raised {
-        kind: FAILED,
-        repeats: vec![*repeat],
-        why: failure.line(),
-        remedy: String::new(),
-    };
-    row.failures.iter().map(failed).chain(kinds.into_iter().rev().map(of_kind)).collect()
+    let mut raised: Vec<Raised> = Vec::new();
+    for (repeat, failure) in &row.failures {
+        raised.push((texts.number(FAILED), vec![*repeat], texts.number(&failure.line()), texts.number("")));
+    }
+    for (kind, doubts) in kinds.into_iter().rev() {
+        let verdict = &doubts[0].1;
+        let mut first = |words: &[String]| texts.number(words.first().map_or("", String::as_str));
+        let (why, remedy) = (first(&verdict.why), first(&verdict.remedy));
+        raised.push((texts.number(kind.word()), doubts.iter().map(|(repeat, _)| *repeat).collect(), why, remedy));
+    }
+    raised
 }
 
-fn trials(row: &Row, envs: &BTreeMap<u32, Env>) -> Vec<Trial> {
+fn trials(row: &Row, envs: &BTreeMap<u32, Env>, texts: &mut Texts) -> Vec<Trial> {
     let doubt = |repeat: &u32| row.doubts.iter().find(|(of, _)| of == repeat);
-    let done = row.rates.iter().map(|(repeat, rate)| {
+    let mut trials: Vec<Trial> = Vec::new();
+    for (repeat, rate) in &row.rates {
         let p99 = row.p99s_us.iter().find(|(of, _)| of == repeat).map(|(_, p99_us)| Short(*p99_us));
         let kind = doubt(repeat).map_or(Kind::Ok, |(_, verdict)| verdict.kind).word();
         let steal = envs.get(repeat).and_then(|env| env.steal_percent).map(Short);
-        (*repeat, Some(Short(*rate)), p99, kind, steal)
-    });
-    let failed = row.failures.iter().map(|(repeat, _)| (*repeat, None, None, FAILED, None));
-    let mut trials: Vec<Trial> = done.chain(failed).collect();
+        trials.push((*repeat, Some(Short(*rate)), p99, texts.number(kind), steal));
+    }
+    trials.extend(row.failures.iter().map(|(repeat, _)| (*repeat, None, None, texts.number(FAILED), None)));
     trials.sort_by_key(|trial| trial.0);
     trials
 }

@@ -7,7 +7,7 @@ use super::{
     views::View,
 };
 use crate::report::{
-    Report, Row,
+    Report, Row, Run,
     chart::{Body, COLOURS, Chart, FOLDER, SHAPES},
     format::{escaped, plural},
     notes,
@@ -15,7 +15,14 @@ use crate::report::{
 use std::{collections::BTreeMap, fmt::Write, io};
 
 /// Everything within `main`. Charts for readers without scripts are added as long as the body stays within so many bytes.
-pub fn body(report: &Report, charts: &[Chart], views: &[View], data: &Data, room: usize) -> io::Result<String> {
+pub fn body(
+    report: &Report,
+    runs: &[Run],
+    charts: &[Chart],
+    views: &[View],
+    data: &Data,
+    room: usize,
+) -> io::Result<String> {
     let experiment = &report.experiment;
     let mut out = format!("<header>\n<h1>{}</h1>\n", escaped(&experiment.name));
     for (class, line) in [("lead", &experiment.description), ("faint", &notes::common(report))] {
@@ -34,16 +41,27 @@ pub fn body(report: &Report, charts: &[Chart], views: &[View], data: &Data, room
         out.push_str(&table::all(report, &data.targets));
     }
     out.push_str("<h2>How to read it, and where it was measured</h2>\n");
-    for lines in [notes::concerns(report), notes::legend(report), notes::circumstances(report)] {
-        let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-        if !items.is_empty() {
-            let _ = write!(out, "<ul class=\"notes\">\n{items}</ul>\n");
+    if let [run] = runs {
+        out.push_str(&list(&notes::concerns(run.report)));
+    }
+    out.push_str(&list(&notes::legend(report)));
+    for run in runs {
+        if runs.len() > 1 {
+            let _ = writeln!(out, "<h3>{}</h3>", escaped(&run.name));
+            out.push_str(&list(&notes::concerns(run.report)));
         }
+        out.push_str(&list(&notes::circumstances(run.report)));
     }
     let room = room.saturating_sub(out.len());
     out.push_str(&still(charts, room)?);
     out.push_str("<footer>Hover a point for its interval, verdict and machine; click it for its trials. Drag across a plot to look closer, double-click to look at all of it. A hollow marker is a figure most of whose trials are not to be believed.</footer>");
     Ok(out)
+}
+
+/// Notes, if there are any.
+fn list(lines: &[String]) -> String {
+    let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    if items.is_empty() { items } else { format!("<ul class=\"notes\">\n{items}</ul>\n") }
 }
 
 /// How many trials have which verdict, in words and as a strip.
@@ -77,7 +95,7 @@ fn tally(report: &Report) -> String {
 /// A verdict in its colour, with how many of the trials have it unless all do.
 fn chip(kind: &str, count: usize, of: usize) -> String {
     let number = if count == of { String::new() } else { format!("{count} ") };
-    format!("<span class=\"verdict v-{kind}\">{number}{kind}</span>")
+    format!("<b class=v-{kind}>{number}{kind}</b>")
 }
 
 /// The verdicts of a row.
@@ -93,7 +111,7 @@ pub fn verdicts(row: &Row) -> String {
 /// The marker of a target.
 pub fn mark(number: usize) -> String {
     let (shape, colour) = (number % SHAPES.len(), number % COLOURS.len());
-    format!("<svg class=\"mark\" style=\"fill:var(--t{colour})\" aria-hidden=\"true\"><use href=\"#m{shape}\"/></svg>")
+    format!("<svg class=\"c{colour}\" aria-hidden=true><use href=#m{shape} /></svg>")
 }
 
 /// The shapes of the markers, which [`mark`] uses.
@@ -117,7 +135,8 @@ fn shapes() -> String {
 /// The colours of targets, on a light ground; what follows may have others for a dark one.
 pub fn colours() -> String {
     let each = COLOURS.iter().enumerate().map(|(n, c)| format!("--t{n}:#{:02x}{:02x}{:02x};", c.0, c.1, c.2));
-    format!(":root {{ {} }}\n", each.collect::<String>())
+    let marks = (0..COLOURS.len()).map(|n| format!(".c{n} {{ fill: var(--t{n}) }}\n"));
+    format!(":root {{ {} }}\n{}", each.collect::<String>(), marks.collect::<String>())
 }
 
 fn legend(data: &Data) -> String {
@@ -194,5 +213,17 @@ fn still(charts: &[Chart], room: usize) -> io::Result<String> {
 
 /// The same picture in fewer bytes: what the style sheet says, and what is the default anyway, is left out.
 fn lighter(svg: &str) -> String {
-    svg.replace(" font-family=\"Helvetica, Arial, sans-serif\"", "").replace(" opacity=\"1\"", "").replace(">\n", ">")
+    const NEEDLESS: [(&str, &str); 10] = [
+        (" xmlns=\"http://www.w3.org/2000/svg\"", ""),
+        (" font-family=\"Helvetica, Arial, sans-serif\"", ""),
+        (" font-size=\"12\"", ""),
+        (" text-anchor=\"start\"", ""),
+        (" opacity=\"1\"", ""),
+        (" stroke=\"none\"", ""),
+        (" stroke-width=\"1\"", ""),
+        (" \"", "\""),
+        (">\n", ">"),
+        ("\n<", "<"),
+    ];
+    NEEDLESS.iter().fold(svg.to_owned(), |svg, (needless, rest)| svg.replace(needless, rest))
 }

@@ -1,9 +1,10 @@
-//! The report's tables as HTML: the same columns as everywhere, each cell as it is printed.
+//! The report's tables as HTML: the same columns as everywhere, each cell as it is printed. A page is mostly tables, so
+//! they are written with as few bytes as HTML allows: without the end tags of cells and rows, which it lets out.
 
 use super::markup::{mark, verdicts};
 use crate::report::{
     Report,
-    columns::{Column, columns},
+    columns::columns,
     format::escaped,
     tables::{Table, tables},
 };
@@ -15,40 +16,37 @@ pub fn all(report: &Report, targets: &[String]) -> String {
     for part in tables(report).iter().filter(|table| !table.rows.is_empty()) {
         let title = if part.title.is_empty() { "Every cell" } else { &part.title };
         let _ = writeln!(out, "<h2>{}</h2>", escaped(title));
-        one(&mut out, report, part, targets);
+        one(&mut out, report, part, title, targets);
     }
     out
 }
 
-fn one(out: &mut String, report: &Report, part: &Table, targets: &[String]) {
+fn one(out: &mut String, report: &Report, part: &Table, title: &str, targets: &[String]) {
     let columns = columns(&part.rows, part.over);
-    out.push_str("<div class=\"scroll\"><table class=\"cells\"><thead><tr>");
+    let label = escaped(title);
+    let _ = write!(out, "<div class=\"scroll\"><table class=\"cells\" aria-label=\"{label}\"><thead><tr>");
     for column in &columns {
         let name = column.header.join("\n");
-        let _ = write!(out, "<th{}><button>{}</button></th>", class(column), escaped(name.trim()));
+        let class = if column.right { " class=\"n\"" } else { "" };
+        let _ = write!(out, "<th{class}><button>{}</button></th>", escaped(name.trim()));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for (index, row) in part.rows.iter().enumerate() {
         let is_first = index > 0 && part.groups[index] != part.groups[index - 1];
         let number = report.place(row);
-        let _ = write!(out, "<tr{} data-row=\"{number}\">", if is_first { " class=\"first\"" } else { "" });
+        let _ = write!(out, "<tr{} data-row={number}>", if is_first { " class=first" } else { "" });
         for column in &columns {
             let cell = &column.cells[index];
-            let content = match column.header[1].as_str() {
-                "verdict" => verdicts(row),
+            let _ = match column.header[1].as_str() {
+                "verdict" => write!(out, "<td>{}", verdicts(row)),
                 "target" => {
                     let target = targets.iter().position(|name| name == cell).unwrap_or(0);
-                    format!("<span class=\"swatch\">{}</span>{}", mark(target), escaped(cell))
+                    write!(out, "<td class=t>{}{}", mark(target), escaped(cell))
                 }
-                _ => escaped(cell),
+                _ => write!(out, "<td>{}", escaped(cell)),
             };
-            let _ = write!(out, "<td{}>{content}</td>", class(column));
         }
-        out.push_str("</tr>\n");
+        out.push('\n');
     }
     out.push_str("</tbody></table></div>\n");
-}
-
-fn class(column: &Column) -> &'static str {
-    if column.right { " class=\"n\"" } else { "" }
 }

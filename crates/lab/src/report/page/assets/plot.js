@@ -42,6 +42,18 @@ function ticksAt(values, room) {
   };
 }
 
+// What a plot shows, for those who do not see it: each line from its first point to its last.
+function wordsOf(series, isPlaced, xFigure, yFigure) {
+  const lines = series.filter((line) => !line.dash && line.points.some(isPlaced));
+  const ends = lines.map((line) => {
+    const placed = line.points.filter(isPlaced);
+    const at = (p) => `${yFigure.show(p.y)} at ${xFigure.tick(p.x)}`;
+    const last = placed.length > 1 ? ` to ${at(placed[placed.length - 1])}` : '';
+    return `${data.targets[line.target]} ${at(placed[0])}${last}`;
+  });
+  return `${yFigure.name} by ${xFigure.name}: ${ends.join('; ')}`;
+}
+
 // spec: {
 //   x: { figure, or name, tick and unit; isLog, fromZero, ticks, label },  y: { figure, isLog },
 //   series: [{ target, dash, points: [{ x, y, range, isTrusted, row }] }],
@@ -56,6 +68,8 @@ function plot(host, spec) {
   spec.series.forEach((series) => series.points.filter(isPlaced).forEach((p) => byX.set(p.x, p.y)));
   const xs = [...byX.keys()].sort((a, b) => a - b);
   if (xs.length === 0) return;
+  host.setAttribute('role', 'img');
+  host.setAttribute('aria-label', wordsOf(spec.series, isPlaced, xFigure, yFigure));
 
   // What is seen of the axis: uPlot asks for it before it asks for the other one.
   let [min, max] = [0, 0];

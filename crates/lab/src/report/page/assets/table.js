@@ -1,4 +1,4 @@
-// Tables: sorted by any column, and every row opens what is known of its trials.
+// Tables: sorted by any column, and every row opens what is known of its trials, by its button for those who use keys.
 
 function sortBy(table, column, isRising) {
   const body = table.tBodies[0];
@@ -28,27 +28,60 @@ function bindTables() {
       };
       head.querySelector('button').addEventListener('click', sort);
     });
+    [...table.tBodies[0].rows].forEach((row) => {
+      const button = document.createElement('button');
+      const cell = row.querySelector('.t');
+      button.append(...cell.childNodes);
+      cell.append(button);
+      opens(button, titleOf(data.rows[row.dataset.row]));
+    });
     table.tBodies[0].addEventListener('click', (event) => {
       const row = event.target.closest('tr');
-      if (row && !getSelection().toString()) showDetail(Number(row.dataset.row));
+      const button = row && row.querySelector('button');
+      // Who marks text with the mouse does not ask for more.
+      if (button && (button.contains(event.target) || !getSelection().toString()))
+        showDetail(Number(row.dataset.row), button);
     });
   });
-  document.querySelectorAll('.bar').forEach((bar) => {
-    const number = Number(bar.dataset.row);
-    bar.addEventListener('mousemove', (event) => {
-      const figure = bar.closest('[data-figure]').dataset.figure;
-      tip.show(describeRow(number, figure, data.rows[number][figure]), event.clientX, event.clientY);
-    });
-    bar.addEventListener('mouseleave', () => tip.hide());
-    bar.addEventListener('click', () => showDetail(number));
+  document.querySelectorAll('.bar').forEach(bindBar);
+}
+
+// To a screen reader: that it opens the details, and whether it has.
+function opens(element, words) {
+  element.setAttribute('aria-label', words + ', trials');
+  element.setAttribute('aria-haspopup', 'dialog');
+  element.setAttribute('aria-controls', 'detail');
+  element.setAttribute('aria-expanded', 'false');
+}
+
+function bindBar(bar) {
+  const number = Number(bar.dataset.row);
+  const figure = bar.closest('[data-figure]').dataset.figure;
+  const tell = (x, y) => tip.show(describeRow(number, figure, data.rows[number][figure]), x, y);
+  bar.tabIndex = 0;
+  bar.setAttribute('role', 'button');
+  const { title, figures } = describeRow(number, figure, data.rows[number][figure]);
+  opens(bar, `${title}, ${figures[0].join(' ')}`);
+  bar.addEventListener('mousemove', (event) => tell(event.clientX, event.clientY));
+  bar.addEventListener('focus', () => {
+    const box = bar.querySelector('.track').getBoundingClientRect();
+    if (bar.matches(':focus-visible')) tell(box.right, box.top);
+  });
+  ['mouseleave', 'blur'].forEach((away) => bar.addEventListener(away, () => tip.hide()));
+  bar.addEventListener('click', () => showDetail(number, bar));
+  bar.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    showDetail(number, bar);
   });
 }
 
-// Everything about one row: its trials with their verdicts, the reasons, the machine.
-function showDetail(number) {
+// Everything about one row: its trials with their verdicts, the reasons, the machine. `opener` is what was pressed.
+function showDetail(number, opener) {
   const row = data.rows[number];
   const box = document.getElementById('detail');
   const parts = [text('h2', data.targets[row.target])];
+  parts[0].id = 'detail-title';
   parts.push(text('p', [loadOf(row), row.placed].filter(Boolean).join('; '), 'faint'));
   const table = document.createElement('table');
   const head = table.createTHead().insertRow();
@@ -57,7 +90,7 @@ function showDetail(number) {
   row.trials.forEach(([repeat, rated, p99, kind, stolen]) => {
     const line = body.insertRow();
     const link = text('a', String(repeat));
-    link.href = 'trials/' + encodeURIComponent(row.id) + '/' + repeat + '/';
+    link.href = (row.folder + '/' + repeat + '/').split('/').map(encodeURIComponent).join('/');
     line.insertCell().append(link);
     const figure = (value, show) => (line.insertCell().textContent = value == null ? '-' : show(value));
     figure(rated, rate);
@@ -72,10 +105,15 @@ function showDetail(number) {
     parts.push(line);
     if (doubt.remedy) parts.push(text('p', 'remedy: ' + doubt.remedy, 'faint'));
   });
-  row.envs.forEach((env) => parts.push(text('p', data.envs[env], 'faint')));
+  row.envs.forEach((env) => parts.push(text('p', env, 'faint')));
   const close = text('button', 'Close', 'close');
   close.addEventListener('click', () => box.close());
   box.replaceChildren(close, ...parts);
   tip.hide();
   box.showModal();
+  opener?.setAttribute('aria-expanded', 'true');
+  box.onclose = () => {
+    opener?.setAttribute('aria-expanded', 'false');
+    opener?.focus();
+  };
 }

@@ -8,7 +8,7 @@ const text = (tag, words, className) => {
 };
 
 const verdictWord = (kind, count, done) =>
-  text('span', count === done ? kind : `${count} ${kind}`, `verdict v-${kind}`);
+  text('b', count === done ? kind : `${count} ${kind}`, `v-${kind}`);
 
 const tip = (() => {
   const box = document.getElementById('tip');
@@ -42,6 +42,7 @@ const tip = (() => {
 })();
 
 const loadOf = (row) => data.loads[row.load];
+const titleOf = (row) => data.targets[row.target] + (loadOf(row) ? ', ' + loadOf(row) : '');
 
 function between([low, high], show) {
   return `${show(low)} .. ${show(high)}`;
@@ -60,11 +61,11 @@ function describeRow(number, figure, value) {
   });
   figures.push(['repeats', String(row.done)]);
   return {
-    title: data.targets[row.target] + (loadOf(row) ? ', ' + loadOf(row) : ''),
+    title: titleOf(row),
     target: row.target,
     figures,
     kinds: row.kinds,
     why: row.doubts.length ? row.doubts[0].why : '',
-    where: row.envs.map((env) => data.envs[env]).join(' | '),
+    where: row.envs.join(' | '),
   };
 }

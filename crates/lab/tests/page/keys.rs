@@ -1,0 +1,68 @@
+//! The page without a mouse and without eyes: what Tab reaches, what keys open, and what a screen reader is told.
+
+use crate::{
+    browser::{self, Browser},
+    nothing_went_wrong, scene,
+};
+use serde_json::json;
+
+/// Presses Tab until that is in focus.
+fn tab_to(browser: &mut Browser, selector: &str) {
+    for _ in 0..200 {
+        browser.key("Tab");
+        if browser.value(&format!("document.activeElement.matches('{selector}')")) == true {
+            return;
+        }
+    }
+    panic!("Tab does not reach {selector}");
+}
+
+#[test]
+fn rows_and_bars_are_reached_opened_and_left_by_keys() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(mut browser) = browser::start(home.path()) else { return };
+    browser.open(&scene::usual(home.path()).written());
+    for (selector, key) in [(".bar", " "), (".bar", "Enter"), ("td.t button", "Enter"), ("td.t button", " ")] {
+        tab_to(&mut browser, selector);
+        let outline = "getComputedStyle(document.activeElement).outlineStyle";
+        assert_eq!(browser.value(outline), "solid", "{selector} shows that it is in focus");
+        browser.value("window.opener_ = document.activeElement");
+        assert_eq!(browser.value("opener_.getAttribute('aria-expanded')"), "false");
+        browser.key(key);
+        browser.wait("document.getElementById('detail').open");
+        assert_eq!(browser.value("opener_.getAttribute('aria-expanded')"), "true");
+        assert_eq!(browser.value("document.getElementById('detail').contains(document.activeElement)"), true);
+        browser.key("Escape");
+        browser.wait("!document.getElementById('detail').open && opener_.getAttribute('aria-expanded') === 'false'");
+        assert_eq!(browser.value("document.activeElement === opener_"), true);
+    }
+    nothing_went_wrong(&browser);
+}
+
+#[test]
+fn a_screen_reader_is_told_what_opens_and_what_is_drawn() {
+    let home = tempfile::tempdir().unwrap();
+    let Some(mut browser) = browser::start(home.path()) else { return };
+    browser.open(&scene::usual(home.path()).written());
+    browser.wait("[...document.querySelectorAll('[data-view]')].every((figure) => figure.querySelector('canvas'))");
+    let tree = browser.ask("Accessibility.getFullAXTree", json!({}));
+    let nodes: Vec<(String, String)> = tree["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| {
+            [&node["role"]["value"], &node["name"]["value"]].map(|v| v.as_str().unwrap_or("").to_owned()).into()
+        })
+        .collect();
+    let has = |role: &str, parts: &[&str]| {
+        let names: Vec<&str> = nodes.iter().filter(|(own, _)| own == role).map(|(_, name)| name.as_str()).collect();
+        let is_it = |name: &&str| parts.iter().all(|part| name.contains(part));
+        assert!(names.iter().any(is_it), "no {role} with {parts:?} in {names:?}");
+    };
+    has("button", &["uring, 10 connections", "closed loop", ", trials"]);
+    has("button", &["epoll, 80 connections", "20k req/s offered", "response p99 ", ", trials"]);
+    has("image", &["throughput by connections: uring ", " k req/s at 10 to ", " at 500; epoll "]);
+    has("image", &["response time by percentile: "]);
+    has("table", &["Every cell"]);
+    nothing_went_wrong(&browser);
+}

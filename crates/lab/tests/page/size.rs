@@ -1,0 +1,79 @@
+//! How large a page becomes: a usual one is small, and one of more than a thousand trials, with figures, doubts and
+//! circumstances as long as real ones, can still be mailed.
+
+use crate::{
+    data, model,
+    scene::{Scene, leave},
+};
+use lab::{
+    cells::cells,
+    machine::Machine,
+    plan::{builtin, read},
+    report::{self, Row},
+    store::{Kept, Store},
+};
+use outcome::verdict::{Disturbance, Doubt};
+use std::{collections::BTreeMap, path::Path};
+
+/// From 0 to 1, the same for the same number, and of as many digits as what is measured.
+fn chance(number: u64) -> f64 {
+    (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A run of `runtime-peers` with its last two targets left out: 243 cells, five repeats of each.
+fn large(home: &Path) -> Scene {
+    const REPEATS: u32 = 5;
+    let text = include_str!("../../../../experiments/runtime-peers.toml");
+    let mut plan = read("p", text).unwrap_or_else(|fault| panic!("{fault}"));
+    plan.targets.truncate(9);
+    let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &BTreeMap::new());
+    let store = Store::at(home.join("large"));
+    let _lock = store.open().unwrap();
+    let mut number = 0;
+    let mut trial = |cell: &lab::cells::Cell, repeat: u32| {
+        number += 1;
+        let rate = cell.rate().unwrap_or(60_000.0) * (1.0 + chance(number));
+        let figures = model::Figures { rate, p50_us: 40.0 + 9e3 * chance(number + 7), cpu_us: 3.0 + chance(number) };
+        let mut result = model::result(figures, cell.rate());
+        if number % 4 > 0 {
+            result.verdict.add(&Doubt::Disturbed(Disturbance::Pace { percent: 55.0 + 30.0 * chance(number + 3) }));
+        }
+        leave(&store.trial(&cell.id, repeat), rate, 1e3 * chance(number));
+        (repeat, Kept::Done(Box::new(result)))
+    };
+    let row = |cell: &lab::cells::Cell| Row::new(cell.clone(), (1..=REPEATS).map(|n| trial(cell, n)).collect());
+    let rows: Vec<Row> = cells.run.iter().map(row).collect();
+    assert_eq!(rows.iter().map(|row| row.done).sum::<usize>(), 1215);
+    Scene { report: model::report_of(&plan.name, cells, rows, None), store }
+}
+
+#[test]
+fn the_page_of_more_than_a_thousand_trials_stays_below_half_a_megabyte() {
+    let home = tempfile::tempdir().unwrap();
+    let page = large(home.path()).page();
+    let pictures = page.split_once("<noscript>").map_or("", |(_, rest)| rest.split_once("</noscript>").unwrap().0);
+    let bare = page.len() - pictures.len();
+    // Pictures take what is left of 480 KB, so that the whole tells little of the rest.
+    assert!(page.len() < 500_000 && bare < 420_000, "{} bytes, {bare} without pictures", page.len());
+    // And it is all there.
+    let data = data(&page);
+    let rows = data["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), page.matches("data-row=").count() >= 243), (243, true));
+    for row in rows {
+        assert_eq!(row["trials"].as_array().unwrap().len(), 5);
+        assert!(row["spectrum"].as_array().unwrap().len() > 20 && row["doubts"].as_array().is_some(), "{row}");
+        assert_eq!(row["seconds"]["rate"].as_array().unwrap().len(), 4);
+    }
+}
+
+#[test]
+fn a_usual_experiment_is_a_small_page_and_a_huge_one_leaves_out_what_is_elsewhere() {
+    let page = |cores| {
+        let report = model::run(builtin::text("ping-pong-peak").unwrap(), cores);
+        let home = tempfile::tempdir().unwrap();
+        report::page(&report, &Store::at(home.path()), false).unwrap()
+    };
+    let (small, huge) = (page(2), page(96));
+    assert!(small.len() < 250_000 && !small.contains("see the folder charts"), "{}", small.len());
+    assert!(huge.contains("see the folder charts"), "{}", huge.len());
+}

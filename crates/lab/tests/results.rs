@@ -1,0 +1,80 @@
+//! What is published below `docs/results` can be rendered again, whichever version of brunt measured it, and says what it
+//! said when it was published.
+
+use lab::{
+    report::{self, Report, Style},
+    store::Store,
+};
+use outcome::directory::Directory;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn published() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results")
+}
+
+/// The folder and every folder below it.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let mut all = vec![folder.to_owned()];
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut below: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    below.sort();
+    all.extend(below.iter().flat_map(|path| folders(path)));
+    all
+}
+
+/// The columns of a report's last table, each with its header and its cells.
+fn columns(markdown: &str) -> Vec<(String, Vec<String>)> {
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let lines: Vec<&str> = markdown.lines().collect();
+    let rule = lines.iter().rposition(|line| line.starts_with("| --") || line.starts_with("| :-")).expect("a table");
+    let rows: Vec<Vec<String>> =
+        lines[rule + 1..].iter().take_while(|line| line.starts_with('|')).map(|l| cells(l)).collect();
+    let column = |(at, name): (usize, String)| (name, rows.iter().map(|row| row[at].clone()).collect());
+    cells(lines[rule - 1]).into_iter().enumerate().map(column).collect()
+}
+
+fn rendered(folder: &Path) -> Report {
+    let report = report::read(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    assert!(!report.rows.is_empty() && report.not_run == 0, "{}", folder.display());
+    for (_, style) in Style::ALL {
+        assert!(report::text(&report, style, None).lines().count() > report.rows.len());
+    }
+    let page = report::page(&report, &Store::at(folder), false).unwrap();
+    assert!(report.rows.iter().all(|row| page.contains(&row.cell.target)));
+    for chart in report::charts(&report) {
+        chart.svg().unwrap();
+    }
+    report
+}
+
+#[test]
+fn every_published_run_renders_as_it_was_published() {
+    let mut runs = 0;
+    for folder in folders(&published()).iter().filter(|folder| folder.join("experiment.json").exists()) {
+        let report = rendered(folder);
+        let now = columns(&report::markdown(&report, Style::Plain));
+        let then = columns(&fs::read_to_string(folder.join("README.md")).unwrap());
+        for (name, cells) in &then {
+            let same =
+                now.iter().find(|(now, _)| now == name).unwrap_or_else(|| panic!("no column '{name}' in {now:?}"));
+            assert_eq!(&same.1, cells, "{}: {name}", folder.display());
+        }
+        runs += 1;
+    }
+    assert!(runs > 0, "no run is published with its trials");
+}
+
+#[test]
+fn every_published_result_is_read() {
+    let places = folders(&published());
+    let results: Vec<&PathBuf> = places.iter().filter(|folder| folder.join("result.json").exists()).collect();
+    assert!(!results.is_empty());
+    for folder in results {
+        let directory = Directory::open(folder);
+        let result = directory.read_result().unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+        assert!(result.requests.completed > 0 && directory.read_env().is_ok(), "{}", folder.display());
+    }
+}
