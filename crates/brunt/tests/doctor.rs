@@ -47,6 +47,14 @@ fn features_of_the_ring_are_listed_and_can_be_left_out() {
 }
 
 #[test]
+fn a_ceiling_that_was_never_measured_is_unknown() {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().to_str().unwrap();
+    let output = doctor(&["--json"], &[("BRUNT_STATE_DIR", place)]);
+    assert!(findings(&output).contains(&("generator's ceiling".to_owned(), "unknown".to_owned())));
+}
+
+#[test]
 fn what_cannot_be_a_number_is_a_usage_error() {
     let output = doctor(&["--for", "many"], &[]);
     assert_eq!(output.status.code(), Some(2));

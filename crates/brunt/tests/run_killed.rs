@@ -12,7 +12,8 @@ use std::{
 };
 
 const PLAN: &str = "name = 'killed'\nrepeats = 6\nagain = 0\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
-                    timeout = '2s'\n[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
+                    timeout = '2s'\n[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n\
+                    limits = { memory = '512MiB' }\n";
 
 fn brunt(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
@@ -42,6 +43,18 @@ fn running_in(home: &Path) -> Vec<PathBuf> {
     processes.filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == home)).collect()
 }
 
+/// Control groups that were made by these processes.
+fn groups_of(pids: &[u32]) -> Vec<String> {
+    let found = Command::new("find").args(["/sys/fs/cgroup", "-type", "d", "-name", "brunt-*"]).output().unwrap();
+    let found = String::from_utf8(found.stdout).unwrap();
+    let made = |line: &&str| {
+        let name = line.rsplit('/').next().unwrap_or_default();
+        let maker = name.split('-').nth(2).and_then(|pid| pid.parse().ok());
+        maker.is_some_and(|pid: u32| pids.contains(&pid))
+    };
+    found.lines().filter(made).map(str::to_owned).collect()
+}
+
 #[test]
 fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
     let home = tempfile::tempdir().unwrap();
@@ -51,8 +64,10 @@ fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
     println!("seed {random}");
     let run = ["run", "plan.toml", "--out", "run", "--quiet"];
     let mut kept: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+    let mut pids = Vec::new();
     for _ in 0..10 {
         let mut child = brunt(&home, &run).spawn().unwrap();
+        pids.push(child.id());
         // Marsaglia's xorshift.
         random ^= random << 13;
         random ^= random >> 17;
@@ -81,6 +96,7 @@ fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
         assert!(result["requests"]["completed"].as_u64().unwrap() > 0, "{result}");
     }
     assert_eq!(running_in(&home), Vec::<PathBuf>::new());
+    assert_eq!(groups_of(&pids), Vec::<String>::new());
 }
 
 /// A file system with very little room; unmounted in the end.

@@ -1,7 +1,7 @@
 //! An experiment from its first trial to its last: what is done is kept, what is not is run, in the recorded order.
 
 use crate::{
-    Error,
+    Error, cage,
     cells::Cells,
     ledger::Ledger,
     order::Slot,
@@ -71,6 +71,7 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
     }
     let _lock = store.open()?;
     let (ledger, cleaned) = Ledger::open(&store.ledger())?;
+    cage::sweep();
     if cleaned > 0 {
         watch.saw(Event::Cleaned(cleaned));
     }

@@ -128,7 +128,7 @@ fn marked((name, path): &(&'static str, PathBuf)) -> HashSet<Pid> {
 }
 
 /// When the process was started, in clock ticks since the boot; `None` if there is none of that number.
-fn start_time(pid: u32) -> Option<u64> {
+pub(crate) fn start_time(pid: u32) -> Option<u64> {
     stat_field(Path::new(&format!("/proc/{pid}/stat")), 22)
 }
 

@@ -11,6 +11,7 @@
 //! see whether a target accepts, and prints nothing: see [`watch`].
 #![forbid(unsafe_code)]
 
+pub mod cage;
 pub mod cells;
 pub mod compare;
 pub mod experiment;

@@ -1,6 +1,7 @@
 //! What a target may use at most. The limits hold from its first instruction: a shell sets them and then becomes the
 //! target, so no server can read an old limit before the new one is there.
 
+use crate::cage::{self, Cage};
 use outcome::{Count, Size};
 use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ pub struct Limits {
     /// Open files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nofile: Option<Count>,
-    /// Address space.
+    /// Memory of the target and its children; address space of each where that cannot be bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Size>,
     /// Locked memory.
@@ -37,9 +38,10 @@ impl Limits {
                 wanted.0
             ));
         }
+        let address_space = self.memory.filter(|_| cage::refused().is_some());
         let wanted = [
             ("nofile", Resource::Nofile, self.nofile.map(|count| (count.0, count.to_string()))),
-            ("memory", Resource::As, self.memory.map(|size| (size.0, size.to_string()))),
+            ("memory", Resource::As, address_space.map(|size| (size.0, size.to_string()))),
             ("memlock", Resource::Memlock, self.memlock.map(|size| (size.0, size.to_string()))),
         ];
         wanted.into_iter().find_map(|(name, resource, wanted)| {
@@ -51,19 +53,27 @@ impl Limits {
         })
     }
 
-    /// The program and arguments that start `program` under these limits, as the same process.
-    pub fn around(&self, program: PathBuf, args: Vec<String>) -> (PathBuf, Vec<String>) {
+    /// What becomes of the bound on memory on this machine, if it is not what was asked for.
+    pub fn remark(&self) -> Option<String> {
+        let why = self.memory.and_then(|_| cage::refused())?;
+        Some(format!("limits: memory bounds address space here, used or not, for no control group can be made: {why}"))
+    }
+
+    /// The program and arguments that start `program` under these limits, as the same process; in a cage, if there is one
+    /// for its memory.
+    pub fn around(&self, program: PathBuf, args: Vec<String>, cage: Option<&Cage>) -> (PathBuf, Vec<String>) {
         if self.is_empty() {
             return (program, args);
         }
         let kib = |size: Size| (size.0 / 1024).to_string();
         let flags = [
             ("-n", self.nofile.map(|count| count.0.to_string())),
-            ("-v", self.memory.map(kib)),
+            ("-v", self.memory.filter(|_| cage.is_none()).map(kib)),
             ("-l", self.memlock.map(kib)),
         ];
         let set = flags.into_iter().filter_map(|(flag, value)| Some(format!("ulimit {flag} {} && ", value?)));
-        let script = format!("{}exec \"$0\" \"$@\"", set.collect::<String>());
+        let enter = cage.map(Cage::entry).unwrap_or_default();
+        let script = format!("{enter}{}exec \"$0\" \"$@\"", set.collect::<String>());
         let words = ["-c".to_owned(), script, program.display().to_string()];
         ("sh".into(), words.into_iter().chain(args).collect())
     }
@@ -78,14 +88,15 @@ mod tests {
     fn the_limits_hold_in_the_program_and_its_words_stay_whole() {
         let limits = Limits { nofile: Some(Count(57)), memory: Some(Size(512 << 20)), memlock: Some(Size(8 << 10)) };
         let script = "ulimit -n; ulimit -v; ulimit -l; echo \"$1\"".to_owned();
-        let (program, args) = limits.around("sh".into(), vec!["-c".into(), script, "me".into(), "a 'b' $c".into()]);
+        let (program, args) =
+            limits.around("sh".into(), vec!["-c".into(), script, "me".into(), "a 'b' $c".into()], None);
         let output = Command::new(program).args(args).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "57\n524288\n8\na 'b' $c\n");
     }
 
     #[test]
     fn without_limits_the_program_is_started_as_it_is() {
-        let (program, args) = Limits::default().around("x".into(), vec!["y".into()]);
+        let (program, args) = Limits::default().around("x".into(), vec!["y".into()], None);
         assert_eq!((program, args), ("x".into(), vec!["y".to_owned()]));
         assert_eq!(Limits::default().refused(), None);
     }

@@ -8,6 +8,7 @@ mod launch;
 mod load;
 
 use crate::{
+    cage::Cage,
     cells::Cell,
     ledger::Ledger,
     machine::Machine,
@@ -231,7 +232,9 @@ impl Bench<'_> {
     ) -> io::Result<Result<(), Stop>> {
         let fail =
             |why: String| Ok(Err(Stop::Failed(0, Failure { why, log: last_lines(&job.dir().join(TARGET_LOG), 3) })));
-        let launch = match self.target(job, site)? {
+        let cage = job.target.limits.memory.map(Cage::new).transpose()?.flatten();
+        let overrun = || cage.as_ref().and_then(Cage::overrun);
+        let launch = match self.target(job, site, cage.as_ref())? {
             Ok(launch) => launch,
             Err(why) => return fail(why),
         };
@@ -252,7 +255,8 @@ impl Bench<'_> {
             Ready::Yes => {}
             Ready::Interrupted => return Ok(Err(Stop::Interrupted)),
             Ready::Died(status) => {
-                return fail(format!("the target {} before it accepted a connection", ending(status)));
+                let cause = overrun().map_or(String::new(), |cause| format!(": {cause}"));
+                return fail(format!("the target {} before it accepted a connection{cause}", ending(status)));
             }
             Ready::Silent => {
                 let (port, within) = (site.port, job.target.ready_timeout);
@@ -272,9 +276,19 @@ impl Bench<'_> {
                 after: site.words(&job.target.after).unwrap_or_default(),
                 pace: None,
             };
-            match self.load(job, index, &mut record, site.port, &mut target, &mut |what| tick(index, what))? {
-                Ok(result) => done.push(End::Done(Box::new(result))),
-                Err(stop) => return Ok(Err(stop)),
+            let ended = self.load(job, index, &mut record, site.port, &mut target, &mut |what| tick(index, what))?;
+            let failed = |at, failure| Ok(Err(Stop::Failed(at, failure)));
+            match (ended, overrun()) {
+                (Ok(result), None) => done.push(End::Done(Box::new(result))),
+                // Others of its processes may have answered on; that is not the server that was to be measured.
+                (Ok(_), Some(cause)) => {
+                    let why = format!("a process of the target died: {cause}");
+                    return failed(index, Failure { why, log: Vec::new() });
+                }
+                (Err(Stop::Failed(at, failure)), Some(cause)) => {
+                    return failed(at, Failure { why: format!("{}: {cause}", failure.why), ..failure });
+                }
+                (Err(stop), _) => return Ok(Err(stop)),
             }
             records.push(record);
         }

@@ -3,7 +3,7 @@
 //!
 //! Two brunts that write at the same moment may lose one of their two entries, never the file.
 
-use crate::{RunResult, directory::Directory, env::Env};
+use crate::{RunResult, directory::Directory, env::Env, result::Responses};
 use serde::{Deserialize, Serialize};
 use std::{io, path::PathBuf};
 
@@ -32,14 +32,38 @@ pub struct Circumstances {
     pub target_cores: Vec<usize>,
     /// Connections.
     pub connections: u64,
-    /// Bytes of a message.
+    /// Bytes of a message; over HTTP, of the longest of the writes that hold a batch of requests.
     pub request_bytes: Option<u64>,
-    /// Whether replies are compared with what was sent.
+    /// Whether replies are compared with what was sent; over HTTP, whether words are looked for in bodies.
     pub verified: bool,
+    /// What else there is to say of a load over HTTP.
+    #[serde(default)]
+    pub http: Option<Http>,
+}
+
+/// What a load over HTTP makes the generator do for each request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Http {
+    /// Bytes of the body of a reply, to two digits: see [`Http::body_of`].
+    pub body_bytes: u64,
+    /// Requests in one write.
+    pub pipeline: u32,
+    /// Requests on a connection.
+    pub reuse: Option<u64>,
+}
+
+impl Http {
+    /// The mean length of the bodies in bytes, rounded to two digits, so that a target whose replies differ is the same in
+    /// its next run; `None` if there was no reply.
+    pub fn body_of(responses: &Responses) -> Option<u64> {
+        let mean = responses.body_bytes?.checked_div(responses.statuses.values().sum())?;
+        let unit = 10u64.pow(mean.checked_ilog10().unwrap_or(0).saturating_sub(1));
+        Some((mean + unit / 2) / unit * unit)
+    }
 }
 
 impl Circumstances {
-    /// Those of a run that has ended.
+    /// Those of a run that has ended; what is HTTP's own is still to be filled in.
     pub fn of(result: &RunResult, env: &Env, verified: bool) -> Self {
         Self {
             binary_hash: env.binary_hash.clone(),
@@ -52,6 +76,7 @@ impl Circumstances {
             connections: result.load.connections,
             request_bytes: result.load.request_bytes,
             verified,
+            http: None,
         }
     }
 }
@@ -91,6 +116,19 @@ impl Ceilings {
     pub fn find(&self, circumstances: &Circumstances) -> io::Result<Option<f64>> {
         let entries = self.entries()?;
         Ok(entries.iter().find(|entry| entry.circumstances == *circumstances).map(|entry| entry.rate))
+    }
+
+    /// The rates that hold for this build of brunt on this machine, of whatever loads, in requests per second.
+    ///
+    /// # Errors
+    /// The file is there and cannot be read.
+    pub fn all(&self, env: &Env) -> io::Result<Vec<f64>> {
+        let (binary, machine) = (&env.binary_hash, (&env.kernel, &env.cpu, env.cpus_online));
+        let mut entries = self.entries()?;
+        entries.retain(|Entry { circumstances: of, .. }| {
+            of.binary_hash == *binary && (&of.kernel, &of.cpu, of.cpus_online) == machine
+        });
+        Ok(entries.iter().map(|entry| entry.rate).collect())
     }
 
     /// Creates the directory if need be and proves that it can be written.
@@ -150,11 +188,33 @@ mod tests {
         ceilings.keep(circumstances(9), 3000.0, 3).unwrap();
         assert_eq!(ceilings.find(&circumstances(8)).unwrap(), Some(2000.0));
         assert_eq!(ceilings.find(&Circumstances { verified: false, ..circumstances(8) }).unwrap(), None);
+        let over_http =
+            Circumstances { http: Some(Http { body_bytes: 13, pipeline: 1, reuse: None }), ..circumstances(8) };
+        assert_eq!(ceilings.find(&over_http).unwrap(), None);
+        ceilings.keep(over_http.clone(), 4000.0, 3).unwrap();
+        assert_eq!(ceilings.find(&over_http).unwrap(), Some(4000.0));
+        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), Some(2000.0));
+        assert_eq!(ceilings.all(&Env::default()).unwrap(), [2000.0, 3000.0, 4000.0]);
+        let other = Env { binary_hash: Some("another".to_owned()), ..Env::default() };
+        assert_eq!(ceilings.all(&other).unwrap(), [0.0; 0]);
         for connections in 100..100 + MOST as u64 {
             ceilings.keep(circumstances(connections), 1.0, 4).unwrap();
         }
         assert_eq!(ceilings.find(&circumstances(9)).unwrap(), None);
         assert_eq!(ceilings.entries().unwrap().len(), MOST);
+    }
+
+    #[test]
+    fn bodies_of_nearly_the_same_length_are_the_same() {
+        let of = |bytes: u64, replies: u64| {
+            Http::body_of(&Responses { statuses: [("200".to_owned(), replies)].into(), body_bytes: Some(bytes) })
+        };
+        assert_eq!(of(0, 0), None);
+        for (mean, rounded) in
+            [(0, 0), (9, 9), (13, 13), (99, 99), (104, 100), (105, 110), (996, 1000), (12_345, 12_000)]
+        {
+            assert_eq!(of(mean * 7, 7), Some(rounded), "{mean}");
+        }
     }
 
     #[test]

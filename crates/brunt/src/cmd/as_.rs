@@ -14,6 +14,7 @@ mod words;
 mod wrk;
 
 use super::{load, stdout};
+use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::Histogram;
 use outcome::{ExitCode, RunResult, hlog, series::Second};
 use std::{
@@ -163,6 +164,21 @@ fn verdict(result: &RunResult) -> String {
         line += &format!(" (and {} more: brunt load says them all)", verdict.why.len() - 1);
     }
     line
+}
+
+/// The field that says who it is.
+fn basic(credentials: &str) -> String {
+    format!("Authorization: Basic {}", BASE64_STANDARD.encode(credentials))
+}
+
+/// Adds the fields that a tool sends unasked, unless the command line has given them.
+fn introduce(load: &mut Vec<String>, fields: &[(&str, &str)]) {
+    for (name, value) in fields {
+        let is_it = |field: &String| field.split(':').next().is_some_and(|given| given.eq_ignore_ascii_case(name));
+        if !load.windows(2).any(|words| words[0] == "-H" && is_it(&words[1])) {
+            load.extend(["-H".to_owned(), format!("{name}: {value}")]);
+        }
+    }
 }
 
 /// Host and port of an address, and its path, as these tools print them.

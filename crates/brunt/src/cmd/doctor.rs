@@ -2,7 +2,7 @@
 
 use super::stdout;
 use meter::doctor::{self, Facts, Finding, Needs, State};
-use outcome::{Count, ExitCode};
+use outcome::{Count, ExitCode, Rate, ceiling::Ceilings, state};
 use runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
 
@@ -27,6 +27,7 @@ impl Args {
             &Facts::read(WATCH),
             Needs { connections: self.connections.map(|connections| connections.0) },
         );
+        findings.push(ceiling());
         findings.extend(ring());
         let text = if self.json { json(&findings) } else { text(&findings) };
         if let Err(error) = stdout::print(&text) {
@@ -38,6 +39,28 @@ impl Args {
             false => ExitCode::Good,
         }
     }
+}
+
+/// What the generator knows of its own ceiling here.
+fn ceiling() -> Finding {
+    let subject = "generator's ceiling";
+    let known = state::directory().map_err(|error| error.to_string()).and_then(|directory| {
+        Ceilings::at(directory).all(&meter::environment::collect()).map_err(|error| error.to_string())
+    });
+    let evidence = match known.as_deref() {
+        Ok([]) => "not measured with this brunt on this machine".to_owned(),
+        Ok([rate]) => return Finding::good(subject, format!("{} requests/s under one load", Rate(rate.round()))),
+        Ok(rates) => {
+            let (least, most) = rates.iter().fold((f64::MAX, 0.0f64), |(a, b), rate| (a.min(*rate), b.max(*rate)));
+            let (least, most) = (Rate(least.round()), Rate(most.round()));
+            return Finding::good(subject, format!("{least} to {most} requests/s under {} loads", rates.len()));
+        }
+        Err(why) => why.clone(),
+    };
+    let consequence =
+        "a target as fast as the generator would have the generator's figures, and only its full cores would tell";
+    let remedy = "brunt load URL --calibrate, with the connections and cores of the load";
+    Finding::new(subject, State::Unknown, evidence, consequence, Some(remedy.to_owned()))
 }
 
 /// What our runtime finds of io_uring here.

@@ -121,7 +121,7 @@ pub struct Args {
     #[arg(long, help_heading = "Result")]
     allow_untrusted: bool,
     /// Measure the generator's own ceiling too, after the run and on a target that does nothing, and keep it: this run
-    /// and later ones under the same load are judged by it (3 s, tcp:// alone)
+    /// and later ones under the same load are judged by it (3 s)
     #[arg(long, help_heading = "Result")]
     calibrate: bool,
     /// No progress on stderr

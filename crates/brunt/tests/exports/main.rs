@@ -1,5 +1,5 @@
 //! `brunt export`: each format is read back by a program that is made for it, where that program is installed, and every
-//! figure it shows is compared with the one that was recorded. `BRUNT_CONSUMERS=fortio,hyperfine,k6,promtool` names the
+//! figure it shows is compared with the one that was recorded. `BRUNT_CONSUMERS=fortio,hyperfine,k6,promtool,vegeta` names the
 //! programs that must be there; of the others a line says that they are not.
 
 #[path = "../common/mod.rs"]

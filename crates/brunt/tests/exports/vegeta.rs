@@ -1,7 +1,57 @@
-//! The keys and units of `vegeta report -type=json`.
+//! The keys and units of `vegeta report -type=json`; vegeta's own types read them and its reporter prints them.
 
-use super::scene::{PRECISION, Scene, assert_near, mean_s, quantile_s};
+use super::{
+    lacks, runs,
+    scene::{PRECISION, Scene, assert_near, mean_s, quantile_s},
+};
 use serde_json::json;
+use std::{
+    fs::File,
+    process::{Command, Stdio},
+};
+
+/// A time as Go prints it, in seconds.
+fn seconds(text: &str) -> f64 {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap());
+    let unit = match unit {
+        "ns" => 1e-9,
+        "\u{b5}s" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        other => panic!("{other} in {text}"),
+    };
+    number.parse::<f64>().unwrap() * unit
+}
+
+#[test]
+fn vegeta_reads_every_figure() {
+    // `go build` in the folder `vegeta` beside this file. Without input it fails.
+    if lacks("vegeta", runs("sh", &["-c", "command -v vegeta-report"])) {
+        return;
+    }
+    let scene = Scene::new();
+    scene.brunt(&["export", "--to", "vegeta", "http", "--out", "report.json"]);
+    let report = File::open(scene.home.path().join("report.json")).unwrap();
+    let output = Command::new("vegeta-report").stdin(Stdio::from(report)).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<(&str, Vec<&str>)> = page
+        .lines()
+        .filter_map(|line| line.split_once(']'))
+        .map(|(name, values)| {
+            (name.split(' ').next().unwrap(), values.split([',', ' ']).filter(|v| !v.is_empty()).collect())
+        })
+        .collect();
+    let row = |name: &str| &rows.iter().find(|(row, _)| *row == name).unwrap_or_else(|| panic!("{name}: {page}")).1;
+    assert_eq!(*row("Requests"), ["20000", "2000.00", "1950.00"]);
+    assert_eq!(*row("Duration"), ["10s", "10s", "0s"]);
+    assert_eq!((&row("Success")[..], &row("Status")[..]), (&["97.50%"][..], &["0:200", "200:19500", "503:300"][..]));
+    for (found, share) in row("Latencies")[2..].iter().zip([0.5, 0.9, 0.95, 0.99, 1.0]) {
+        assert_near(seconds(found), quantile_s(share), PRECISION);
+    }
+    assert_near(seconds(row("Latencies")[1]), mean_s(), PRECISION);
+    assert!(page.ends_with("Error Set:\ntimeout\nstatus\n"), "{page}");
+}
 
 #[test]
 fn every_key_of_a_report_is_there_in_nanoseconds() {

@@ -28,6 +28,28 @@ fn a_web_server_is_loaded_metered_and_its_replies_are_counted() {
 }
 
 #[test]
+fn a_ceiling_over_http_holds_for_the_same_requests_and_replies_alone() {
+    let _alone = alone();
+    let target = Target::start_web();
+    let home = tempfile::tempdir().unwrap();
+    let run = |path: &str, flags: &str| {
+        let flags = format!("-c 4 -d 300ms --warmup 50ms --json - --quiet --allow-untrusted {flags}");
+        let output = load(&target.http(path), &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
+        assert_code(&output, &[0]);
+        json(&output)["generator"]["ceiling_rate"].as_f64()
+    };
+    assert_eq!(run("/hello", ""), None);
+    let ceiling = run("/hello", "--calibrate");
+    assert!(ceiling.is_some_and(|rate| rate > 0.0), "{ceiling:?}");
+    assert_eq!(run("/hello", ""), ceiling);
+    for (path, flags) in [("/a/longer/reply", ""), ("/hello", "--pipeline 2"), ("/hello", "--no-keepalive")] {
+        assert_eq!(run(path, flags), None, "{path} {flags}");
+    }
+    let each = run("/hello", "--no-keepalive --calibrate");
+    assert!(each.is_some() && run("/hello", "--no-keepalive") == each && run("/hello", "") == ceiling);
+}
+
+#[test]
 fn flags_change_what_is_asked_and_what_is_expected() {
     let _alone = alone();
     let target = Target::start_web();

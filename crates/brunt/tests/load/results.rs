@@ -227,7 +227,10 @@ fn what_cannot_be_calibrated_or_kept_is_an_error_before_the_load() {
     let output = load("tcp://127.0.0.1:9", "--calibrate").env("BRUNT_STATE_DIR", file.join("state")).output().unwrap();
     assert_code(&output, &[1]);
     assert!(told(&output).contains("file/state"), "{}", told(&output));
-    let output = load("http://127.0.0.1:9/", "--calibrate").env("BRUNT_STATE_DIR", home.path()).output().unwrap();
+    let script = home.path().join("script.lua");
+    fs::write(&script, "").unwrap();
+    let flags = format!("--calibrate --script {}", script.display());
+    let output = load("http://127.0.0.1:9/", &flags).env("BRUNT_STATE_DIR", home.path()).output().unwrap();
     assert_code(&output, &[2]);
-    assert!(told(&output).contains("--calibrate"), "{}", told(&output));
+    assert!(told(&output).contains("--calibrate and --script"), "{}", told(&output));
 }

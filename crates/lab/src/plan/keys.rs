@@ -249,7 +249,11 @@ pub const NGINX: &[Key] = &[must("body", Takes::Text, "Every request is answered
 /// `limits` of a target.
 pub const LIMITS: &[Key] = &[
     may("nofile", Takes::Count, "Open files (RLIMIT_NOFILE)."),
-    may("memory", Takes::Size, "Address space (RLIMIT_AS): also what a program reserves and never touches."),
+    may(
+        "memory",
+        Takes::Size,
+        "What it and its children may hold together (a control group); where none can be made, address space (RLIMIT_AS).",
+    ),
     may("memlock", Takes::Size, "Locked memory (RLIMIT_MEMLOCK)."),
 ];
 

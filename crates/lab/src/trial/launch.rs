@@ -2,6 +2,7 @@
 
 use super::{Bench, Job, TARGET_LOG};
 use crate::{
+    cage::Cage,
     machine::Machine,
     nginx,
     plan::Start,
@@ -59,7 +60,7 @@ impl Site {
 
 impl Bench<'_> {
     /// The target's command, or why its words make none.
-    pub(super) fn target(&self, job: &Job, site: &Site) -> io::Result<Result<Launch, String>> {
+    pub(super) fn target(&self, job: &Job, site: &Site, cage: Option<&Cage>) -> io::Result<Result<Launch, String>> {
         let command = || -> io::Result<Result<_, String>> {
             Ok(match &job.target.start {
                 Start::Serve { service, model, args } => {
@@ -89,7 +90,7 @@ impl Bench<'_> {
             (Ok(command), Ok(env)) => (command, env),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
         };
-        let (program, args) = job.target.limits.around(program, args);
+        let (program, args) = job.target.limits.around(program, args, cage);
         let placement = &job.cell().placement;
         let log = File::create(job.dir().join(TARGET_LOG))?;
         Ok(Ok(Launch {

@@ -1,7 +1,7 @@
 //! What is run before and after a target, and what a target is held to.
 
 use super::{At, FIND_OUT, Scene, is_alive};
-use lab::{experiment::run, machine::Machine};
+use lab::{cage, experiment::run, machine::Machine};
 use std::{
     fs,
     sync::atomic::{AtomicBool, Ordering},
@@ -118,7 +118,7 @@ fn a_target_is_held_to_its_limits_and_left_unpinned_where_the_plan_says_so() {
     let scene = Scene::one("limits = { nofile = 77, memory = '8GiB' }\npin = false\n");
     let home = scene.home.path().display().to_string();
     let script = format!(
-        "p=/proc/$(ls {home}/pids | tail -1)\ngrep -E 'open files|address space' $p/limits >>{home}/log\n\
+        "p=/proc/$(ls {home}/pids | tail -1)\ngrep -E 'open files|address space' $p/limits >>{home}/log\ncat $p/cgroup >>{home}/log\n\
          grep Cpus_allowed_list $p/status >>{home}/log\n{}",
         scene.tester
     );
@@ -128,9 +128,39 @@ fn a_target_is_held_to_its_limits_and_left_unpinned_where_the_plan_says_so() {
     let log = scene.log();
     let words: Vec<&str> = log.split_whitespace().collect();
     assert!(log.lines().any(|line| line.starts_with("Max open files") && line.contains(" 77 ")), "{log}");
-    assert!(log.lines().any(|line| line.starts_with("Max address space") && line.contains(" 8589934592 ")), "{log}");
+    // Where no control group can be made, address space is what can be bounded.
+    let bound = if cage::refused().is_none() { " unlimited " } else { " 8589934592 " };
+    assert!(log.lines().any(|line| line.starts_with("Max address space") && line.contains(bound)), "{log}");
+    assert_eq!(log.contains("/brunt-"), cage::refused().is_none(), "{log}");
     let all = outcome::Cores(Machine::here().unwrap().cores).to_string();
     assert_eq!(words.last().map(|list| list.parse::<outcome::Cores>().unwrap().to_string()), Some(all), "{log}");
+}
+
+#[test]
+fn a_target_or_a_child_of_it_that_takes_too_much_is_killed_and_the_trial_says_why() {
+    if let Some(why) = cage::refused() {
+        println!("skipped: no control group can be made here: {why}");
+        return;
+    }
+    let run = |script: &str, limit: &str| {
+        let mut scene = Scene::one(&format!("limits = {{ memory = '{limit}' }}\n"));
+        scene.plan = scene.plan.replace("command = [", &format!("command = ['sh', '-c', '{script}', "));
+        scene.run().unwrap();
+        scene
+    };
+    // `dd` holds one block.
+    let glutton = "dd if=/dev/zero of=/dev/null bs=200M count=1";
+    let why = "the kernel killed it for taking more memory than its limit, 32MiB";
+    let failure = run(&format!("exec {glutton}"), "32MiB").failure("target=a");
+    assert!(failure.starts_with("the target was killed by signal 9 before it accepted a connection: "), "{failure}");
+    assert!(failure.contains(why), "{failure}");
+
+    // One that lives on has lost a part of itself; where groups are killed as a whole, it does not live on.
+    let goes_on = format!("{glutton}; exec \"$0\" \"$@\"");
+    let failure = run(&goes_on, "32MiB").failure("target=a");
+    assert!(failure.contains(why), "{failure}");
+    let scene = run(&goes_on, "512MiB");
+    assert!(scene.store().is_done("target=a", 1), "{}", scene.failure("target=a"));
 }
 
 #[test]

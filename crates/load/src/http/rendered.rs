@@ -130,9 +130,9 @@ impl Rendered {
         places.map(|place| self.append(batch(place))).collect()
     }
 
-    fn append<'a>(&mut self, requests: impl IntoIterator<Item = &'a Vec<u8>>) -> Range<usize> {
+    fn append(&mut self, requests: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Range<usize> {
         let start = self.bytes.len();
-        requests.into_iter().for_each(|request| self.bytes.extend_from_slice(request));
+        requests.into_iter().for_each(|request| self.bytes.extend_from_slice(request.as_ref()));
         start..self.bytes.len()
     }
 
@@ -149,6 +149,22 @@ impl Rendered {
     /// Places of the order.
     pub(super) fn places(&self) -> usize {
         self.keeping.len()
+    }
+
+    /// The longest batch alone, in the place of all.
+    pub(crate) fn longest(&self) -> Self {
+        let place = (0..self.places()).max_by_key(|place| self.keeping[*place].len()).unwrap_or(0);
+        let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch: self.batch };
+        one.keeping = vec![one.append([&self.bytes[self.range(place, false)]])];
+        if !self.closing.is_empty() {
+            one.closing = vec![one.append([&self.bytes[self.range(place, true)]])];
+        }
+        one
+    }
+
+    /// Bytes of the longest batch, of those that end a connection if `last`.
+    pub fn longest_bytes(&self, last: bool) -> usize {
+        (0..self.places()).map(|place| self.range(place, last).len()).max().unwrap_or(0)
     }
 
     /// Where the batch that begins at `place` lies; `last` if it is the connection's last.

@@ -6,7 +6,6 @@ use super::{
     Asked, Refusal, address,
     words::{Flag, Manner, count, read, url},
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
 use std::path::PathBuf;
 
 const FLAGS: &[Flag] = &[
@@ -26,14 +25,22 @@ const FLAGS: &[Flag] = &[
     Flag { name: "-u", also: &[], value: "FILE", help: "PUT this file" },
     Flag { name: "-T", also: &[], value: "TYPE", help: "its Content-Type [text/plain]" },
     Flag { name: "-H", also: &[], value: "LINE", help: "header of each request" },
+    Flag { name: "-B", also: &[], value: "ADDRESS", help: "where connections come from" },
     Flag { name: "-C", also: &[], value: "NAME=VALUE", help: "cookie" },
     Flag { name: "-A", also: &[], value: "USER:PASSWORD", help: "basic authentication" },
     Flag { name: "-e", also: &[], value: "FILE", help: "write the percentiles as CSV" },
     Flag { name: "-d", also: &[], value: "", help: "print no percentiles" },
-    Flag { name: "-l", also: &[], value: "", help: "bodies may differ in length; they always may" },
+    Flag {
+        name: "-l",
+        also: &[],
+        value: "",
+        help: "bodies may differ in length: they always may, and their length is not printed",
+    },
     Flag { name: "-r", also: &[], value: "", help: "go on after an error; a failed connection never ends a load" },
     Flag { name: "-S", also: &[], value: "", help: "print no medians and deviations" },
     Flag { name: "-q", also: &[], value: "", help: "no progress; there is none" },
+    Flag { name: "-v", also: &[], value: "LEVEL", help: "no more is printed at any level" },
+    Flag { name: "-I", also: &[], value: "", help: "no name for TLS; there is none" },
 ];
 
 const TOOL: &str = "ab";
@@ -48,6 +55,9 @@ struct Shape {
     percentiles: bool,
     confidence: bool,
     quiet: bool,
+    has_body: bool,
+    /// Nobody is to say how long bodies are.
+    varies: bool,
     table: Option<PathBuf>,
 }
 
@@ -56,7 +66,8 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     let url = url(TOOL, &given)?;
     let (mut requests, mut connections, mut seconds, mut timeout) = (1, 1, None, 30);
     let (mut keepalive, mut percentiles, mut confidence, mut quiet, mut table) = (false, true, true, false, None);
-    let (mut content_type, mut has_body, mut load) = ("text/plain".to_owned(), false, vec![url.clone()]);
+    let (mut content_type, mut has_body, mut varies, mut load) =
+        ("text/plain".to_owned(), false, false, vec![url.clone()]);
     for (name, value) in &given {
         let mut pass = |flag: &str, value: String| load.extend([flag.to_owned(), value]);
         match *name {
@@ -78,10 +89,12 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
             "-T" => content_type = value.clone(),
             "-H" => pass("-H", value.clone()),
             "-C" => pass("-H", format!("Cookie: {value}")),
-            "-A" => pass("-H", format!("Authorization: Basic {}", BASE64_STANDARD.encode(value))),
+            "-A" => pass("-H", super::basic(value)),
+            "-B" => pass("--source", value.clone()),
             "-e" => table = Some(PathBuf::from(value)),
             "-d" => percentiles = false,
             "-S" => confidence = false,
+            "-l" => varies = true,
             "-q" => quiet = true,
             _ => {}
         }
@@ -91,6 +104,7 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
             "ab: Cannot use concurrency level greater than total number of requests".to_owned(),
         ));
     }
+    super::introduce(&mut load, &[("User-Agent", "ApacheBench/2.3"), ("Accept", "*/*")]);
     let mut pass = |flag: &str, value: String| load.extend([flag.to_owned(), value]);
     if has_body {
         pass("-H", format!("Content-Type: {content_type}"));
@@ -107,7 +121,10 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     }
     load.extend(["--http1.0", "--quiet", "--allow-untrusted"].map(str::to_owned));
     let (host, port, path) = address(&url);
-    let shape = Shape { host, port, path, connections, keepalive, percentiles, confidence, quiet, table };
+    // ab tells of its progress only where there are more.
+    let quiet = quiet || requests <= 150;
+    let shape =
+        Shape { host, port, path, connections, keepalive, percentiles, confidence, quiet, has_body, varies, table };
     let head = page::head(&shape);
     Ok(Asked { load, head, on_stderr: false, page: Box::new(move |seen| page::page(&shape, seen)) })
 }

@@ -54,6 +54,40 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
+/// A length of time in seconds as Go reads it: `1m30s`, `.5s`, `0`. `None` if it is none, or below 0.
+pub(super) fn seconds(text: &str) -> Option<f64> {
+    let mut rest = text.strip_prefix('+').unwrap_or(text);
+    if rest == "0" {
+        return Some(0.0);
+    }
+    let mut total = None;
+    while !rest.is_empty() {
+        let (number, after) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit() && c != '.')?);
+        let (unit, after) = after.split_at(after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len()));
+        let unit = match unit {
+            "ns" => 1e-9,
+            "us" | "\u{b5}s" | "\u{3bc}s" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return None,
+        };
+        total = Some(total.unwrap_or(0.0) + number.parse::<f64>().ok()? * unit);
+        rest = after;
+    }
+    total
+}
+
+/// What a switch was set to, in the spellings that Go takes.
+pub(super) fn switch(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +126,16 @@ mod tests {
         ] {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn times_and_switches_are_read_as_go_reads_them() {
+        for (text, expected) in [("1m30s", 90.0), ("1h0.5m", 3630.0), (".5s", 0.5), ("250ms", 0.25), ("0", 0.0)] {
+            assert!((seconds(text).unwrap() - expected).abs() < 1e-9, "{text}");
+        }
+        for wrong in ["", "5", "s", "-1s", "1x", "1.2.3s", "1s5"] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
+        assert_eq!((switch("T"), switch("0"), switch("yes")), (Some(true), Some(false), None));
     }
 }

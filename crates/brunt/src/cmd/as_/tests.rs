@@ -206,6 +206,8 @@ fn what_fortio_would_have_written_is_read_back() {
 #[test]
 fn command_lines_are_translated() {
     let always = "--quiet --allow-untrusted";
+    let ab = "-H User-Agent: ApacheBench/2.3 -H Accept: */*";
+    let fortio = format!("-H User-Agent: fortio.org/fortio-brunt-{}", env!("CARGO_PKG_VERSION"));
     for (line, load) in [
         ("wrk h:80", format!("http://h:80 -t 2 -c 10 -d 10s --warmup 0s --timeout 2s {always}")),
         (
@@ -216,20 +218,39 @@ fn command_lines_are_translated() {
             "wrk -s a.lua http://h/ -d 1s -- x -y",
             format!("http://h/ -t 2 -c 10 -d 1s --warmup 0s --timeout 2s {always} --script a.lua -- x -y"),
         ),
-        ("ab http://h/", format!("http://h/ -n 1 -c 1 --timeout 30s --warmup 0s --no-keepalive --http1.0 {always}")),
+        (
+            "ab http://h/",
+            format!("http://h/ {ab} -n 1 -c 1 --timeout 30s --warmup 0s --no-keepalive --http1.0 {always}"),
+        ),
         (
             "ab -kc 9 -t 5 -p f -T a/b -C x=1 -A u:p h/",
             format!(
-                "http://h/ -X POST --body @f -H Cookie: x=1 -H Authorization: Basic dTpw -H Content-Type: a/b -n 50000 -c 9 --timeout 30s --warmup 0s -d 5s --http1.0 {always}"
+                "http://h/ -X POST --body @f -H Cookie: x=1 -H Authorization: Basic dTpw {ab} -H Content-Type: a/b -n 50000 -c 9 --timeout 30s --warmup 0s -d 5s --http1.0 {always}"
             ),
         ),
         (
             "fortio load -qps=0 -keepalive=false -t 1m -X PUT http://h/",
-            format!("http://h/ --no-keepalive -c 4 -X PUT -d 1m --timeout 3s --warmup 0s {always}"),
+            format!("http://h/ --no-keepalive {fortio} -c 4 -X PUT -d 1m --timeout 3s --warmup 0s {always}"),
         ),
         (
             "fortio load -n 10 -payload x http://h/",
-            format!("http://h/ --body x -c 4 -X POST -R 8 -n 10 --timeout 3s --warmup 0s {always}"),
+            format!("http://h/ {fortio} -c 4 -X POST --body x -R 8 -n 10 --timeout 3s --warmup 0s {always}"),
+        ),
+        (
+            "fortio load -qps -1 -t 1m30s -user u:p -H user-agent:x -payload-size 3 -a=f -log-errors=0 h/",
+            format!(
+                "http://h/ -H Authorization: Basic dTpw -H user-agent:x -c 4 -X POST --body xxx -d 90s --timeout 3s --warmup 0s {always}"
+            ),
+        ),
+        (
+            "fortio load -t 0 -qps 100 h/",
+            format!("http://h/ {fortio} -c 4 -R 100 -d 24h --timeout 3s --warmup 0s {always}"),
+        ),
+        (
+            "ab -v 2 -B 127.0.0.2 -H Accept:text/plain h/",
+            format!(
+                "http://h/ --source 127.0.0.2 -H Accept:text/plain -H User-Agent: ApacheBench/2.3 -n 1 -c 1 --timeout 30s --warmup 0s --no-keepalive --http1.0 {always}"
+            ),
         ),
     ] {
         assert_eq!(asked(line).map(|asked| asked.load.join(" ")), Ok(load), "{line}");
@@ -254,7 +275,10 @@ fn what_has_no_translation_is_refused_by_name() {
         ("fortio load -nocatchup http://h/", "no flag '-nocatchup'"),
         ("fortio load -p 50,abc http://h/", "'abc'"),
         ("fortio load -p 101 http://h/", "-p: '101'"),
-        ("fortio load -qps -5 http://h/", "-qps: '-5'"),
+        ("fortio load -qps many http://h/", "-qps: 'many'"),
+        ("fortio load -t 5 http://h/", "-t: '5' is not a time"),
+        ("fortio load -keepalive=perhaps http://h/", "-keepalive: 'perhaps'"),
+        ("fortio load -payload-size 1G http://h/", "-payload-file"),
     ] {
         let why = asked(line).err().unwrap_or_else(|| panic!("{line} was taken"));
         assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}");

@@ -1,10 +1,10 @@
 //! `--calibrate`: the generator's own ceiling, measured when it is asked for and remembered from run to run.
 
 use super::Trouble;
-use load::{Options, Target};
+use load::{Options, Target, http::Requests};
 use outcome::{
     RunResult,
-    ceiling::{Ceilings, Circumstances},
+    ceiling::{Ceilings, Circumstances, Http},
     env::Env,
     state,
 };
@@ -23,8 +23,9 @@ pub(super) struct Ceiling {
 impl Ceiling {
     /// Before the load: what could not be kept after it is an error now.
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Trouble> {
-        if calibrate && !matches!(options.target, Target::Ping { .. }) {
-            return Err(Trouble::Usage("--calibrate measures with tcp:// alone: leave it out".to_owned()));
+        if calibrate && is_scripted(options) {
+            let why = "a script's requests cannot be made again for a target that does nothing: leave --calibrate out";
+            return Err(Trouble::Usage(format!("--calibrate and --script: {why}")));
         }
         let known = state::directory().map(Ceilings::at);
         if calibrate {
@@ -37,24 +38,42 @@ impl Ceiling {
     /// error is what has gone wrong with the calibration; the result stands without it.
     pub(super) fn fill_in(self, options: &Options, result: &mut RunResult, env: &mut Env) -> Option<io::Error> {
         let mut trouble = None;
-        let found = match self.known {
-            _ if !matches!(options.target, Target::Ping { .. }) => Err("measured with tcp:// alone".to_owned()),
-            Err(why) => Err(why),
-            Ok(known) => {
-                let circumstances = Circumstances::of(result, env, options.verify);
-                if self.calibrate && !result.interrupted {
-                    let measured = ::load::null::ceiling(options, &circumstances.target_cores);
-                    let measured = measured.map_err(io::Error::other);
-                    let kept = measured.and_then(|rate| known.keep(circumstances.clone(), rate, env.started_unix_s));
-                    trouble = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
-                }
-                known.find(&circumstances).map_err(|error| error.to_string())
+        let found = self.known.and_then(|known| {
+            let circumstances = circumstances(options, result, env)?;
+            if self.calibrate && !result.interrupted {
+                let body = circumstances.http.as_ref().map_or(0, |http| http.body_bytes);
+                let measured = ::load::null::ceiling(options, &circumstances.target_cores, body);
+                let measured = measured.map_err(io::Error::other);
+                let kept = measured.and_then(|rate| known.keep(circumstances.clone(), rate, env.started_unix_s));
+                trouble = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
             }
-        };
+            known.find(&circumstances).map_err(|error| error.to_string())
+        });
         let rate = found.and_then(|rate| {
             rate.ok_or_else(|| "not measured on this machine under this load; --calibrate measures it".to_owned())
         });
         result.generator.ceiling_rate = rate.map_err(|why| env.absent.insert(FIGURE.to_owned(), why)).ok();
         trouble
     }
+}
+
+/// What the ceiling of this run depends on; or why it has none.
+fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<Circumstances, String> {
+    let all = Circumstances::of(result, env, options.verify);
+    let Target::Http(http) = &options.target else { return Ok(all) };
+    let Requests::Rendered(rendered) = &http.requests else {
+        return Err("a script's requests cannot be made again for a target that does nothing".to_owned());
+    };
+    let body = result.responses.as_ref().and_then(Http::body_of);
+    let own = Http {
+        body_bytes: body.ok_or("there was no reply whose like could be sent")?,
+        pipeline: rendered.batch().requests(),
+        reuse: http.reuse,
+    };
+    let request_bytes = Some(rendered.longest_bytes(false) as u64);
+    Ok(Circumstances { request_bytes, verified: http.expect.body.is_some(), http: Some(own), ..all })
+}
+
+fn is_scripted(options: &Options) -> bool {
+    matches!(&options.target, Target::Http(http) if matches!(http.requests, Requests::Script(_)))
 }

@@ -14,7 +14,7 @@ use std::fmt::Write;
 pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &Store, fresh: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}: {}", plan.name, plan.description);
-    for line in headlines(schedule, machine, store, fresh) {
+    for line in headlines(plan, schedule, machine, store, fresh) {
         let _ = writeln!(out, "{line}");
     }
     let wanted = schedule.wanted();
@@ -48,7 +48,13 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
 
 /// How many trials, how long, where to; and what a reader should know beforehand. With `fresh`, what an earlier run
 /// left does not count.
-pub(super) fn headlines(schedule: &Schedule, machine: &Machine, store: &Store, fresh: bool) -> Vec<String> {
+pub(super) fn headlines(
+    plan: &Plan,
+    schedule: &Schedule,
+    machine: &Machine,
+    store: &Store,
+    fresh: bool,
+) -> Vec<String> {
     let is_done = |slot: &Slot| !fresh && store.is_done(&schedule.cell(*slot).id, slot.repeat);
     let todo: Vec<Slot> = schedule.todo(is_done).into_iter().flat_map(|(_, start)| start.iter().copied()).collect();
     let (cells, total) = (schedule.wanted().len(), schedule.order.len());
@@ -67,5 +73,8 @@ pub(super) fn headlines(schedule: &Schedule, machine: &Machine, store: &Store, f
     if machine.cores.len() == 1 {
         lines.push("server and generator share the one core there is: figures will show both".to_owned());
     }
+    let wanted = schedule.wanted();
+    let mut targets = plan.targets.iter().filter(|target| wanted.iter().any(|cell| cell.target == target.name));
+    lines.extend(targets.find_map(|target| target.limits.remark()));
     lines
 }

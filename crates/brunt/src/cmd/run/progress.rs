@@ -37,7 +37,7 @@ impl Progress {
             () => Manner::Plain,
         };
         let progress = Self { manner };
-        let mut lines = headlines(schedule, machine, &Store::at(&request.out), request.fresh);
+        let mut lines = headlines(&request.plan, schedule, machine, &Store::at(&request.out), request.fresh);
         lines.extend(skipped_lines(&schedule.skipped));
         lines.extend(busy().map(|load| {
             format!(

@@ -125,3 +125,20 @@ fn what_cannot_be_sent_is_named_on_one_line() {
         assert!(why.contains(needle) && !why.contains('\n'), "{number}: {why}");
     }
 }
+
+#[test]
+fn the_longest_batch_can_stand_for_all() {
+    let mut goals = goals(&[3, 1]);
+    goals[1].target.push_str("/longer");
+    for (reuse, last) in [(None, false), (Some(4), true)] {
+        let all = Rendered::render(&form(), &goals, 2, reuse).unwrap();
+        let one = all.longest();
+        let longest = batches(&all, false).into_iter().max_by_key(String::len).unwrap();
+        assert!(longest.contains("/longer"));
+        assert_eq!(batches(&one, false), [longest.clone()]);
+        assert_eq!((one.longest_bytes(false), all.longest_bytes(false)), (longest.len(), longest.len()));
+        assert_eq!(batches(&one, true)[0].contains("Connection: close"), last);
+        assert_eq!(one.longest_bytes(true), batches(&one, true)[0].len());
+        assert_eq!(one.batch().requests(), 2);
+    }
+}

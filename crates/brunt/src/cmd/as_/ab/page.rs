@@ -28,7 +28,8 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     row(&mut out, "Server Port", &shape.port);
     out.push('\n');
     row(&mut out, "Document Path", &shape.path);
-    let length = bodies.filter(|_| done > 0).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
+    let length =
+        bodies.filter(|_| done > 0 && !shape.varies).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
     row(&mut out, "Document Length", &length.map_or("Variable".to_owned(), |bytes| format!("{bytes} bytes")));
     out.push('\n');
     row(&mut out, "Concurrency Level", &shape.connections.to_string());
@@ -52,6 +53,10 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     }
     let received = result.bytes.received;
     row(&mut out, "Total transferred", &format!("{received} bytes"));
+    let sent = result.bytes.sent;
+    if shape.has_body {
+        row(&mut out, "Total body sent", &sent.to_string());
+    }
     row(&mut out, "HTML transferred", &format!("{} bytes", bodies.unwrap_or(0)));
     if seconds > 0.0 && done > 0 {
         let (count, connections) = (done as f64, shape.connections as f64);
@@ -61,6 +66,11 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
         row(&mut out, "Time per request", &all);
         let rate = received as f64 / 1024.0 / seconds;
         row(&mut out, "Transfer rate", &format!("{rate:.2} [Kbytes/sec] received"));
+        if shape.has_body {
+            let out_rate = sent as f64 / 1024.0 / seconds;
+            let _ = writeln!(out, "{:24}{out_rate:.2} kb/s sent", "");
+            let _ = writeln!(out, "{:24}{:.2} kb/s total", "", rate + out_rate);
+        }
     }
     times(&mut out, shape, seen);
     let table = shape.table.as_ref().filter(|_| done > 0);

@@ -35,10 +35,14 @@ pub(super) fn head(shape: &Shape) -> String {
     let Shape { url, connections, .. } = shape;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (rate, asked) = (rate_text(shape), shortest(shape.qps));
-    let end = shape.requests.map_or(shape.duration.clone(), |requests| format!("{requests} calls"));
+    let end = match (shape.requests, &shape.duration) {
+        (Some(requests), _) => format!("for {requests} calls"),
+        (None, Some(duration)) => format!("for {duration}"),
+        (None, None) => "until interrupted".to_owned(),
+    };
     let version = env!("CARGO_PKG_VERSION");
     let mut out = format!(
-        "Fortio (brunt {version}) running at {asked} queries per second, {cores}->{cores} procs, for {end}: {url}\n"
+        "Fortio (brunt {version}) running at {asked} queries per second, {cores}->{cores} procs, {end}: {url}\n"
     );
     let each = |all: u64| all / (*connections).max(1);
     let calls = match shape.requests {
@@ -49,11 +53,14 @@ pub(super) fn head(shape: &Shape) -> String {
         Some(all) => {
             format!(" for exactly {all} calls ({} per thread + {})", each(all), all - each(all) * connections)
         }
-        None if shape.qps > 0.0 => {
-            let each = (shape.qps * shape.seconds / *connections as f64).round() as u64;
-            format!(" for {} : {each} calls each (total {})", shape.duration, each * connections)
-        }
-        None => format!(" for {}", shape.duration),
+        None => match &shape.duration {
+            None => " until interrupted".to_owned(),
+            Some(duration) if shape.qps > 0.0 => {
+                let each = (shape.qps * shape.seconds / *connections as f64).round() as u64;
+                format!(" for {duration} : {each} calls each (total {})", each * connections)
+            }
+            Some(duration) => format!(" for {duration}"),
+        },
     };
     let _ = writeln!(out, "Starting at {rate} qps with {connections} thread(s) [gomax {cores}]{calls}");
     out
@@ -63,8 +70,13 @@ pub(super) fn head(shape: &Shape) -> String {
 pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     let bins = bins(&seen.service, shape.resolution);
     let page = || format!("{:#}\n", document(shape, seen, &bins));
-    let files = shape.json.iter().map(|path| (path.clone(), page())).collect();
-    Page { text: text(shape, seen, &bins), files }
+    let files: Vec<(PathBuf, String)> = shape.json.iter().map(|path| (path.clone(), page())).collect();
+    let mut text = text(shape, seen, &bins);
+    for (path, page) in &files {
+        let place = if path.as_os_str() == "-" { "stdout".into() } else { path.display().to_string() };
+        let _ = writeln!(text, "Successfully wrote {} bytes of Json data to {place}", page.len());
+    }
+    Page { text, files }
 }
 
 fn text(shape: &Shape, seen: &Seen, bins: &[Bin]) -> String {
@@ -74,6 +86,9 @@ fn text(shape: &Shape, seen: &Seen, bins: &[Bin]) -> String {
     let qps = if elapsed > 0.0 { calls as f64 / elapsed } else { 0.0 };
     let mut out = format!("Ended after {} : {calls} calls. qps={}\n", duration(elapsed), general(qps, 5));
     histogram(&mut out, shape, &seen.service, bins);
+    if result.errors.total() == 0 {
+        out.push_str("Error cases : no data\n");
+    }
     let _ = writeln!(
         out,
         "Sockets used: {} (for perfect keepalive, would be {})",
@@ -176,10 +191,15 @@ fn document(shape: &Shape, seen: &Seen, bins: &[Bin]) -> Value {
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     json!({
         "RunType": "HTTP",
+        "ID": shape.id,
         "Labels": shape.labels,
         "StartTime": date(elapsed),
         "RequestedQPS": if shape.qps > 0.0 { shortest(shape.qps) } else { "max".to_owned() },
-        "RequestedDuration": shape.requests.map_or(shape.duration.clone(), |n| format!("exactly {n} calls")),
+        "RequestedDuration": match (shape.requests, &shape.duration) {
+            (Some(requests), _) => format!("exactly {requests} calls"),
+            (None, Some(duration)) => duration.clone(),
+            (None, None) => "until stop".to_owned(),
+        },
         "ActualQPS": if elapsed > 0.0 { calls as f64 / elapsed } else { 0.0 },
         "ActualDuration": (elapsed * 1e9).round() as u64,
         "NumThreads": shape.connections,
@@ -203,12 +223,45 @@ fn rate_text(shape: &Shape) -> String {
 
 /// When a load that has just ended and took so long began, as JSON has it.
 fn date(elapsed: f64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    lab::report::date(now.saturating_sub(elapsed as u64)).replace(' ', "T").replace("TUTC", ":00Z")
+    let start = now().saturating_sub(elapsed as u64);
+    lab::report::date(start).replace(' ', "T").replace("TUTC", &format!(":{:02}Z", start % 60))
 }
 
-/// The name of `-a`: the time and what was run.
-pub(super) fn file_name() -> PathBuf {
-    let now = date(0.0).replace(['-', ':'], "").replace('T', "-").replace('Z', "");
-    PathBuf::from(format!("{now}_Fortio.json"))
+/// Seconds since 1970-01-01 UTC.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// What fortio calls a load that nobody has named: the address and this machine.
+pub(super) fn labels(url: &str) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = host.trim().split('.').next().unwrap_or_default();
+    format!("{} , {host}", url.strip_prefix("http://").unwrap_or(url))
+}
+
+/// fortio's name for a load that begins now: the time and the letters of its labels.
+pub(super) fn id(labels: &str) -> String {
+    named(now(), labels)
+}
+
+fn named(unix_s: u64, labels: &str) -> String {
+    let minute = lab::report::date(unix_s).trim_end_matches(" UTC").replace(' ', "-").replace(':', "");
+    let mut id = format!("{minute}{:02}", unix_s % 60);
+    let words = labels.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.for_each(|word| id += &format!("_{word}"));
+    // As fortio cuts it.
+    id.truncate(96);
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_named_as_fortio_names_it() {
+        assert_eq!(named(1_769_846_710, "h:80/a , me"), "2026-01-31-080510_h_80_a_me");
+        assert_eq!(named(0, &"x".repeat(200)).len(), 96);
+        assert!(labels("http://h:80/").starts_with("h:80/ , "));
+    }
 }

@@ -1,13 +1,17 @@
-//! How fast the generator is by itself: its load on a target that sends back what came without looking at it.
+//! How fast the generator is by itself: its load on a target that answers without looking at what came.
 //!
 //! What a real server reaches near this rate is the generator's figure, or that of the kernel between them, and not the
 //! server's. The target stands on the same runtime as the generator, which is the least work a reply can be here.
 
+mod answer;
+
 use crate::{LoadError, Options, Silent, Target, run};
+use answer::{Answer, Replies};
 use runtime::{Runtime, Stop, net, spawn};
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
+    sync::Arc,
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -18,19 +22,40 @@ const WINDOW: Duration = Duration::from_millis(800);
 const WARMUP: Duration = Duration::from_millis(200);
 
 /// The highest closed-loop rate, in requests per second, of this load on a target that does nothing and runs on these
-/// cores; where the scheduler puts it if none is named. Takes three seconds.
+/// cores; where the scheduler puts it if none is named. Takes three seconds. Over HTTP, replies have bodies of `body`
+/// bytes, and of several URLs the one with the longest request stands for all.
 ///
 /// # Errors
-/// The load is no ping-pong, or could not be made.
-pub fn ceiling(options: &Options, cores: &[usize]) -> Result<f64, LoadError> {
-    let Target::Ping { size, .. } = options.target else {
-        return Err(LoadError::Options("the ceiling of the generator can be measured with tcp:// alone".to_owned()));
+/// The requests come from a script, or the load could not be made.
+pub fn ceiling(options: &Options, cores: &[usize], body: u64) -> Result<f64, LoadError> {
+    let (options, _target) = redirect(options, cores, body)?;
+    let mut best: f64 = 0.0;
+    for _ in 0..WINDOWS {
+        best = best.max(run(&options, &mut Silent)?.result.requests.rate);
+    }
+    match best {
+        0.0 => Err(LoadError::Options("the target that does nothing answered no request in time".to_owned())),
+        best => Ok(best),
+    }
+}
+
+/// The same load in a closed loop on a target that does nothing, and that target.
+fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, Null), LoadError> {
+    let (mut target, answer) = match &options.target {
+        Target::Ping { .. } => (options.target.clone(), Answer::SendBack),
+        Target::Http(http) => {
+            let (http, replies) = Replies::to(http, body).map_err(LoadError::Options)?;
+            (Target::Http(http), Answer::Http(Arc::new(replies)))
+        }
     };
     let failed = |error: io::Error| LoadError::Options(format!("the target that does nothing cannot run: {error}"));
-    let target = Null::start(cores).map_err(failed)?;
+    let null = Null::start(cores, answer).map_err(failed)?;
+    match &mut target {
+        Target::Ping { address, .. } => *address = null.address,
+        Target::Http(http) => http.address = null.address,
+    }
     let options = Options {
-        url: format!("tcp://{}", target.address),
-        target: Target::Ping { address: target.address, size },
+        target,
         duration: WINDOW,
         warmup: WARMUP,
         requests: None,
@@ -39,11 +64,7 @@ pub fn ceiling(options: &Options, cores: &[usize]) -> Result<f64, LoadError> {
         sources: None,
         ..options.clone()
     };
-    let mut best: f64 = 0.0;
-    for _ in 0..WINDOWS {
-        best = best.max(run(&options, &mut Silent)?.result.requests.rate);
-    }
-    Ok(best)
+    Ok((options, null))
 }
 
 /// The target that does nothing, until it is dropped.
@@ -54,7 +75,7 @@ struct Null {
 }
 
 impl Null {
-    fn start(cores: &[usize]) -> io::Result<Self> {
+    fn start(cores: &[usize], answer: Answer) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -64,12 +85,11 @@ impl Null {
         let stop = Stop::new();
         let stopped = stop.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
-            let stop = &stopped;
-            let listeners = &listeners;
+            let (stop, listeners, answer) = (&stopped, &listeners, &answer);
             // A worker that cannot run accepts nothing, which the generator tells.
             runtime::group::run(&Runtime::builder(), &workers, |worker| async move {
                 let listener = listeners[worker].try_clone().and_then(net::TcpListener::from_std)?;
-                let accepting = spawn(accept(listener));
+                let accepting = spawn(accept(listener, answer.clone()));
                 stop.raised().await;
                 accepting.abort();
                 runtime::drain(Duration::ZERO).await;
@@ -88,52 +108,13 @@ impl Drop for Null {
     }
 }
 
-async fn accept(listener: net::TcpListener) {
+async fn accept(listener: net::TcpListener, answer: Answer) {
     loop {
         if let Ok(stream) = listener.accept().await {
-            spawn(send_back(stream));
-        }
-    }
-}
-
-async fn send_back(mut stream: net::TcpStream) {
-    let _ = stream.set_nodelay(true);
-    while let Ok(lease) = stream.recv().await {
-        if lease.is_empty() || stream.send(lease).await.is_err() {
-            return;
+            spawn(answer.clone().keep_answering(stream));
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Arrival;
-
-    #[test]
-    fn a_ceiling_is_a_rate_and_leaves_no_thread_behind() {
-        let options = Options {
-            url: String::new(),
-            target: Target::Ping { address: "127.0.0.1:9".parse().unwrap(), size: 100 },
-            connections: 4,
-            threads: vec![None],
-            duration: Duration::from_secs(60),
-            warmup: Duration::ZERO,
-            requests: Some(1),
-            rate: Some(1.0),
-            arrival: Arrival::Constant,
-            timeout: Duration::from_secs(10),
-            connect_rate: Some(1.0),
-            sources: None,
-            verify: true,
-            seed: 1,
-        };
-        let rate = ceiling(&options, &[]).unwrap();
-        // A thousand would be a machine of another age; what was asked of the real target must not bound it.
-        assert!(rate > 100.0, "{rate}");
-        // Other tests have threads of their own; this name is the target's.
-        let threads = std::fs::read_dir("/proc/self/task").unwrap();
-        let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
-        assert!(!names.into_iter().any(|name| name.trim_end() == "null"));
-    }
-}
+mod tests;
