@@ -56,6 +56,15 @@ impl Http {
         Self { hosts: vec![Host { address, requests, weight: 1 }], reuse, expect }
     }
 
+    /// The longest requests and where they go; nothing when they are made as they are due.
+    pub fn longest(&self) -> Option<(SocketAddr, &Rendered)> {
+        let known = self.hosts.iter().filter_map(|host| match &host.requests {
+            Requests::Rendered(rendered) => Some((host.address, &**rendered)),
+            Requests::Script(_) => None,
+        });
+        known.max_by_key(|(_, rendered)| rendered.longest_bytes(false))
+    }
+
     /// How requests share a connection, as far as that is known in advance.
     pub(crate) fn pipeline(&self) -> Pipeline {
         match self.hosts.first().map(|host| &host.requests) {

@@ -151,10 +151,11 @@ impl Rendered {
         self.keeping.len()
     }
 
-    /// The longest batch alone, in the place of all.
+    /// The longest batch alone, in the place of all, for a closed loop.
     pub(crate) fn longest(&self) -> Self {
         let place = (0..self.places()).max_by_key(|place| self.keeping[*place].len()).unwrap_or(0);
-        let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch: self.batch };
+        let pipeline = Pipeline::Batches(self.batch.requests());
+        let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch: self.batch, pipeline };
         one.keeping = vec![one.append([&self.bytes[self.range(place, false)]])];
         if !self.closing.is_empty() {
             one.closing = vec![one.append([&self.bytes[self.range(place, true)]])];

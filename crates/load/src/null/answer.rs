@@ -60,7 +60,7 @@ impl Replies {
     /// # Errors
     /// One line: the requests are not known in advance, or the replies are too large.
     pub(super) fn to(http: &Http, body: u64) -> Result<(Http, Self), String> {
-        let Requests::Rendered(rendered) = &http.requests else {
+        let Some((address, rendered)) = http.longest() else {
             return Err("the requests of a script cannot be made again for a target that does nothing".to_owned());
         };
         let rendered = rendered.longest();
@@ -89,7 +89,8 @@ impl Replies {
         };
         // What costs the generator nothing to check is not this target's to fulfil.
         let expect = Expect { body: http.expect.body.clone(), ..Expect::default() };
-        Ok((Http { requests: Requests::Rendered(Arc::new(rendered)), expect, ..http.clone() }, replies))
+        let requests = Requests::Rendered(Arc::new(rendered));
+        Ok((Http::on(address, requests, http.reuse, expect), replies))
     }
 
     async fn keep_replying(&self, stream: &mut TcpStream) -> std::io::Result<()> {

@@ -52,7 +52,7 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
     let null = Null::start(cores, answer).map_err(failed)?;
     match &mut target {
         Target::Ping { address, .. } => *address = null.address,
-        Target::Http(http) => http.address = null.address,
+        Target::Http(http) => http.hosts.iter_mut().for_each(|host| host.address = null.address),
     }
     let options = Options {
         target,

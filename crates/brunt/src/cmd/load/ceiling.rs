@@ -1,7 +1,7 @@
 //! `--calibrate`: the generator's own ceiling, measured when it is asked for and remembered from run to run.
 
 use super::Trouble;
-use load::{Options, Target, http::Requests};
+use load::{Options, Target};
 use outcome::{
     RunResult,
     ceiling::{Ceilings, Circumstances, Http},
@@ -61,7 +61,7 @@ impl Ceiling {
 fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<Circumstances, String> {
     let all = Circumstances::of(result, env, options.verify);
     let Target::Http(http) = &options.target else { return Ok(all) };
-    let Requests::Rendered(rendered) = &http.requests else {
+    let Some((_, rendered)) = http.longest() else {
         return Err("a script's requests cannot be made again for a target that does nothing".to_owned());
     };
     let body = result.responses.as_ref().and_then(Http::body_of);
@@ -75,5 +75,5 @@ fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<Cir
 }
 
 fn is_scripted(options: &Options) -> bool {
-    matches!(&options.target, Target::Http(http) if matches!(http.requests, Requests::Script(_)))
+    matches!(&options.target, Target::Http(http) if http.longest().is_none())
 }
