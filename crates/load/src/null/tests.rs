@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Arrival,
-    http::{Expect, Form, Goal, Http, Rendered, Requests, Script},
+    http::{Expect, Form, Goal, Http, Pipeline, Rendered, Requests, Script},
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -40,8 +40,8 @@ fn nowhere() -> SocketAddr {
 fn http(form: &Form, pipeline: u32, reuse: Option<u64>) -> Http {
     let goal = |target: &str, weight| Goal { host: "h:1".to_owned(), target: target.to_owned(), weight };
     let goals = [goal("/", 3), goal("/a/longer/one", 1)];
-    let rendered = Rendered::render(form, &goals, pipeline, reuse).unwrap();
-    Http { address: nowhere(), requests: Requests::Rendered(Arc::new(rendered)), reuse, expect: Expect::default() }
+    let rendered = Rendered::render(form, &goals, Pipeline::Batches(pipeline), reuse).unwrap();
+    Http::on(nowhere(), Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 
 fn get() -> Form {
@@ -95,6 +95,6 @@ fn what_cannot_be_made_again_is_refused_in_a_line() {
         Err(LoadError::Options(why)) => why,
         other => panic!("{other:?}"),
     };
-    assert!(refused(Http { requests: Requests::Script(script), ..http(&get(), 1, None) }).contains("script"));
+    assert!(refused(Http::on(nowhere(), Requests::Script(script), None, Expect::default())).contains("script"));
     assert!(refused(http(&get(), 1, None)).contains("1073741824 bytes"));
 }

@@ -131,7 +131,7 @@ fn the_longest_batch_can_stand_for_all() {
     let mut goals = goals(&[3, 1]);
     goals[1].target.push_str("/longer");
     for (reuse, last) in [(None, false), (Some(4), true)] {
-        let all = Rendered::render(&form(), &goals, 2, reuse).unwrap();
+        let all = Rendered::render(&form(), &goals, Pipeline::Batches(2), reuse).unwrap();
         let one = all.longest();
         let longest = batches(&all, false).into_iter().max_by_key(String::len).unwrap();
         assert!(longest.contains("/longer"));
