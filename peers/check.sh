@@ -16,10 +16,10 @@ MODES = [
 
 
 def connect():
-    return socket.create_connection(("127.0.0.1", PORT), timeout=5)
+    return socket.create_connection(("127.0.0.1", PORT), timeout=60)
 
 
-def until(what, condition, seconds=5.0):
+def until(what, condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -15,6 +15,9 @@ struct Scene {
     home: tempfile::TempDir,
 }
 
+/// What takes longer on a busy machine does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 const HEAD: &str = "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 2\nduration = '100ms'\nwarmup = '0s'\ntimeout = '1s'\n";
 const ECHO: &str = "[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
 const FIND_OUT: &str = "while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done\n";
@@ -26,14 +29,14 @@ impl Scene {
         Self { home }
     }
 
-    /// The tester writes a result with this verdict, after so many seconds.
-    fn tester(self, verdict: &str, seconds: &str) -> Self {
+    /// The tester writes a result with this verdict, after a command of the shell.
+    fn tester(self, verdict: &str, first: &str) -> Self {
         let result = format!(
             r#"{{"schema":"brunt.result/1","measurement_revision":1,"tester":"fake","verdict":{{"kind":"{verdict}","why":["because"],"remedy":["do"]}},"interrupted":false,"load":{{"url":"","mode":"closed","arrival":null,"request_bytes":null,"connections":2,"measured_s":1,"warmup_s":0,"seed":1}},"requests":{{"completed":5000,"failed":0,"unanswered":0,"rate":5000.0,"offered_rate":null,"waited":null}},"latency":{{"response":{E},"service":{E},"lag":{E},"error":{E}}},"errors":{{"connect":0,"timeout":0,"reset":0,"protocol":0,"status":0}},"connections":{{"opened":2,"peak":2}},"bytes":{{"sent":0,"received":0}},"generator":{{"cpu_percent":null,"spin_percent":null,"cores":[],"thread_cpu_percent":[],"instructions_user_per_request":null}},"server":{{}}}}"#,
             E = r#"{"count":5000,"mean_us":5.0,"p50_us":5.0,"p90_us":5.0,"p99_us":5.0,"p999_us":5.0,"max_us":5.0}"#
         );
         fs::write(self.home.path().join("template.json"), result).unwrap();
-        let script = format!("{FIND_OUT}sleep {seconds}\ncp template.json $out/result.json\n");
+        let script = format!("{FIND_OUT}{first}\ncp template.json $out/result.json\n");
         fs::write(self.home.path().join("load"), script).unwrap();
         self
     }
@@ -69,7 +72,7 @@ impl Scene {
             if groups.len() >= count {
                 return groups;
             }
-            assert!(since.elapsed() < Duration::from_secs(10), "the run started only {groups:?}");
+            assert!(since.elapsed() < PATIENCE, "the run started only {groups:?}");
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -134,7 +137,7 @@ fn a_dry_run_tells_cells_and_time_and_starts_nothing() {
 
 #[test]
 fn a_finished_run_is_kept_and_the_next_goes_beside_it() {
-    let scene = Scene::new(ECHO).tester("ok", "0");
+    let scene = Scene::new(ECHO).tester("ok", ":");
     assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
     assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
     assert!(scene.path("runs/scene-2/trials/target=echo/2/result.json").exists());
@@ -152,7 +155,7 @@ fn a_finished_run_is_kept_and_the_next_goes_beside_it() {
 
 #[test]
 fn resume_goes_on_with_the_last_run_and_never_begins_one() {
-    let scene = Scene::new(ECHO).tester("ok", "0");
+    let scene = Scene::new(ECHO).tester("ok", ":");
     let none = scene.fake("plan.toml --resume").output().unwrap();
     assert_code(&none, 2);
     assert!(told(&none).1.contains("--resume: there is no run in runs/scene to go on with"), "{}", told(&none).1);
@@ -187,7 +190,7 @@ fn phases_and_filters_show_in_the_dry_run_and_in_the_table() {
 
 #[test]
 fn quiet_says_nothing_but_the_table() {
-    let scene = Scene::new(ECHO).tester("ok", "0");
+    let scene = Scene::new(ECHO).tester("ok", ":");
     let output = scene.fake("plan.toml --quiet").output().unwrap();
     assert_code(&output, 0);
     let (stdout, stderr) = told(&output);
@@ -197,13 +200,14 @@ fn quiet_says_nothing_but_the_table() {
 
 #[test]
 fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
-    let scene = Scene::new(ECHO).tester("ok", "0.8");
+    // The first trial ends at once, the second not by itself.
+    let scene = Scene::new(ECHO).tester("ok", "[ -e first ] && sleep 300; touch first");
     let mut run = scene.fake("plan.toml").spawn().unwrap();
     let since = Instant::now();
     while !scene.path("runs/scene/trials").is_dir()
         || fs::read_dir(scene.path("runs/scene/trials/target=echo")).map_or(0, |d| d.count()) < 2
     {
-        assert!(since.elapsed() < Duration::from_secs(10) && run.try_wait().unwrap().is_none());
+        assert!(since.elapsed() < PATIENCE && run.try_wait().unwrap().is_none());
         thread::sleep(Duration::from_millis(5));
     }
     // The second trial: its target, and perhaps its tester.
@@ -216,6 +220,7 @@ fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
     assert!(stderr.contains("interrupted") && stderr.contains("brunt run plan.toml"), "{stderr}");
     assert!(groups.iter().all(|pid| !is_alive(pid)), "{groups:?}");
     // The same command runs the rest.
+    let scene = scene.tester("ok", ":");
     let output = scene.fake("plan.toml").output().unwrap();
     assert_code(&output, 0);
     assert!(told(&output).1.contains("1 of them done already"), "{}", told(&output).1);
@@ -223,14 +228,14 @@ fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
 
 #[test]
 fn a_killed_run_is_taken_up_and_what_it_left_running_is_ended() {
-    let scene = Scene::new(ECHO).tester("ok", "30");
+    let scene = Scene::new(ECHO).tester("ok", "sleep 300");
     let mut run = scene.fake("plan.toml").spawn().unwrap();
     let groups = scene.groups(2);
     signal(&run, "-KILL");
     assert_eq!(run.wait().unwrap().signal(), Some(9));
     assert!(groups.iter().all(|pid| is_alive(pid)), "a killed run cannot clean up; is this test still right?");
 
-    let scene = scene.tester("ok", "0");
+    let scene = scene.tester("ok", ":");
     let output = scene.fake("plan.toml").output().unwrap();
     assert_code(&output, 0);
     assert!(groups.iter().all(|pid| !is_alive(pid)), "{groups:?}");
@@ -242,7 +247,7 @@ fn a_killed_run_is_taken_up_and_what_it_left_running_is_ended() {
 #[test]
 fn a_failed_trial_is_exit_1_and_in_the_table_with_its_reason() {
     let dies = "[[target]]\nname = 'dies'\ncommand = ['sh', '-c', 'echo out of luck >&2; exit 4']\n";
-    let scene = Scene::new(&format!("{dies}{ECHO}")).tester("ok", "0");
+    let scene = Scene::new(&format!("{dies}{ECHO}")).tester("ok", ":");
     let output = scene.fake("plan.toml").output().unwrap();
     assert_code(&output, 1);
     let (stdout, _) = told(&output);
@@ -251,7 +256,7 @@ fn a_failed_trial_is_exit_1_and_in_the_table_with_its_reason() {
 
 #[test]
 fn results_not_to_be_trusted_are_exit_3_when_asked_for() {
-    let scene = Scene::new(ECHO).tester("client-limited", "0");
+    let scene = Scene::new(ECHO).tester("client-limited", ":");
     let output = scene.fake("plan.toml --quiet").output().unwrap();
     assert_code(&output, 0);
     assert!(told(&output).0.contains("client-limited: 2 of 2 trials"), "{}", told(&output).0);
@@ -261,7 +266,7 @@ fn results_not_to_be_trusted_are_exit_3_when_asked_for() {
 #[test]
 fn a_missing_tool_skips_its_target_and_says_how_to_get_it() {
     let needy = "[[target]]\nname = 'needy'\nneeds = ['no-such-compiler']\ncommand = ['sh']\n";
-    let scene = Scene::new(&format!("{needy}{ECHO}")).tester("ok", "0");
+    let scene = Scene::new(&format!("{needy}{ECHO}")).tester("ok", ":");
     let output = scene.fake("plan.toml").output().unwrap();
     assert_code(&output, 0);
     let line = "skipped: 1 cell of needy: needs 'no-such-compiler', which is not on PATH";
@@ -294,22 +299,23 @@ fn a_mistake_in_a_plan_is_exit_2_and_pointed_at() {
 
 #[test]
 fn two_runs_do_not_share_a_directory() {
-    let scene = Scene::new(ECHO).tester("ok", "1");
+    let scene = Scene::new(ECHO).tester("ok", "while [ ! -e go ]; do sleep 0.05; done");
     let mut first = scene.fake("plan.toml --out shared --repeat 1").spawn().unwrap();
     let since = Instant::now();
     while !scene.path("shared/experiment.json").exists() {
-        assert!(since.elapsed() < Duration::from_secs(10));
+        assert!(since.elapsed() < PATIENCE);
         thread::sleep(Duration::from_millis(5));
     }
     let second = scene.fake("plan.toml --out shared --repeat 1").output().unwrap();
     assert_code(&second, 1);
     assert!(told(&second).1.contains("another run is writing to shared"), "{}", told(&second).1);
+    fs::write(scene.path("go"), "").unwrap();
     assert!(first.wait().unwrap().success());
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    let scene = Scene::new(ECHO).tester("ok", "0");
+    let scene = Scene::new(ECHO).tester("ok", ":");
     let mut run = scene.fake("plan.toml").spawn().unwrap();
     drop(run.stdout.take());
     drop(run.stderr.take());

@@ -36,7 +36,7 @@ fn pids(log: &Path, count: usize) -> Vec<u32> {
         if pids.len() >= count && text.ends_with('\n') {
             return pids;
         }
-        assert!(since.elapsed() < Duration::from_secs(5), "the script wrote only {text:?}");
+        assert!(since.elapsed() < Duration::from_secs(60), "the script wrote only {text:?}");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -81,8 +81,8 @@ fn a_stopped_group_can_be_ended() {
     let mut group = Group::start(sh("echo $$; kill -STOP $$; sleep 63", &log), &ledger).unwrap();
     let pids = pids(&log, 1);
     let since = Instant::now();
-    group.stop(Duration::from_secs(2));
-    assert!(!is_alive(pids[0]) && since.elapsed() < Duration::from_secs(2));
+    group.stop(Duration::from_secs(60));
+    assert!(!is_alive(pids[0]) && since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
 }
 
 #[test]

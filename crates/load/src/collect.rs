@@ -101,7 +101,9 @@ impl ThreadUsage {
     pub fn percent(&self) -> (f64, f64) {
         let Some(start) = self.start else { return (0.0, 0.0) };
         let share = |part: u64| 100.0 * part as f64 / (self.end.at_ns - start.at_ns).max(1) as f64;
-        (share(self.end.cpu_ns - start.cpu_ns), share(self.end.spin_ns - start.spin_ns))
+        let cpu = self.end.cpu_ns - start.cpu_ns;
+        // Waiting is timed by the clock on the wall, which goes on while others have the core.
+        (share(cpu), share((self.end.spin_ns - start.spin_ns).min(cpu)))
     }
 }
 

@@ -20,16 +20,15 @@ fn a_request_limit_ends_the_window_at_exactly_so_many() {
             requests: Some(5000),
             connections: 8,
             threads: vec![None; threads],
-            duration: Duration::from_secs(20),
+            duration: Duration::from_secs(120),
             warmup: Duration::from_millis(50),
             ..options(target(echo))
         };
-        let start = Instant::now();
         let result = run(&options).result;
         assert_eq!(result.requests.completed, 5000);
         assert!(result.requests.unanswered <= 8);
         assert!(!result.interrupted);
-        assert!(result.load.measured_s < 10.0 && start.elapsed() < Duration::from_secs(12));
+        assert!(result.load.measured_s < 100.0, "{}", result.load.measured_s);
         assert_eq!(result.latency.service.count, 5000 - first_of_warmup(&result));
     }
 }
@@ -46,12 +45,13 @@ struct Notes {
     calls: Vec<(&'static str, Instant, ThreadId)>,
     seconds: Vec<Second>,
     stop_after: Option<Duration>,
-    started: Instant,
+    /// Counted from here, or from the opening of the window.
+    since: Option<Instant>,
 }
 
 impl Notes {
     fn new(stop_after: Option<Duration>) -> Self {
-        Self { calls: Vec::new(), seconds: Vec::new(), stop_after, started: Instant::now() }
+        Self { calls: Vec::new(), seconds: Vec::new(), stop_after, since: None }
     }
 
     fn note(&mut self, call: &'static str) {
@@ -70,6 +70,7 @@ impl Observer for Notes {
     }
     fn window_opened(&mut self) {
         self.note("opened");
+        self.since = Some(Instant::now());
     }
     fn second(&mut self, second: &mut Second) {
         second.server_rss_bytes = Some(4096);
@@ -79,7 +80,7 @@ impl Observer for Notes {
         self.note("closed");
     }
     fn wants_stop(&self) -> bool {
-        self.stop_after.is_some_and(|after| self.started.elapsed() > after)
+        self.stop_after.zip(self.since).is_some_and(|(after, since)| since.elapsed() > after)
     }
 }
 
@@ -98,8 +99,9 @@ fn the_observer_hears_of_each_phase_on_the_callers_thread() {
     let names: Vec<&str> = notes.calls.iter().map(|call| call.0).collect();
     assert_eq!(names, ["started", "opened", "closed"]);
     assert!(notes.calls.iter().all(|call| call.2 == thread::current().id()));
+    // Both may come late, on a machine that is busy otherwise.
     let window = notes.calls[2].1 - notes.calls[1].1;
-    assert!(window.abs_diff(options.duration) < Duration::from_millis(50), "{window:?}");
+    assert!(window.abs_diff(options.duration) < Duration::from_secs(1), "{window:?}");
     // 0.3 s of warm-up, a second, and the rest of the window.
     let seconds: Vec<(f64, bool)> = report.seconds.iter().map(|s| (s.at_s, s.warmup)).collect();
     assert_eq!(seconds, [(0.3, true), (1.3, false), (1.5, false)]);
@@ -109,21 +111,24 @@ fn the_observer_hears_of_each_phase_on_the_callers_thread() {
     assert!(report.seconds.iter().all(|s| s.connections == 2 && s.generator_cpu_percent.unwrap() > 0.0));
     // Requests of the warm-up may end in the window: a few, or a backlog on a busy machine.
     let requests = &report.result.requests;
-    assert!((600..=650).contains(&(requests.completed + requests.unanswered)), "{requests:?}");
+    assert!((600..=750).contains(&(requests.completed + requests.unanswered)), "{requests:?}");
     assert_eq!(report.result.latency.response.count, 600);
-    assert!(report.result.bytes.sent >= 598 * SIZE as u64);
+    let sent = report.result.bytes.sent / SIZE as u64;
+    assert!(sent + 150 >= requests.completed, "{sent} sent, {requests:?}");
 }
 
 #[test]
 fn a_stop_ends_the_run_early_and_keeps_what_was_measured() {
     let options = Options { duration: Duration::from_secs(60), threads: vec![None, None], ..options(target(echo)) };
     let mut notes = Notes::new(Some(Duration::from_millis(400)));
+    let start = Instant::now();
     let report = load::run(&options, &mut notes).unwrap();
-    assert!(notes.started.elapsed() < Duration::from_millis(1500));
+    let took = start.elapsed();
+    assert!(took < PATIENCE, "{took:?}");
     let result = &report.result;
     assert!(result.interrupted);
-    assert!(result.requests.completed > 100);
-    assert!((0.1..1.0).contains(&result.load.measured_s), "{}", result.load.measured_s);
+    assert!(result.requests.completed > 0);
+    assert!((0.3..took.as_secs_f64()).contains(&result.load.measured_s), "{}", result.load.measured_s);
     assert_eq!(notes.calls.last().unwrap().0, "closed");
     assert_eq!(report.seconds.iter().map(|s| s.completed).sum::<u64>(), result.requests.completed);
 }
@@ -132,8 +137,10 @@ fn a_stop_ends_the_run_early_and_keeps_what_was_measured() {
 fn a_stop_before_the_window_is_a_result_without_requests() {
     let options = Options { warmup: Duration::from_secs(60), threads: vec![None, None], ..options(target(echo)) };
     let mut notes = Notes::new(Some(Duration::from_millis(200)));
+    let start = Instant::now();
+    notes.since = Some(start);
     let result = load::run(&options, &mut notes).unwrap().result;
-    assert!(notes.started.elapsed() < Duration::from_millis(1500));
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     assert!(result.interrupted);
     assert_eq!((result.requests.completed, result.load.measured_s), (0, 0.0));
     assert_eq!(result.requests.rate, 0.0);
@@ -147,8 +154,8 @@ fn every_size_is_sent_and_checked_whole() {
         let options = Options {
             target: load::Target::Ping { address: target(echo), size },
             requests: Some(20),
-            duration: Duration::from_secs(20),
-            timeout: Duration::from_secs(10),
+            duration: Duration::from_secs(120),
+            timeout: Duration::from_secs(60),
             ..options("127.0.0.1:1".parse().unwrap())
         };
         let result = run(&options).result;
@@ -171,7 +178,7 @@ fn connections_are_opened_at_the_rate_asked_for_and_all_are_used() {
     let start = Instant::now();
     let report = run(&options);
     let opening = start.elapsed() - options.duration;
-    assert!(opening > Duration::from_millis(280) && opening < Duration::from_millis(900), "{opening:?}");
+    assert!(opening > Duration::from_millis(280) && opening < PATIENCE, "{opening:?}");
     assert_eq!((report.result.connections.opened, report.result.connections.peak), (30, 30));
 }
 
@@ -189,12 +196,14 @@ fn connections_come_from_their_sources_in_turn_also_those_that_replace_others() 
         connections: 10,
         threads: vec![None; 2],
         sources: Some("127.0.0.2-127.0.0.3,127.9.9.9".parse().unwrap()),
-        duration: Duration::from_millis(200),
+        requests: Some(50),
+        duration: Duration::from_secs(60),
         ..options(target(once))
     };
     let opened = run(&options).result.connections.opened;
-    let ips: Vec<IpAddr> = coming.try_iter().collect();
-    assert!(opened > 10 && ips.len() as u64 >= opened, "{opened} opened, {} came", ips.len());
+    assert!(opened >= 50, "{opened}");
+    // The last ones may be accepted only when the load is through.
+    let ips: Vec<IpAddr> = (0..opened).map(|_| coming.recv_timeout(PATIENCE).unwrap()).collect();
     // Two threads take turns at three addresses: of the first ten each has three or four.
     let from = |ip: &str| ips.iter().filter(|seen| **seen == ip.parse::<IpAddr>().unwrap()).count();
     let each = ["127.0.0.2", "127.0.0.3", "127.9.9.9"].map(from);
@@ -218,7 +227,8 @@ fn a_constant_rate_is_sent_on_time() {
         };
         let result = run(&options).result;
         // All but what was due in the window's last moments and not sent any more.
-        assert!(result.latency.response.count - result.latency.lag.count <= result.requests.unanswered);
+        let unsent = result.latency.response.count.saturating_sub(result.latency.lag.count);
+        assert!(unsent <= result.requests.unanswered, "{unsent}, {:?}", result.requests);
         assert!(result.generator.spin_percent.unwrap() <= result.generator.cpu_percent.unwrap() + 1.0);
         lags.push(result.latency.lag.p50_us.unwrap());
     }

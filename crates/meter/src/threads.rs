@@ -136,6 +136,8 @@ mod tests {
     fn our_own_threads_are_read() {
         let times = read([std::process::id()].into_iter());
         assert!(times.values().any(|times| times.cpu > 0), "{times:?}");
-        assert!(times.values().all(|times| times.switches.is_some()), "{times:?}");
+        // Those of other tests may end while they are read.
+        let me = rustix::thread::gettid().as_raw_pid() as u32;
+        assert!(times[&me].switches.is_some(), "{times:?}");
     }
 }

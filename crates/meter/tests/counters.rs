@@ -29,15 +29,21 @@ fn count(actor: &mut Actor, event: Event, order: &str) -> (Result<f64, String>, 
 fn threads_and_processes_created_after_the_attachment_are_counted() {
     let mut actor = Actor::start();
     for order in ["burn 200", "threads 50"] {
-        match count(&mut actor, Event::TaskClock, order) {
+        // This clock goes on while the hypervisor or an interrupt has the processor, the child's does not: a thread that
+        // was missed takes a quarter away, a thread counted twice adds one. Whatever else the machine does only adds.
+        let agrees = |_| match count(&mut actor, Event::TaskClock, order) {
             (Ok(nanos), truth) => {
-                // This clock goes on while the hypervisor or an interrupt has the processor, the child's does not: a
-                // thread that was missed takes a quarter away, a thread counted twice adds one.
                 let share = nanos / truth.as_nanos() as f64;
-                assert!((0.97..1.2).contains(&share), "{order}: {nanos} of {truth:?}");
+                println!("{order}: {nanos} of {truth:?}");
+                assert!(share >= 0.97, "{share}");
+                share < 1.2
             }
-            (Err(why), _) => assert!(why.contains("forbid"), "{why}"),
-        }
+            (Err(why), _) => {
+                assert!(why.contains("forbid"), "{why}");
+                true
+            }
+        };
+        assert!((0..10).any(agrees), "{order}");
     }
     if let (Ok(nanos), _) = count(&mut actor, Event::TaskClock, "child 100") {
         assert!((97e6..250e6).contains(&nanos), "{nanos}");

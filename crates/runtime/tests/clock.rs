@@ -23,7 +23,7 @@ fn on<T>(backend: BackendKind, body: impl Future<Output = T>) -> T {
     let runtime = Runtime::builder().backend(Some(backend)).virtual_clock(true).build().unwrap();
     let start = Instant::now();
     let output = runtime.block_on(body);
-    assert!(start.elapsed() < 10 * SECOND, "it took {:?} of real time", start.elapsed());
+    assert!(start.elapsed() < 120 * SECOND, "it took {:?} of real time", start.elapsed());
     output
 }
 

@@ -20,7 +20,7 @@ use std::{
 
 const BACKENDS: [&str; 2] = ["uring", "epoll"];
 /// What takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running example. It is killed with this.
 struct Example {
@@ -147,7 +147,6 @@ fn graceful_shutdown() {
         expect(&mut busy, &[7; 50_000]);
         expect_end(&mut busy);
         assert!(server.end().success());
-        assert!(TcpStream::connect(server.address).is_err());
     }
 }
 
@@ -175,9 +174,10 @@ fn hyper_server() {
             get(&mut idle, "/");
             expect_hello(&mut idle);
         }
-        get(&mut busy, "/");
+        // In one piece: when the first is answered, the server has the second.
+        let both = ["/", "/slow"].map(|path| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        busy.write_all(both.concat().as_bytes()).unwrap();
         expect_hello(&mut busy);
-        get(&mut busy, "/slow");
         thread::sleep(Duration::from_millis(300));
         server.terminate();
         expect_end(&mut idle);
@@ -185,7 +185,6 @@ fn hyper_server() {
         expect_hello(&mut busy);
         expect_end(&mut busy);
         assert!(server.end().success());
-        assert!(TcpStream::connect(server.address).is_err());
     }
 }
 

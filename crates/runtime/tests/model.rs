@@ -79,7 +79,7 @@ struct Pair {
 }
 
 /// How long something that must happen may take on a busy machine.
-const MUST: Duration = Duration::from_secs(10);
+const MUST: Duration = Duration::from_secs(60);
 
 async fn must<T>(what: &str, future: impl Future<Output = std::io::Result<T>>) -> Result<T, TestCaseError> {
     match timeout(MUST, future).await {
@@ -263,7 +263,7 @@ impl Pair {
         drop(self);
         let mut waited = 0;
         while runtime::metrics().connections > 0 {
-            prop_assert!(waited < 5000, "a connection is left");
+            prop_assert!(waited < 60_000, "a connection is left");
             waited += 1;
             sleep(Duration::from_millis(1)).await;
         }

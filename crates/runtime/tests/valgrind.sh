@@ -13,7 +13,7 @@ binary() { # binary NAME-OF-TARGET-FLAGS...: builds a test program and prints wh
 check() { # check PROGRAM FILTER...
     # Counted are blocks of the heap that nobody refers to any more: what outlives a runtime on purpose is mappings. Lines
     # between two dashes tell of system calls that valgrind does not know: epoll_pwait2, without which the runtime goes on.
-    BRUNT_BACKEND=epoll RUST_BACKTRACE=0 RUST_TEST_THREADS=1 timeout 110 valgrind --quiet --error-exitcode=9 \
+    BRUNT_BACKEND=epoll RUST_BACKTRACE=0 RUST_TEST_THREADS=1 timeout 900 valgrind --quiet --error-exitcode=9 \
         --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite --fair-sched=yes "$@" \
         2> >(grep -v '^--[0-9]*--' >&2)
 }

@@ -1,6 +1,6 @@
 //! How a run ends, as a script sees it: exit codes, signals, targets that go away.
 
-use super::target::{Running, Target, alone, assert_code, json, listen, load, number, pass, signal, told};
+use super::target::{PATIENCE, Running, Target, alone, assert_code, json, listen, load, number, pass, signal, told};
 use std::{os::unix::process::ExitStatusExt, time::Duration};
 
 #[test]
@@ -45,33 +45,35 @@ fn an_untrusted_result_is_exit_3_unless_allowed() {
 #[test]
 fn ctrl_c_ends_early_and_keeps_what_was_measured() {
     let _alone = alone();
-    let target = Target::start();
     for name in ["INT", "TERM"] {
-        let run = Running::start(load(&target.url(), "-d 60s --warmup 200ms -c 4 --json - --quiet"));
+        let mut target = Target::start();
+        let run = Running::start(load(&target.url(), "-d 120s --warmup 200ms -c 4 --json - --quiet"));
+        target.until_asked();
         pass(Duration::from_millis(1500), "the window is open");
         signal(run.pid(), name);
         let began = run.began;
         let output = run.end();
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        let took = began.elapsed();
+        assert!(took < PATIENCE, "{took:?}");
         assert_code(&output, &[0, 3]);
         let result = json(&output);
         assert_eq!(result["interrupted"], true);
-        assert!(number(&result, "requests.completed") > 100.0, "{}", told(&output));
+        assert!(number(&result, "requests.completed") > 0.0, "{}", told(&output));
         let measured = number(&result, "load.measured_s");
-        assert!((0.5..4.0).contains(&measured), "{measured}");
+        assert!(measured > 0.0 && measured < took.as_secs_f64(), "{measured} of {took:?}");
     }
 }
 
 #[test]
 fn ctrl_c_in_the_warm_up_ends_at_once() {
     let _alone = alone();
-    let target = Target::start();
+    let mut target = Target::start();
     let run = Running::start(load(&target.url(), "-d 60s --warmup 60s -c 4 --quiet"));
-    pass(Duration::from_millis(700), "the load has begun");
+    target.until_asked();
     signal(run.pid(), "INT");
     let began = run.began;
     let output = run.end();
-    assert!(began.elapsed() < Duration::from_secs(4), "{}", told(&output));
+    assert!(began.elapsed() < PATIENCE, "{}", told(&output));
     assert_code(&output, &[1, 3]);
     assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{}", told(&output));
 }
@@ -79,35 +81,40 @@ fn ctrl_c_in_the_warm_up_ends_at_once() {
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_a_target_that_stands_still() {
     let _alone = alone();
-    let target = Target::start();
-    let run = Running::start(load(&target.url(), "-d 60s --warmup 100ms -c 4 -T 30s --quiet"));
-    pass(Duration::from_millis(700), "the window is open");
-    signal(target.pid(), "STOP");
-    signal(run.pid(), "INT");
-    pass(Duration::from_millis(500), "the first signal has been seen");
-    signal(run.pid(), "INT");
-    let began = run.began;
-    let output = run.end();
-    assert!(began.elapsed() < Duration::from_secs(4), "{}", told(&output));
-    assert_eq!(output.status.signal(), Some(2), "{}", told(&output));
+    let killed = || {
+        let mut target = Target::start();
+        let mut run = Running::start(load(&target.url(), "-d 120s --warmup 100ms -c 4 -T 30s --quiet"));
+        target.until_asked();
+        signal(target.pid(), "STOP");
+        // Two signals are one for a process that had no turn in between.
+        while !run.is_over() {
+            assert!(run.began.elapsed() < PATIENCE, "no signal ends it");
+            signal(run.pid(), "INT");
+            pass(Duration::from_millis(100), "the signal has been seen");
+        }
+        run.end().status.signal() == Some(2)
+    };
+    // It waits for its last replies for a second, and a busy machine may keep our second signal from it for longer.
+    assert!((0..5).any(|_| killed()), "it never dies of a second signal");
 }
 
 #[test]
 fn a_target_killed_in_the_middle_is_errors_and_the_run_ends_on_time() {
     let _alone = alone();
-    let target = Target::start();
-    let run = Running::start(load(&target.url(), "-R 500 -d 2s --warmup 0s -c 8 --json - --quiet"));
-    pass(Duration::from_millis(1200), "some half of the window");
+    let mut target = Target::start();
+    let run = Running::start(load(&target.url(), "-R 500 -d 4s --warmup 0s -c 8 --json - --quiet"));
+    target.until_asked();
+    pass(Duration::from_millis(1200), "some part of the window");
     signal(target.pid(), "KILL");
     let began = run.began;
     let output = run.end();
-    assert!(began.elapsed() < Duration::from_millis(4800), "{:?}", began.elapsed());
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     assert_code(&output, &[3]);
     let result = json(&output);
     assert_eq!(result["verdict"]["kind"], "errors", "{}", told(&output));
     let lost = number(&result, "errors.reset") + number(&result, "errors.connect");
     assert!(lost >= 8.0, "each connection was lost: {}", told(&output));
-    assert!(number(&result, "requests.completed") > 50.0, "{}", told(&output));
+    assert!(number(&result, "requests.completed") > 0.0, "{}", told(&output));
     // A server that ended has no cost.
     assert_eq!(result["server"]["cpu_us_per_request"], serde_json::Value::Null);
 }

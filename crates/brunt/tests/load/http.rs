@@ -1,6 +1,6 @@
 //! `brunt load http://` as typed: what is asked of a real web server process, what is printed and what is kept.
 
-use super::target::{Target, alone, assert_code, json, listen, load, number, told};
+use super::target::{PATIENCE, Target, alone, assert_code, json, listen, load, number, told};
 use serde_json::{Value, json};
 use std::{
     net::TcpStream,
@@ -184,7 +184,7 @@ fn nginx_and_its_limit_of_requests_cost_nothing() {
         .spawn()
         .unwrap();
     let _nginx = Nginx(child);
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + PATIENCE;
     while TcpStream::connect(("127.0.0.1", port)).is_err() && Instant::now() < until {
         thread::sleep(Duration::from_millis(10));
     }

@@ -90,10 +90,12 @@ fn the_server_is_found_by_its_socket_and_metered() {
     let result = json(&load(&target.url(), flags).output().unwrap());
     assert_eq!(number(&result, "server.pid"), f64::from(target.pid()));
     let cpu = number(&result, "server.cpu_user_percent") + number(&result, "server.cpu_system_percent");
-    assert!(cpu > 5.0, "{result:#}");
+    assert!(cpu > 0.0, "{result:#}");
     let cost = number(&result, "server.cpu_us_per_request");
-    // CPU time per second over requests per second; the two windows differ by a few milliseconds.
-    assert!((cost / (cpu * 1e4 / number(&result, "requests.rate")) - 1.0).abs() < 0.03, "{result:#}");
+    // CPU time per second over requests per second. The two windows differ by a few milliseconds, on a busy machine by more:
+    // what is looked for are wrong units and sums.
+    let share = cost / (cpu * 1e4 / number(&result, "requests.rate"));
+    assert!((0.6..1.6).contains(&share), "{share}: {result:#}");
     assert!(number(&result, "server.rss_bytes") > 500e3);
     let unmetered = json(&load(&target.url(), &format!("{flags} --no-meter -n 100")).output().unwrap());
     assert_eq!(unmetered["server"]["pid"], Value::Null);

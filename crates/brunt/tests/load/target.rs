@@ -4,8 +4,11 @@ use serde_json::Value;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    process::{Child, Command, Output, Stdio},
-    sync::{Mutex, MutexGuard},
+    process::{Child, ChildStdout, Command, Output, Stdio},
+    sync::{
+        Mutex, MutexGuard, Once,
+        atomic::{AtomicU16, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -18,9 +21,13 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// What takes longer than this on a busy machine is not slow but stuck.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A server: the test program, run again. Killed at the end of the test.
 pub struct Target {
     child: Child,
+    stdout: BufReader<ChildStdout>,
     port: u16,
 }
 
@@ -44,17 +51,28 @@ impl Target {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut target = Self { child, stdout, port: 0 };
+        // The test harness prints on the same line first.
+        target.port = target.heard("LISTENS ").parse().unwrap();
+        target
+    }
+
+    /// Waits until the server says this; what it says behind it.
+    fn heard(&mut self, word: &str) -> String {
         let mut line = String::new();
-        let port = loop {
+        loop {
             line.clear();
-            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the {role} server did not start");
-            // The test harness prints on the same line first.
-            if let Some((_, port)) = line.split_once("LISTENS ") {
-                break port.trim().parse().unwrap();
+            assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "the server ended before it said {word}");
+            if let Some((_, rest)) = line.split_once(word) {
+                return rest.trim().to_owned();
             }
-        };
-        Self { child, port }
+        }
+    }
+
+    /// Waits until a load has begun: the first message has come.
+    pub fn until_asked(&mut self) {
+        self.heard("ASKED");
     }
 
     pub fn pid(&self) -> u32 {
@@ -90,9 +108,11 @@ pub fn play_role() {
 }
 
 fn echo(mut stream: TcpStream) {
+    static ASKED: Once = Once::new();
     stream.set_nodelay(true).unwrap();
     let mut buffer = vec![0; 64 << 10];
     while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        ASKED.call_once(|| println!("ASKED"));
         if stream.write_all(&buffer[..count]).is_err() {
             return;
         }
@@ -135,10 +155,13 @@ fn web(stream: TcpStream) {
     }
 }
 
-/// A port below those that the kernel gives to clients.
+/// On a port below those that the kernel gives to clients. No port twice: one test may count on it that nobody listens
+/// where another one would begin to.
 pub fn listen() -> TcpListener {
-    let first = 22_000 + (std::process::id() % 5_000) as u16;
-    (first..first + 500).find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok()).expect("a free port")
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 22_000 + (std::process::id() % 500) as u16 * 10;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed)).take(500);
+    ports.find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok()).expect("a free port")
 }
 
 /// `brunt load URL FLAGS`, the flags separated by blanks.
@@ -167,6 +190,10 @@ impl Running {
     }
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+    /// Whether it has ended by itself.
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
     pub fn end(self) -> Output {
         self.child.wait_with_output().unwrap()

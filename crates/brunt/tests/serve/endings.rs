@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A busy machine needs this much more.
-const SLACK: Duration = Duration::from_secs(1);
+/// A busy machine needs at most this much more; a grace that must not be waited out is far longer.
+const SLACK: Duration = Duration::from_secs(20);
 
 #[test]
 fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
@@ -36,7 +36,7 @@ fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
 #[test]
 fn without_clients_the_end_comes_at_once() {
     for model in MODELS {
-        let server = Server::of_model(model, "--grace 20s");
+        let server = Server::of_model(model, "--grace 10m");
         drop(connect(server.address()));
         server.signal("TERM");
         let (status, took, said) = server.end();
@@ -47,7 +47,7 @@ fn without_clients_the_end_comes_at_once() {
 #[test]
 fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
     for model in MODELS {
-        let server = Server::of_model(model, "--grace 10s");
+        let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
         let message = pattern(4 << 20);
         let mut reader = client.try_clone().unwrap();
@@ -79,20 +79,25 @@ fn what_was_sent_before_the_cut_comes_back() {
         let server = Server::of_model(model, "--grace 200ms");
         let mut client = connect(server.address());
         ask(&mut client, b"hello");
-        server.signal("TERM");
         let (mut sent, mut got) = (0u64, 0u64);
         // Ping-pong until the cut; then the end, and not a byte less than was answered for.
         let mut message = [0; 100];
-        loop {
-            if client.write_all(&message).is_err() {
-                break;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(50));
+                server.signal("TERM");
+            });
+            loop {
+                if client.write_all(&message).is_err() {
+                    break;
+                }
+                sent += 1;
+                match client.read_exact(&mut message) {
+                    Ok(()) => got += 1,
+                    Err(_) => break,
+                }
             }
-            sent += 1;
-            match client.read_exact(&mut message) {
-                Ok(()) => got += 1,
-                Err(_) => break,
-            }
-        }
+        });
         assert!(got > 0 && sent - got <= 1, "{model}: {got} of {sent} came back");
         let (status, took, said) = server.end();
         assert!(status.success() && took < SLACK, "{model}: {said}");
@@ -102,7 +107,7 @@ fn what_was_sent_before_the_cut_comes_back() {
 #[test]
 fn nobody_is_accepted_during_the_grace() {
     for model in MODELS {
-        let server = Server::of_model(model, "--grace 2s");
+        let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
         ask(&mut client, b"first");
         server.signal("TERM");
@@ -112,7 +117,7 @@ fn nobody_is_accepted_during_the_grace() {
             let Ok(mut late) = TcpStream::connect(server.address()) else { break };
             late.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
             let served = late.write_all(b"x").and_then(|()| late.read_exact(&mut [0]));
-            assert!(start.elapsed() < Duration::from_millis(1500), "{model}: still accepting, {served:?}");
+            assert!(start.elapsed() < PATIENCE, "{model}: still accepting, {served:?}");
         }
         // While the old one is still served.
         ask(&mut client, b"last words");
@@ -124,11 +129,16 @@ fn nobody_is_accepted_during_the_grace() {
 #[test]
 fn a_second_signal_kills() {
     for model in MODELS {
-        let server = Server::of_model(model, "--grace 20s");
+        let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
         ask(&mut client, b"hello");
         server.signal("INT");
-        thread::sleep(Duration::from_millis(100));
+        // Two signals are one for a process that had no turn in between: the first has been heard when nobody is accepted.
+        let start = Instant::now();
+        while TcpStream::connect(server.address()).is_ok() {
+            assert!(start.elapsed() < PATIENCE, "{model}: still accepting");
+            thread::sleep(Duration::from_millis(5));
+        }
         server.signal("INT");
         let (status, took, _) = server.end();
         assert!(status.signal() == Some(2) && took < SLACK, "{model}: {status} after {took:?}");

@@ -5,7 +5,8 @@ use std::{
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
     process::Command,
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 /// `brunt serve http --listen 127.0.0.1:0 --model MODEL FLAGS`.
@@ -155,6 +156,19 @@ impl Client {
         let count = self.stream.read(&mut buffer).unwrap();
         self.left.extend_from_slice(&buffer[..count]);
         count > 0
+    }
+
+    /// Metrics with all these lines, which is waited for: a server may answer before it has counted.
+    #[track_caller]
+    pub fn metrics(&mut self, lines: &[String]) -> Answer {
+        let start = Instant::now();
+        loop {
+            let answer = self.get("/metrics");
+            let missing = lines.iter().find(|line| !answer.text().lines().any(|own| own == *line));
+            let Some(missing) = missing else { return answer };
+            assert!(start.elapsed() < PATIENCE, "{missing} is not in\n{}", answer.text());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Everything until the server closes.

@@ -48,13 +48,12 @@ fn garbage_is_no_http(model: &str) {
 }
 
 fn stalled_requests_end_with_the_idle_deadline(model: &str) {
-    let (server, _directory) = faulty(model, "kind = \"stall\"", "--idle-timeout 500ms");
-    let mut client = Client::connect(server.address());
+    let (server, _directory) = faulty(model, "kind = \"stall\"", "--idle-timeout 1s");
     let start = Instant::now();
+    let mut client = Client::connect(server.address());
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.rest(), b"");
-    let took = start.elapsed();
-    assert!(took >= Duration::from_millis(490) && took < Duration::from_secs(5), "{took:?}");
+    assert!(start.elapsed() >= Duration::from_millis(990), "{:?}", start.elapsed());
 }
 
 fn schedules_hit_what_they_say(model: &str) {

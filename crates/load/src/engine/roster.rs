@@ -229,6 +229,8 @@ impl Roster {
         if intended == NONE {
             return false;
         }
+        // Replies have the time of their turn. A target that answers before it was asked may have done so earlier in it.
+        let now_ns = now_ns.max(sent);
         if now_ns - sent >= self.timeout_ns {
             self.time_out(index, now_ns);
             return false;

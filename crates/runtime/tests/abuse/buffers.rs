@@ -40,8 +40,10 @@ async fn five_hundred_senders_while_every_buffer_is_lent() {
             }
         }));
     }
-    sleep(Duration::from_millis(20)).await;
-    assert!(runtime::metrics().buffers_exhausted > 0, "there were buffers left");
+    // Unless there are buffers left; the guard around each test bounds the wait.
+    while runtime::metrics().buffers_exhausted == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
     // They come back one by one while they are wanted.
     for (n, lease) in leases.into_iter().enumerate() {
         drop(lease);

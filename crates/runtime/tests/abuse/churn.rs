@@ -55,6 +55,7 @@ fn storm(backend: BackendKind) {
         assert_eq!(runtime::drain(PATIENCE).await, 0, "{backend}: tasks are left");
         until_no_connection_is_left().await;
         assert_eq!(runtime::metrics().tasks, 0, "{backend}");
+        until_descriptors_are(idle).await;
         assert_eq!(open_descriptors(), idle, "{backend}: descriptors are left");
         every_buffer_can_be_lent_at_once().await;
         until_no_connection_is_left().await;

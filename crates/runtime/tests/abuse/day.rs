@@ -24,7 +24,7 @@ const CONNECTIONS: u32 = 100_000;
 const CLIENTS: u64 = 250;
 const STEADY: u64 = 16;
 /// Far more than it takes.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(900);
 
 #[test]
 #[ignore = "a minute of two cores; the head of this file says how to run it"]
@@ -33,15 +33,19 @@ fn a_days_worth_of_abuse_leaves_nothing_behind() {
         for backend in BACKENDS {
             // What is made once for a thread or a process is made now.
             abuse(backend, CONNECTIONS / 50);
-            let (before, space) = (Holdings::now(), address_space());
-            let (asked, took) = timed(|| abuse(backend, CONNECTIONS));
-            assert_eq!(Holdings::now(), before, "{backend}");
-            let grown = address_space().saturating_sub(space);
-            println!(
-                "{backend}: {CONNECTIONS} connections, {asked} questions beside them in {took:?}; {grown} KiB more"
-            );
-            // The smallest thing that a runtime maps is larger.
-            assert!(grown < 1024, "{backend}: {grown} KiB of address space are gone");
+            // What leaks is gone each time; what the allocator of the system keeps for later it keeps once.
+            let keeps_none = |_| {
+                let (before, space) = (Holdings::now(), address_space());
+                let (asked, took) = timed(|| abuse(backend, CONNECTIONS));
+                assert_eq!(Holdings::now(), before, "{backend}");
+                let grown = address_space().saturating_sub(space);
+                println!(
+                    "{backend}: {CONNECTIONS} connections, {asked} questions beside them in {took:?}; {grown} KiB more"
+                );
+                // The smallest thing that a runtime maps is larger.
+                grown < 1024
+            };
+            assert!((0..3).any(keeps_none), "{backend}: a megabyte of address space is gone each time");
         }
     });
 }
@@ -87,9 +91,11 @@ async fn storm(connections: u32) -> u64 {
     served.borrow_mut().clear();
     assert_eq!(runtime::drain(PATIENCE).await, 0, "tasks are left");
     until_no_connection_is_left().await;
+    until_descriptors_are(idle).await;
     assert_eq!((runtime::metrics().tasks, open_descriptors()), (0, idle));
     every_buffer_can_be_lent_at_once().await;
     until_no_connection_is_left().await;
+    until_descriptors_are(idle).await;
     assert_eq!(open_descriptors(), idle);
     asked.get()
 }

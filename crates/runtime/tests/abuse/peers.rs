@@ -31,7 +31,7 @@ async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
     let address = listener.local_addr().unwrap();
     let listener = runtime::net::TcpListener::from_std(listener.into()).unwrap();
     let neighbour = async |stream: &mut TcpStream| {
-        let asked = timeout(Duration::from_secs(10), ask(stream, &[7; 5000])).await;
+        let asked = timeout(PATIENCE / 4, ask(stream, &[7; 5000])).await;
         asked.expect("the neighbour is not served").unwrap();
     };
     let (mut client, server) = pair_at(&listener, address.as_socket().unwrap()).await;
@@ -126,7 +126,7 @@ fn dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads() {
                     }
                 }));
                 let ((), took) = timed(|| drop(runtime));
-                assert!(took < Duration::from_millis(1500), "{backend}, streams held {held}: {took:?}");
+                assert!(took < Duration::from_secs(4), "{backend}, streams held {held}: {took:?}");
                 drop((wall, kept));
                 assert_eq!(open_descriptors(), before, "{backend}, streams held {held}");
             }
@@ -147,6 +147,6 @@ fn give_up(backend: BackendKind) {
         let streams = stuffed(&mut wall, address).await;
         drop(streams);
         // Five seconds of grace for the peer, and a busy machine.
-        timeout(Duration::from_secs(8), until_no_connection_is_left()).await.expect("connections are never given up");
+        timeout(PATIENCE / 2, until_no_connection_is_left()).await.expect("connections are never given up");
     });
 }

@@ -74,7 +74,7 @@ fn workers_come_and_go_while_others_wake_their_tasks() {
             .collect();
         let lives: u32 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
         board.over.store(true, Ordering::Relaxed);
-        assert!(lives > 10, "{lives} workers in all");
+        assert!(lives > 3, "{lives} workers in all");
     });
 }
 

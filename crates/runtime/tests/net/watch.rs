@@ -265,7 +265,7 @@ fn watches_leave_nothing_behind() {
                 armed().await
             }));
             let ((), took) = timed(|| drop(runtime));
-            assert!(took < Duration::from_millis(1500), "{backend}: {took:?}");
+            assert!(took < Duration::from_secs(4), "{backend}: {took:?}");
             // What has outlived its runtime fails politely.
             let error = on(backend, async { kept.0.readable().await.unwrap_err() });
             assert_eq!(error.kind(), ErrorKind::NotConnected);

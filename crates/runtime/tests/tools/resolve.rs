@@ -81,9 +81,10 @@ async fn connecting_by_name_tries_every_address() {
 }
 
 async fn a_connect_that_fails_names_host_and_address() {
-    let (listener, address) = listen();
-    drop(listener);
-    sleep(Duration::from_millis(10)).await;
+    // Bound, so that nobody else gets the port, and not listened on.
+    let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    bound.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
+    let address = bound.local_addr().unwrap().as_socket().unwrap();
     let error = TcpStream::connect_host(("localhost", address.port())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     let text = error.to_string();

@@ -104,7 +104,7 @@ async fn theirs(method: &str, bytes: &str) -> Option<(u16, Vec<u8>)> {
         drop(server);
     };
     let all = async { tokio::join!(answer, serve, connection).0 };
-    tokio::time::timeout(Duration::from_secs(5), all).await.expect("hyper comes to an end")
+    tokio::time::timeout(Duration::from_secs(120), all).await.expect("hyper comes to an end")
 }
 
 #[test]

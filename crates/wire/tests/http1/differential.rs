@@ -136,7 +136,7 @@ async fn hyper(bytes: &[u8]) -> Verdict {
         let _ = client.read_to_end(&mut answer).await;
     };
     let both = async { tokio::join!(connection, speak) };
-    let (result, ()) = tokio::time::timeout(Duration::from_secs(5), both).await.expect("hyper comes to an end");
+    let (result, ()) = tokio::time::timeout(Duration::from_secs(120), both).await.expect("hyper comes to an end");
     let Notes { bodies, open, refused } = std::mem::take(&mut *seen.lock().unwrap());
     let refused = refused || result.is_err_and(|error| error.is_parse()) || says_error(&answer);
     match (refused, open || bodies.is_empty()) {

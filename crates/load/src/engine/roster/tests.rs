@@ -134,6 +134,15 @@ impl Test {
 }
 
 #[test]
+fn a_reply_that_came_before_its_request_took_no_time() {
+    let mut test = test(1, 0, 1000);
+    assert_eq!(test.roster.granted(0, START + 2 * MS), Next::Send);
+    assert_eq!(test.roster.complete(0, START + MS), Next::Send);
+    let outcome = test.end();
+    assert_eq!((outcome.tally.completed, outcome.tally.failed, outcome.service), (1, 0, vec![0]));
+}
+
+#[test]
 fn a_closed_loop_starts_with_every_connection_and_goes_on_with_each_reply() {
     let mut test = test(2, 0, 1000);
     assert_eq!((test.rung(0), test.rung(1)), (1, 1));

@@ -18,7 +18,8 @@ fn recovers(bad: &str) -> String {
     ));
     let start = Instant::now();
     let said = bench.failure();
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?} for {bad}", start.elapsed());
+    // A fiftieth of a second, on a machine that does nothing else.
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?} for {bad}", start.elapsed());
     assert_eq!(text(&bench.get()), "alive", "after {bad}");
     assert_eq!(bench.script.errors(), 1);
     said
@@ -152,10 +153,12 @@ fn a_script_that_cannot_work_is_refused_before_the_first_request() {
 fn errors_are_counted_and_told_of_once_a_second() {
     let mut bench = Bench::new("function on_request(req) if req.path == '/' then error('x') end return 'y' end");
     bench.ask("GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
+    let start = Instant::now();
     for _ in 0..10 {
         bench.get();
     }
     assert_eq!(bench.script.errors(), 10);
-    // Ten errors at once are one line.
-    assert_eq!(bench.said.lock().unwrap().len(), 1);
+    // Ten errors at once are one line, and one more for each second that they have taken.
+    let most = 1 + start.elapsed().as_secs() as usize;
+    assert!((1..=most).contains(&bench.said.lock().unwrap().len()));
 }
