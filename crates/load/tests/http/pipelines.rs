@@ -46,7 +46,8 @@ fn no_more_than_asked_for_are_under_way() {
     let (address, seen) = web(|_, _| true);
     let options = Options { connections: 2, timeout: Duration::from_secs(5), ..paced(1000, singly(address, 4, None)) };
     let result = run(&Options { duration: Duration::from_millis(400), requests: None, ..options }).result;
-    assert_eq!((seen.requests(), result.requests.completed, result.errors.total()), (8, 0, 0));
+    assert!((1..=8).contains(&seen.requests()), "{seen:?}");
+    assert_eq!((result.requests.completed, result.errors.total()), (0, 0));
     assert_eq!(result.requests.unanswered, 160, "those without room are unanswered too");
 }
 
@@ -81,7 +82,8 @@ fn without_room_requests_wait_and_go_when_there_is_some() {
     assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
     assert!(result.requests.waited.unwrap() > 0);
     let reads = reads.lock().unwrap();
-    assert_eq!(reads.iter().max(), Some(&16), "{reads:?}");
+    // How they come in pieces is the kernel's; that so many are under way at most is ours.
+    assert!((2..=16).contains(reads.iter().max().unwrap()), "{reads:?}");
 }
 
 #[test]
@@ -90,7 +92,7 @@ fn a_connection_of_so_many_requests_is_replaced_and_loses_none() {
     let options = Options { rate: Some(2000.0), connections: 2, ..paced(400, singly(address, 4, Some(10))) };
     let result = run(&options).result;
     assert_eq!((result.requests.completed, result.errors.total()), (400, 0), "{:?}", result.errors);
-    assert!((40..=42).contains(&seen.connections()), "{seen:?}");
+    assert!((40..=42).contains(&seen.connections_of(40)), "{seen:?}");
     for request in seen.log.lock().unwrap().iter() {
         assert!(request.number < 10);
         assert_eq!(request.head.contains("Connection: close"), request.number == 9, "{request:?}");

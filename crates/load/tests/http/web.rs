@@ -52,12 +52,17 @@ impl Seen {
 
     /// Connections, once there are so many: the last ones may be accepted only when the load is through.
     pub fn connections_of(&self, opened: u64) -> u64 {
-        let until = Instant::now() + crate::common::PATIENCE;
-        while self.connections() < opened && Instant::now() < until {
-            thread::sleep(Duration::from_millis(5));
-        }
-        self.connections()
+        once(opened, || self.connections())
     }
+}
+
+/// A count once it is so high, or what it has come to in all the time there is.
+pub fn once(high: u64, count: impl Fn() -> u64) -> u64 {
+    let until = Instant::now() + crate::common::PATIENCE;
+    while count() < high && Instant::now() < until {
+        thread::sleep(Duration::from_millis(5));
+    }
+    count()
 }
 
 /// A server that hands each request and its connection to `answer`, until that returns false: then it closes.
