@@ -39,23 +39,12 @@ pub(super) struct Hunger {
     dry: bool,
     /// Turns gone by since then.
     waited: u8,
-    /// The turn in which the usual set has grown.
-    grown_in: u64,
 }
 
 impl Hunger {
     pub fn new() -> Self {
         let (starved, fed) = (VecDeque::new(), VecDeque::new());
-        Self {
-            starved,
-            straight_below: BUFFERS,
-            hopeful: false,
-            fed,
-            given: 0,
-            dry: false,
-            waited: 0,
-            grown_in: u64::MAX,
-        }
+        Self { starved, straight_below: BUFFERS, hopeful: false, fed, given: 0, dry: false, waited: 0 }
     }
 
     #[inline]
@@ -102,10 +91,7 @@ impl Io {
             }
             return self.start_receive(key);
         }
-        // All who find nothing in one turn are given the same few more: what is touched once stays.
-        let turn = self.metrics.turns;
-        if self.hunger.grown_in == turn || self.hand_out_more_buffers() {
-            self.hunger.grown_in = turn;
+        if self.hand_out_more_buffers() {
             return self.start_receive(key);
         }
         let Some(conn) = self.conns.get(key) else { return };
