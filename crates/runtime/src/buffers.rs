@@ -32,8 +32,8 @@ pub(crate) const SPARES: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
 /// which want to see the end of them.
 const ALL: u16 = if cfg!(test) { SPARES + 1088 } else { NO_BUFFER };
 const BYTES: usize = BUFFER_SIZE * ALL as usize;
-/// Buffers given out at the start; more follow, twice as many, whenever the kernel runs out of them.
-const FIRST: u16 = 16;
+/// Buffers given out at the start; more follow when the kernel runs out of them.
+const FIRST: u16 = 128;
 /// Marks the absence of a buffer.
 pub(crate) const NO_BUFFER: u16 = u16::MAX;
 
