@@ -4,7 +4,7 @@
 //! No group is changed that was not made here. Ours are removed with the value; those of a run that was killed, by the
 //! next one: the name of a group tells who made it.
 
-use crate::ledger::start_time;
+use crate::{ledger::start_time, store::naming};
 use outcome::Size;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -102,7 +102,7 @@ impl Version {
 
     fn bound(self, group: &Path, limit: Size) -> io::Result<()> {
         let file = group.join(self.file());
-        fs::write(&file, limit.0.to_string()).map_err(|error| named(&file, &error))?;
+        fs::write(&file, limit.0.to_string()).map_err(naming(&file))?;
         // What is swapped out is not gone; kernels without an account of swap have no such file.
         let _ = match self {
             Self::One => fs::write(group.join("memory.memsw.limit_in_bytes"), limit.0.to_string()),
@@ -177,7 +177,7 @@ fn make(parent: &Path) -> io::Result<PathBuf> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let (pid, number) = (process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     let group = parent.join(format!("brunt-{}-{pid}-{}-{number}", namespace(), start_time(pid).unwrap_or(0)));
-    fs::create_dir(&group).map_err(|error| named(&group, &error))?;
+    fs::create_dir(&group).map_err(naming(&group))?;
     Ok(group)
 }
 
@@ -195,10 +195,6 @@ fn is_orphan(group: &Path) -> bool {
 /// The namespace of our process ids: those of another one say nothing here.
 fn namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
-}
-
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -206,8 +206,7 @@ impl Store {
     pub fn open(&self) -> io::Result<Lock> {
         Directory::create(&self.path)?;
         let place = self.path.join("lock");
-        let named = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", place.display()));
-        let file = File::options().create(true).truncate(false).write(true).open(&place).map_err(named)?;
+        let file = File::options().create(true).truncate(false).write(true).open(&place).map_err(naming(&place))?;
         match file.try_lock() {
             Ok(()) => Ok(Lock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(io::Error::other(format!(
@@ -216,7 +215,7 @@ impl Store {
             ))),
             // Some network file systems have no locks; that alone is no reason not to run.
             Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(Lock { _file: file }),
-            Err(TryLockError::Error(e)) => Err(named(e)),
+            Err(TryLockError::Error(e)) => Err(naming(&place)(e)),
         }
     }
 
@@ -235,7 +234,7 @@ impl Store {
     pub fn begin(&self, experiment: &Experiment, plan: &str) -> io::Result<()> {
         fs::create_dir_all(self.path.join("builds"))?;
         let place = self.path.join("plan.toml");
-        fs::write(&place, plan).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", place.display())))?;
+        fs::write(&place, plan).map_err(naming(&place))?;
         Directory::open(&self.path).write_json("experiment.json", experiment)
     }
 
@@ -244,11 +243,11 @@ impl Store {
         self.remove_charts_but(charts)?;
         let folder = self.path.join(report::FOLDER);
         if !charts.is_empty() {
-            fs::create_dir_all(&folder).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", folder.display())))?;
+            fs::create_dir_all(&folder).map_err(naming(&folder))?;
         }
         for (svg, file) in charts {
             let place = folder.join(file);
-            fs::write(&place, svg).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", place.display())))?;
+            fs::write(&place, svg).map_err(naming(&place))?;
         }
         Ok(())
     }
@@ -276,7 +275,7 @@ impl Store {
     /// Writes the report.
     pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {
         let place = self.path.join("report.md");
-        fs::write(&place, markdown).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", place.display())))?;
+        fs::write(&place, markdown).map_err(naming(&place))?;
         Ok(place)
     }
 }
@@ -329,6 +328,11 @@ fn numbered(parent: &Path, name: &str, number: u32) -> PathBuf {
         1 => parent.join(name),
         n => parent.join(format!("{name}-{n}")),
     }
+}
+
+/// Says of an error which file it is about.
+pub(crate) fn naming(path: &Path) -> impl Fn(io::Error) -> io::Error + Copy {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

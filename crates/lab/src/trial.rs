@@ -16,6 +16,7 @@ use crate::{
     plan::Target,
     port::{self, Ports},
     process::{Group, PATIENCE, Stay, ending, last_lines},
+    store::naming,
     tester::Tester,
 };
 use hook::Hook;
@@ -164,7 +165,7 @@ impl Bench<'_> {
         for step in &job.steps {
             // What a run that was killed has left of this trial does not mix with what comes.
             match fs::remove_dir_all(&step.dir) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(named(&step.dir, e)),
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(naming(&step.dir)(e)),
                 _ => {}
             }
             Directory::create(&step.dir)?;
@@ -197,7 +198,7 @@ impl Bench<'_> {
             None => {}
             Some(Stop::Interrupted) => {
                 for step in &job.steps {
-                    fs::remove_dir_all(&step.dir).map_err(|e| named(&step.dir, e))?;
+                    fs::remove_dir_all(&step.dir).map_err(naming(&step.dir))?;
                 }
                 return Ok(job.steps.iter().map(|_| End::Interrupted).collect());
             }
@@ -350,8 +351,4 @@ fn freed(port: u16) -> bool {
         thread::sleep(Duration::from_millis(5));
     }
     true
-}
-
-fn named(path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

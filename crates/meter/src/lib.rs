@@ -15,9 +15,11 @@
 //! | [`tables`] | counters of the network namespace |
 //! | [`environment`] | the circumstances of a trial, `env.json` |
 //! | [`doctor`] | what on this machine falsifies results, and how to mend it |
+//! | [`lost`] | what a busy core loses to others |
 //! | [`pace`] | how fast the machine is at the moment
 
 mod absent;
+mod at_once;
 mod clock;
 pub mod counters;
 mod diag;
@@ -25,7 +27,6 @@ pub mod doctor;
 pub mod environment;
 pub mod host;
 mod ledger;
-
 pub mod listener;
 pub mod lost;
 mod network;

@@ -1,11 +1,9 @@
 //! What a busy core loses: a thread that only reads the clock, and the moments in which it could not. Whoever took them
 //! (a hypervisor that counts no stolen time, a quota, another process, an interrupt), a server would have lost them too.
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use crate::at_once;
 use std::{
     io,
-    sync::Barrier,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -26,26 +24,14 @@ pub struct Lost {
 /// # Errors
 /// One of the cores is not there or not allowed.
 pub fn watch(cores: &[usize], time: Duration) -> io::Result<Lost> {
-    let together = Barrier::new(cores.len());
-    thread::scope(|scope| {
-        let threads: Vec<_> = cores.iter().map(|core| scope.spawn(|| on_core(*core, &together, time))).collect();
-        let mut worst = Lost::default();
-        for thread in threads {
-            let lost = thread.join().map_err(|_| io::Error::other("a thread panicked"))??;
-            worst.longest = worst.longest.max(lost.longest);
-            worst.percent = worst.percent.max(lost.percent);
-        }
-        Ok(worst)
-    })
+    let each = at_once::on_each(cores, || Ok(()), |()| Ok(while_busy(time)))?;
+    Ok(each.into_iter().fold(Lost::default(), |worst, lost| Lost {
+        percent: worst.percent.max(lost.percent),
+        longest: worst.longest.max(lost.longest),
+    }))
 }
 
-fn on_core(core: usize, together: &Barrier, time: Duration) -> io::Result<Lost> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    let pinned = sched_setaffinity(None, &set);
-    // Also after an error: the others wait here.
-    together.wait();
-    pinned?;
+fn while_busy(time: Duration) -> Lost {
     let begin = Instant::now();
     let (mut last, mut sum, mut longest) = (begin, Duration::ZERO, Duration::ZERO);
     while last - begin < time {
@@ -57,7 +43,7 @@ fn on_core(core: usize, together: &Barrier, time: Duration) -> io::Result<Lost> 
         }
         last = now;
     }
-    Ok(Lost { percent: 100.0 * sum.as_secs_f64() / (last - begin).as_secs_f64(), longest })
+    Lost { percent: 100.0 * sum.as_secs_f64() / (last - begin).as_secs_f64(), longest }
 }
 
 #[cfg(test)]

@@ -4,12 +4,10 @@
 //! stolen time to show for it. What took how long before and after a measurement says whether it ran at the machine's
 //! usual pace. The work is what servers do: short messages through the kernel's TCP over loopback.
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use crate::at_once;
 use std::{
     io::{self, Read, Write},
     net::{TcpListener, TcpStream},
-    sync::Barrier,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -23,23 +21,12 @@ const SIZE: usize = 100;
 /// Times a message sent and received by the same thread, on each of these cores at once: the mean of the fastest batch of
 /// the slowest core, in microseconds. Takes some three milliseconds.
 pub fn measure(cores: &[usize]) -> io::Result<f64> {
-    let together = Barrier::new(cores.len());
-    thread::scope(|scope| {
-        let threads: Vec<_> = cores.iter().map(|core| scope.spawn(|| on_core(*core, &together))).collect();
-        let mut slowest = Duration::ZERO;
-        for thread in threads {
-            slowest = slowest.max(thread.join().map_err(|_| io::Error::other("a thread panicked"))??);
-        }
-        Ok(slowest.as_secs_f64() * 1e6 / f64::from(ROUNDS))
-    })
+    let fastest = at_once::on_each(cores, pair, fastest_batch)?;
+    let slowest = fastest.into_iter().max().unwrap_or_default();
+    Ok(slowest.as_secs_f64() * 1e6 / f64::from(ROUNDS))
 }
 
-/// The fastest batch.
-fn on_core(core: usize, together: &Barrier) -> io::Result<Duration> {
-    let ready = pair(core);
-    // Also after an error: the others wait here.
-    together.wait();
-    let (mut here, mut there) = ready?;
+fn fastest_batch((mut here, mut there): (TcpStream, TcpStream)) -> io::Result<Duration> {
     let mut message = [0x5a; SIZE];
     let mut fastest = Duration::MAX;
     for _ in 0..BATCHES {
@@ -53,10 +40,7 @@ fn on_core(core: usize, together: &Barrier) -> io::Result<Duration> {
     Ok(fastest)
 }
 
-fn pair(core: usize) -> io::Result<(TcpStream, TcpStream)> {
-    let mut set = CpuSet::new();
-    set.set(core);
-    sched_setaffinity(None, &set)?;
+fn pair() -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let here = TcpStream::connect(listener.local_addr()?)?;
     here.set_nodelay(true)?;

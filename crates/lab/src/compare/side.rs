@@ -5,7 +5,7 @@ use crate::{
     Error,
     nearest::hint,
     pace::Paces,
-    store::{Experiment, Kept, Store},
+    store::{Experiment, Kept, Store, naming},
 };
 use outcome::{RunResult, directory::Directory, verdict::Kind};
 use std::{
@@ -131,10 +131,9 @@ fn experiment_groups(store: &Store, experiment: &Experiment) -> Vec<Group> {
 
 /// The results in the directories of a directory, ordered by name.
 fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {
-    let named = |e: std::io::Error| std::io::Error::new(e.kind(), format!("{}: {e}", dir.display()));
     let mut places = Vec::new();
-    for entry in fs::read_dir(dir).map_err(named)? {
-        places.push(entry.map_err(named)?.path());
+    for entry in fs::read_dir(dir).map_err(naming(dir))? {
+        places.push(entry.map_err(naming(dir))?.path());
     }
     places.sort();
     let complete = places.into_iter().map(Directory::open).filter(Directory::is_complete);

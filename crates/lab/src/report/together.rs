@@ -2,7 +2,7 @@
 //! run says of itself (its doubts, its machine, its command) stays its own and is not mixed here.
 
 use super::{Report, chart, rows};
-use crate::store::Store;
+use crate::store::{Store, naming};
 use std::{
     fs, io,
     path::{Component, Path, PathBuf},
@@ -114,7 +114,7 @@ pub fn way(file: &Path, dir: &Path) -> io::Result<String> {
 }
 
 fn whole(path: &Path) -> io::Result<PathBuf> {
-    fs::canonicalize(path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
+    fs::canonicalize(path).map_err(naming(path))
 }
 
 #[cfg(test)]

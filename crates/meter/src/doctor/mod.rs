@@ -9,8 +9,6 @@ mod machine;
 
 pub use facts::Facts;
 
-use crate::lost::Lost;
-
 use serde::Serialize;
 
 /// How bad a finding is.

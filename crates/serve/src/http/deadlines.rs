@@ -133,7 +133,7 @@ impl Deadlines {
     }
 
     /// Whether a sweep has stopped to take breath.
-    pub fn is_sweeping(&self) -> bool {
+    fn is_sweeping(&self) -> bool {
         self.next.get().is_some()
     }
 

@@ -1,0 +1,33 @@
+//! The same work on several cores at once, a thread pinned to each.
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::{io, sync::Barrier, thread};
+
+/// Begins the work when all threads have prepared theirs; what each has made of it, in the order of the cores.
+///
+/// # Errors
+/// One of the cores is not there or not allowed, or its thread has failed.
+pub(crate) fn on_each<P, T: Send>(
+    cores: &[usize],
+    prepare: impl Fn() -> io::Result<P> + Sync,
+    work: impl Fn(P) -> io::Result<T> + Sync,
+) -> io::Result<Vec<T>> {
+    let together = Barrier::new(cores.len());
+    let on = |core: usize| {
+        let ready = pin(core).and_then(|()| prepare());
+        // Also after an error: the others wait here.
+        together.wait();
+        work(ready?)
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = cores.iter().map(|core| scope.spawn(|| on(*core))).collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended.map(|end| end.map_err(|_| io::Error::other("a thread panicked"))?).collect()
+    })
+}
+
+fn pin(core: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(core);
+    Ok(sched_setaffinity(None, &set)?)
+}
