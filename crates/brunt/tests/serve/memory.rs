@@ -4,7 +4,6 @@ use crate::server::*;
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
-    process::Command,
 };
 
 const CONNECTIONS: usize = 10_000;
@@ -12,23 +11,6 @@ const CONNECTIONS: usize = 10_000;
 const LIMIT: u64 = 320;
 /// With the first ones, which also touch what all of them share: buffers above all.
 const LIMIT_OF_ALL: u64 = 512;
-
-/// Enough descriptors for the clients? Otherwise runs this test again with as many as the system allows.
-fn with_descriptors(name: &str) -> bool {
-    const RAISED: &str = "BRUNT_SERVE_TEST_RAISED";
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
-    let soft: usize = line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX);
-    if soft > CONNECTIONS + 100 {
-        return true;
-    }
-    assert!(std::env::var_os(RAISED).is_none(), "{soft} descriptors are too few (ulimit -Hn)");
-    let run = "ulimit -n $(ulimit -Hn); exec \"$0\" \"$@\"";
-    let mut again = Command::new("sh");
-    again.args(["-c", run]).arg(std::env::current_exe().unwrap()).args(["--exact", name, "--nocapture"]);
-    assert!(again.env(RAISED, "1").status().unwrap().success());
-    false
-}
 
 /// Connections that have asked once and are silent now.
 fn silent(address: SocketAddr, many: usize) -> Vec<TcpStream> {
@@ -44,7 +26,7 @@ fn silent(address: SocketAddr, many: usize) -> Vec<TcpStream> {
 
 #[test]
 fn ten_thousand_silent_connections_cost_little() {
-    if !with_descriptors("memory::ten_thousand_silent_connections_cost_little") {
+    if !with_descriptors(CONNECTIONS, "memory::ten_thousand_silent_connections_cost_little") {
         return;
     }
     let _alone = alone();

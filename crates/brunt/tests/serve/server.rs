@@ -24,6 +24,23 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// Descriptors enough for so many clients? Otherwise runs the test of this name again with as many as the system allows.
+pub fn with_descriptors(clients: usize, name: &str) -> bool {
+    const RAISED: &str = "BRUNT_SERVE_TEST_RAISED";
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let soft: usize = line.split_whitespace().next().unwrap().parse().unwrap_or(usize::MAX);
+    if soft > clients + 100 {
+        return true;
+    }
+    assert!(std::env::var_os(RAISED).is_none(), "{soft} descriptors are too few (ulimit -Hn)");
+    let run = "ulimit -n $(ulimit -Hn); exec \"$0\" \"$@\"";
+    let mut again = Command::new("sh");
+    again.args(["-c", run]).arg(std::env::current_exe().unwrap()).args(["--exact", name, "--nocapture"]);
+    assert!(again.env(RAISED, "1").status().unwrap().success());
+    false
+}
+
 /// A free port below those that the kernel gives to clients.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);

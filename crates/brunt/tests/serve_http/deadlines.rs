@@ -13,7 +13,6 @@ on_every_model! {
     bodies_that_never_end_are_408
     idle_connections_are_closed_and_busy_ones_are_not
     clients_that_do_not_read_are_given_up
-    many_half_open_requests_do_not_slow_others
 }
 
 fn ms(ms: u64) -> Duration {
@@ -86,21 +85,4 @@ fn clients_that_do_not_read_are_given_up(model: &str) {
         }
     }
     assert!(start.elapsed() >= ms(390));
-}
-
-fn many_half_open_requests_do_not_slow_others(model: &str) {
-    let server = start(model, "");
-    let half: Vec<_> = (0..500)
-        .map(|_| {
-            let mut client = Client::connect(server.address());
-            client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Le");
-            client
-        })
-        .collect();
-    let mut client = Client::connect(server.address());
-    let start = Instant::now();
-    (0..300).for_each(|_| assert_eq!(client.get("/").status, 200));
-    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
-    drop(half);
-    assert_eq!(client.get("/").status, 200);
 }

@@ -1,6 +1,7 @@
 //! `brunt serve http` as a user types it: the real binary, real clients, on every model.
 
 mod client;
+mod crowds;
 mod deadlines;
 mod endings;
 mod faults;
