@@ -86,7 +86,7 @@ impl ServerMeter {
         let window = Window::open(&mut self.tree);
         self.last_sample = *window.opened();
         let counted = Sampler::first(|| self.counters.read());
-        let network = Sampler::first(|| look(&self.network));
+        let network = Sampler::first(|| look(&self.network, Network::glance));
         self.open = Some(Open {
             switches: (self.last_sample.at, Switches::default()),
             counted_first: counted.newest().clone(),
@@ -124,7 +124,7 @@ impl ServerMeter {
         if let Some(open) = self.open.take() {
             let usage = open.window.close(&mut self.tree);
             let counted = (open.counted_first, self.counters.read());
-            let network = (open.network_first, look(&self.network));
+            let network = (open.network_first, look(&self.network, Network::look));
             self.stopped = Some(Stopped { usage, counted, network });
         }
     }
@@ -154,8 +154,8 @@ impl ServerMeter {
     }
 }
 
-fn look(network: &Result<Network, String>) -> Connections {
-    network.as_ref().map_err(String::clone)?.look()
+fn look(network: &Result<Network, String>, how: fn(&Network) -> Connections) -> Connections {
+    how(network.as_ref().map_err(String::clone)?)
 }
 
 impl Open {
@@ -178,7 +178,7 @@ impl Open {
     }
 
     fn connections(&mut self, network: &Result<Network, String>, second: &mut Second) {
-        let Some((before, seconds)) = self.network.again(|| look(network)) else { return };
+        let Some((before, seconds)) = self.network.again(|| look(network, Network::glance)) else { return };
         let (Ok(before), Ok(now)) = (before, self.network.newest()) else { return };
         second.server_socket_bytes = Some(now.buffer_bytes());
         let Ok(carried) = now.since(&before) else { return };

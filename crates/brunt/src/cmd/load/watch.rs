@@ -83,9 +83,10 @@ impl Observer for Watch {
     }
 
     fn window_opened(&mut self) {
-        self.server.iter_mut().for_each(ServerMeter::open);
         self.own.iter_mut().for_each(OwnMeter::open);
         self.host.open();
+        // Last: a look at the connections takes its time.
+        self.server.iter_mut().for_each(ServerMeter::open);
     }
 
     fn second(&mut self, second: &mut Second) {
@@ -100,9 +101,9 @@ impl Observer for Watch {
     }
 
     fn window_closed(&mut self) {
-        self.server.iter_mut().for_each(ServerMeter::stop);
         self.own.iter_mut().for_each(OwnMeter::stop);
         self.host.stop();
+        self.server.iter_mut().for_each(ServerMeter::stop);
     }
 
     fn wants_stop(&self) -> bool {
