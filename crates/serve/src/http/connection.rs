@@ -18,9 +18,6 @@ use std::{
 };
 use wire::http1::server::Waiting;
 
-/// Bytes that a client may still send after its last answer before the connection is reset under it.
-const MOST_LINGERED: usize = 1 << 20;
-
 /// What a model's stream has to offer.
 pub(crate) trait Stream: Endpoint + 'static {
     /// Received bytes, not the connection's to keep.
@@ -229,11 +226,11 @@ impl<S: Stream> Hot<S> {
                 self.wait_for(Phase::Idle);
                 let _whatever_ended_it = self.discard(usize::MAX).await;
             }
-            Next::Linger => {
+            Next::Linger(most) => {
                 self.wait_for(Phase::Sending);
                 self.in_time(|stream, cx| stream.poll_shutdown(cx)).await?;
                 self.wait_for(Phase::Lingering);
-                self.discard(MOST_LINGERED).await?;
+                self.discard(most).await?;
             }
             Next::Close | Next::Read | Next::Write | Next::Pause(_) => {}
         }

@@ -24,6 +24,13 @@ use wire::http1::{
 /// Bytes of answers after which those are written before more are made.
 pub(crate) const ENOUGH: usize = 64 << 10;
 
+/// Bytes that are still received and forgotten after the last answer: as many as a form or a picture may have, for a client
+/// that sends its body whole before it looks for an answer.
+pub(crate) const LINGER: usize = 1 << 20;
+/// After a request that nobody understands there is no body that makes sense; and to forget a mebibyte takes as long as a
+/// hundred answers to others.
+const LINGER_REFUSED: usize = 64 << 10;
+
 /// What the one who drives a conversation does next, each time after writing what is in `out`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -36,8 +43,9 @@ pub(crate) enum Next {
     /// Close.
     Close,
     /// Say that nothing more will come, and close when the client has heard it: it may still be sending, and closing
-    /// at once would reset the connection and take the answer with it (RFC 9112, section 9.6).
-    Linger,
+    /// at once would reset the connection and take the answer with it (RFC 9112, section 9.6). Not for more than so many
+    /// bytes.
+    Linger(usize),
     /// Reset the connection.
     Reset,
     /// Say nothing any more, until the client or a deadline ends it.
@@ -187,7 +195,7 @@ impl Conversation {
         self.state.drop_gathered(worker);
         worker.late(out);
         worker.counters.answered(self.state.listener, 408);
-        Next::Linger
+        Next::Linger(LINGER)
     }
 
     /// The connection is gone; what was kept for it need not be counted any more.
@@ -198,7 +206,7 @@ impl Conversation {
 
 /// Bytes behind the last request mean that the client has not understood that it is the last.
 fn close(rest: &[u8]) -> Next {
-    if rest.is_empty() { Next::Close } else { Next::Linger }
+    if rest.is_empty() { Next::Close } else { Next::Linger(LINGER) }
 }
 
 impl State {
@@ -249,7 +257,7 @@ impl State {
             self.drop_gathered(worker);
             worker.full(out);
             worker.counters.answered(self.listener, 503);
-            return Some(Next::Linger);
+            return Some(Next::Linger(LINGER));
         }
         gathering.body.extend_from_slice(data);
         None
@@ -278,7 +286,7 @@ impl State {
         if !self.last {
             return (out.len() >= ENOUGH && !alone).then_some(Next::Write);
         }
-        Some(if alone { Next::Close } else { Next::Linger })
+        Some(if alone { Next::Close } else { Next::Linger(LINGER) })
     }
 
     /// Answers a request that has arrived completely. `None` if the whole answer is in `out`.
@@ -354,7 +362,7 @@ impl State {
         self.busy = None;
         let _close = Response::refuse(out, &worker.stamp(), fault);
         worker.counters.refused(self.listener, fault.status());
-        Next::Linger
+        Next::Linger(if fault == Fault::BodyTooLong { LINGER } else { LINGER_REFUSED })
     }
 
     fn drop_gathered(&mut self, worker: &Worker) {

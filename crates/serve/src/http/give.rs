@@ -3,7 +3,7 @@
 
 use super::{
     answer::{Answer, Content, Fault},
-    conversation::{ENOUGH, Next},
+    conversation::{ENOUGH, LINGER, Next},
 };
 use std::{rc::Rc, time::Duration, vec};
 use wire::http1::{After, Exchange, Method, Refused, Response, Stamp, Stream};
@@ -131,7 +131,7 @@ impl Sending {
                     Some(Fault::Stall) => return Progress::Wait(Next::Stall),
                     Some(Fault::Garbage) => {
                         out.extend_from_slice(GARBAGE);
-                        return Progress::Wait(Next::Linger);
+                        return Progress::Wait(Next::Linger(LINGER));
                     }
                     Some(Fault::Truncate(_)) | None => {
                         if let Err(refused) = self.begin(stamp, out) {

@@ -71,7 +71,7 @@ fn nothing_is_answered_behind_the_last_request() {
     assert_eq!(talk(&worker, &[close.as_bytes()]), (closing.clone(), 1, Next::Close));
     // Its client may not have understood: a close at once would take the answer away.
     let more = format!("{close}GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert_eq!(talk(&worker, &[more.as_bytes()]), (closing.clone(), 1, Next::Linger));
+    assert_eq!(talk(&worker, &[more.as_bytes()]), (closing.clone(), 1, Next::Linger(LINGER)));
     worker.stop();
     assert_eq!(talk(&worker, &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]), (closing, 1, Next::Close));
 }
@@ -85,7 +85,7 @@ fn bodies_that_are_kept_are_counted_and_released() {
     let (said, _, next) = talk(&worker, &[post, b"12345"]);
     assert_eq!((said.as_str(), next), ("", Next::Read));
     let (said, _, next) = talk(&worker, &[post, b"1"]);
-    assert!(said.starts_with("HTTP/1.1 503 ") && next == Next::Linger, "{said}");
+    assert!(said.starts_with("HTTP/1.1 503 ") && next == Next::Linger(LINGER), "{said}");
     // The first of them never ended here, and keeps its five bytes.
     worker.release(most - 5);
     let (said, ..) = talk(&worker, &[post, b"123456"]);
@@ -131,7 +131,7 @@ proptest! {
             let (cut, _, cut_end) = talk(&worker, &pieces);
             prop_assert_eq!(&cut, &whole);
             // Whether the client had more to say is all that the last cut can hide.
-            let ends = |next: Next| matches!(next, Next::Close | Next::Linger);
+            let ends = |next: Next| matches!(next, Next::Close | Next::Linger(_));
             prop_assert_eq!(ends(cut_end), ends(end));
         }
     }
