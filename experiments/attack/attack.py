@@ -64,8 +64,8 @@ def dribble(clients):
             except OSError:
                 one.close()
                 clients[number] = client(number)
-            if number % 10 == 9:
-                time.sleep(0.01)
+            # One by one: what comes in a bunch holds others up for as long as the bunch takes.
+            time.sleep(0.001)
 
 
 def large_heads():
@@ -80,7 +80,8 @@ def large_heads():
         time.sleep(0.05)
 
 
-others = os.sched_getaffinity(0) - set(cores(served))
+# Also when whoever started this was kept to the server's cores.
+others = set(range(os.cpu_count())) - set(cores(served))
 if others:
     os.sched_setaffinity(0, others)
 os.nice(19)
