@@ -4,7 +4,7 @@ half    10,000 requests of which the rest never comes
 loris   1000 heads that come a byte a second
 body    1000 bodies that come a byte a second
 read    200 clients that ask for 64 MiB and read nothing
-large   heads of 1 MiB, twenty a second, over new connections
+large   heads of 1 MiB, five a second, over new connections
 
 Waits for the server, begins, and goes on until it is ended.
 """
@@ -77,7 +77,7 @@ def large_heads():
                 one.recv(4096)
             except OSError:
                 pass
-        time.sleep(0.05)
+        time.sleep(0.2)
 
 
 # Also when whoever started this was kept to the server's cores.
