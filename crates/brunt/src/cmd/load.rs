@@ -238,12 +238,13 @@ impl Args {
             stdout::print(&page)?;
         }
         measured.tell_script().map_err(Trouble::Failed)?;
-        match (measured.lost, measured.late_error) {
-            (Some(lost), _) => {
-                Err(Trouble::Failed(format!("{lost}, so the load has ended; what was measured until then is kept")))
-            }
-            (None, Some(error)) => Err(error.into()),
-            (None, None) => Ok(self.ending(result)),
+        if let Some(lost) = &measured.lost {
+            let why = format!("{lost}, so the load has ended; what was measured until then is kept");
+            return Err(Trouble::Failed(why));
+        }
+        match measured.late_error {
+            Some(error) => Err(error.into()),
+            None => Ok(self.ending(result)),
         }
     }
 

@@ -98,7 +98,9 @@ impl Hub {
     fn unsent(&self, options: &Options) -> Vec<Schedule> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let at = |(mut schedule, taken): (Schedule, &Option<u64>)| {
-            (0..(*taken)?).for_each(|_| drop(schedule.take()));
+            for _ in 0..(*taken)? {
+                schedule.take();
+            }
             Some(schedule)
         };
         schedules(options).into_iter().zip(&*taken).filter_map(at).collect()
