@@ -65,7 +65,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 /// Sends a signal by name to a process, or with a minus before the number to a group.
 pub fn signal(name: &str, to: &str) {
     // The shell has `kill` built in; a machine without procps has no program of that name.
-    assert!(Command::new("sh").args(["-c", &format!("kill -{name} -- {to}")]).status().unwrap().success());
+    assert!(Command::new("sh").args(["-c", &format!("kill -{name} {to}")]).status().unwrap().success());
 }
 
 /// A load that runs, in a process group of its own, as a shell would start it; killed at the end of the test.
