@@ -151,11 +151,11 @@ fn announcement(options: &Options, processes: usize) -> String {
         None => "closed loop".to_owned(),
     };
     let threads = match processes {
-        1 => figures::plural(options.threads.len() as u64, "thread"),
-        more => format!("{more} processes"),
+        1 => format!("on {}", figures::plural(options.threads.len() as u64, "thread")),
+        more => format!("in {more} processes"),
     };
     format!(
-        "{}: {}{messages} on {threads}, {rate}; {} of warm-up, then {end}",
+        "{}: {}{messages} {threads}, {rate}; {} of warm-up, then {end}",
         options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         figures::plural(options.connections as u64, "connection"),
         Span(options.warmup),
