@@ -45,6 +45,10 @@ pub struct Tester {
     pub grace: Duration,
 }
 
+/// A source address has more ports for one target on any machine that is not set to have fewer than the usual 28,232.
+/// The target is on loopback, and so are all addresses of 127.0.0.0/8.
+const PORTS: u64 = 28_000;
+
 /// Assumed where the plan leaves the timeout of a request to the tester.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -68,7 +72,13 @@ impl Tester {
         out: &Path,
     ) -> Result<(PathBuf, Vec<String>), String> {
         let (program, mut args) = match cell.settings.foreign() {
-            None => (self.program.clone(), self.args(cell, port, server_pid, seed, out)?),
+            None => {
+                let mut args = self.args(cell, port, server_pid, seed, out)?;
+                if cell.connections() > PORTS && !added.iter().any(|word| word.starts_with("--source")) {
+                    args.extend(["--source", "127.0.0.0/8"].map(str::to_owned));
+                }
+                (self.program.clone(), args)
+            }
             Some(foreign) => (foreign.name.into(), (foreign.args)(&Ask::new(cell, port, out)?)),
         };
         // Last, so that what the plan says wins; but the address of a foreign tester must stay at the end.

@@ -1,9 +1,11 @@
 //! Whether what is asked for can be done at all, before anything is opened.
 
 use crate::{
+    engine::conductor::port_range,
     error::LoadError,
     http::Pipeline,
     options::{Options, Target},
+    sources::Sources,
 };
 use std::{
     net::{SocketAddr, UdpSocket},
@@ -92,6 +94,11 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
             }
         }
     }
+    if let Some((first, last)) = port_range()
+        && let Some(text) = too_few_ports(options, u64::from(last.saturating_sub(first)) + 1)
+    {
+        return refuse(text);
+    }
     for (flag, rate) in [("-R", options.rate), ("--connect-rate", options.connect_rate)] {
         if let Some(rate) = rate
             && !(rate > 0.0 && rate <= HIGHEST_RATE)
@@ -104,14 +111,30 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// What to say when so many ports of each source address are not enough for the connections.
+fn too_few_ports(options: &Options, ports: u64) -> Option<String> {
+    let connections = options.connections as u64;
+    let addresses = options.target.addresses();
+    let sources = options.sources.as_ref().map_or(1, Sources::count);
+    let room = ports.saturating_mul(sources).saturating_mul(addresses.len() as u64);
+    let needed = connections.div_ceil(ports * addresses.len() as u64);
+    let hint =
+        if addresses.iter().all(|to| to.ip().is_loopback() && to.is_ipv4()) { ", such as 127.0.0.0/8" } else { "" };
+    (connections > room).then(|| {
+        format!(
+            "{connections} connections need {needed} source addresses of {ports} ports each, and there {} {sources}: give --source more of them{hint}, widen net.ipv4.ip_local_port_range, or lower -c",
+            if sources == 1 { "is" } else { "are" }
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::options::Arrival;
 
-    #[test]
-    fn each_impossible_value_is_named_with_what_would_do() {
-        let good = Options {
+    fn good() -> Options {
+        Options {
             url: "tcp://127.0.0.1:7100".to_owned(),
             target: Target::Ping { address: "127.0.0.1:7100".parse().unwrap(), size: 64 },
             connections: 4,
@@ -126,7 +149,12 @@ mod tests {
             sources: None,
             verify: true,
             seed: 1,
-        };
+        }
+    }
+
+    #[test]
+    fn each_impossible_value_is_named_with_what_would_do() {
+        let good = good();
         assert!(options(&good).is_ok());
         type Change = fn(&mut Options);
         let changes: [(&str, Change); 12] = [
@@ -150,5 +178,19 @@ mod tests {
             let error = options(&bad).unwrap_err().to_string();
             assert!(error.contains(named) && !error.contains('\n'), "{error}");
         }
+    }
+    #[test]
+    fn ports_are_counted_by_source_and_target() {
+        let mut options = good();
+        (options.connections, options.sources) = (28_232, None);
+        assert_eq!(too_few_ports(&options, 28_232), None);
+        options.connections = 1_000_000;
+        let text = too_few_ports(&options, 28_232).unwrap();
+        assert!(text.starts_with("1000000 connections need 36 source addresses of 28232 ports"), "{text}");
+        assert!(text.contains("there is 1: give --source more of them, such as 127.0.0.0/8"), "{text}");
+        options.sources = Some("127.0.0.1-127.0.0.35".parse().unwrap());
+        assert!(too_few_ports(&options, 28_232).unwrap().contains("there are 35"));
+        options.sources = Some("127.0.0.0/8".parse().unwrap());
+        assert_eq!(too_few_ports(&options, 28_232), None);
     }
 }

@@ -7,6 +7,7 @@
 
 use hdrhistogram::Histogram;
 use outcome::latency::HIGHEST_NS;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// log2 of the values below which every nanosecond has its own cell: three digits need 2000 of them.
 const LINEAR_BITS: u32 = 11;
@@ -70,6 +71,31 @@ impl Counts {
     }
 }
 
+/// From process to process go the cells that have counted something.
+#[derive(Serialize, Deserialize)]
+struct Sparse {
+    saturated: u64,
+    cells: Vec<(usize, u32)>,
+}
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cells = self.cells.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect();
+        Sparse { saturated: self.saturated, cells }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Counts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let sparse = Sparse::deserialize(deserializer)?;
+        let mut counts = Self { saturated: sparse.saturated, ..Self::default() };
+        for (cell, count) in sparse.cells {
+            *counts.cells.get_mut(cell).ok_or_else(|| D::Error::custom("a value above the range"))? = count;
+        }
+        Ok(counts)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +130,16 @@ mod tests {
         counts.pour_into(&mut histogram);
         assert_eq!((histogram.len(), counts.saturated()), (3, 0));
         assert!(histogram.equivalent(histogram.max(), HIGHEST_NS));
+    }
+
+    #[test]
+    fn another_process_reads_what_this_one_has_counted() {
+        let mut counts = Counts::default();
+        [0, 1, 1, 2047, 2048, 5_000_000, u64::MAX].iter().for_each(|&value| counts.record(value));
+        let text = serde_json::to_string(&counts).unwrap();
+        let read: Counts = serde_json::from_str(&text).unwrap();
+        assert_eq!((&read.cells, read.saturated), (&counts.cells, 1));
+        assert!(serde_json::from_str::<Counts>(r#"{"saturated":0,"cells":[[99999999,1]]}"#).is_err());
     }
 
     proptest! {

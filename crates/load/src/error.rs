@@ -40,6 +40,8 @@ pub enum LoadError {
     },
     /// The source of the requests has failed; its own words, on one line.
     Script(String),
+    /// A process of the load has failed; which one, and how, on one line.
+    Process(String),
     /// A thread could not be started, pinned, or given a runtime.
     Thread {
         /// Its number.
@@ -54,7 +56,7 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Options(text) | Self::Script(text) => f.write_str(text),
+            Self::Options(text) | Self::Script(text) | Self::Process(text) => f.write_str(text),
             Self::Refused(address) => {
                 write!(f, "nothing listens on {address} (connection refused): start the target first or check the port")
             }

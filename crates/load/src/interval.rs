@@ -5,9 +5,10 @@
 
 use crate::{counts::Counts, replies::Replies};
 use outcome::result::{Bytes, Errors};
+use serde::{Deserialize, Serialize};
 
 /// The part of a run that an interval belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Phase {
     /// Connections are being opened; no request is sent.
     #[default]
@@ -21,7 +22,7 @@ pub enum Phase {
 }
 
 /// Numbers of one interval.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Requests sent.
     pub sent: u64,
@@ -61,7 +62,7 @@ impl Tally {
 }
 
 /// What a thread had consumed at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// When this was read, in nanoseconds of the run's clock.
     pub at_ns: u64,
@@ -72,7 +73,7 @@ pub struct Usage {
 }
 
 /// One interval of one thread.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// Its number on its thread, from 0.
     pub number: u32,

@@ -16,6 +16,7 @@ pub mod null;
 pub mod observer;
 pub mod options;
 mod ping;
+pub mod processes;
 mod record;
 mod replies;
 mod report;

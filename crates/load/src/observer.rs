@@ -4,6 +4,10 @@ use outcome::series::Second;
 
 /// Called on the thread that called [`crate::run`], never on a load thread, so it may be slow without being measured.
 pub trait Observer {
+    /// So many of all connections have been opened: told a few times a second until the load begins.
+    fn connecting(&mut self, opened: u64, of: u64) {
+        let _ = (opened, of);
+    }
     /// Every load thread runs and is about to start its warm-up; `threads` are their kernel thread ids.
     fn started(&mut self, threads: &[u32]) {
         let _ = threads;

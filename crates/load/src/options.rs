@@ -1,10 +1,11 @@
 //! What is asked of the generator: the flags of `brunt load`, resolved and checked.
 
 use crate::{http::Http, sources::Sources};
+use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, time::Duration};
 
 /// Where the load goes, and in which protocol.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
     /// Ping-pong over TCP: messages of one size, each comes back as it was sent.
     Ping {
@@ -13,7 +14,8 @@ pub enum Target {
         /// Payload bytes of one message, at least 1.
         size: usize,
     },
-    /// Requests over HTTP/1.
+    /// Requests over HTTP/1. They stay in one process.
+    #[serde(skip)]
     Http(Http),
 }
 
@@ -42,7 +44,7 @@ impl Target {
 }
 
 /// The arrival process of an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrival {
     /// Equal gaps.
     Constant,
@@ -51,7 +53,7 @@ pub enum Arrival {
 }
 
 /// One load, complete: two equal `Options` make the same schedule.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// The target as typed, for the result.
     pub url: String,

@@ -3,9 +3,10 @@
 //! Counted for every reply, so the status that came first, nearly always the only one, costs one comparison.
 
 use outcome::result::Responses;
+use serde::{Deserialize, Serialize};
 
 /// Counts of replies.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replies {
     /// Each status with its count, in the order in which they first came.
     statuses: Vec<(u16, u64)>,

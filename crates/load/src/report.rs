@@ -27,6 +27,8 @@ pub struct Report {
     pub fallback: Option<String>,
     /// Latencies above the histograms' range of one hour; they count as one hour.
     pub saturated: u64,
+    /// What became of a process that was lost under the load, which ended it.
+    pub lost: Option<String>,
 }
 
 /// How the run went, apart from what the threads recorded.
@@ -38,6 +40,8 @@ pub struct Course {
     pub measured: Duration,
     /// Connections opened in all, and the most at a time.
     pub connections: (u64, u64),
+    /// Connections opened per second, before the load.
+    pub connect_rate: Option<f64>,
 }
 
 /// The result of a run.
@@ -49,6 +53,7 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
     let measured_s = course.measured.as_secs_f64();
     let tally = &totals.tally;
     let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
+    let (cores, thread_cpu_percent) = by_core(&options.threads, &percents);
     let open = options.rate.is_some();
     let mut result = RunResult {
         interrupted: course.interrupted,
@@ -72,14 +77,18 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
         },
         latency: totals.latency.summary(),
         errors: tally.errors.clone(),
-        connections: result::Connections { opened: course.connections.0, peak: course.connections.1 },
+        connections: result::Connections {
+            opened: course.connections.0,
+            peak: course.connections.1,
+            connect_rate_per_s: course.connect_rate,
+        },
         bytes: tally.bytes.clone(),
         responses,
         generator: result::Generator {
             cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),
             spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),
-            cores: options.threads.iter().copied().flatten().collect(),
-            thread_cpu_percent: percents.iter().map(|(cpu, _)| *cpu).collect(),
+            cores,
+            thread_cpu_percent,
             // The rest only a meter outside the load threads can know.
             ..result::Generator::default()
         },
@@ -89,9 +98,38 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
     result
 }
 
+/// The cores of the threads and the CPU of each; of threads that share a core, as those of several processes may, the sum.
+fn by_core(threads: &[Option<usize>], percents: &[(f64, f64)]) -> (Vec<usize>, Vec<f64>) {
+    let mut cores: Vec<usize> = Vec::new();
+    let mut sums = Vec::new();
+    for (core, (cpu, _)) in threads.iter().zip(percents) {
+        match core.and_then(|core| cores.iter().position(|known| *known == core)) {
+            Some(place) => sums[place] += cpu,
+            None => {
+                cores.extend(core);
+                sums.push(*cpu);
+            }
+        }
+    }
+    (cores, sums)
+}
+
 fn arrival_name(arrival: Arrival) -> &'static str {
     match arrival {
         Arrival::Constant => "constant",
         Arrival::Poisson => "poisson",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_on_one_core_count_together_and_free_ones_apart() {
+        let percents = [(1.0, 0.0), (2.0, 0.0), (4.0, 0.0), (8.0, 0.0)];
+        let by = |threads: &[Option<usize>]| by_core(threads, &percents);
+        assert_eq!(by(&[Some(3), Some(5), Some(3), Some(5)]), (vec![3, 5], vec![5.0, 10.0]));
+        assert_eq!(by(&[None; 4]), (vec![], vec![1.0, 2.0, 4.0, 8.0]));
     }
 }

@@ -1,6 +1,7 @@
 //! Local addresses that connections come from, in turn: one address has 28,232 ports by default to one target, and so
 //! many connections. Pure; whether the addresses are this machine's, whoever binds them finds out.
 
+use serde::{Deserialize, Serialize};
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -11,7 +12,7 @@ use std::{
 const MOST: u64 = 1 << 32;
 
 /// At least one address, in the order in which they are taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sources {
     /// First address and number of each run of neighbours.
     runs: Vec<(IpAddr, u64)>,

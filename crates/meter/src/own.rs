@@ -1,6 +1,7 @@
-//! This very process: what the generator itself spends on a request, and whether others took its cores.
+//! The generator: what it spends on a request, and whether others took its cores.
 //!
-//! Only the named threads count, not the one that watches them; page faults and memory belong to the whole process.
+//! Only the named threads count, of this process or of others that make the load with it, not the one that watches them;
+//! page faults and memory belong to all these processes as a whole.
 
 use crate::{
     absent::Absent,
@@ -9,12 +10,17 @@ use crate::{
     threads::{self, ThreadTimes},
 };
 use outcome::{result::Generator, series::Second};
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
-/// Watches some threads of this process.
+/// Watches the load threads.
 #[derive(Debug)]
 pub struct OwnMeter {
     threads: Vec<u32>,
+    /// This process, and others whose threads they are.
+    processes: BTreeSet<u32>,
     counters: Counters,
     first: Option<Look>,
     last: Option<Look>,
@@ -25,14 +31,24 @@ struct Look {
     at: Instant,
     counted: Reading,
     times: ThreadTimes,
-    stat: Option<proc::Stat>,
+    used: Option<Used>,
+}
+
+/// What all processes together have.
+#[derive(Debug, Clone, Copy, Default)]
+struct Used {
+    minor_faults: u64,
+    major_faults: u64,
+    rss_bytes: u64,
 }
 
 impl OwnMeter {
     /// Attaches to these thread ids.
     pub fn attach(threads: &[u32]) -> Self {
         let counters = Counters::attach_threads(threads, &[Event::InstructionsUser]);
-        Self { threads: threads.to_vec(), counters, first: None, last: None }
+        let owner = |tid: &u32| proc::status_line(&format!("/proc/{tid}/status"), "Tgid")?.parse().ok();
+        let processes = threads.iter().filter_map(owner).chain([std::process::id()]).collect();
+        Self { threads: threads.to_vec(), processes, counters, first: None, last: None }
     }
 
     /// Opens the measured window now.
@@ -47,14 +63,25 @@ impl OwnMeter {
     }
 
     fn look(&mut self) -> Look {
-        let me = std::process::id();
-        let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(me, *tid)?))).collect();
-        Look { at: Instant::now(), counted: self.counters.read(), times, stat: proc::Stat::of(me) }
+        // A thread id may stand for its process in a path below /proc.
+        let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(*tid, *tid)?))).collect();
+        Look { at: Instant::now(), counted: self.counters.read(), times, used: self.used() }
+    }
+
+    fn used(&self) -> Option<Used> {
+        self.processes.iter().try_fold(Used::default(), |sum, pid| {
+            let stat = proc::Stat::of(*pid)?;
+            Some(Used {
+                minor_faults: sum.minor_faults + stat.minor_faults,
+                major_faults: sum.major_faults + stat.major_faults,
+                rss_bytes: sum.rss_bytes + stat.rss_bytes,
+            })
+        })
     }
 
     /// Fills in the memory it has now, for the series.
     pub fn sample(&self, second: &mut Second) {
-        second.generator_rss_bytes = proc::Stat::of(std::process::id()).map(|stat| stat.rss_bytes);
+        second.generator_rss_bytes = self.used().map(|used| used.rss_bytes);
     }
 
     /// Fills in the figures of the window, with `completed` requests in it; gives back why any of them is absent, by the
@@ -71,20 +98,25 @@ impl OwnMeter {
         };
         generator.instructions_user_per_request =
             instructions.map_err(|why| absent.note(&["instructions_user_per_request"], &why)).ok();
-        generator.run_queue_wait_percent = last.run_queue_wait_percent(first);
-        let why = "the kernel keeps no account of waiting, or a load thread had ended";
+        // Beside this process there is one with load threads, or there are many, which wait for each other.
+        let is_alone = self.processes.len() == 1;
+        generator.run_queue_wait_percent = last.run_queue_wait_percent(first).filter(|_| is_alone);
+        let why = match is_alone {
+            true => "the kernel keeps no account of waiting, or a load thread had ended",
+            false => "the processes of the generator wait for each other's cores",
+        };
         absent.unless(generator.run_queue_wait_percent.is_some(), &["run_queue_wait_percent"], why);
         let all_live = self.threads.iter().all(|tid| last.times.contains_key(tid));
         let switches = threads::switches(&first.times, &last.times).filter(|_| all_live);
         generator.voluntary_switches = switches.map(|switches| switches.voluntary);
         generator.involuntary_switches = switches.map(|switches| switches.involuntary);
         absent.unless(switches.is_some(), &["voluntary_switches", "involuntary_switches"], "a load thread had ended");
-        let stat = first.stat.zip(last.stat);
-        generator.minor_faults = stat.map(|(first, last)| last.minor_faults.saturating_sub(first.minor_faults));
-        generator.major_faults = stat.map(|(first, last)| last.major_faults.saturating_sub(first.major_faults));
-        generator.rss_bytes = stat.map(|(_, last)| last.rss_bytes);
-        let why = "/proc/self/stat could not be read";
-        absent.unless(stat.is_some(), &["minor_faults", "major_faults", "rss_bytes"], why);
+        let used = first.used.zip(last.used);
+        generator.minor_faults = used.map(|(first, last)| last.minor_faults.saturating_sub(first.minor_faults));
+        generator.major_faults = used.map(|(first, last)| last.major_faults.saturating_sub(first.major_faults));
+        generator.rss_bytes = used.map(|(_, last)| last.rss_bytes);
+        let why = "/proc/PID/stat of a process of the generator could not be read";
+        absent.unless(used.is_some(), &["minor_faults", "major_faults", "rss_bytes"], why);
         absent.into()
     }
 }

@@ -79,8 +79,14 @@ pub fn ceiling(result: &RunResult) -> Option<Doubt> {
     (near && !server_is_full(result)).then_some(Doubt::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
 }
 
+/// Its busiest thread has no time left, or all its threads together have none on their cores: many processes may share
+/// one.
 fn server_is_full(result: &RunResult) -> bool {
-    result.server.busiest_thread_percent.is_some_and(|percent| percent >= FULL_PERCENT)
+    let server = &result.server;
+    let cores = server.cores.as_ref().map(Vec::len).filter(|cores| *cores > 0);
+    let is_out_of_cores =
+        server.cpu_percent().zip(cores).is_some_and(|(all, cores)| all >= FULL_PERCENT * cores as f64);
+    is_out_of_cores || server.busiest_thread_percent.is_some_and(|percent| percent >= FULL_PERCENT)
 }
 
 /// Whether the offered rate was not reached.
@@ -188,7 +194,7 @@ mod tests {
     #[test]
     fn each_threshold_lies_where_the_documentation_says() {
         type Change = fn(&mut RunResult, f64);
-        let cases: [(Kind, f64, f64, Change); 9] = [
+        let cases: [(Kind, f64, f64, Change); 10] = [
             (Kind::Errors, 0.0, 1.0, |r, x| r.requests.failed = x as u64),
             (Kind::ClientLimited, 100.0, 100.1, |r, x| r.latency.lag.p99_us = Some(x)),
             (Kind::ClientLimited, 500.0, 500.1, |r, x| {
@@ -204,10 +210,15 @@ mod tests {
             }),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.generator.run_queue_wait_percent = Some(x)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.server.run_queue_wait_percent = Some(x)),
-            // The generator is full; whether the server is too decides.
+            // The generator is full; whether the server is too decides: by its busiest thread, or by all on its cores.
             (Kind::ClientLimited, 95.0, 94.9, |r, x| {
                 r.generator.thread_cpu_percent = vec![99.0];
                 r.server.busiest_thread_percent = Some(x);
+            }),
+            (Kind::ClientLimited, 190.0, 189.9, |r, x| {
+                r.generator.thread_cpu_percent = vec![99.0];
+                (r.server.cpu_user_percent, r.server.cpu_system_percent) = (Some(0.0), Some(x));
+                r.server.cores = Some(vec![4, 5]);
             }),
         ];
         for (kind, good, bad, change) in cases {

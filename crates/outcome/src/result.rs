@@ -165,12 +165,15 @@ impl Errors {
 }
 
 /// Connections of the whole run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
     /// Opened successfully, reconnections included.
     pub opened: u64,
     /// Most open at one time.
     pub peak: u64,
+    /// Opened per second before the load began, from the first attempt to the last; absent for a foreign tester.
+    #[serde(default)]
+    pub connect_rate_per_s: Option<f64>,
 }
 
 /// Payload bytes of the measured window.
@@ -313,6 +316,10 @@ pub struct Host {
     pub tcp_sockets: Option<u64>,
     /// Memory of all TCP buffers at the end of the window, in bytes.
     pub tcp_memory_bytes: Option<u64>,
+    /// Memory of the kernel's own objects (slabs), sockets among them, before the first connection, in bytes.
+    pub slab_start_bytes: Option<u64>,
+    /// The same at the end of the window.
+    pub slab_bytes: Option<u64>,
 }
 
 /// One processor inside the window.

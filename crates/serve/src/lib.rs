@@ -6,6 +6,7 @@
 pub mod http;
 pub mod listen;
 mod model;
+pub mod processes;
 mod report;
 
 pub use model::Model;
@@ -52,6 +53,8 @@ pub enum ServeError {
     Twice(SocketAddr),
     /// The access log could not be opened.
     Log(PathBuf, io::Error),
+    /// A process of the server has failed; which one, and how, on one line.
+    Process(String),
 }
 
 impl fmt::Display for ServeError {
@@ -69,6 +72,7 @@ impl fmt::Display for ServeError {
                 }
             }
             Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
+            Self::Process(text) => f.write_str(text),
             Self::Twice(address) => {
                 write!(
                     f,
@@ -94,9 +98,19 @@ pub fn echo(options: &Options, stop: &runtime::Stop, notices: &mpsc::Sender<Noti
     // Bound here once, so that a port in use is one error before any worker starts, and port 0 is one port for all.
     let several = options.workers.len() > 1 && options.model != Model::Tokio;
     let reserved = listen::reserve(&options.listen, several)?;
+    echo_on(options, &reserved, stop, notices)
+}
+
+/// Serves on addresses that have been reserved.
+fn echo_on(
+    options: &Options,
+    reserved: &[listen::Reserved],
+    stop: &runtime::Stop,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<Counts, ServeError> {
     match options.model {
-        Model::Uring => model::ours::echo(options, runtime::BackendKind::Uring, &reserved, stop, notices),
-        Model::Epoll => model::ours::echo(options, runtime::BackendKind::Epoll, &reserved, stop, notices),
-        Model::Tokio => model::tokio::echo(options, &reserved, stop, notices),
+        Model::Uring => model::ours::echo(options, runtime::BackendKind::Uring, reserved, stop, notices),
+        Model::Epoll => model::ours::echo(options, runtime::BackendKind::Epoll, reserved, stop, notices),
+        Model::Tokio => model::tokio::echo(options, reserved, stop, notices),
     }
 }

@@ -50,6 +50,16 @@ pub(crate) fn reserve(addresses: &[SocketAddr], share: bool) -> Result<Vec<Reser
 }
 
 impl Reserved {
+    /// An address that another process has reserved and given us a listener for.
+    pub(crate) fn adopt(listener: TcpListener, address: SocketAddr, only_v6: bool) -> Self {
+        Self { address, only_v6, first: Mutex::new(Some(listener)) }
+    }
+
+    /// What another process has to know to share it.
+    pub(crate) fn only_v6(&self) -> bool {
+        self.only_v6
+    }
+
     /// A listener for one worker.
     pub fn listener(&self) -> Result<TcpListener, ServeError> {
         if let Some(first) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {

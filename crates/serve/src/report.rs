@@ -1,9 +1,10 @@
 //! What a server has served.
 
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Totals of a server's life.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Connections accepted.
     pub accepted: u64,

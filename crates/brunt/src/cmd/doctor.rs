@@ -25,7 +25,7 @@ impl Args {
     pub fn run(self) -> ExitCode {
         let mut findings = doctor::examine(
             &Facts::read(WATCH),
-            Needs { connections: self.connections.map(|connections| connections.0) },
+            Needs { connections: self.connections.map(|connections| connections.0), ..Needs::default() },
         );
         findings.push(ceiling());
         findings.extend(ring());

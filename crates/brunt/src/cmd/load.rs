@@ -17,6 +17,7 @@ mod text;
 mod watch;
 
 use super::{
+    mate,
     signals::{self, SIGINT, SIGTERM, Second},
     stdout,
 };
@@ -159,6 +160,8 @@ pub(super) struct Measured {
     script: Option<::load::script::Wrk>,
     /// What went wrong beside the result, which is good and kept: with the series, or with the calibration.
     late_error: Option<io::Error>,
+    /// What became of a process of the generator, if one was lost and ended the load.
+    lost: Option<String>,
 }
 
 impl Measured {
@@ -235,6 +238,10 @@ impl Args {
             stdout::print(&page)?;
         }
         measured.tell_script().map_err(Trouble::Failed)?;
+        if let Some(lost) = &measured.lost {
+            let why = format!("{lost}, so the load has ended; what was measured until then is kept");
+            return Err(Trouble::Failed(why));
+        }
         match measured.late_error {
             Some(error) => Err(error.into()),
             None => Ok(self.ending(result)),
@@ -246,6 +253,7 @@ impl Args {
         let mut env = meter::environment::collect();
         let mut options = ask::options(self, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
+        let layout = ask::layout(self, &options)?;
         let ceiling = ceiling::Ceiling::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
         let (server, no_server) = self.find_server(&options.target)?;
@@ -254,8 +262,17 @@ impl Args {
         }
         store.write_env(&env)?;
 
-        let mut watch = watch::Watch::new(server, store.series()?, stop, progress::Progress::new(&options, self.quiet));
-        let report = load::run(&options, &mut watch).map_err(|error| Trouble::Failed(error.to_string()))?;
+        let mut watch = watch::Watch::new(
+            server,
+            store.series()?,
+            stop,
+            progress::Progress::new(&options, layout.len(), self.quiet),
+        );
+        let report = match layout.len() {
+            1 => load::run(&options, &mut watch),
+            _ => load::processes::run(&options, &layout, &mate::LOAD, &mut watch),
+        };
+        let report = report.map_err(|error| Trouble::Failed(error.to_string()))?;
         let mut result = report.result;
         let seen = watch.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
@@ -264,6 +281,10 @@ impl Args {
         });
 
         env.absent.extend(seen.absent);
+        if result.connections.connect_rate_per_s.is_none() {
+            let why = "no connection was opened before the load began".to_owned();
+            env.absent.insert("connections.connect_rate_per_s".to_owned(), why);
+        }
         env.steal_percent = result.host.steal_percent;
         if let Some(why) = env.absent.get("host.steal_percent").cloned() {
             env.absent.insert("steal_percent".to_owned(), why);
@@ -283,6 +304,7 @@ impl Args {
             no_server,
             script,
             late_error: seen.series_error.or(not_calibrated),
+            lost: report.lost,
         })
     }
 

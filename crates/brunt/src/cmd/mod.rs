@@ -7,6 +7,7 @@ mod export;
 mod find;
 mod list;
 mod load;
+mod mate;
 mod remember;
 mod report;
 mod run;
@@ -40,6 +41,9 @@ pub enum Command {
     As(as_::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),
+    /// A process of a server or a load that needs several; started by brunt alone.
+    #[command(hide = true)]
+    Mate(mate::Args),
 }
 
 impl Command {
@@ -56,6 +60,7 @@ impl Command {
             Self::Export(args) => args.run(),
             Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
+            Self::Mate(args) => args.run(),
         }
     }
 }

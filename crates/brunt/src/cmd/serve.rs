@@ -3,8 +3,12 @@
 mod http;
 mod source;
 
-use super::signals::{SIGINT, SIGTERM, Second, on_first};
-use outcome::{Cores, ExitCode, Span};
+use super::{
+    mate,
+    signals::{SIGINT, SIGTERM, Second, on_first},
+};
+use meter::doctor::{self, Facts};
+use outcome::{Cores, Count, ExitCode, Span};
 use runtime::{Spinning, Stop};
 use serve::{Counts, Model, Notice, Options, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
@@ -29,6 +33,10 @@ struct Echo {
     /// Address to listen on; may be given several times. Port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100", value_parser = address)]
     listen: Vec<SocketAddr>,
+    /// Holds so many connections, such as 1M: in as many processes as the limit of open files asks for, with the workers of
+    /// --cores in turn. What this machine cannot hold is refused.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    connections: Option<Count>,
     #[command(flatten)]
     common: Common,
 }
@@ -70,10 +78,39 @@ impl Args {
 
 impl Echo {
     fn run(self) -> ExitCode {
+        // One end of each connection is here; where the other one is, nobody knows yet.
+        let refusal =
+            self.connections.and_then(|count| Some((count, doctor::refusal(&Facts::of_limits(), count.0, 1)?)));
+        if let Some((count, why)) = refusal {
+            eprintln!("brunt serve: --connections {count}: {why}");
+            return ExitCode::Failed;
+        }
         self.common.run("echo", |setup, stop, notices| {
             let Setup { model, workers, grace, spin } = setup;
-            serve::echo(&Options { listen: self.listen, model, workers, grace, spin }, stop, notices)
+            let options = Options { listen: self.listen, model, workers, grace, spin };
+            match self.connections {
+                None => serve::echo(&options, stop, notices),
+                Some(connections) => echo_to(&options, connections, stop, notices),
+            }
         })
+    }
+}
+
+/// Serves so many connections, in as many processes as that takes.
+fn echo_to(
+    options: &Options,
+    connections: Count,
+    stop: &Stop,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<Counts, ServeError> {
+    let impossible = |why: String| ServeError::Process(format!("--connections {connections}: {why}"));
+    crew::files::raise().map_err(|error| impossible(format!("the limit of open files cannot be raised: {error}")))?;
+    let layout = serve::processes::layout(options, connections.0).ok_or_else(|| {
+        impossible(format!("too many for processes of {} open files: raise ulimit -Hn", crew::files::most()))
+    })?;
+    match layout.len() {
+        1 => serve::echo(options, stop, notices),
+        _ => serve::processes::echo(options, connections.0, &layout, &mate::SERVE, stop, notices),
     }
 }
 
@@ -137,6 +174,11 @@ impl Common {
             }
         }
     }
+}
+
+fn at_least_one(text: &str) -> Result<Count, String> {
+    let count: Count = text.parse().map_err(|error: outcome::UnitError| error.to_string())?;
+    if count.0 > 0 { Ok(count) } else { Err("at least 1 connection".to_owned()) }
 }
 
 /// Listening is on addresses; a name could stand for several.

@@ -8,6 +8,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("ping-pong-scaling", include_str!("../../../../experiments/ping-pong-scaling.toml")),
     ("http-upstreams", include_str!("../../../../experiments/http-upstreams.toml")),
     ("stall", include_str!("../../../../experiments/stall.toml")),
+    ("million-connections", include_str!("../../../../experiments/million-connections.toml")),
 ];
 
 /// The text of the built-in plan of that name.

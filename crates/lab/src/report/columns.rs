@@ -72,6 +72,8 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     add("server", "total %", true, 0, &|row| format::number(row.figures.cpu_percent, 1));
     add("server", "MiB", true, 7, &|row| format::mebibytes(row.figures.rss_bytes));
     add("bytes", "per conn", true, 6, &|row| format::number(row.figures.rss_per_connection_bytes, 0));
+    add("kernel", "per conn", true, 6, &|row| format::number(row.figures.slab_per_connection_bytes, 0));
+    add("", "conn/s", true, 6, &|row| format::number(row.figures.connect_rate, 0));
     add("CPU us", "per req", true, 1, &|row| format::number(row.figures.cpu_us_per_request, 2));
     add("instr", "per req", true, 4, &|row| format::number(row.figures.instructions_user_per_request, 0));
     for column in http::COLUMNS {

@@ -108,7 +108,7 @@ mod tests {
         result.latency.service = times;
         result.requests = Requests { completed: 90, ..Requests::default() };
         result.errors.status = 10;
-        result.connections = Connections { opened: 7, peak: 5 };
+        result.connections = Connections { opened: 7, peak: 5, ..Default::default() };
         result.bytes = Bytes { sent: 0, received };
         result.responses = Some(Responses { body_bytes: Some(1100), ..Responses::default() });
         Box::new(result)

@@ -62,6 +62,10 @@ pub struct Figures {
     pub rss_bytes: Option<f64>,
     /// What the server's resident memory grew by for each connection, in bytes; only of enough connections to tell.
     pub rss_per_connection_bytes: Option<f64>,
+    /// What the kernel's own objects grew by for each connection, its ends on this machine together; as above.
+    pub slab_per_connection_bytes: Option<f64>,
+    /// Connections opened per second; as above.
+    pub connect_rate: Option<f64>,
     /// CPU time of the server for a request.
     pub cpu_us_per_request: Option<f64>,
     /// User-mode instructions of the server for a request.
@@ -139,6 +143,8 @@ impl Figures {
             cpu_percent: of(|r| r.server.cpu_percent()),
             rss_bytes: of(|r| r.server.rss_bytes.map(|bytes| bytes as f64)),
             rss_per_connection_bytes: of(rss_per_connection_bytes),
+            slab_per_connection_bytes: of(slab_per_connection_bytes),
+            connect_rate: of(|r| r.connections.connect_rate_per_s.filter(|_| has_enough_connections(r))),
             cpu_us_per_request: of(|r| r.server.cpu_us_per_request),
             instructions_user_per_request: of(|r| r.server.instructions_user_per_request),
         }
@@ -153,9 +159,19 @@ fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
     // Older results do not know what no file holds.
     let (start, end) =
         server.rss_anon_start_bytes.zip(server.rss_anon_bytes).or(server.rss_start_bytes.zip(server.rss_bytes))?;
-    let grown = end.saturating_sub(start);
-    let connections = result.connections.peak;
-    (connections >= ENOUGH_CONNECTIONS).then(|| grown as f64 / connections as f64)
+    each_grew(result, start, end)
+}
+
+fn slab_per_connection_bytes(result: &RunResult) -> Option<f64> {
+    each_grew(result, result.host.slab_start_bytes?, result.host.slab_bytes?)
+}
+
+fn has_enough_connections(result: &RunResult) -> bool {
+    result.connections.peak >= ENOUGH_CONNECTIONS
+}
+
+fn each_grew(result: &RunResult, start: u64, end: u64) -> Option<f64> {
+    has_enough_connections(result).then(|| end.saturating_sub(start) as f64 / result.connections.peak as f64)
 }
 
 /// A percentile counts only where enough values lie beyond it.

@@ -157,6 +157,7 @@ impl Foreign {
         };
         missing("latency.lag", format!("{name} does not say how late it sent by its own fault"));
         missing("requests.unanswered", format!("{name} does not count requests that it left without a reply"));
+        missing("connections.connect_rate_per_s", format!("{name} does not say how fast it opened connections"));
         missing("bytes.sent", format!("{name} does not count what it sends"));
         missing("generator.instructions_user_per_request", format!("{name} is metered for its CPU time alone"));
         missing("generator.spin_percent", format!("{name} does not say how much of its CPU time is waiting"));
@@ -195,7 +196,11 @@ impl Foreign {
             },
             latency: result::Latency { response, service, ..result::Latency::default() },
             errors: told.errors,
-            connections: result::Connections { opened: told.opened.unwrap_or(0), peak: ask.connections },
+            connections: result::Connections {
+                opened: told.opened.unwrap_or(0),
+                peak: ask.connections,
+                connect_rate_per_s: None,
+            },
             bytes: result::Bytes { sent: 0, received: told.received.unwrap_or(0) },
             responses: Some(Responses { statuses: told.statuses, body_bytes: told.body_bytes }),
             generator: Generator { cores: ask.cores.clone(), ..Generator::default() },

@@ -11,6 +11,7 @@ use crate::{
     template::expand,
 };
 use outcome::Cores;
+use rustix::process::{Resource, getrlimit};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -65,8 +66,8 @@ impl Bench<'_> {
             Ok(match &job.target.start {
                 Start::Serve { service, model, args } => {
                     let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
-                    let own: Vec<String> =
-                        own.iter().map(|word| (*word).to_owned()).chain(args.iter().cloned()).collect();
+                    let own = own.iter().map(|word| (*word).to_owned()).chain(args.iter().cloned());
+                    let own: Vec<String> = own.chain(processes(job, service, args)).collect();
                     site.words(&own).map(|words| (self.brunt.to_owned(), words))
                 }
                 Start::Command(all) => site.words(all).map(|mut words| {
@@ -102,5 +103,23 @@ impl Bench<'_> {
             stdout: log.try_clone()?,
             stderr: log,
         }))
+    }
+}
+
+/// Files of a server beside its connections.
+const BESIDE: u64 = 100;
+
+/// What tells our own server that one process cannot hold the connections of the cell, if that is so.
+fn processes(job: &Job, service: &str, args: &[String]) -> Vec<String> {
+    let flag = "--connections";
+    let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
+    let own = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let files = job.target.limits.nofile.map_or(own, |nofile| nofile.0);
+    let is_said = args.iter().any(|word| word.split('=').next() == Some(flag));
+    match service {
+        "echo" if connections.saturating_add(BESIDE) > files && !is_said => {
+            vec![flag.to_owned(), connections.to_string()]
+        }
+        _ => Vec::new(),
     }
 }

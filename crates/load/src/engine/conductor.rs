@@ -2,12 +2,13 @@
 //!
 //! Never a load thread: whatever the observer does here, no request is late for it.
 
-use super::{shared::Shared, thread::Message};
+use super::{others::Others, shared::Shared, thread::Message};
 use crate::{
     collect::Collector,
     error::LoadError,
     interval::Interval,
     observer::Observer,
+    processes::Order,
     report::{self, Course, Report},
     schedule::Schedule,
 };
@@ -37,30 +38,52 @@ pub struct Conductor<'s> {
     messages: Receiver<(usize, Message)>,
     /// To each thread: emptied intervals.
     spares: Vec<Sender<Box<Interval>>>,
+    others: &'s dyn Others,
     tids: Vec<u32>,
     backend: BackendKind,
     fallback: Option<String>,
     interrupted: bool,
     asked_ns: u64,
+    /// Connections opened per second, until the load began.
+    connect_rate: Option<f64>,
+    /// What became of another process, if one was lost under the load.
+    lost: Option<String>,
 }
 
 impl<'s> Conductor<'s> {
-    /// The conductor of threads that have just been started; `spares` has a channel for each.
-    pub fn new(shared: &'s Shared, messages: Receiver<(usize, Message)>, spares: Vec<Sender<Box<Interval>>>) -> Self {
+    /// The conductor of threads that have just been started, here or in other processes; `spares` has a channel for each
+    /// of those that are here.
+    pub fn new(
+        shared: &'s Shared,
+        messages: Receiver<(usize, Message)>,
+        spares: Vec<Sender<Box<Interval>>>,
+        others: &'s dyn Others,
+    ) -> Self {
         Self {
             shared,
             messages,
-            tids: vec![0; spares.len()],
+            others,
+            tids: vec![0; shared.options.threads.len()],
             spares,
             backend: BackendKind::Epoll,
             fallback: None,
             interrupted: false,
             asked_ns: 0,
+            connect_rate: None,
+            lost: None,
         }
     }
 
     /// Waits until all connections are open, or it is clear that no more will be.
     pub fn connect(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
+        let all_there = self.wait_for_connections(observer);
+        let (opened, _) = self.shared.connecting.counts();
+        let took_ns = self.shared.connecting.took_ns().filter(|_| opened > 0);
+        self.connect_rate = took_ns.map(|took| opened as f64 / took as f64 * 1e9);
+        all_there
+    }
+
+    fn wait_for_connections(&mut self, observer: &mut dyn Observer) -> Result<(), LoadError> {
         let Self { shared, .. } = *self;
         let options = &shared.options;
         let rate = options.connect_rate.unwrap_or(SLOWEST_CONNECTS);
@@ -93,7 +116,11 @@ impl<'s> Conductor<'s> {
                     Some(host) => Err(LoadError::NoAnswer(shared.hosts.addresses[host], options.timeout)),
                 };
             }
-            if self.wants_stop(observer, now) {
+            if self.is_time_to_ask(now) {
+                observer.connecting(opened, options.connections as u64);
+                self.interrupted |= observer.wants_stop();
+            }
+            if self.interrupted {
                 return Ok(());
             }
         }
@@ -107,6 +134,7 @@ impl<'s> Conductor<'s> {
                 self.fallback = fallback;
             }
             Message::Failed(error) => return Err(error),
+            Message::Gone => return Err(LoadError::Process(self.others.obituary(thread))),
             Message::Interval(_) => (),
         }
         Ok(())
@@ -131,12 +159,25 @@ impl<'s> Conductor<'s> {
         }
     }
 
-    fn wants_stop(&mut self, observer: &dyn Observer, now_ns: u64) -> bool {
-        if !self.interrupted && now_ns - self.asked_ns >= POLL.as_nanos() as u64 {
+    fn is_time_to_ask(&mut self, now_ns: u64) -> bool {
+        let is_time = now_ns - self.asked_ns >= POLL.as_nanos() as u64;
+        if is_time {
             self.asked_ns = now_ns;
+        }
+        is_time
+    }
+
+    fn wants_stop(&mut self, observer: &dyn Observer, now_ns: u64) -> bool {
+        if !self.interrupted && self.is_time_to_ask(now_ns) {
             self.interrupted = observer.wants_stop();
         }
         self.interrupted
+    }
+
+    /// The window is over now, for everybody.
+    fn close_now(&self, now_ns: u64) {
+        self.shared.close_at(now_ns);
+        self.others.order(Order::Close(now_ns));
     }
 
     /// Starts the load and sees it through; returns what was collected once every thread has ended.
@@ -144,16 +185,13 @@ impl<'s> Conductor<'s> {
         let Self { shared, .. } = *self;
         observer.started(&self.tids);
         let now = shared.clock.now();
-        let start = now + HEADSTART.as_nanos() as u64;
+        let headstart = HEADSTART + self.others.headstart();
+        let start = now + headstart.as_nanos() as u64;
         let open = start + shared.options.warmup.as_nanos() as u64;
-        shared.start.store(start, Relaxed);
-        shared.open.store(open, Relaxed);
-        shared.close.store(open + shared.options.duration.as_nanos() as u64, Relaxed);
-        if self.interrupted {
-            shared.close_at(start);
-        }
-        shared.go.raise();
-        let mut collector = Collector::new(self.tids.len(), start, SystemTime::now() + HEADSTART, schedules);
+        let close = if self.interrupted { start } else { open + shared.options.duration.as_nanos() as u64 };
+        shared.begin(start, open, close);
+        self.others.order(Order::Begin { start, open, close });
+        let mut collector = Collector::new(self.tids.len(), start, SystemTime::now() + headstart, schedules);
         let (mut opened, mut closed) = (false, false);
         loop {
             let (now, close) = (shared.clock.now(), shared.close.load(Relaxed));
@@ -167,24 +205,31 @@ impl<'s> Conductor<'s> {
                     observer.window_closed();
                 }
                 shared.release.raise();
+                self.others.order(Order::Release);
             }
             let next = [open, close].into_iter().filter(|at| *at > now).min();
             let pause = next.map_or(POLL, |at| POLL.min(Duration::from_nanos(at - now)));
             match self.messages.recv_timeout(pause) {
                 Ok((thread, Message::Interval(mut interval))) => {
                     collector.take(thread, &mut interval);
-                    // A thread that has ended needs no more of them.
-                    let _ = self.spares[thread].send(interval);
+                    // One that has ended needs no more of them, and another process makes its own.
+                    let _ = self.spares.get(thread).map(|spare| spare.send(interval));
                     while let Some(mut second) = collector.next_second() {
                         observer.second(&mut second);
                         collector.keep(second);
                     }
                 }
+                Ok((process, Message::Gone)) => {
+                    self.lost.get_or_insert_with(|| self.others.obituary(process));
+                }
+                Ok((_, Message::Failed(error))) => {
+                    self.lost.get_or_insert_with(|| error.to_string());
+                }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => return collector,
             }
-            if !closed && self.wants_stop(observer, now) {
-                shared.close_at(now);
+            if !closed && (self.wants_stop(observer, now) || self.lost.is_some()) {
+                self.close_now(now);
             }
         }
     }
@@ -198,9 +243,10 @@ impl<'s> Conductor<'s> {
         }
         let totals = collector.finish(unsent, open, close);
         let course = Course {
-            interrupted: self.interrupted,
+            interrupted: self.interrupted || self.lost.is_some(),
             measured: Duration::from_nanos(close.saturating_sub(open)),
             connections: shared.connecting.counts(),
+            connect_rate: self.connect_rate,
         };
         Report {
             result: report::result(&shared.options, course, &totals),
@@ -209,12 +255,13 @@ impl<'s> Conductor<'s> {
             backend: self.backend,
             fallback: self.fallback.clone(),
             saturated: totals.saturated,
+            lost: self.lost.clone(),
         }
     }
 }
 
 /// The ports the kernel gives to connections that name none.
-fn port_range() -> Option<(u16, u16)> {
+pub(crate) fn port_range() -> Option<(u16, u16)> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut numbers = text.split_whitespace().map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

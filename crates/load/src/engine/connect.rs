@@ -1,12 +1,14 @@
 //! Opening connections: all of them before the load, and later those that were lost.
 
-use super::{protocol::Protocol, worker::Worker};
+use super::{brake::Brake, protocol::Protocol, worker::Worker};
 use runtime::{net::TcpStream, time};
-use std::{io, rc::Rc, time::Duration};
+use std::{cell::RefCell, io, rc::Rc, time::Duration};
 
 /// Attempts under way at a time on one thread. Enough to fill a network of 100 ms at a thousand connections a second,
-/// few enough not to flood a listener's queue at once.
+/// few enough not to flood a listener's queue at once ...
 const AT_A_TIME: usize = 128;
+/// ... and on all threads together, as far as each has one.
+const AT_A_TIME_IN_ALL: usize = 1024;
 /// First pause before a lost connection is opened again; it doubles with each failure in a row ...
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 /// ... up to this, so that a dead target costs nothing and a restarted one is soon found.
@@ -18,11 +20,14 @@ const RESET_ABOVE: usize = 10_000;
 
 /// Starts to open all connections of this thread; each becomes a task of its own.
 pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
-    for _ in 0..AT_A_TIME.min(worker.share.own()) {
-        let worker = Rc::clone(worker);
+    worker.shared.connecting.begin(worker.clock.now());
+    let at_a_time = (AT_A_TIME_IN_ALL / worker.share.threads).clamp(1, AT_A_TIME);
+    let brake = Rc::new(RefCell::new(Brake::default()));
+    for _ in 0..at_a_time.min(worker.share.own()) {
+        let (worker, brake) = (Rc::clone(worker), Rc::clone(&brake));
         runtime::spawn(async move {
             while let Some(index) = next(&worker) {
-                open_first(&worker, index).await;
+                open_first(&worker, &brake, index).await;
             }
         });
     }
@@ -37,17 +42,24 @@ fn next<P>(worker: &Worker<P>) -> Option<usize> {
     })
 }
 
-async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, index: usize) {
-    if let Some(rate) = worker.shared.options.connect_rate {
-        let due = worker.share.global(index) as f64 / rate;
-        time::sleep_until(worker.clock.instant((due * 1e9) as u64)).await;
+async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, brake: &RefCell<Brake>, index: usize) {
+    let clock = worker.clock;
+    let due = match worker.shared.options.connect_rate {
+        Some(rate) => Some((worker.share.global(index) as f64 / rate * 1e9) as u64),
+        None => brake.borrow_mut().due(clock.now()),
+    };
+    if let Some(due) = due {
+        time::sleep_until(clock.instant(due)).await;
     }
+    let began_ns = clock.now();
     let (stream, error) = match open(worker, index as u32).await {
         Ok(stream) => (Some(stream), None),
         Err(error) => (None, Some(error)),
     };
+    let now_ns = clock.now();
+    brake.borrow_mut().ended(now_ns, now_ns - began_ns);
     runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, stream));
-    worker.shared.connecting.settle(worker.host(index as u32), error);
+    worker.shared.connecting.settle(now_ns, worker.host(index as u32), error);
 }
 
 /// Opens a lost connection again, however often it takes; `None` when the window is over.

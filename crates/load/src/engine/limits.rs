@@ -5,6 +5,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors of a load thread beside its connections: ring or epoll, wake-up, and some to spare.
 const EACH_THREAD: u64 = 8;
+/// Standard input, output and error, and what a process may inherit.
+const OF_A_PROCESS: u64 = 16;
 /// Kept for the caller: files it opens while the load runs.
 const SPARE: u64 = 32;
 
@@ -12,7 +14,7 @@ const SPARE: u64 = 32;
 /// for a moment, the old ones on their way out; room for those is made as far as the limit goes.
 pub fn make_room(connections: usize, threads: usize, replaced: bool) -> Result<(), LoadError> {
     let limit = getrlimit(Resource::Nofile);
-    let beside = open_now() + threads as u64 * EACH_THREAD + SPARE;
+    let beside = open_now() + each(threads as u64);
     let needed = connections as u64 + beside;
     let unlimited = u64::MAX;
     let (soft, hard) = (limit.current.unwrap_or(unlimited), limit.maximum.unwrap_or(unlimited));
@@ -25,6 +27,15 @@ pub fn make_room(connections: usize, threads: usize, replaced: bool) -> Result<(
         return Err(LoadError::Descriptors { connections, fit: hard.saturating_sub(beside) as usize, limit: hard });
     }
     Ok(())
+}
+
+/// Descriptors beside its connections that a process of so many load threads needs, which does nothing else.
+pub fn beside(threads: u64) -> u64 {
+    OF_A_PROCESS + each(threads)
+}
+
+fn each(threads: u64) -> u64 {
+    threads * EACH_THREAD + SPARE
 }
 
 /// Descriptors open in this process.

@@ -4,33 +4,41 @@
 //! `Options::threads`) do, each on a runtime of its own, and share nothing that a request touches. A run always ends:
 //! connecting, window and drain are each bounded, whatever the target does or fails to do.
 
-mod conductor;
+mod brake;
+pub(crate) mod conductor;
 pub(crate) mod connect;
 mod dispatch;
 mod hosts;
-mod limits;
+pub(crate) mod limits;
+pub(crate) mod others;
 pub(crate) mod protocol;
 pub(crate) mod roster;
 pub(crate) mod shared;
-mod thread;
+pub(crate) mod thread;
 pub(crate) mod worker;
 pub(crate) mod write;
 
 use crate::{
     check,
     error::LoadError,
+    interval::Interval,
     observer::Observer,
     options::{Options, Target},
     report::Report,
     schedule::{Schedule, Share},
 };
 use conductor::Conductor;
+use others::Nobody;
 use shared::Shared;
 use std::{
-    sync::{Arc, mpsc},
-    thread::Builder,
+    ops::Range,
+    sync::{
+        Arc,
+        mpsc::{self, Sender},
+    },
+    thread::{Builder, Scope, ScopedJoinHandle},
 };
-use thread::Channels;
+use thread::{Channels, Message};
 
 /// Makes the load that `options` ask for and reports what became of it. Blocks until the run is over; the observer is
 /// called on this thread.
@@ -43,35 +51,16 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
     let replaced = matches!(options.target, Target::Http(_));
     limits::make_room(options.connections, options.threads.len(), replaced)?;
     let shared = Arc::new(Shared::new(options));
-    let schedules = schedules(options);
     std::thread::scope(|scope| {
         // Whatever happens in here, no thread is left waiting: the scope would wait for it.
         let _dismiss = Dismiss(&shared);
         let (out, messages) = mpsc::channel();
-        let mut spares = Vec::new();
-        let mut threads = Vec::new();
-        for (number, core) in options.threads.iter().copied().enumerate() {
-            let (spare, incoming) = mpsc::channel();
-            spares.push(spare);
-            let channels = Channels { out: out.clone(), spare: incoming };
-            let (share, schedule) = (share(options, number), schedules.get(number).cloned());
-            let shared = Arc::clone(&shared);
-            let thread = Builder::new()
-                .name(format!("load-{number}"))
-                .spawn_scoped(scope, move || thread::run(shared, share, core, schedule, channels));
-            threads.push(thread.map_err(|error| LoadError::Thread { thread: number, core, error })?);
-        }
-        drop(out);
-        let mut conductor = Conductor::new(&shared, messages, spares);
+        let mut threads = start_threads(scope, &shared, 0..options.threads.len(), out)?;
+        let spares = std::mem::take(&mut threads.spares);
+        let mut conductor = Conductor::new(&shared, messages, spares, &Nobody);
         conductor.connect(observer)?;
-        let collector = conductor.drive(observer, schedules);
-        let mut unsent = Vec::new();
-        for thread in threads {
-            match thread.join() {
-                Ok(schedule) => unsent.extend(schedule),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
+        let collector = conductor.drive(observer, schedules(options));
+        let unsent: Vec<Schedule> = threads.join().into_iter().flatten().collect();
         match shared.take_broken() {
             Some(why) => Err(LoadError::Script(why)),
             None => Ok(conductor.report(collector, &unsent)),
@@ -79,22 +68,60 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
     })
 }
 
-fn share(options: &Options, thread: usize) -> Share {
+/// Some of the load threads of a run, running.
+pub(crate) struct Threads<'s> {
+    handles: Vec<ScopedJoinHandle<'s, Option<Schedule>>>,
+    /// To each: emptied intervals.
+    pub spares: Vec<Sender<Box<Interval>>>,
+}
+
+/// Starts the threads with these numbers; what they tell comes to `out`.
+pub(crate) fn start_threads<'s>(
+    scope: &'s Scope<'s, '_>,
+    shared: &Arc<Shared>,
+    numbers: Range<usize>,
+    out: Sender<(usize, Message)>,
+) -> Result<Threads<'s>, LoadError> {
+    let options = &shared.options;
+    let mut threads = Threads { handles: Vec::new(), spares: Vec::new() };
+    for number in numbers {
+        let (spare, incoming) = mpsc::channel();
+        threads.spares.push(spare);
+        let channels = Channels { out: out.clone(), spare: incoming };
+        let (core, share, schedule) = (options.threads[number], share(options, number), schedule(options, number));
+        let shared = Arc::clone(shared);
+        let thread = Builder::new()
+            .name(format!("load-{number}"))
+            .spawn_scoped(scope, move || thread::run(shared, share, core, schedule, channels));
+        threads.handles.push(thread.map_err(|error| LoadError::Thread { thread: number, core, error })?);
+    }
+    Ok(threads)
+}
+
+impl Threads<'_> {
+    /// Waits for their ends: the schedule of each, as far as it was taken.
+    pub fn join(self) -> Vec<Option<Schedule>> {
+        let joined = self.handles.into_iter().map(ScopedJoinHandle::join);
+        joined.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    }
+}
+
+pub(crate) fn share(options: &Options, thread: usize) -> Share {
     Share { thread, threads: options.threads.len(), connections: options.connections }
 }
 
+/// The schedule of a thread; none in a closed loop.
+fn schedule(options: &Options, thread: usize) -> Option<Schedule> {
+    Some(Schedule::new(options.arrival, options.rate?, options.seed, share(options, thread)))
+}
+
 /// The schedule of each thread; none in a closed loop.
-fn schedules(options: &Options) -> Vec<Schedule> {
-    let of = |rate: f64| {
-        (0..options.threads.len())
-            .map(|thread| Schedule::new(options.arrival, rate, options.seed, share(options, thread)))
-            .collect()
-    };
-    options.rate.map(of).unwrap_or_default()
+pub(crate) fn schedules(options: &Options) -> Vec<Schedule> {
+    (0..options.threads.len()).filter_map(|thread| schedule(options, thread)).collect()
 }
 
 /// Sends the load threads home when it goes out of scope.
-struct Dismiss<'s>(&'s Shared);
+pub(crate) struct Dismiss<'s>(pub &'s Shared);
 
 impl Drop for Dismiss<'_> {
     fn drop(&mut self) {

@@ -6,11 +6,15 @@ use super::hosts::Hosts;
 use crate::{options::Options, record::Budget};
 use runtime::Stop;
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 use std::{
     io,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
     time::{Duration, Instant},
 };
@@ -25,6 +29,20 @@ impl Clock {
     /// A clock that is at zero now.
     pub fn start() -> Self {
         Self { zero: Instant::now() }
+    }
+
+    /// A clock that was at zero so many nanoseconds after the zero of CLOCK_MONOTONIC, which is the same for all processes
+    /// of a machine.
+    pub fn since(zero_ns: u64) -> Self {
+        let (moment, at_ns) = now_twice();
+        // A clock that begins later than now would have to be one of another machine.
+        Self { zero: moment - Duration::from_nanos(at_ns.saturating_sub(zero_ns)) }
+    }
+
+    /// What another process has to know for the same clock.
+    pub fn zero_ns(&self) -> u64 {
+        let (moment, at_ns) = now_twice();
+        at_ns - self.at(moment)
     }
 
     /// Nanoseconds since the start.
@@ -45,6 +63,23 @@ impl Clock {
     }
 }
 
+/// This moment, and what it is on CLOCK_MONOTONIC. An `Instant` has that clock but does not tell, so both are read; of
+/// some attempts the one that was interrupted least, which is exact to tens of nanoseconds.
+fn now_twice() -> (Instant, u64) {
+    let monotonic_ns = || {
+        let now = clock_gettime(ClockId::Monotonic);
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    };
+    let attempt = |_| {
+        let before = monotonic_ns();
+        let moment = Instant::now();
+        let after = monotonic_ns();
+        (after - before, moment, before + (after - before) / 2)
+    };
+    let best = (0..16).map(attempt).min_by_key(|(took, ..)| *took).expect("there were attempts");
+    (best.1, best.2)
+}
+
 /// CPU time of the calling thread, in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     let used = clock_gettime(ClockId::ThreadCPUTime);
@@ -58,6 +93,26 @@ pub struct Connecting {
     open: AtomicU64,
     peak: AtomicU64,
     settled: AtomicU64,
+    began_ns: AtomicU64,
+    ended_ns: AtomicU64,
+}
+
+/// How far opening connections has come, in one process or in all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Connections opened, by host.
+    opened: Vec<u64>,
+    open: u64,
+    settled: u64,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl Progress {
+    /// Nothing has begun yet.
+    pub fn none(hosts: usize) -> Self {
+        Self { opened: vec![0; hosts], open: 0, settled: 0, began_ns: u64::MAX, ended_ns: 0 }
+    }
 }
 
 /// How opening connections to one host goes.
@@ -74,7 +129,50 @@ impl Connecting {
             open: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             settled: AtomicU64::new(0),
+            began_ns: AtomicU64::new(u64::MAX),
+            ended_ns: AtomicU64::new(0),
         }
+    }
+
+    /// A thread begins to open its connections.
+    pub fn begin(&self, now_ns: u64) {
+        self.began_ns.fetch_min(now_ns, Relaxed);
+    }
+
+    /// From the first attempt to the end of the last first one, in nanoseconds; nothing before both.
+    pub fn took_ns(&self) -> Option<u64> {
+        self.ended_ns.load(Relaxed).checked_sub(self.began_ns.load(Relaxed)).filter(|took| *took > 0)
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> Progress {
+        // Whoever sees an attempt settled sees its connection too.
+        let settled = self.settled.load(Acquire);
+        Progress {
+            opened: self.hosts.iter().map(|host| host.opened.load(Relaxed)).collect(),
+            open: self.open.load(Relaxed),
+            settled,
+            began_ns: self.began_ns.load(Relaxed),
+            ended_ns: self.ended_ns.load(Relaxed),
+        }
+    }
+
+    /// Another process, which was at `before`, is at `now`.
+    pub fn advance(&self, before: &Progress, now: &Progress) {
+        for ((host, before), now) in self.hosts.iter().zip(&before.opened).zip(&now.opened) {
+            host.opened.fetch_add(now - before, Relaxed);
+        }
+        let more = now.open.wrapping_sub(before.open);
+        let open = self.open.fetch_add(more, Relaxed).wrapping_add(more);
+        self.peak.fetch_max(open, Relaxed);
+        self.began_ns.fetch_min(now.began_ns, Relaxed);
+        self.ended_ns.fetch_max(now.ended_ns, Relaxed);
+        self.settled.fetch_add(now.settled - before.settled, Release);
+    }
+
+    /// An attempt of a connection to `host` has ended in this error, here or elsewhere.
+    pub fn fail(&self, host: usize, error: io::Error) {
+        locked(&self.hosts[host].first_error).get_or_insert(error);
     }
 
     /// A connection to `host` was opened.
@@ -89,17 +187,18 @@ impl Connecting {
         self.open.fetch_sub(1, Relaxed);
     }
 
-    /// The first attempt of a connection to `host` has ended, in this error if there is one.
-    pub fn settle(&self, host: usize, error: Option<io::Error>) {
+    /// The first attempt of a connection to `host` has ended now, in this error if there is one.
+    pub fn settle(&self, now_ns: u64, host: usize, error: Option<io::Error>) {
         if let Some(error) = error {
-            locked(&self.hosts[host].first_error).get_or_insert(error);
+            self.fail(host, error);
         }
-        self.settled.fetch_add(1, Relaxed);
+        self.ended_ns.fetch_max(now_ns, Relaxed);
+        self.settled.fetch_add(1, Release);
     }
 
     /// Connections whose first attempt has ended.
     pub fn settled(&self) -> u64 {
-        self.settled.load(Relaxed)
+        self.settled.load(Acquire)
     }
 
     /// Connections opened so far, and the most that were open at a time.
@@ -157,10 +256,15 @@ pub struct Shared {
 impl Shared {
     /// The state of a run not yet started.
     pub fn new(options: &Options) -> Self {
+        Self::at(options, Clock::start())
+    }
+
+    /// The same on a clock that runs already.
+    pub fn at(options: &Options, clock: Clock) -> Self {
         let hosts = Hosts::new(&options.target, options.connections);
         Self {
             options: options.clone(),
-            clock: Clock::start(),
+            clock,
             connecting: Connecting::new(hosts.addresses.len()),
             hosts,
             start: AtomicU64::new(0),
@@ -171,6 +275,15 @@ impl Shared {
             go: Stop::new(),
             release: Stop::new(),
         }
+    }
+
+    /// Sets the times and lets the threads go.
+    pub fn begin(&self, start_ns: u64, open_ns: u64, close_ns: u64) {
+        self.start.store(start_ns, Relaxed);
+        self.open.store(open_ns, Relaxed);
+        // It may be over before it has begun.
+        self.close.fetch_min(close_ns, Relaxed);
+        self.go.raise();
     }
 
     /// The window is over at `ns`, if it is not before.

@@ -45,6 +45,8 @@ pub enum Message {
     Interval(Box<Interval>),
     /// It could not start.
     Failed(LoadError),
+    /// The process with this number, in the place of the thread's, is gone before its time.
+    Gone,
 }
 
 /// The channels of a load thread.

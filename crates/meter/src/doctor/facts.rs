@@ -35,7 +35,7 @@ pub struct Facts {
 }
 
 /// Settings beside those of `env.json` that bound many connections.
-const SYSCTLS: [&str; 3] = ["fs.nr_open", "fs.file-max", "net.netfilter.nf_conntrack_max"];
+const SYSCTLS: [&str; 3] = ["fs.file-max", "net.netfilter.nf_conntrack_max", "net.netfilter.nf_conntrack_count"];
 
 impl Facts {
     /// Reads them, watching the processors for so long.
@@ -43,30 +43,41 @@ impl Facts {
         let before = HostCpu::now();
         thread::sleep(watch);
         let cpu = before.zip(HostCpu::now());
-        let env = environment::collect();
+        let facts = Self::of_limits();
+        let env = &facts.env;
+        let group = |path: &str| fs::read_to_string(path).ok();
+        Self {
+            steal_percent: cpu.and_then(|(before, after)| after.steal_percent_since(&before)),
+            busy_cores: cpu
+                .and_then(|(before, after)| Some(after.busy_share_since(&before)? * env.cpus_online? as f64)),
+            lost: lost(env, watch),
+            quota_cores: quota(
+                group("/sys/fs/cgroup/cpu.max"),
+                group("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+                group("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+            ),
+            counters_missing: counters_missing(),
+            ..facts
+        }
+    }
+
+    /// Reads what bounds connections, and nothing that has to be watched for it.
+    pub fn of_limits() -> Self {
         let number = |name: &&str| {
             let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
             Some(((**name).to_owned(), text.trim().parse().ok()?))
         };
-        let group = |paths: &[&str]| paths.iter().find_map(|path| fs::read_to_string(path).ok());
         Self {
             memory_free_bytes: procfs::Meminfo::current().ok().and_then(|info| info.mem_available),
-            steal_percent: cpu.and_then(|(before, after)| after.steal_percent_since(&before)),
-            busy_cores: cpu
-                .and_then(|(before, after)| Some(after.busy_share_since(&before)? * env.cpus_online? as f64)),
-            lost: lost(&env, watch),
-            quota_cores: quota(
-                group(&["/sys/fs/cgroup/cpu.max"]),
-                group(&["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"]),
-                group(&["/sys/fs/cgroup/cpu/cpu.cfs_period_us"]),
-            ),
-            memory_limit_bytes: group(&["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"])
+            memory_limit_bytes: ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+                .iter()
+                .find_map(|path| fs::read_to_string(path).ok())
                 .and_then(|text| text.trim().parse().ok())
                 // The old hierarchy says "no limit" by a number of pages that no machine has.
                 .filter(|bytes: &u64| *bytes < 1 << 60),
-            counters_missing: counters_missing(),
             sysctls: SYSCTLS.iter().filter_map(number).collect(),
-            env,
+            env: environment::collect(),
+            ..Self::default()
         }
     }
 

@@ -4,10 +4,13 @@ use super::{Facts, Finding, Needs, State};
 
 /// Connections of a run that asks for none in particular.
 const USUAL: u64 = 1_000;
-/// Kernel memory of a loopback connection, both ends in an epoll set: 8.1 KB by the growth of slabs on Linux 6.18.
-const KERNEL_BYTES: u64 = 8_100;
+/// Kernel memory of a loopback connection, both ends: 10.8 KB on epoll, 11.1 KB on io_uring, by the growth of slabs on
+/// Linux 6.18, with many source addresses.
+const KERNEL_BYTES: u64 = 11_100;
 /// User memory to reckon with for both ends.
-const USER_BYTES: u64 = 1_000;
+const USER_BYTES: u64 = 2_000;
+/// Memory of a process of brunt without connections.
+const PROCESS_BYTES: u64 = 8 << 20;
 /// Descriptors beside the connections.
 const BESIDE: u64 = 100;
 
@@ -15,7 +18,11 @@ pub(super) fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {
     let wanted = needs.connections.unwrap_or(USUAL);
     let mut findings = vec![files(facts, wanted), ports(facts, wanted), backlog(facts, wanted)];
     if needs.connections.is_some() {
-        findings.extend([system_files(facts, wanted), memory(facts, wanted), tcp_memory(facts, wanted)]);
+        findings.extend([
+            system_files(facts, wanted, needs.ends),
+            memory(facts, wanted, needs.ends),
+            tcp_memory(facts, wanted),
+        ]);
         findings.extend(conntrack(facts, wanted));
     }
     findings
@@ -31,14 +38,22 @@ fn files(facts: &Facts, wanted: u64) -> Finding {
     if hard >= needed {
         return Finding::good(subject, format!("{} a process", amount(hard)));
     }
-    let processes = needed.div_ceil(hard.saturating_sub(BESIDE).max(1));
     Finding::new(
         subject,
-        State::Bad,
+        State::Warn,
         format!("{} a process", amount(hard)),
-        format!("{} connections need {processes} processes on each side", amount(wanted)),
+        format!(
+            "{} connections need {} processes on each side, which brunt starts by itself and others do not",
+            amount(wanted),
+            processes(hard, wanted)
+        ),
         Some(format!("ulimit -Hn {needed} (as root; needs fs.nr_open at least that large)")),
     )
+}
+
+/// How many it takes, if each may have so many files.
+fn processes(hard: u64, wanted: u64) -> u64 {
+    wanted.div_ceil(hard.saturating_sub(BESIDE).max(1))
 }
 
 /// A connection to one address and port needs a port of its own for each source address.
@@ -86,43 +101,36 @@ fn backlog(facts: &Facts, wanted: u64) -> Finding {
     )
 }
 
-fn system_files(facts: &Facts, wanted: u64) -> Finding {
+fn system_files(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     let subject = "files of the system";
-    let needed = 2 * (wanted + BESIDE);
-    let limits = [("fs.nr_open", wanted + BESIDE), ("fs.file-max", needed)];
-    for (name, needed) in limits {
-        match facts.sysctls.get(name) {
-            None => return Finding::unknown(subject, format!("{name} was not read"), "opening may fail with ENFILE"),
-            Some(value) if *value < needed => {
-                let remedy = Some(format!("sysctl -w {name}={needed}"));
-                return Finding::new(
-                    subject,
-                    State::Bad,
-                    format!("{name} = {value}"),
-                    "opening fails with ENFILE",
-                    remedy,
-                );
-            }
-            Some(_) => (),
+    let (name, needed) = ("fs.file-max", wanted.saturating_add(BESIDE).saturating_mul(ends));
+    match facts.sysctls.get(name) {
+        None => Finding::unknown(subject, format!("{name} was not read"), "opening may fail with ENFILE"),
+        Some(value) if *value < needed => {
+            let remedy = Some(format!("sysctl -w {name}={needed}"));
+            Finding::new(subject, State::Bad, format!("{name} = {value}"), "opening fails with ENFILE", remedy)
         }
+        Some(value) => Finding::good(subject, format!("{name} = {value}")),
     }
-    Finding::good(subject, "fs.nr_open and fs.file-max are large enough")
 }
 
-fn memory(facts: &Facts, wanted: u64) -> Finding {
+fn memory(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     let subject = "memory";
-    let needed = wanted * (KERNEL_BYTES + USER_BYTES);
+    let each = (KERNEL_BYTES + USER_BYTES) * ends / 2;
+    let processes = facts.env.open_files.map_or(1, |(_, hard)| processes(hard, wanted)) * ends;
+    let needed = wanted.saturating_mul(each).saturating_add(processes * PROCESS_BYTES);
     let free = facts.memory_limit_bytes.into_iter().chain(facts.memory_free_bytes).min();
     let Some(free) = free else {
         return Finding::unknown(subject, "free memory was not read", "the kernel may kill the server");
     };
-    let evidence = format!("{} MiB free, about {} MiB needed for both ends", free >> 20, needed >> 20);
+    let for_whom = if ends == 1 { "one end" } else { "both ends" };
+    let evidence = format!("{} MiB free, about {} MiB needed for {for_whom}", free >> 20, needed >> 20);
     if free >= needed {
         return Finding::good(subject, evidence);
     }
-    let most = free / (KERNEL_BYTES + USER_BYTES);
+    let most = free / each / 1000 * 1000;
     let consequence = format!("about {} connections fit; beyond that the kernel kills a process", amount(most));
-    Finding::new(subject, State::Bad, evidence, consequence, None)
+    Finding::new(subject, State::Bad, evidence, consequence, Some("add memory, or ask for fewer".to_owned()))
 }
 
 /// `tcp_mem` counts pages; above its last number the kernel drops data of every connection.
@@ -153,9 +161,13 @@ fn conntrack(facts: &Facts, wanted: u64) -> Option<Finding> {
     if most >= wanted {
         return Some(Finding::good("connection tracking", format!("{name} = {most}")));
     }
-    let consequence = "packets of connections beyond that are dropped without a word";
     let remedy = Some(format!("sysctl -w {name}={wanted}"));
-    Some(Finding::new("connection tracking", State::Bad, format!("{name} = {most}"), consequence, remedy))
+    // Where the module is there and no rule uses it, nothing is tracked.
+    let (state, consequence) = match facts.sysctls.get("net.netfilter.nf_conntrack_count") {
+        Some(0) => (State::Warn, "nothing is tracked now; if a rule begins to, packets beyond that are dropped"),
+        _ => (State::Bad, "packets of connections beyond that are dropped without a word"),
+    };
+    Some(Finding::new("connection tracking", state, format!("{name} = {most}"), consequence, remedy))
 }
 
 /// `1M`, `20k`, `512`: as the command line takes it, and no digit is lost.
@@ -181,14 +193,14 @@ mod tests {
             ("net.ipv4.tcp_mem", "100 200 3000000"),
         ];
         facts.env.sysctls = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        facts.sysctls = [("fs.nr_open", 1_048_576), ("fs.file-max", 9_000_000)].map(|(n, v)| (n.to_owned(), v)).into();
+        facts.sysctls = [("fs.file-max".to_owned(), 9_000_000)].into();
         facts
     }
 
     #[test]
     fn a_thousand_connections_are_fine_where_a_million_are_not() {
         assert!(examine(&facts(), Needs::default()).iter().all(|finding| finding.state == State::Good));
-        let findings = examine(&facts(), Needs { connections: Some(1_000_000) });
+        let findings = examine(&facts(), MILLION);
         let bad: Vec<&str> =
             findings.iter().filter(|finding| finding.state != State::Good).map(|f| f.subject.as_str()).collect();
         assert_eq!(bad, ["open files", "local ports", "accept backlog"]);
@@ -196,23 +208,47 @@ mod tests {
         assert!(findings[1].consequence.contains("36 source addresses"), "{}", findings[1].consequence);
     }
 
+    const MILLION: Needs = Needs { connections: Some(1_000_000), ends: 2 };
+
     fn set(facts: &mut Facts, name: &str, value: u64) {
         facts.sysctls.insert(name.to_owned(), value);
     }
 
     #[test]
     fn each_limit_of_the_system_is_found_when_it_is_too_low() {
-        let needs = Needs { connections: Some(1_000_000) };
         let worst = |change: fn(&mut Facts), subject: &str| {
             let mut facts = facts();
             change(&mut facts);
-            examine(&facts, needs).into_iter().find(|finding| finding.subject == subject).unwrap().state
+            examine(&facts, MILLION).into_iter().find(|finding| finding.subject == subject).unwrap().state
         };
-        assert_eq!(worst(|f| set(f, "fs.nr_open", 65_536), "files of the system"), State::Bad);
+        assert_eq!(worst(|f| set(f, "fs.file-max", 1_048_576), "files of the system"), State::Bad);
         assert_eq!(worst(|f| f.memory_free_bytes = Some(4 << 30), "memory"), State::Bad);
         assert_eq!(worst(|f| f.memory_limit_bytes = Some(1 << 30), "memory"), State::Bad);
         assert_eq!(worst(|f| f.env.sysctls.clear(), "TCP memory"), State::Unknown);
         let track: fn(&mut Facts) = |f| set(f, "net.netfilter.nf_conntrack_max", 262_144);
         assert_eq!(worst(track, "connection tracking"), State::Bad);
+        let idle: fn(&mut Facts) = |f| {
+            set(f, "net.netfilter.nf_conntrack_max", 262_144);
+            set(f, "net.netfilter.nf_conntrack_count", 0);
+        };
+        assert_eq!(worst(idle, "connection tracking"), State::Warn);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_in_one_line_with_the_limit_and_the_remedy() {
+        let refusal = crate::doctor::refusal;
+        assert_eq!(refusal(&facts(), 1_000_000, 2), None);
+        let mut small = facts();
+        small.memory_free_bytes = Some(8 << 30);
+        assert_eq!(refusal(&small, 1_000_000, 1), None);
+        let line = refusal(&small, 1_000_000, 2).unwrap();
+        assert!(line.starts_with("memory: 8192 MiB free, about ") && line.contains("for both ends"), "{line}");
+        set(&mut small, "fs.file-max", 100_000);
+        let line = refusal(&small, 1_000_000, 2).unwrap();
+        assert_eq!(
+            line,
+            "files of the system: fs.file-max = 100000: opening fails with ENFILE; sysctl -w fs.file-max=2000200"
+        );
+        assert!(refusal(&facts(), u64::MAX / 4, 2).is_some());
     }
 }

@@ -64,10 +64,27 @@ impl Finding {
 }
 
 /// What a run will want of the machine.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Needs {
-    /// Connections, with both ends on this machine; `None` for what is usual.
+    /// Connections; `None` for what is usual.
     pub connections: Option<u64>,
+    /// How many ends of each are on this machine: 1 or 2.
+    pub ends: u64,
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self { connections: None, ends: 2 }
+    }
+}
+
+/// Why this machine cannot hold so many connections, `ends` of each on it: the limit, its value and what mends it, on one
+/// line. `None` if it can, as far as the limits tell.
+pub fn refusal(facts: &Facts, connections: u64, ends: u64) -> Option<String> {
+    let findings = limits::examine(facts, Needs { connections: Some(connections), ends });
+    let bad = findings.into_iter().find(|finding| finding.state == State::Bad)?;
+    let remedy = bad.remedy.map_or(String::new(), |remedy| format!("; {remedy}"));
+    Some(format!("{}: {}: {}{remedy}", bad.subject, bad.evidence, bad.consequence))
 }
 
 /// Judges the facts, machine first, then limits.
@@ -84,7 +101,7 @@ mod tests {
     #[test]
     fn this_machine_can_be_examined_and_every_fault_has_a_consequence() {
         let facts = Facts::read(std::time::Duration::from_millis(50));
-        for needs in [Needs::default(), Needs { connections: Some(1_000_000) }] {
+        for needs in [Needs::default(), Needs { connections: Some(1_000_000), ends: 2 }] {
             let findings = examine(&facts, needs);
             assert!(findings.len() >= 10, "{findings:#?}");
             for finding in findings {

@@ -14,6 +14,7 @@ use outcome::{
     result::{Core, Host},
     series::Second,
 };
+use procfs::Current;
 use std::{collections::BTreeMap, fs, time::Instant};
 
 /// Meters the host.
@@ -24,6 +25,7 @@ pub struct HostMeter {
     last_sample: Look,
     frequencies: Vec<f64>,
     ration: Ration,
+    slab_start_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,6 +39,12 @@ struct Look {
     drops: Option<u64>,
     /// TCP sockets, and bytes of their buffers.
     tcp: Option<(u64, u64)>,
+    slab_bytes: Option<u64>,
+}
+
+/// Memory of the kernel's own objects.
+fn slab_bytes() -> Option<u64> {
+    procfs::Meminfo::current().ok().map(|memory| memory.slab)
 }
 
 impl Look {
@@ -51,6 +59,7 @@ impl Look {
             retransmits: tables::snmp("Tcp", "RetransSegs"),
             drops: tables::netstat("TcpExt", "ListenDrops"),
             tcp: tables::tcp_in_use(),
+            slab_bytes: slab_bytes(),
         }
     }
 
@@ -105,7 +114,8 @@ impl HostMeter {
     /// Begins to look.
     pub fn new() -> Self {
         let last_sample = Look::now();
-        Self { first: None, last: None, last_sample, frequencies: Vec::new(), ration: Ration::default() }
+        let (frequencies, ration) = (Vec::new(), Ration::default());
+        Self { first: None, last: None, last_sample, frequencies, ration, slab_start_bytes: slab_bytes() }
     }
 
     /// Opens the measured window now; opening again starts it anew.
@@ -169,6 +179,8 @@ impl HostMeter {
             listen_drops: last.counted(&first, |look| look.drops),
             tcp_sockets: last.tcp.map(|(sockets, _)| sockets),
             tcp_memory_bytes: last.tcp.map(|(_, bytes)| bytes),
+            slab_start_bytes: self.slab_start_bytes,
+            slab_bytes: last.slab_bytes,
         };
         let absent = reasons(&host);
         (host, absent)
@@ -196,6 +208,9 @@ fn reasons(host: &Host) -> BTreeMap<String, String> {
     absent.unless(host.listen_drops.is_some(), &["listen_drops"], "/proc/net/netstat has no ListenDrops");
     let why = "/proc/net/sockstat has no line of TCP";
     absent.unless(host.tcp_sockets.is_some(), &["tcp_sockets", "tcp_memory_bytes"], why);
+    let why = "/proc/meminfo has no line of slabs";
+    absent.unless(host.slab_start_bytes.is_some(), &["slab_start_bytes"], why);
+    absent.unless(host.slab_bytes.is_some(), &["slab_bytes"], why);
     absent.into()
 }
 

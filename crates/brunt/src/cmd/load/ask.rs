@@ -8,6 +8,7 @@ use super::{
     address::{self, Asks, Url},
 };
 use load::{Options, Target};
+use meter::doctor::{self, Facts};
 use outcome::{Cores, Count, Rate, Size, Span};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -59,6 +60,34 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
         verify: !args.no_verify,
         seed: args.seed.unwrap_or_else(seed_from_clock),
     })
+}
+
+/// Which threads each process of the load has, if it needs several; those may be asked for less.
+pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, Trouble> {
+    let connections = Count(options.connections as u64);
+    let layout = load::processes::layout(options);
+    if let Ok(layout) = &layout
+        && layout.len() == 1
+    {
+        return Ok(layout.clone());
+    }
+    // Of connections within this machine it holds both ends.
+    let ends = if options.target.addresses().iter().any(|to| meter::listener::is_local(to.ip())) { 2 } else { 1 };
+    if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
+        return Err(Trouble::Failed(format!("-c {connections} is more than this machine holds: {why}")));
+    }
+    let layout = layout.map_err(|error| Trouble::Failed(error.to_string()))?;
+    let processes = layout.len();
+    let alone = |flag: &str, why: &str| {
+        usage(&format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
+    };
+    if args.requests.is_some() {
+        return alone("-n", "requests are counted in one process; give -d");
+    }
+    if args.calibrate {
+        return alone("--calibrate", "the ceiling is that of one process");
+    }
+    Ok(layout)
 }
 
 /// What the URLs and the flags of their protocol make.

@@ -6,7 +6,10 @@ use super::figures;
 use indicatif::{ProgressBar, ProgressStyle};
 use load::{Options, Target};
 use outcome::{Span, series::Second};
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Instant,
+};
 
 /// Seconds between two plain lines.
 const PLAIN_EVERY: f64 = 5.0;
@@ -26,18 +29,26 @@ pub(super) struct Progress {
     warmup_s: f64,
     last_s: f64,
     errors: u64,
+    /// When the next plain line about connecting is due, and since when there is something to say.
+    connecting: Connecting,
+}
+
+#[derive(Debug)]
+struct Connecting {
+    since: Instant,
+    next_s: f64,
 }
 
 impl Progress {
     /// Says what is about to happen.
-    pub(super) fn new(options: &Options, quiet: bool) -> Self {
+    pub(super) fn new(options: &Options, processes: usize, quiet: bool) -> Self {
         let manner = match () {
             () if quiet => Manner::Quiet,
             () if io::stderr().is_terminal() => Manner::Live(live_line()),
             () => Manner::Plain { next_s: PLAIN_EVERY },
         };
         if !quiet {
-            let _ = writeln!(io::stderr(), "{}", announcement(options));
+            let _ = writeln!(io::stderr(), "{}", announcement(options, processes));
         }
         let warmup_s = options.warmup.as_secs_f64();
         Self {
@@ -46,6 +57,21 @@ impl Progress {
             warmup_s,
             last_s: 0.0,
             errors: 0,
+            connecting: Connecting { since: Instant::now(), next_s: PLAIN_EVERY },
+        }
+    }
+
+    /// Shows how many connections have been opened.
+    pub(super) fn connecting(&mut self, opened: u64, of: u64) {
+        let since_s = self.connecting.since.elapsed().as_secs_f64();
+        let line = format!("{since_s:>4.1} s  {opened} of {} opened", figures::plural(of, "connection"));
+        match &mut self.manner {
+            Manner::Live(bar) => bar.set_message(line),
+            Manner::Plain { .. } if since_s >= self.connecting.next_s => {
+                let _ = writeln!(io::stderr(), "{line}");
+                self.connecting.next_s += PLAIN_EVERY;
+            }
+            Manner::Plain { .. } | Manner::Quiet => (),
         }
     }
 
@@ -111,7 +137,7 @@ fn ends_by_time(options: &Options) -> bool {
     options.requests.is_none()
 }
 
-fn announcement(options: &Options) -> String {
+fn announcement(options: &Options, processes: usize) -> String {
     let messages = match options.target {
         Target::Ping { size, .. } => format!(" of {size} B"),
         Target::Http(_) => String::new(),
@@ -124,11 +150,14 @@ fn announcement(options: &Options) -> String {
         Some(rate) => format!("open loop at {}", figures::rate(rate)),
         None => "closed loop".to_owned(),
     };
+    let threads = match processes {
+        1 => format!("on {}", figures::plural(options.threads.len() as u64, "thread")),
+        more => format!("in {more} processes"),
+    };
     format!(
-        "{}: {}{messages} on {}, {rate}; {} of warm-up, then {end}",
+        "{}: {}{messages} {threads}, {rate}; {} of warm-up, then {end}",
         options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         figures::plural(options.connections as u64, "connection"),
-        figures::plural(options.threads.len() as u64, "thread"),
         Span(options.warmup),
     )
 }

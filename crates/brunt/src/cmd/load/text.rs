@@ -92,6 +92,9 @@ fn mode(result: &RunResult) -> String {
     }
 }
 
+/// Connections from which on the rate at which they were opened means something.
+const ENOUGH_CONNECTIONS: u64 = 1000;
+
 const COLUMNS: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "max"];
 
 fn latency(rows: &mut Rows, result: &RunResult) {
@@ -138,7 +141,12 @@ fn requests(rows: &mut Rows, result: &RunResult) {
         rows.row("replies", &replies::row(responses, result.bytes.received));
     }
     let connections = &result.connections;
-    rows.row("connections", &format!("{} opened, {} at most at a time", connections.opened, connections.peak));
+    let mut text = format!("{} opened, {} at most at a time", connections.opened, connections.peak);
+    // Of a few connections it says how long a thread takes to start.
+    if let Some(rate) = connections.connect_rate_per_s.filter(|_| connections.peak >= ENOUGH_CONNECTIONS) {
+        let _ = write!(text, ", {} per second at first", amount(rate));
+    }
+    rows.row("connections", &text);
     let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
     let (sent, received) = (per_second(result.bytes.sent), per_second(result.bytes.received));
     rows.row("payload", &format!("{sent}/s sent, {received}/s received"));
@@ -300,7 +308,7 @@ mod tests {
                 error: LatencySummary::default(),
             },
             errors: Errors { timeout: 2, ..Errors::default() },
-            connections: Connections { opened: 10, peak: 10 },
+            connections: Connections { opened: 10, peak: 10, connect_rate_per_s: Some(9000.0) },
             bytes: Bytes { sent: 400_000, received: 400_000 },
             generator: Generator {
                 cpu_percent: Some(20.0),

@@ -82,6 +82,10 @@ impl Observer for Watch {
         self.own = Some(OwnMeter::attach(threads));
     }
 
+    fn connecting(&mut self, opened: u64, of: u64) {
+        self.progress.connecting(opened, of);
+    }
+
     fn window_opened(&mut self) {
         self.own.iter_mut().for_each(OwnMeter::open);
         self.host.open();

@@ -1,0 +1,146 @@
+//! A server or a load of several processes, and what `/proc` knows of them.
+
+use crate::server::PATIENCE;
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    io::Read,
+    os::unix::process::CommandExt,
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Open files of each process: enough for a hundred connections, too few for two hundred.
+pub const FILES: u32 = 200;
+
+/// `brunt COMMAND`, whose processes may have [`FILES`] each.
+pub fn brunt(command: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit -n {FILES}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_brunt")]);
+    shell.args(command.split_whitespace());
+    shell
+}
+
+/// The processes that this one has started and that run.
+pub fn children(pid: u32) -> Vec<u32> {
+    let running: HashMap<u32, (u32, String)> = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Some((pid, parent_and_state(pid)?))
+        })
+        .collect();
+    let mut own: Vec<u32> =
+        running.iter().filter(|(_, (parent, state))| *parent == pid && state != "Z").map(|(pid, _)| *pid).collect();
+    own.sort_unstable();
+    own
+}
+
+fn parent_and_state(pid: u32) -> Option<(u32, String)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+    let state = fields.next()?.to_owned();
+    Some((fields.next()?.parse().ok()?, state))
+}
+
+/// Waits until none of these processes runs any more.
+#[track_caller]
+pub fn until_gone(pids: &[u32]) {
+    until("the processes are gone", || {
+        pids.iter().all(|pid| parent_and_state(*pid).is_none_or(|(_, state)| state == "Z" || state == "X"))
+    });
+}
+
+/// Waits for something that a busy machine may take its time for.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "never: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends a signal by name to a process, or with a minus before the number to a group.
+pub fn signal(name: &str, to: &str) {
+    // The shell has `kill` built in; a machine without procps has no program of that name.
+    assert!(Command::new("sh").args(["-c", &format!("kill -{name} {to}")]).status().unwrap().success());
+}
+
+/// A load that runs, in a process group of its own, as a shell would start it; killed at the end of the test.
+pub struct Load(Option<Child>);
+
+impl Load {
+    pub fn start(flags: &str) -> Self {
+        let mut command = brunt(&format!("load {flags}"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        Self(Some(command.spawn().unwrap()))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.as_ref().unwrap().id()
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn end(mut self) -> Output {
+        let mut child = self.0.take().unwrap();
+        let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let reader = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stdout.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let errors = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stderr.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        let status = ended(&mut child);
+        Output { status, stdout: reader.join().unwrap(), stderr: errors.join().unwrap() }
+    }
+}
+
+#[track_caller]
+fn ended(child: &mut Child) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        match child.try_wait().unwrap() {
+            Some(status) => return status,
+            None if start.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                panic!("the load does not end");
+            }
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What a command said, for messages.
+pub fn told(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    format!("{:?}\nstdout:\n{}\nstderr:\n{}", output.status, text(&output.stdout), text(&output.stderr))
+}
+
+/// The result on stdout.
+#[track_caller]
+pub fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
+}
+
+/// A number of it, by its path.
+#[track_caller]
+pub fn number(result: &Value, path: &str) -> f64 {
+    let value = path.split('.').fold(result, |value, key| &value[key]);
+    value.as_f64().unwrap_or_else(|| panic!("{path} is {value}"))
+}

@@ -1,0 +1,52 @@
+//! What cannot be is refused before anything is started, in one line.
+
+use crate::band::{brunt, told};
+
+#[track_caller]
+fn refused(command: &str, code: i32, words: &[&str]) {
+    let output = brunt(command).output().unwrap();
+    assert_eq!(output.status.code(), Some(code), "{}", told(&output));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(words.iter().all(|word| stderr.contains(word)), "{words:?} in {stderr}");
+    assert!(output.stdout.is_empty(), "{}", told(&output));
+}
+
+#[test]
+fn a_server_larger_than_the_machine_names_the_limit() {
+    refused("serve echo --connections 10G", 1, &["--connections 10000M: ", "; "]);
+}
+
+#[test]
+fn a_load_larger_than_the_machine_or_its_ports_names_the_limit() {
+    refused(
+        "load tcp://127.0.0.1:7100 -c 100M --source 127.0.0.0/8 --quiet",
+        1,
+        &["-c 100M is more than this machine holds: "],
+    );
+    // More than there are ports at all.
+    refused("load tcp://127.0.0.1:7100 -c 70k --quiet", 1, &["70000 connections need", "--source", "127.0.0.0/8"]);
+}
+
+#[test]
+fn what_only_one_process_can_do_is_named() {
+    refused("load tcp://127.0.0.1:7100 -c 400 -n 1000", 2, &["-n: ", "-c 400 takes ", "give -d"]);
+    refused("load tcp://127.0.0.1:7100 -c 400 --calibrate", 2, &["--calibrate: "]);
+    refused("load http://127.0.0.1:7100/ -c 400 --quiet", 1, &["400 connections do not fit", "limit of 200 open files"]);
+}
+
+#[test]
+fn nothing_listens() {
+    let port = crate::server::free_port();
+    let output = brunt(&format!("load tcp://127.0.0.1:{port} -c 400 --quiet")).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("nothing listens on"), "{stderr}");
+}
+
+#[test]
+fn the_words_of_its_processes_are_for_itself() {
+    let output = brunt("mate load").stdin(std::process::Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("brunt starts this by itself"), "{}", told(&output));
+}

@@ -1,0 +1,71 @@
+//! Several processes are one server and one load: what they count comes together, to the last request.
+
+use crate::{
+    band::{Load, brunt, children, json, number, told},
+    server::{MODELS, Server, alone, free_port},
+};
+
+#[test]
+fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
+    let _alone = alone();
+    for model in MODELS {
+        let server = Server::start(brunt(&format!(
+            "serve echo --listen 127.0.0.1:{} --connections 300 --model {model} --grace 10s",
+            free_port()
+        )));
+        let serving = children(server.pid());
+        assert!(serving.len() >= 3, "{} processes: {}", serving.len(), server.backend);
+        let said = format!("; {} processes for {} connections each", serving.len(), 300usize.div_ceil(serving.len()));
+        assert!(server.backend.ends_with(&said), "{}", server.backend);
+
+        // A timeout that nobody crosses, and a rate that every machine keeps: each request is answered.
+        let flags = "-c 300 -R 500 -d 3s --warmup 500ms -T 30s --json - --quiet --allow-untrusted";
+        let output = Load::start(&format!("tcp://{} {flags}", server.address())).end();
+        let result = json(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        assert_eq!((number(&result, "connections.opened"), number(&result, "connections.peak")), (300.0, 300.0));
+        assert!(number(&result, "connections.connect_rate_per_s") > 0.0);
+        for kind in ["connect", "timeout", "reset", "protocol", "status"] {
+            assert_eq!(number(&result, &format!("errors.{kind}")), 0.0, "{model}: {}", told(&output));
+        }
+        // Of equal gaps exactly so many are due in the window, whichever process sends them; each is answered in it, or
+        // under way when it closes. One that was due before the window may be answered in it.
+        let all = number(&result, "requests.completed") + number(&result, "requests.unanswered");
+        assert!((1500.0..=1500.0 + 250.0).contains(&all), "{all}: {}", told(&output));
+        assert_eq!(number(&result, "latency.response.count"), 1500.0, "{}", told(&output));
+        // Nobody pinned them, so each thread is shown.
+        let threads = result["generator"]["thread_cpu_percent"].as_array().unwrap().len();
+        assert!(threads >= 2, "{}", result["generator"]);
+        // The server is metered with all its processes.
+        assert_eq!(number(&result, "server.pid"), f64::from(server.pid()));
+        assert!(number(&result, "server.threads") >= serving.len() as f64 + 1.0, "{}", result["server"]);
+
+        server.signal("TERM");
+        let (status, _, said) = server.end();
+        assert_eq!(status.code(), Some(0), "{said}");
+        assert!(said.contains("stopped; 300 connections served, 0 failed, 0 still open"), "{model}: {said}");
+    }
+}
+
+#[test]
+fn the_processes_share_the_cores_that_are_named_and_nobody_else_shares_the_address() {
+    let _alone = alone();
+    let core = crate::server::cores(1)[0];
+    let port = free_port();
+    let listen = format!("serve echo --listen 127.0.0.1:{port} --cores {core}");
+    let server = Server::start(brunt(&format!("{listen} --connections 300")));
+    for flags in ["", " --connections 300"] {
+        let second = brunt(&format!("{listen}{flags}")).output().unwrap();
+        assert_eq!(second.status.code(), Some(1), "{}", told(&second));
+        assert!(String::from_utf8_lossy(&second.stderr).contains("another process has it"), "{}", told(&second));
+    }
+    let flags = "-c 300 -d 1s --warmup 200ms -T 30s --json - --quiet --allow-untrusted";
+    let output = Load::start(&format!("tcp://{} {flags} --cores {core}", server.address())).end();
+    let result = json(&output);
+    // One core, so one sum of all threads on it; and on each side many threads that waited for each other.
+    assert_eq!(result["generator"]["cores"], serde_json::json!([core]));
+    assert_eq!(result["generator"]["thread_cpu_percent"].as_array().unwrap().len(), 1);
+    assert!(result["generator"]["run_queue_wait_percent"].is_null(), "{}", result["generator"]);
+    assert_eq!(result["server"]["cores"], serde_json::json!([core]));
+    assert!(number(&result, "requests.completed") > 300.0, "{}", told(&output));
+}

@@ -1,0 +1,76 @@
+//! A mate: serves on the listeners that it is given, as the models do in one process, until it is told to stop.
+
+use super::words::{Order, Report, Task};
+use crate::{Counts, Notice, Options, ServeError, echo_on, listen::Reserved};
+use runtime::{Spinning, Stop};
+use std::{
+    io,
+    net::TcpListener,
+    process,
+    sync::mpsc,
+    thread::{self, Builder},
+};
+
+/// Serves as the parent says until that is done. The process ends with its parent, whatever it does at that moment.
+///
+/// # Errors
+/// Nobody can be told: the parent is gone, or is none of ours.
+pub fn mate(parent: crew::Parent) -> io::Result<()> {
+    parent.tell(&Report::Here)?;
+    let Some((task, reserved)) = part(&parent)? else { return Ok(()) };
+    match serve(&parent, task, reserved)? {
+        Ok(counts) => parent.tell(&Report::Done(counts)),
+        Err(why) => parent.tell(&Report::Failed(why)),
+    }
+}
+
+/// What to serve, and where; nothing if it will not come to it.
+fn part(parent: &crew::Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
+    let (mut task, mut reserved) = (None, Vec::new());
+    loop {
+        match parent.hear()? {
+            Some((Order::Serve(part), _)) => task = Some(part),
+            Some((Order::Listener { address, only_v6 }, Some(file))) => {
+                reserved.push(Reserved::adopt(TcpListener::from(file), address, only_v6));
+            }
+            Some((Order::Go, _)) => return Ok(task.map(|task| (task, reserved))),
+            Some((Order::Listener { .. } | Order::Stop, _)) | None => return Ok(None),
+        }
+    }
+}
+
+fn serve(parent: &crew::Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Result<Counts, String>> {
+    let options = Options {
+        listen: reserved.iter().map(|reserved| reserved.address).collect(),
+        model: task.model.parse().map_err(io::Error::other)?,
+        workers: task.workers,
+        grace: task.grace,
+        spin: Spinning { most: task.spin, connections: task.spin_connections },
+    };
+    if let Err(error) = crew::files::raise() {
+        return Ok(Err(format!("the limit of open files cannot be raised: {error}")));
+    }
+    let stop = Stop::new();
+    let (orders, stopped) = (parent.try_clone()?, stop.clone());
+    Builder::new().name("orders".to_owned()).spawn(move || {
+        while let Ok(Some((Order::Stop, _))) = orders.hear() {
+            stopped.raise();
+        }
+        // Without its parent it is no part of a server, and nobody would ever stop it.
+        process::exit(1);
+    })?;
+    let (notices, heard) = mpsc::channel();
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| {
+            // The channel ends with the server.
+            let notices = notices;
+            echo_on(&options, &reserved, &stop, &notices).map_err(|error: ServeError| error.to_string())
+        });
+        for Notice::Listening { backend, .. } in heard {
+            parent.tell(&Report::Listening(backend))?;
+            // The start is over; it is no loss if its text cannot be let go of.
+            let _ = runtime::let_go_of_text();
+        }
+        Ok(serving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
