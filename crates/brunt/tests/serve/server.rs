@@ -28,7 +28,7 @@ pub const MODELS: [(&str, &str); 11] = [
 ];
 
 /// All server models.
-pub fn models() -> impl Iterator<Item = &'static str> {
+pub fn models() -> impl Iterator<Item = &'static str> + Clone {
     MODELS.into_iter().map(|(model, _)| model)
 }
 

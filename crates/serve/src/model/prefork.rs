@@ -5,6 +5,8 @@
 //! its parent, over which it gets its orders and the listeners, says when it listens, hears the stop, and tells what it has
 //! served. Must never outlive its parent: the end of that socket is its end.
 
+mod line;
+
 use super::{
     accept,
     bell::{Bell, Ending},
@@ -13,19 +15,16 @@ use super::{
     threads,
 };
 use crate::{Counts, ServeError, Service};
+use line::{hand, hear, say, take};
 use runtime::Stop;
 use rustix::{
     event::{PollFd, PollFlags},
     fd::{AsFd, OwnedFd},
-    net::{
-        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-        recvmsg, sendmsg, sockopt,
-    },
+    net::sockopt,
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use std::{
-    io::{self, BufRead, BufReader, ErrorKind, IoSlice, IoSliceMut, Read, Write},
-    mem::MaybeUninit,
+    io::{self, BufReader, ErrorKind, Read, Write},
     net::TcpListener,
     os::unix::{net::UnixStream, process::CommandExt},
     process::{Child, Command, Stdio},
@@ -112,15 +111,15 @@ struct Worker {
 
 impl Worker {
     fn start(orders: &Orders, listeners: &[TcpListener]) -> io::Result<Self> {
-        let (mut line, theirs) = UnixStream::pair()?;
+        let (line, theirs) = UnixStream::pair()?;
         // What this process runs, even if its file has been replaced since.
         let mut command = Command::new("/proc/self/exe");
         command.arg0("brunt").args(PREFORK_WORDS).stdin(OwnedFd::from(theirs)).stdout(Stdio::null());
         let child = command.spawn()?;
         drop(command);
-        let worker = Self { child, heard: BufReader::new(line.try_clone()?), line: line.try_clone()? };
-        let sent =
-            say(&mut line, orders).and_then(|()| listeners.iter().try_for_each(|listener| hand(&line, listener)));
+        let worker = Self { child, heard: BufReader::new(line.try_clone()?), line };
+        let hand_all = |()| listeners.iter().try_for_each(|listener| hand(&worker.line, listener));
+        let sent = say(&worker.line, orders).and_then(hand_all);
         match sent {
             // It has said why it is gone, or its end will.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(worker),
@@ -205,42 +204,4 @@ fn serve(orders: &Orders, listeners: Vec<TcpListener>, stop: &Stop, parent: &Uni
         let _ = runtime::let_go_of_text();
         Ok(())
     })
-}
-
-fn say(mut line: impl Write, what: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec(what)?;
-    text.push(b'\n');
-    line.write_all(&text)
-}
-
-/// The next line; nothing if the other end is gone.
-fn hear<T: DeserializeOwned>(line: &mut impl BufRead) -> io::Result<Option<T>> {
-    let mut text = String::new();
-    match line.read_line(&mut text) {
-        Ok(0) => Ok(None),
-        Ok(_) => Ok(Some(serde_json::from_str(&text)?)),
-        Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Sends a descriptor, with a byte.
-fn hand(line: &UnixStream, listener: &TcpListener) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut message = SendAncillaryBuffer::new(&mut space);
-    let listener = [listener.as_fd()];
-    message.push(SendAncillaryMessage::ScmRights(&listener));
-    sendmsg(line, &[IoSlice::new(b"l")], &mut message, SendFlags::NOSIGNAL)?;
-    Ok(())
-}
-
-fn take(line: &UnixStream) -> io::Result<TcpListener> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut message = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(line, &mut [IoSliceMut::new(&mut [0])], &mut message, RecvFlags::CMSG_CLOEXEC)?;
-    let listener = message.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
-    });
-    listener.map(TcpListener::from).ok_or_else(|| io::Error::other("no listener came"))
 }

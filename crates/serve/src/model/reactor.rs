@@ -29,7 +29,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Events taken in the first turn; as many again whenever a turn was full, so that nobody waits a round longer than others.
+/// Events taken in the first turn; more once a turn was full, so that nobody waits a round longer than others.
 const EVENTS: usize = 64;
 
 /// What an event is about, if not a connection: those are numbered from 0.
