@@ -137,6 +137,12 @@ fn each_other_mistake_names_its_remedy() {
         ("command = [\"server\", \"--listen\", \"{listen}\"]", "command = \"server\"", "no shell reads it"),
         ("command = [\"server\"", "ready = \"log\"\ncommand = [\"server\"", "ready 'log' is not known"),
         ("command = [", "serve = { service = \"echo\", model = \"urin\" }\n#", "did you mean 'uring'?"),
+        ("command = [", "serve = { service = \"echo\", model = \"epol-each\" }\n#", "did you mean 'epoll-each'?"),
+        (
+            "command = [",
+            "serve = { service = \"http\", model = \"pool\" }\n#",
+            "http has no model 'pool'; known are uring, epoll, tokio",
+        ),
         (
             "name = \"mine\"",
             "name = \"mine\"\ncommand = [\"a\"]\n[[target]]\nname = \"mine\"",

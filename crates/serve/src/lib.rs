@@ -8,30 +8,47 @@ pub mod listen;
 mod model;
 pub mod processes;
 mod report;
+mod work;
 
-pub use model::Model;
-pub use report::Counts;
+pub use model::{Model, TcpModel};
+pub use report::{Counts, Waits};
+pub use work::Work;
 
+use model::stage::Stage;
 use runtime::Spinning;
+use serde::{Deserialize, Serialize};
 use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
-/// What is asked of a server.
+/// What is done with what arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Service {
+    /// It goes back, when this work has been done for it.
+    Echo(Work),
+    /// It is read and forgotten, and never answered.
+    Discard,
+}
+
+/// What is asked of a server of plain TCP.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// What is served.
+    pub service: Service,
     /// Addresses to listen on, at least one.
     pub listen: Vec<SocketAddr>,
     /// How the I/O is done.
-    pub model: Model,
+    pub model: TcpModel,
     /// One worker for each entry, pinned to that core; `None` leaves the thread where the scheduler puts it.
     pub workers: Vec<Option<usize>>,
     /// How long connections may still be served after the stop, if their clients keep them open.
     pub grace: Duration,
     /// What a worker of our own runtime does before it sleeps.
     pub spin: Spinning,
+    /// Threads of [`TcpModel::Pool`]; `None` is one for each worker.
+    pub pool: Option<usize>,
 }
 
 /// What a server tells while it runs, for the one who started it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
     /// All workers listen on these addresses; the text names the backend and why it is not the best one, if so.
     Listening {
@@ -40,6 +57,10 @@ pub enum Notice {
         /// How the I/O is done, in words.
         backend: String,
     },
+    /// It cannot do as it should, and goes on as well as it can; the text says what and why.
+    Trouble(String),
+    /// [`TcpModel::Pool`] has stopped, and requests had waited so long for its threads.
+    Queued(Waits),
 }
 
 /// Why a server could not run.
@@ -92,25 +113,17 @@ impl fmt::Display for ServeError {
 
 impl std::error::Error for ServeError {}
 
-/// Serves echo (whatever arrives goes back) until `stop` is raised, then stops accepting, lets clients finish for the
-/// grace time, closes and returns what was served.
-pub fn echo(options: &Options, stop: &runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
-    // Bound here once, so that a port in use is one error before any worker starts, and port 0 is one port for all.
-    let several = options.workers.len() > 1 && options.model != Model::Tokio;
-    let reserved = listen::reserve(&options.listen, several)?;
-    echo_on(options, &reserved, stop, notices)
+impl From<io::Error> for ServeError {
+    fn from(error: io::Error) -> Self {
+        Self::Worker(error)
+    }
 }
 
-/// Serves on addresses that have been reserved.
-fn echo_on(
-    options: &Options,
-    reserved: &[listen::Reserved],
-    stop: &runtime::Stop,
-    notices: &mpsc::Sender<Notice>,
-) -> Result<Counts, ServeError> {
-    match options.model {
-        Model::Uring => model::ours::echo(options, runtime::BackendKind::Uring, reserved, stop, notices),
-        Model::Epoll => model::ours::echo(options, runtime::BackendKind::Epoll, reserved, stop, notices),
-        Model::Tokio => model::tokio::echo(options, reserved, stop, notices),
-    }
+/// Serves plain TCP until `stop` is raised, then stops accepting, lets clients finish for the grace time, closes and returns
+/// what was served.
+///
+/// # Errors
+/// When an address cannot be listened on, a worker cannot be set up, or one ends by itself.
+pub fn tcp(options: &Options, stop: &runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+    options.model.run(&Stage::new(options, stop, notices)?)
 }

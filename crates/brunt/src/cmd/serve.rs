@@ -2,15 +2,12 @@
 
 mod http;
 mod source;
+mod tcp;
 
-use super::{
-    mate,
-    signals::{SIGINT, SIGTERM, Second, on_first},
-};
-use meter::doctor::{self, Facts};
-use outcome::{Cores, Count, ExitCode, Span};
+use super::signals::{SIGINT, SIGTERM, Second, on_first};
+use outcome::{Cores, ExitCode, Span};
 use runtime::{Spinning, Stop};
-use serve::{Counts, Model, Notice, Options, ServeError};
+use serve::{Counts, Model, Notice, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 /// Flags of `brunt serve`.
@@ -23,31 +20,16 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Service {
     /// Ping-pong over TCP: whatever arrives goes back.
-    Echo(Echo),
+    Echo(tcp::Echo),
+    /// Reads whatever arrives over TCP, and never answers.
+    Discard(tcp::Discard),
     /// HTTP/1: constant, echo and reflecting answers, routes with delays and faults.
     Http(Box<http::Http>),
-}
-
-#[derive(Debug, clap::Args)]
-struct Echo {
-    /// Address to listen on; may be given several times. Port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100", value_parser = address)]
-    listen: Vec<SocketAddr>,
-    /// Holds so many connections, such as 1M: in as many processes as the limit of open files asks for, with the workers of
-    /// --cores in turn. What this machine cannot hold is refused.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    connections: Option<Count>,
-    #[command(flatten)]
-    common: Common,
 }
 
 /// What all services take.
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// How the I/O is done: uring (our runtime on io_uring), epoll (our runtime on epoll), tokio. Without it our runtime
-    /// takes the best backend of this machine.
-    #[arg(long)]
-    model: Option<Model>,
     /// Cores to run on, one pinned worker each, as 1 or 0,2-3. Without it one worker runs unpinned.
     #[arg(long)]
     cores: Option<Cores>,
@@ -71,78 +53,35 @@ impl Args {
     pub fn run(self) -> ExitCode {
         match self.service {
             Service::Echo(echo) => echo.run(),
+            Service::Discard(discard) => discard.run(),
             Service::Http(http) => http.run(),
         }
     }
 }
 
-impl Echo {
-    fn run(self) -> ExitCode {
-        // One end of each connection is here; where the other one is, nobody knows yet.
-        let refusal =
-            self.connections.and_then(|count| Some((count, doctor::refusal(&Facts::of_limits(), count.0, 1)?)));
-        if let Some((count, why)) = refusal {
-            eprintln!("brunt serve: --connections {count}: {why}");
-            return ExitCode::Failed;
-        }
-        self.common.run("echo", |setup, stop, notices| {
-            let Setup { model, workers, grace, spin } = setup;
-            let options = Options { listen: self.listen, model, workers, grace, spin };
-            match self.connections {
-                None => serve::echo(&options, stop, notices),
-                Some(connections) => echo_to(&options, connections, stop, notices),
-            }
-        })
-    }
-}
-
-/// Serves so many connections, in as many processes as that takes.
-fn echo_to(
-    options: &Options,
-    connections: Count,
-    stop: &Stop,
-    notices: &mpsc::Sender<Notice>,
-) -> Result<Counts, ServeError> {
-    let impossible = |why: String| ServeError::Process(format!("--connections {connections}: {why}"));
-    crew::files::raise().map_err(|error| impossible(format!("the limit of open files cannot be raised: {error}")))?;
-    let layout = serve::processes::layout(options, connections.0).ok_or_else(|| {
-        impossible(format!("too many for processes of {} open files: raise ulimit -Hn", crew::files::most()))
-    })?;
-    match layout.len() {
-        1 => serve::echo(options, stop, notices),
-        _ => serve::processes::echo(options, connections.0, &layout, &mate::SERVE, stop, notices),
-    }
-}
-
 /// What the common flags ask for.
-struct Setup {
-    model: Model,
+struct Setup<M> {
+    model: M,
     workers: Vec<Option<usize>>,
     grace: Duration,
     spin: Spinning,
 }
 
 impl Common {
-    /// Runs a server to its end and says what there is to say; `name` is what is served.
-    fn run(
+    /// Runs a server to its end and says what there is to say; `name` is what is served. Without a model our runtime takes
+    /// its best backend.
+    fn run<M: From<Model>>(
         &self,
         name: &'static str,
-        serve: impl FnOnce(Setup, &Stop, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
+        model: Option<M>,
+        serve: impl FnOnce(Setup<M>, &Stop, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
     ) -> ExitCode {
-        let (model, fallback) = match self.model {
-            Some(model) => (model, None),
-            None => best_model(),
-        };
+        let (model, fallback) = model.map_or_else(best_model, |model| (model, None));
         let workers =
             self.cores.as_ref().map_or_else(|| vec![None], |cores| cores.0.iter().copied().map(Some).collect());
         let spin = Spinning { most: self.spin.0, connections: self.spin_connections };
         let setup = Setup { model, workers, grace: self.grace.0, spin };
-        let stop = Stop::new();
-        let raised = stop.clone();
-        if let Err(error) = on_first(&[SIGINT, SIGTERM], Second::Kills, move || raised.raise()) {
-            eprintln!("brunt serve: cannot watch for signals: {error}");
-            return ExitCode::Failed;
-        }
+        let Some(stop) = stop_on_signals() else { return ExitCode::Failed };
         let (notices, heard) = mpsc::channel();
         let quiet = self.quiet;
         let teller = thread::spawn(move || {
@@ -176,9 +115,12 @@ impl Common {
     }
 }
 
-fn at_least_one(text: &str) -> Result<Count, String> {
-    let count: Count = text.parse().map_err(|error: outcome::UnitError| error.to_string())?;
-    if count.0 > 0 { Ok(count) } else { Err("at least 1 connection".to_owned()) }
+/// Raised by the first SIGINT or SIGTERM.
+fn stop_on_signals() -> Option<Stop> {
+    let stop = Stop::new();
+    let raised = stop.clone();
+    let watched = on_first(&[SIGINT, SIGTERM], Second::Kills, move || raised.raise());
+    watched.inspect_err(|error| eprintln!("brunt serve: cannot watch for signals: {error}")).ok().map(|()| stop)
 }
 
 /// Listening is on addresses; a name could stand for several.
@@ -187,20 +129,25 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Our runtime on its best backend, and why that is not io_uring.
-fn best_model() -> (Model, Option<String>) {
+fn best_model<M: From<Model>>() -> (M, Option<String>) {
     match runtime::Runtime::new() {
-        Ok(probe) if probe.backend() == runtime::BackendKind::Uring => (Model::Uring, None),
-        Ok(probe) => (Model::Epoll, probe.fallback_reason().map(str::to_owned)),
+        Ok(probe) if probe.backend() == runtime::BackendKind::Uring => (Model::Uring.into(), None),
+        Ok(probe) => (Model::Epoll.into(), probe.fallback_reason().map(str::to_owned)),
         // The server will meet the same error and say it.
-        Err(_) => (Model::Epoll, None),
+        Err(_) => (Model::Epoll.into(), None),
     }
 }
 
 fn tell(name: &str, notice: &Notice, fallback: Option<&str>) {
-    let Notice::Listening { addresses, backend } = notice;
-    let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-    eprintln!("brunt serve: {name} on {} ({backend})", addresses.join(", "));
-    if let Some(reason) = fallback {
-        eprintln!("brunt serve: not on io_uring: {reason}");
+    match notice {
+        Notice::Listening { addresses, backend } => {
+            let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            eprintln!("brunt serve: {name} on {} ({backend})", addresses.join(", "));
+            if let Some(reason) = fallback {
+                eprintln!("brunt serve: not on io_uring: {reason}");
+            }
+        }
+        Notice::Trouble(what) => eprintln!("brunt serve: {what}"),
+        Notice::Queued(waits) => eprintln!("brunt serve: {waits}"),
     }
 }

@@ -14,7 +14,7 @@ const SLACK: Duration = Duration::from_secs(20);
 
 #[test]
 fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
-    for model in MODELS {
+    for model in models() {
         for signal in ["TERM", "INT"] {
             let server = Server::of_model(model, "--grace 300ms");
             let mut clients: Vec<_> = (0..20).map(|_| connect(server.address())).collect();
@@ -35,7 +35,7 @@ fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
 
 #[test]
 fn without_clients_the_end_comes_at_once() {
-    for model in MODELS {
+    for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         drop(connect(server.address()));
         server.signal("TERM");
@@ -46,7 +46,7 @@ fn without_clients_the_end_comes_at_once() {
 
 #[test]
 fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
-    for model in MODELS {
+    for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
         let message = pattern(4 << 20);
@@ -75,7 +75,7 @@ fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
 
 #[test]
 fn what_was_sent_before_the_cut_comes_back() {
-    for model in MODELS {
+    for model in models() {
         let server = Server::of_model(model, "--grace 200ms");
         let mut client = connect(server.address());
         ask(&mut client, b"hello");
@@ -106,7 +106,7 @@ fn what_was_sent_before_the_cut_comes_back() {
 
 #[test]
 fn nobody_is_accepted_during_the_grace() {
-    for model in MODELS {
+    for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
         ask(&mut client, b"first");
@@ -128,7 +128,7 @@ fn nobody_is_accepted_during_the_grace() {
 
 #[test]
 fn a_second_signal_kills() {
-    for model in MODELS {
+    for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
         ask(&mut client, b"hello");

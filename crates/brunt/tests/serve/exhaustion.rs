@@ -35,7 +35,7 @@ fn served(clients: &mut [Client]) -> usize {
 #[test]
 fn out_of_descriptors_nobody_suffers_but_who_waits() {
     let _alone = alone();
-    for model in MODELS {
+    for model in models() {
         let flags = format!("--listen 127.0.0.1:{} --model {model}", free_port());
         let mut server = Server::start(serve_limited("64", &flags));
         let mut clients: Vec<_> = (0..200)

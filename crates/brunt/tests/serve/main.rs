@@ -5,6 +5,10 @@
 mod echo;
 mod endings;
 mod exhaustion;
+mod gone;
 mod memory;
+mod pieces;
+mod prefork;
 mod refusals;
 mod server;
+mod work;

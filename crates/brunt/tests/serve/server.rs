@@ -12,8 +12,25 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// All server models, with the words of each for what it is, on one core.
+pub const MODELS: [(&str, &str); 11] = [
+    ("uring", "io_uring"),
+    ("epoll", "epoll"),
+    ("tokio", "tokio current-thread"),
+    ("tokio-each", "tokio current-thread a core"),
+    ("thread", "a thread a connection"),
+    ("poll", "one poll loop"),
+    ("epoll-one", "one epoll loop"),
+    ("epoll-each", "an epoll loop a core"),
+    ("acceptor", "an acceptor, an epoll loop a core"),
+    ("prefork", "1 process"),
+    ("pool", "one epoll loop, 1 pool thread"),
+];
+
 /// All server models.
-pub const MODELS: [&str; 3] = ["uring", "epoll", "tokio"];
+pub fn models() -> impl Iterator<Item = &'static str> + Clone {
+    MODELS.into_iter().map(|(model, _)| model)
+}
 
 /// Longest that anything may take on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -149,18 +166,32 @@ impl Server {
         (status, took, said)
     }
 
-    /// CPU time it has used, user and system.
+    /// It and its children.
+    pub fn family(&self) -> Vec<u32> {
+        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.pid())).unwrap();
+        let children = children.split_whitespace().map(|child| child.parse().unwrap());
+        std::iter::once(self.pid()).chain(children).collect()
+    }
+
+    /// CPU time that its processes have used, user and system.
     pub fn cpu_time(&self) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap();
-        // proc(5): fields 14 and 15, counted after the name in brackets, in hundredths of a second.
-        let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 2..].split(' ').collect();
-        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-        Duration::from_millis(10 * ticks)
+        let ticks = |pid: u32| -> u64 {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            // proc(5): fields 14 and 15, counted after the name in brackets, in hundredths of a second.
+            let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 2..].split(' ').collect();
+            fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+        };
+        Duration::from_millis(10 * self.family().into_iter().map(ticks).sum::<u64>())
+    }
+
+    /// Descriptors that its processes have open.
+    pub fn descriptors(&self) -> usize {
+        self.family().into_iter().map(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()).sum()
     }
 
     /// How often each of its workers has given its core away, to sleep or because another had its turn.
     pub fn switches_of_workers(&self) -> Vec<u64> {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+        let tasks = self.family().into_iter().flat_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap());
         let paths = tasks.map(|task| task.unwrap().path());
         let workers = paths.filter(|path| std::fs::read_to_string(path.join("comm")).unwrap().starts_with("worker-"));
         let switches = workers.map(|path| {

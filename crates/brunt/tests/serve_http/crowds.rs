@@ -3,7 +3,7 @@
 
 use crate::{
     client::{Client, command},
-    server::{MODELS, PATIENCE, Server, alone, with_descriptors},
+    server::{PATIENCE, Server, alone, with_descriptors},
 };
 use std::{
     process::Command,
@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+const MODELS: [&str; 3] = ["uring", "epoll", "tokio"];
 /// More than the receive buffers of a worker, more than the events of a turn, more than a ring has entries.
 const HALF: usize = 10_000;
 const GREEDY: usize = 200;

@@ -240,8 +240,22 @@ pub const SERVE: &[Key] = &[
 
 /// The services of `brunt serve` that an experiment can use.
 pub const SERVICES: &[&str] = &["echo", "http"];
-/// The models of `brunt serve`.
-pub const MODELS: &[&str] = &["uring", "epoll", "tokio"];
+/// The models of `brunt serve echo`.
+pub const MODELS: &[&str] = &[
+    "uring",
+    "epoll",
+    "tokio",
+    "tokio-each",
+    "thread",
+    "poll",
+    "epoll-one",
+    "epoll-each",
+    "acceptor",
+    "prefork",
+    "pool",
+];
+/// Those of them that `brunt serve http` has as well.
+pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
 /// `nginx` of a target.
 pub const NGINX: &[Key] = &[must("body", Takes::Text, "Every request is answered with status 200 and this.")];

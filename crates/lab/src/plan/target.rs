@@ -105,10 +105,14 @@ struct Words<'t, 's> {
 impl Words<'_, '_> {
     fn serve(&mut self, value: &Value) -> Result<Start, Fault> {
         let (mut service, mut model, mut args) = (String::new(), String::new(), Vec::new());
+        let mut model_place = 0..0;
         for (key, place, value) in entries(self.text.table(value, "serve")?) {
             match key {
                 "service" => service = self.one_of(value, key, keys::SERVICES)?,
-                "model" => model = self.one_of(value, key, keys::MODELS)?,
+                "model" => {
+                    model = self.one_of(value, key, keys::MODELS)?;
+                    model_place = value.span();
+                }
                 "args" => args = self.words(value, key)?,
                 _ => return Err(self.text.unknown(key, place, "serve", keys::SERVE)),
             }
@@ -116,6 +120,10 @@ impl Words<'_, '_> {
         if service.is_empty() || model.is_empty() {
             let message = "serve needs a service and a model: { service = \"echo\", model = \"uring\" }";
             return Err(self.text.fault(value.span(), message));
+        }
+        if service == "http" && !keys::HTTP_MODELS.contains(&model.as_str()) {
+            let known = keys::HTTP_MODELS.join(", ");
+            return Err(self.text.fault(model_place, format!("http has no model '{model}'; known are {known}")));
         }
         Ok(Start::Serve { service, model, args })
     }

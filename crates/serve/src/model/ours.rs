@@ -1,40 +1,31 @@
 //! Our own runtime: a thread, a ring (or an epoll set) and a listener a core, a task a connection.
 
-use crate::{Counts, Notice, Options, ServeError, listen::Reserved};
+use super::stage::Stage;
+use crate::{Counts, Options, ServeError, Service, report::is_failure};
 use runtime::{
     BackendKind, Builder, Runtime, Spinning, Stop,
     net::{TcpListener, TcpStream},
     spawn,
+    time::sleep,
 };
-use std::{
-    cell::Cell,
-    io,
-    rc::Rc,
-    sync::{Barrier, mpsc},
-};
+use std::{cell::Cell, io, rc::Rc, sync::Barrier};
 
-pub(crate) fn echo(
-    options: &Options,
-    backend: BackendKind,
-    reserved: &[Reserved],
-    stop: &Stop,
-    notices: &mpsc::Sender<Notice>,
-) -> Result<Counts, ServeError> {
+pub(crate) fn run(stage: &Stage, backend: BackendKind) -> Result<Counts, ServeError> {
+    let (options, stop) = (stage.options, stage.stop);
     let builder = builder(backend, options.spin);
     let ready = Barrier::new(options.workers.len());
     let failed = Stop::new();
     let results = runtime::group::run(&builder, &options.workers, |_| {
         let (ready, failed) = (&ready, &failed);
         async move {
-            let listeners: Result<Vec<_>, _> = reserved.iter().map(Reserved::listener).collect();
+            let listeners = stage.listeners();
             if listeners.is_err() {
                 failed.raise();
             }
             // Everybody listens before anybody says so.
             let leader = ready.wait().is_leader();
             if leader && !failed.is_raised() {
-                let addresses = reserved.iter().map(|reserved| reserved.address).collect();
-                let _ = notices.send(Notice::Listening { addresses, backend: backend.to_string() });
+                stage.listening(backend);
             }
             match listeners {
                 Ok(listeners) if !failed.is_raised() => {
@@ -59,7 +50,7 @@ pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
 
 /// One worker's life: accept until the stop, let the connections finish, cut the rest.
 async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &Stop) -> io::Result<Counts> {
-    let tally = Tally::default();
+    let tally = Tally(Rc::new(Shared { counts: Cell::default(), service: options.service }));
     let mut acceptors = Vec::new();
     for listener in listeners {
         acceptors.push(spawn(accept(TcpListener::from_std(listener)?, tally.clone())));
@@ -67,7 +58,7 @@ async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &
     stop.raised().await;
     acceptors.iter().for_each(runtime::JoinHandle::abort);
     let left = runtime::drain(options.grace).await;
-    let mut counts = tally.0.get();
+    let mut counts = tally.0.counts.get();
     counts.cut = left as u64;
     Ok(counts)
 }
@@ -87,6 +78,11 @@ async fn connection(mut stream: TcpStream, tally: Tally) {
         match stream.recv().await {
             Ok(lease) if lease.is_empty() => return,
             Ok(lease) => {
+                let Service::Echo(work) = tally.0.service else { continue };
+                match work.pause() {
+                    Some(time) => sleep(time).await,
+                    None => work.compute(),
+                }
                 if let Err(error) = stream.send(lease).await {
                     break error;
                 }
@@ -94,19 +90,24 @@ async fn connection(mut stream: TcpStream, tally: Tally) {
             Err(error) => break error,
         }
     };
-    if error.kind() != io::ErrorKind::ConnectionReset {
+    if is_failure(&error) {
         tally.change(|counts| counts.failed += 1);
     }
 }
 
-/// One worker's counts, shared by its tasks.
-#[derive(Clone, Default)]
-struct Tally(Rc<Cell<Counts>>);
+/// What one worker's tasks share.
+#[derive(Clone)]
+struct Tally(Rc<Shared>);
+
+struct Shared {
+    counts: Cell<Counts>,
+    service: Service,
+}
 
 impl Tally {
     fn change(&self, change: impl FnOnce(&mut Counts)) {
-        let mut counts = self.0.get();
+        let mut counts = self.0.counts.get();
         change(&mut counts);
-        self.0.set(counts);
+        self.0.counts.set(counts);
     }
 }

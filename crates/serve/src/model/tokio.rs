@@ -1,18 +1,24 @@
-//! Tokio, as its documentation would have it: a task a connection, `read` and `write_all`.
+//! Tokio, as its documentation would have it: a task a connection, `read` and `write_all`; on one runtime, or on one a core.
 
-use crate::{Counts, Notice, Options, ServeError, listen::Reserved};
+use super::{
+    stage::Stage,
+    threads::{check, each},
+};
+use crate::{Counts, Options, ServeError, Service, report::is_failure};
 use std::{
     io,
+    net::TcpListener as Listener,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
-        mpsc,
     },
+    time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     runtime::{Builder, Runtime},
+    time::{sleep, timeout},
 };
 
 /// Bytes of a connection's buffer: a ping-pong of the usual sizes in one read.
@@ -25,39 +31,64 @@ struct Totals {
     open: AtomicUsize,
 }
 
-pub(crate) fn echo(
+/// One runtime: current-thread on one core, multi-thread on several.
+pub(crate) fn run(stage: &Stage) -> Result<Counts, ServeError> {
+    let workers = &stage.options.workers;
+    let runtime = build(workers)?;
+    let listeners = stage.listeners()?;
+    let kind = if workers.len() == 1 { "current-thread" } else { "multi-thread" };
+    Ok(serve(runtime, listeners, stage.options, stage.stop, || stage.listening(format_args!("tokio {kind}")))?)
+}
+
+/// A current-thread runtime on each core, with a listener of its own: the kernel spreads the connections, by a hash.
+pub(crate) fn run_each(stage: &Stage) -> Result<Counts, ServeError> {
+    let options = stage.options;
+    let part = |_| Ok((current_thread()?, stage.listeners()?));
+    let parts = options.workers.iter().map(part).collect::<Result<Vec<_>, ServeError>>()?;
+    let body = |(runtime, listeners): (Runtime, Vec<Listener>), stop: &runtime::Stop| {
+        serve(runtime, listeners, options, stop, || {})
+    };
+    Ok(each(&options.workers, stage.stop, parts, body, |_| {
+        stage.listening("tokio current-thread a core");
+        Ok(())
+    })?)
+}
+
+/// A runtime's life: accept until the stop, let the connections finish, cut the rest.
+fn serve(
+    runtime: Runtime,
+    listeners: Vec<Listener>,
     options: &Options,
-    reserved: &[Reserved],
     stop: &runtime::Stop,
-    notices: &mpsc::Sender<Notice>,
-) -> Result<Counts, ServeError> {
-    let runtime = build(&options.workers).map_err(ServeError::Worker)?;
-    let listeners = reserved.iter().map(Reserved::listener).collect::<Result<Vec<_>, _>>()?;
+    listening: impl FnOnce(),
+) -> io::Result<Counts> {
     let totals = Arc::new(Totals::default());
     runtime.block_on(async {
         let mut acceptors = Vec::new();
         for listener in listeners {
-            listener.set_nonblocking(true).map_err(ServeError::Worker)?;
-            let listener = TcpListener::from_std(listener).map_err(ServeError::Worker)?;
-            acceptors.push(tokio::spawn(accept(listener, totals.clone())));
+            listener.set_nonblocking(true)?;
+            let listener = TcpListener::from_std(listener)?;
+            acceptors.push(tokio::spawn(accept(listener, totals.clone(), options.service)));
         }
-        let kind = if options.workers.len() == 1 { "current-thread" } else { "multi-thread" };
-        let addresses = reserved.iter().map(|reserved| reserved.address).collect();
-        let _ = notices.send(Notice::Listening { addresses, backend: format!("tokio {kind}") });
+        listening();
         stop.raised().await;
         acceptors.iter().for_each(tokio::task::JoinHandle::abort);
         let drained = async {
             while totals.open.load(Ordering::Relaxed) > 0 {
-                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                sleep(Duration::from_millis(2)).await;
             }
         };
-        let _ = tokio::time::timeout(options.grace, drained).await;
-        Ok(())
+        let _ = timeout(options.grace, drained).await;
+        io::Result::Ok(())
     })?;
     let load = |total: &AtomicU64| total.load(Ordering::Relaxed);
     let cut = totals.open.load(Ordering::Relaxed) as u64;
     runtime.shutdown_background();
     Ok(Counts { accepted: load(&totals.accepted), failed: load(&totals.failed), cut })
+}
+
+fn current_thread() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
 }
 
 /// One core gets the runtime without threads of its own, several get one pinned worker thread each.
@@ -66,15 +97,11 @@ fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
         if let Some(core) = core {
             ::runtime::group::pin_to_core(*core)?;
         }
-        return Builder::new_current_thread().enable_all().build();
+        return current_thread();
     }
     let cores: Vec<Option<usize>> = workers.to_vec();
     // Refused here, where it can still be reported: a thread's start hook cannot fail.
-    for core in cores.iter().flatten() {
-        std::thread::scope(|scope| {
-            scope.spawn(|| ::runtime::group::pin_to_core(*core)).join().expect("pinning does not panic")
-        })?;
-    }
+    check(workers)?;
     let next = AtomicUsize::new(0);
     Builder::new_multi_thread()
         .worker_threads(cores.len())
@@ -88,7 +115,7 @@ fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
         .build()
 }
 
-async fn accept(listener: TcpListener, totals: Arc<Totals>) {
+async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
@@ -96,8 +123,8 @@ async fn accept(listener: TcpListener, totals: Arc<Totals>) {
                 totals.open.fetch_add(1, Ordering::Relaxed);
                 let totals = totals.clone();
                 tokio::spawn(async move {
-                    match connection(stream).await {
-                        Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
+                    match connection(stream, service).await {
+                        Err(error) if is_failure(&error) => {
                             totals.failed.fetch_add(1, Ordering::Relaxed);
                         }
                         _ => (),
@@ -106,18 +133,23 @@ async fn accept(listener: TcpListener, totals: Arc<Totals>) {
                 });
             }
             // Out of descriptors: wait for connections to end instead of asking again at once.
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            Err(_) => sleep(Duration::from_millis(20)).await,
         }
     }
 }
 
 /// Whatever arrives goes back.
-async fn connection(mut stream: TcpStream) -> io::Result<()> {
+async fn connection(mut stream: TcpStream, service: Service) -> io::Result<()> {
     let mut buffer = [0; BUFFER];
     loop {
         let len = stream.read(&mut buffer).await?;
         if len == 0 {
             return Ok(());
+        }
+        let Service::Echo(work) = service else { continue };
+        match work.pause() {
+            Some(time) => sleep(time).await,
+            None => work.compute(),
         }
         stream.write_all(&buffer[..len]).await?;
     }

@@ -1,7 +1,7 @@
 //! A mate: serves on the listeners that it is given, as the models do in one process, until it is told to stop.
 
 use super::words::{Order, Report, Task};
-use crate::{Counts, Notice, Options, ServeError, echo_on, listen::Reserved};
+use crate::{Counts, Options, listen::Reserved, model::stage::Stage};
 use runtime::{Spinning, Stop};
 use std::{
     io,
@@ -41,11 +41,13 @@ fn part(parent: &crew::Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
 
 fn serve(parent: &crew::Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Result<Counts, String>> {
     let options = Options {
+        service: task.service,
         listen: reserved.iter().map(|reserved| reserved.address).collect(),
         model: task.model.parse().map_err(io::Error::other)?,
         workers: task.workers,
         grace: task.grace,
         spin: Spinning { most: task.spin, connections: task.spin_connections },
+        pool: task.pool,
     };
     if let Err(error) = crew::files::raise() {
         return Ok(Err(format!("the limit of open files cannot be raised: {error}")));
@@ -64,10 +66,11 @@ fn serve(parent: &crew::Parent, task: Task, reserved: Vec<Reserved>) -> io::Resu
         let serving = scope.spawn(|| {
             // The channel ends with the server.
             let notices = notices;
-            echo_on(&options, &reserved, &stop, &notices).map_err(|error: ServeError| error.to_string())
+            let stage = Stage { options: &options, stop: &stop, notices: &notices, reserved };
+            options.model.run(&stage).map_err(|error| error.to_string())
         });
-        for Notice::Listening { backend, .. } in heard {
-            parent.tell(&Report::Listening(backend))?;
+        for notice in heard {
+            parent.tell(&Report::Notice(notice))?;
             // The start is over; it is no loss if its text cannot be let go of.
             let _ = runtime::let_go_of_text();
         }

@@ -1,20 +1,24 @@
-//! One server made of several processes, for more connections than one may have files.
+//! One server made of several processes: for more connections than one may have files, or because that is its model.
 //!
-//! The parent serves nobody. It starts the processes, lets all of them get ready, and only then listens: once for each
-//! process on each address, within moments, and gives each its listeners. So no client meets a part of the server, and the
-//! address is nobody else's. The kernel deals connections to the listeners by a hash of their addresses (SO_REUSEPORT),
-//! evenly but for chance, for which each process has room. A process that is lost ends the server: the others could not
-//! hold what was promised.
+//! The parent serves nobody. It starts the processes, lets all of them get ready, and only then gives each its listeners:
+//! either all the same ones ([`on_one_listener`]), or each its own ([`tcp`]), on which the parent listens within moments,
+//! so that no client meets a part of the server, and the address is nobody else's. The kernel deals connections to these
+//! by a hash of their addresses (SO_REUSEPORT), evenly but for chance, for which each process has room. A process that is
+//! lost ends the server: the others could not hold what was promised.
 
 mod mate;
 mod parent;
 mod words;
 
 pub use mate::mate;
-pub use parent::echo;
+pub(crate) use parent::on_one_listener;
+pub use parent::tcp;
 
 use crate::Options;
 
+/// What makes a process of this program part of a server: whoever links this crate answers these arguments with a call of
+/// [`mate`].
+pub const MATE: [&str; 2] = ["mate", "serve"];
 /// Files of a worker beside its connections: listener, ring or epoll set, wake-up, and some to spare.
 const EACH_WORKER: u64 = 8;
 /// Standard input, output and error, what a process may inherit, and some to spare.

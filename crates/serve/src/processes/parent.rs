@@ -1,7 +1,10 @@
 //! The parent: gets the processes ready, listens for them, adds up what they have served.
 
-use super::words::{Order, Report, Task};
-use crate::{Counts, Notice, Options, ServeError, listen};
+use super::{
+    MATE,
+    words::{Order, Report, Task},
+};
+use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, model::stage::Stage};
 use crew::{Crew, Heard};
 use std::{
     io,
@@ -16,58 +19,43 @@ const POLL: Duration = Duration::from_millis(50);
 /// How long a process may take to its next word, on a machine that starts all of them at once.
 const SLOWEST: Duration = Duration::from_secs(60);
 
-/// Serves echo as [`crate::echo`] does, to so many connections, with the workers of each process as `layout` has them; each
-/// process is this program started with `args`, which must come to [`super::mate`].
+/// Serves as [`crate::tcp`] does, to so many connections, with the workers of each process as `layout` has them.
 ///
 /// # Errors
-/// As [`crate::echo`]; or a process could not be started, or was lost.
-pub fn echo(
+/// As [`crate::tcp`]; or a process could not be started, or was lost.
+pub fn tcp(
     options: &Options,
     connections: u64,
     layout: &[Vec<Option<usize>>],
-    args: &[&str],
     stop: &runtime::Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    let failed = |error: io::Error| {
-        let count = layout.len();
-        ServeError::Process(format!(
-            "{count} processes could not be started ({error}): raise ulimit -u or lower --connections"
-        ))
-    };
-    let (out, heard) = mpsc::channel();
-    let hear = move |process, report| {
-        let _ = out.send((process, report));
-    };
-    let mut band = Band { crew: Crew::start(args, layout.len(), hear).map_err(failed)?, heard };
-    band.each_says(|report| matches!(report, Report::Here).then_some(()), stop)?;
-
-    for (process, workers) in layout.iter().enumerate() {
-        band.crew.tell(process, &Order::Serve(Task::new(options, workers)), None).map_err(failed)?;
-    }
+    let mut band = Band::start(options, options.model, layout, stop)?;
     let reserved = listen::reserve(&options.listen, true)?;
     let one_each = |_| reserved.iter().map(listen::Reserved::listener).collect();
-    let listeners: Vec<Vec<TcpListener>> = layout.iter().map(one_each).collect::<Result<_, _>>()?;
-    for (process, listeners) in listeners.into_iter().enumerate() {
-        for (reserved, listener) in reserved.iter().zip(listeners) {
-            let order = Order::Listener { address: reserved.address, only_v6: reserved.only_v6() };
-            band.crew.tell(process, &order, Some(listener.as_fd())).map_err(failed)?;
-        }
-    }
-    band.crew.tell_all(&Order::Go).map_err(failed)?;
-    let backends = band.each_says(
-        |report| match report {
-            Report::Listening(backend) => Some(backend),
-            _ => None,
-        },
-        stop,
-    )?;
-    let Some(backend) = backends.into_iter().next() else { return Ok(Counts::default()) };
+    let listeners = layout.iter().map(one_each).collect::<Result<Vec<_>, _>>()?;
+    let Some(backend) = band.begin(&reserved, listeners, stop)? else { return Ok(Counts::default()) };
     let addresses = reserved.iter().map(|reserved| reserved.address).collect();
     let each = connections.div_ceil(layout.len() as u64);
     let backend = format!("{backend}; {} processes for {each} connections each", layout.len());
     let _ = notices.send(Notice::Listening { addresses, backend });
-    band.serve(stop)
+    band.serve(stop, notices)
+}
+
+/// A process for each worker with one epoll loop, all of which accept from the same listeners.
+pub(crate) fn on_one_listener(stage: &Stage) -> Result<Counts, ServeError> {
+    let layout: Vec<_> = stage.options.workers.iter().map(|core| vec![*core]).collect();
+    let mut band = Band::start(stage.options, TcpModel::EpollOne, &layout, stage.stop)?;
+    let shared = stage.listeners()?;
+    let the_same = |_| shared.iter().map(TcpListener::try_clone).collect();
+    let listeners = layout.iter().map(the_same).collect::<io::Result<Vec<_>>>()?;
+    // Else who comes after the stop would be accepted by the kernel, and by nobody else.
+    drop(shared);
+    if band.begin(&stage.reserved, listeners, stage.stop)?.is_none() {
+        return Ok(Counts::default());
+    }
+    stage.listening(format_args!("{} process{}", layout.len(), if layout.len() == 1 { "" } else { "es" }));
+    band.serve(stage.stop, stage.notices)
 }
 
 /// The processes, and what they say.
@@ -77,6 +65,53 @@ struct Band {
 }
 
 impl Band {
+    /// Starts a process for each part of the layout, and tells each what it will do.
+    fn start(
+        options: &Options,
+        model: TcpModel,
+        layout: &[Vec<Option<usize>>],
+        stop: &runtime::Stop,
+    ) -> Result<Self, ServeError> {
+        let (out, heard) = mpsc::channel();
+        let hear = move |process, report| {
+            let _ = out.send((process, report));
+        };
+        let crew = Crew::start(&MATE, layout.len(), hear).map_err(|error| {
+            let count = layout.len();
+            ServeError::Process(format!(
+                "{count} processes could not be started ({error}): raise ulimit -u, or ask for less"
+            ))
+        })?;
+        let mut band = Self { crew, heard };
+        band.each_says(|report| matches!(report, Report::Here).then_some(()), stop)?;
+        for (process, workers) in layout.iter().enumerate() {
+            band.crew.tell(process, &Order::Serve(Task::new(options, model, workers)), None)?;
+        }
+        Ok(band)
+    }
+
+    /// Gives each its listeners, one for each address, and waits until all listen; how the I/O is done, in words, or nothing
+    /// if the server has been stopped meanwhile.
+    fn begin(
+        &mut self,
+        reserved: &[listen::Reserved],
+        listeners: Vec<Vec<TcpListener>>,
+        stop: &runtime::Stop,
+    ) -> Result<Option<String>, ServeError> {
+        for (process, listeners) in listeners.into_iter().enumerate() {
+            for (reserved, listener) in reserved.iter().zip(listeners) {
+                let order = Order::Listener { address: reserved.address, only_v6: reserved.only_v6() };
+                self.crew.tell(process, &order, Some(listener.as_fd()))?;
+            }
+        }
+        self.crew.tell_all(&Order::Go)?;
+        let listens = |report| match report {
+            Report::Notice(Notice::Listening { backend, .. }) => Some(backend),
+            _ => None,
+        };
+        Ok(self.each_says(listens, stop)?.into_iter().next())
+    }
+
     /// Waits until each process has said what `word` understands; one answer of each, or fewer if the server is stopped.
     fn each_says<T>(&mut self, word: impl Fn(Report) -> Option<T>, stop: &runtime::Stop) -> Result<Vec<T>, ServeError> {
         let mut said = Vec::new();
@@ -103,8 +138,8 @@ impl Band {
         Ok(said)
     }
 
-    /// Lets them serve until the stop, and adds up what they have served.
-    fn serve(&mut self, stop: &runtime::Stop) -> Result<Counts, ServeError> {
+    /// Lets them serve until the stop, hands on what they tell, and adds up what they have served.
+    fn serve(&mut self, stop: &runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
         let mut counts = Counts::default();
         let mut done = vec![false; self.crew.count()];
         let mut is_stopping = false;
@@ -113,6 +148,9 @@ impl Band {
                 Ok((process, Heard::Said(Report::Done(more)))) => {
                     counts += more;
                     done[process] = true;
+                }
+                Ok((_, Heard::Said(Report::Notice(notice)))) => {
+                    let _ = notices.send(notice);
                 }
                 Ok((process, Heard::Said(Report::Failed(why)))) => return Err(self.failure(process, &why)),
                 Ok((process, Heard::Gone)) if !done[process] => return Err(self.loss(process)),

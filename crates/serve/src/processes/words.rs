@@ -1,6 +1,6 @@
 //! What parent and mates tell each other. Both are the same program, so nothing here has versions.
 
-use crate::{Counts, Options};
+use crate::{Counts, Notice, Options, Service, TcpModel};
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, time::Duration};
 
@@ -20,23 +20,27 @@ pub enum Order {
 /// A mate's part.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Task {
+    pub service: Service,
     /// By its word.
     pub model: String,
     pub workers: Vec<Option<usize>>,
     pub grace: Duration,
     pub spin: Duration,
     pub spin_connections: u32,
+    pub pool: Option<usize>,
 }
 
 impl Task {
-    /// The part of a mate with these workers.
-    pub fn new(options: &Options, workers: &[Option<usize>]) -> Self {
+    /// The part of a mate with these workers, on this model.
+    pub fn new(options: &Options, model: TcpModel, workers: &[Option<usize>]) -> Self {
         Self {
-            model: options.model.to_string(),
+            service: options.service,
+            model: model.to_string(),
             workers: workers.to_vec(),
             grace: options.grace,
             spin: options.spin.most,
             spin_connections: options.spin.connections,
+            pool: options.pool,
         }
     }
 }
@@ -46,8 +50,8 @@ impl Task {
 pub enum Report {
     /// It has been started and waits for its part.
     Here,
-    /// All its workers listen; how the I/O is done, in words.
-    Listening(String),
+    /// What it tells whoever started it: that all its workers listen, before all else.
+    Notice(Notice),
     /// It cannot serve, and why.
     Failed(String),
     /// All is over.

@@ -48,7 +48,7 @@ pub fn start(service: Service, model: Model) -> SocketAddr {
         });
         server.unwrap().run(&Stop::new(), &notices)
     });
-    let Notice::Listening { addresses, .. } = heard.recv().unwrap();
+    let Ok(Notice::Listening { addresses, .. }) = heard.recv() else { panic!("it does not listen") };
     addresses[0]
 }
 

@@ -6,7 +6,10 @@ use super::{
     source::{Source, usual},
 };
 use outcome::{Count, ExitCode, Size, Span};
-use serve::http::{Options, Plan, Reloader, Server, Service, Settings, script};
+use serve::{
+    Model,
+    http::{Options, Plan, Reloader, Server, Service, Settings, script},
+};
 use std::{net::SocketAddr, path::PathBuf};
 
 /// Without --listen, --service, --routes and --script: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.
@@ -65,6 +68,10 @@ pub(super) struct Http {
     /// Sends neither Date nor Server; figures made so should say so.
     #[arg(long)]
     bare: bool,
+    /// How the I/O is done: uring (our runtime on io_uring), epoll (our runtime on epoll), tokio. Without it our runtime
+    /// takes the best backend of this machine.
+    #[arg(long)]
+    model: Option<Model>,
     #[command(flatten)]
     common: Common,
 }
@@ -78,7 +85,7 @@ impl Http {
                 return ExitCode::Usage;
             }
         };
-        self.common.run("http", |setup, stop, notices| {
+        self.common.run("http", self.model, |setup, stop, notices| {
             let server = Server::new(Options {
                 plan,
                 model: setup.model,

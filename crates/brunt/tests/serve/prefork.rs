@@ -1,0 +1,72 @@
+//! Processes that are one server: they start together, and none outlives the others.
+
+use crate::server::*;
+use std::{
+    net::TcpStream,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "still waiting until {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A zombie that nobody has collected yet is gone as well.
+fn is_gone(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
+}
+
+#[test]
+fn there_is_a_process_for_each_core() {
+    let list = cores(2).iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let server = Server::of_model("prefork", &format!("--cores {list}"));
+    assert_eq!(server.family().len(), 1 + cores(2).len());
+    let words = if cores(2).len() == 1 { "1 process" } else { "2 processes" };
+    assert_eq!(server.backend, words);
+}
+
+#[test]
+fn workers_end_with_their_parent_whatever_ends_it() {
+    for signal in ["KILL", "TERM", "ABRT"] {
+        let server = Server::of_model("prefork", "--grace 10m");
+        let (address, workers) = (server.address(), server.family().split_off(1));
+        let client = (signal != "TERM").then(|| connect(address));
+        server.signal(signal);
+        server.end();
+        for worker in workers {
+            wait_for(&format!("a worker is gone after SIG{signal}"), || is_gone(worker));
+        }
+        assert!(TcpStream::connect(address).is_err());
+        drop(client);
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_ends_the_server() {
+    let server = Server::of_model("prefork", "");
+    let mut client = connect(server.address());
+    ask(&mut client, b"hello");
+    let worker = server.family()[1];
+    assert!(Command::new("sh").args(["-c", &format!("kill -KILL {worker}")]).status().unwrap().success());
+    let (status, _, said) = server.end();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("was killed by signal 9"), "{said}");
+}
+
+#[test]
+fn a_signal_to_all_of_them_is_one_stop() {
+    let server = Server::of_model("prefork", "--grace 300ms");
+    let mut client = connect(server.address());
+    ask(&mut client, b"hello");
+    let all = server.family().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let start = Instant::now();
+    assert!(Command::new("sh").args(["-c", &format!("kill -INT {all}")]).status().unwrap().success());
+    let (status, _, said) = server.end();
+    assert!(status.success() && start.elapsed() >= Duration::from_millis(300), "{status}: {said}");
+    assert!(said.contains("1 connections served, 0 failed, 1 still open and closed"), "{said}");
+}

@@ -1,0 +1,180 @@
+//! Work: what is done for a request before its answer, the same in every server model. It must never know of a socket.
+
+use outcome::Span;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{fmt, hint::black_box, io::Write, str::FromStr, thread, time::Duration};
+
+/// What is done before each answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Work {
+    /// Nothing: the I/O alone.
+    #[default]
+    None,
+    /// Waits, as for a disk or for another service.
+    Sleep(Duration),
+    /// Computes for so much processor time.
+    Spin(Duration),
+    /// Looks for the first number that, written behind `hello world `, gives a SHA-256 with so many leading zero bits. That
+    /// is the same number each time, and far from 2^bits: 12 bits take 5 hashes, 13 take 6483, 16 take 24365.
+    Sha256(u32),
+}
+
+impl Work {
+    /// Longest wait or computation: the stop of a server is heard between two works.
+    const LONGEST: Duration = Duration::from_secs(10);
+    /// Most bits: three million hashes.
+    const MOST_BITS: u32 = 24;
+
+    /// Does it on the calling thread, which sleeps if that is the work.
+    pub(crate) fn block(self) {
+        match self {
+            Self::Sleep(time) => thread::sleep(time),
+            other => other.compute(),
+        }
+    }
+
+    /// How long it waits, for those who can wait without holding up their thread; everybody else's work is to
+    /// [`compute`](Self::compute).
+    pub(crate) fn pause(self) -> Option<Duration> {
+        match self {
+            Self::Sleep(time) => Some(time),
+            _ => None,
+        }
+    }
+
+    /// Does what takes the processor.
+    pub(crate) fn compute(self) {
+        match self {
+            Self::None | Self::Sleep(_) => {}
+            Self::Spin(time) => spin(time),
+            Self::Sha256(bits) => {
+                black_box(proof(bits));
+            }
+        }
+    }
+}
+
+/// Processor time, not time: a thread that has lost its core has not worked meanwhile.
+fn spin(time: Duration) {
+    let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
+    let end = used() + time;
+    while used() < end {
+        // Reading that clock is a system call; most of the time is to be spent here.
+        (0..1000).for_each(|i| {
+            black_box(i);
+        });
+    }
+}
+
+/// The first number whose hash has so many leading zero bits.
+fn proof(bits: u32) -> u64 {
+    let mut text = Vec::with_capacity(32);
+    let mut zeros = |number: u64| {
+        text.clear();
+        // Into memory: it cannot fail.
+        let _ = write!(text, "hello world {number}");
+        let digest = Sha256::digest(&text);
+        u64::from_be_bytes(std::array::from_fn(|i| digest[i])).leading_zeros()
+    };
+    (0..).find(|number| zeros(*number) >= bits).unwrap_or_default()
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Sleep(time) => write!(f, "sleep={}", Span(*time)),
+            Self::Spin(time) => write!(f, "spin={}", Span(*time)),
+            Self::Sha256(bits) => write!(f, "sha256={bits}"),
+        }
+    }
+}
+
+impl FromStr for Work {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let time = |value: &str| -> Result<Duration, String> {
+            let Span(time) = value.parse().map_err(|error: outcome::UnitError| error.to_string())?;
+            match time {
+                Duration::ZERO => Err(format!("'{text}' is no work; none is the word for it")),
+                time if time > Self::LONGEST => {
+                    Err(format!("'{text}' would keep a server from its end; give at most {}", Span(Self::LONGEST)))
+                }
+                time => Ok(time),
+            }
+        };
+        match text.split_once('=') {
+            None if text == "none" => Ok(Self::None),
+            Some(("sleep", value)) => Ok(Self::Sleep(time(value)?)),
+            Some(("spin", value)) => Ok(Self::Spin(time(value)?)),
+            Some(("sha256", value)) => match value.parse() {
+                Ok(bits @ 1..=Self::MOST_BITS) => Ok(Self::Sha256(bits)),
+                _ => Err(format!("'{value}' is not a number of zero bits from 1 to {}", Self::MOST_BITS)),
+            },
+            _ => Err(format!("'{text}' is no work; write none, sleep=10ms, spin=50us or sha256=12")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The numbers are those that Python's hashlib finds.
+    #[test]
+    fn the_proof_is_the_first_number_with_so_many_zero_bits() {
+        for (bits, number) in [(1, 0), (3, 1), (12, 4), (13, 6482), (14, 10_277), (16, 24_364)] {
+            assert_eq!(proof(bits), number, "{bits} bits");
+        }
+    }
+
+    #[test]
+    fn spinning_takes_processor_time() {
+        let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
+        let before = used();
+        Work::Spin(Duration::from_millis(5)).block();
+        assert!(used() - before >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn only_sleep_is_a_pause() {
+        assert_eq!(Work::Sleep(Duration::from_millis(3)).pause(), Some(Duration::from_millis(3)));
+        assert_eq!(Work::Spin(Duration::from_millis(3)).pause(), None);
+    }
+
+    #[test]
+    fn what_is_no_work_is_refused_in_one_line_that_shows_the_way() {
+        for (text, says) in [
+            ("", "write none, sleep=10ms"),
+            ("slep=10ms", "'slep=10ms' is no work"),
+            ("sleep", "write none"),
+            ("none=1", "write none"),
+            ("sleep=10", "is not a time such as"),
+            ("sleep=0", "none is the word"),
+            ("spin=11s", "at most 10s"),
+            ("sha256=0", "from 1 to 24"),
+            ("sha256=25", "from 1 to 24"),
+            ("sha256=twelve", "from 1 to 24"),
+        ] {
+            let said = text.parse::<Work>().unwrap_err();
+            assert!(said.contains(says) && said.lines().count() == 1, "{text}: {said}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read_again(which in 0..4, micros in 1u64..10_000_000, bits in 1u32..=24) {
+            let time = Duration::from_micros(micros);
+            let work = [Work::None, Work::Sleep(time), Work::Spin(time), Work::Sha256(bits)][which];
+            prop_assert_eq!(work.to_string().parse::<Work>(), Ok(work));
+        }
+
+        #[test]
+        fn no_text_panics(text in "(none|sleep|spin|sha256)?=?\\PC{0,12}") {
+            let _ = text.parse::<Work>();
+        }
+    }
+}
