@@ -147,8 +147,8 @@ impl Reactor {
         let mut ending = Ending::new(stop, grace, &bell);
         let mut served = Served { set: &set, hands, seats: Slab::new(), counts: Counts::default() };
         let mut events = Vec::with_capacity(EVENTS);
-        // The listeners are in the set, or out of it until that moment: there is no descriptor for anybody who waits.
-        let mut again = Some(Instant::now());
+        // Listeners are in the set, or out of it until that moment: there is no descriptor for anybody who waits.
+        let mut again = matches!(source, Source::Listeners(_)).then(Instant::now);
         while !ending.is_over() {
             match &mut source {
                 Source::Listeners(listeners) if ending.has_begun() => {

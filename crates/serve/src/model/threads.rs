@@ -3,7 +3,7 @@
 use crate::Counts;
 use runtime::{Stop, group::pin_to_core};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use std::{io, thread};
+use std::{io, sync::mpsc, thread};
 
 /// Whether this process may use all of these cores.
 ///
@@ -29,7 +29,7 @@ pub(crate) fn confine(workers: &[Option<usize>]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Runs `body` for each worker on a thread of its own, pinned where a core is named, and `here` on the calling thread. The
+/// Runs `body` for each worker on a thread of its own, pinned where a core is named, and then `here` on the calling thread. The
 /// stop they get is also raised when one of them fails: that ends all of them, and its error is returned.
 pub(crate) fn each<P: Send>(
     workers: &[Option<usize>],
@@ -40,16 +40,22 @@ pub(crate) fn each<P: Send>(
 ) -> io::Result<Counts> {
     check(workers)?;
     let (stop, body) = (&stop.child(), &body);
+    // Nothing is ever sent: each thread gives up its end when it is where it belongs.
+    let (settling, all_settled) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let start = |(index, (core, part)): (usize, (Option<usize>, P))| {
             let name = core.map_or_else(|| format!("worker-{index}"), |core| format!("worker-{index}@{core}"));
+            let settling = settling.clone();
             let run = move || {
-                let result = core.map_or(Ok(()), pin_to_core).and_then(|()| body(part, stop));
-                result.inspect_err(|_| stop.raise())
+                let settled = core.map_or(Ok(()), pin_to_core);
+                drop(settling);
+                settled.and_then(|()| body(part, stop)).inspect_err(|_| stop.raise())
             };
             thread::Builder::new().name(name).spawn_scoped(scope, run).inspect_err(|_| stop.raise())
         };
         let threads: Vec<_> = workers.iter().copied().zip(parts).enumerate().map(start).collect();
+        drop(settling);
+        let _ = all_settled.recv();
         let done = here(stop).inspect_err(|_| stop.raise());
         let results = threads.into_iter().map(|thread| thread.and_then(join)).collect::<Vec<_>>();
         done?;
