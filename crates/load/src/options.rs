@@ -23,6 +23,14 @@ impl Target {
         self.hosts().map(|(address, _)| address).collect()
     }
 
+    /// Whether any host speaks TLS.
+    pub(crate) fn is_secret(&self) -> bool {
+        match self {
+            Self::Ping { .. } => false,
+            Self::Http(http) => http.hosts.iter().any(|host| host.tls.is_some()),
+        }
+    }
+
     /// Each host's address and how many connections it gets beside the others.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = (SocketAddr, u64)> {
         let (ping, http) = match self {

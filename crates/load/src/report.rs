@@ -30,7 +30,7 @@ pub struct Report {
 }
 
 /// How the run went, apart from what the threads recorded.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Course {
     /// Ended early on request.
     pub interrupted: bool,
@@ -38,6 +38,8 @@ pub struct Course {
     pub measured: Duration,
     /// Connections opened in all, and the most at a time.
     pub connections: (u64, u64),
+    /// What became of handshakes, if there were any to be made.
+    pub handshakes: Option<result::Handshakes>,
 }
 
 /// The result of a run.
@@ -73,6 +75,7 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
         latency: totals.latency.summary(),
         errors: tally.errors.clone(),
         connections: result::Connections { opened: course.connections.0, peak: course.connections.1 },
+        handshakes: course.handshakes,
         bytes: tally.bytes.clone(),
         responses,
         generator: result::Generator {

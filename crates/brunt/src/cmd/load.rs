@@ -14,6 +14,7 @@ mod script;
 mod spectrum;
 mod store;
 mod text;
+mod tls;
 mod watch;
 
 use super::{
@@ -38,8 +39,8 @@ use std::{
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// The target: http://HOST:PORT/PATH, of which there may be several, or tcp://HOST:PORT, a server that sends back what
-    /// it receives
+    /// The target: http:// or https://HOST:PORT/PATH, of which there may be several, or tcp://HOST:PORT, a server that
+    /// sends back what it receives
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
 
@@ -102,6 +103,8 @@ pub struct Args {
 
     #[command(flatten)]
     http: http::Flags,
+    #[command(flatten)]
+    tls: tls::Tls,
     #[command(flatten)]
     script: script::Scripting,
 

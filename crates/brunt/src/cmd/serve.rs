@@ -2,6 +2,7 @@
 
 mod http;
 mod source;
+mod tls;
 
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use outcome::{Cores, ExitCode, Span};
@@ -70,7 +71,7 @@ impl Args {
 
 impl Echo {
     fn run(self) -> ExitCode {
-        self.common.run("echo", |setup, stop, notices| {
+        self.common.run("echo", Vec::new(), |setup, stop, notices| {
             let Setup { model, workers, grace, spin } = setup;
             serve::echo(&Options { listen: self.listen, model, workers, grace, spin }, stop, notices)
         })
@@ -86,10 +87,11 @@ struct Setup {
 }
 
 impl Common {
-    /// Runs a server to its end and says what there is to say; `name` is what is served.
+    /// Runs a server to its end and says what there is to say: `name` is what is served, `more` is said when it listens.
     fn run(
         &self,
         name: &'static str,
+        more: Vec<String>,
         serve: impl FnOnce(Setup, &Stop, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
     ) -> ExitCode {
         let (model, fallback) = match self.model {
@@ -112,6 +114,7 @@ impl Common {
             for notice in heard {
                 if !quiet {
                     tell(name, &notice, fallback.as_deref());
+                    more.iter().for_each(|line| eprintln!("brunt serve: {line}"));
                 }
                 // The start is over, and what it took of the program does not belong to the server. It is no loss if that
                 // cannot be had.

@@ -65,8 +65,9 @@ impl Bench<'_> {
             Ok(match &job.target.start {
                 Start::Serve { service, model, args } => {
                     let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
-                    let own: Vec<String> =
-                        own.iter().map(|word| (*word).to_owned()).chain(args.iter().cloned()).collect();
+                    let tls = job.cell().settings.is_secret().then_some("--tls");
+                    let own = own.into_iter().chain(tls).map(str::to_owned);
+                    let own: Vec<String> = own.chain(args.iter().cloned()).collect();
                     site.words(&own).map(|words| (self.brunt.to_owned(), words))
                 }
                 Start::Command(all) => site.words(all).map(|mut words| {
@@ -77,7 +78,11 @@ impl Bench<'_> {
                     Ok(body) => {
                         let workers = job.cell().placement.server.count();
                         let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
-                        let config = nginx::config(site.port, workers, connections, &body[0]);
+                        let tls = job.cell().settings.is_secret();
+                        if tls {
+                            nginx::write_identity(job.dir())?;
+                        }
+                        let config = nginx::config(site.port, workers, connections, &body[0], tls);
                         fs::write(job.dir().join(nginx::FILE), config)?;
                         let here = std::path::absolute(job.dir())?.display().to_string();
                         Ok((nginx::PROGRAM.into(), nginx::args(&here)))

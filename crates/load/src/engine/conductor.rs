@@ -21,6 +21,7 @@ use std::{
     },
     time::{Duration, SystemTime},
 };
+use tls::Fault;
 
 /// Between the decision to start and the start: every thread hears of it in time.
 const HEADSTART: Duration = Duration::from_millis(5);
@@ -90,6 +91,9 @@ impl<'s> Conductor<'s> {
             if done || now > deadline || now - seen_ns > longest_gap {
                 return match shared.connecting.unreached() {
                     None => Ok(()),
+                    Some(host) if shared.connecting.has_accepted(host) => {
+                        Err(LoadError::NoHandshake(shared.hosts.addresses[host], options.timeout))
+                    }
                     Some(host) => Err(LoadError::NoAnswer(shared.hosts.addresses[host], options.timeout)),
                 };
             }
@@ -127,7 +131,10 @@ impl<'s> Conductor<'s> {
             Some(Errno::ADDRNOTAVAIL) => Some(LoadError::Ports { address, open, range: port_range() }),
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => None,
             _ if error.kind() == io::ErrorKind::ConnectionRefused => Some(LoadError::Refused(address)),
-            _ => Some(LoadError::Unreachable(address, error)),
+            _ => Some(match Fault::of(&error) {
+                Some(fault) => LoadError::Tls(address, fault.clone()),
+                None => LoadError::Unreachable(address, error),
+            }),
         }
     }
 
@@ -201,6 +208,7 @@ impl<'s> Conductor<'s> {
             interrupted: self.interrupted,
             measured: Duration::from_nanos(close.saturating_sub(open)),
             connections: shared.connecting.counts(),
+            handshakes: shared.options.target.is_secret().then(|| shared.handshakes().summary()),
         };
         Report {
             result: report::result(&shared.options, course, &totals),

@@ -42,19 +42,19 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, index: usize) {
         let due = worker.share.global(index) as f64 / rate;
         time::sleep_until(worker.clock.instant((due * 1e9) as u64)).await;
     }
-    let (stream, error) = match open(worker, index as u32).await {
-        Ok(stream) => (Some(stream), None),
+    let (link, error) = match open(worker, index as u32).await {
+        Ok(link) => (Some(link), None),
         Err(error) => (None, Some(error)),
     };
-    runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, stream));
+    runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, link));
     worker.shared.connecting.settle(worker.host(index as u32), error);
 }
 
 /// Opens a lost connection again, however often it takes; `None` when the window is over.
-pub async fn again<P>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<TcpStream> {
+pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<P::Link> {
     while pause(worker, failures).await {
-        if let Ok(stream) = open(worker, index).await {
-            return Some(stream);
+        if let Ok(link) = open(worker, index).await {
+            return Some(link);
         }
     }
     None
@@ -68,7 +68,7 @@ pub async fn pause<P>(worker: &Worker<P>, failures: &mut u32) -> bool {
     !worker.shared.is_closed()
 }
 
-async fn open<P>(worker: &Worker<P>, index: u32) -> io::Result<TcpStream> {
+async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
     let limit = worker.shared.options.timeout;
     let opened = time::timeout(limit, dial(worker, index)).await;
     let opened = opened.unwrap_or_else(|time::Elapsed| Err(io::ErrorKind::TimedOut.into()));
@@ -76,11 +76,13 @@ async fn open<P>(worker: &Worker<P>, index: u32) -> io::Result<TcpStream> {
 }
 
 /// One attempt to open connection `index` of this thread, however long it takes; an error is the caller's to count.
-pub async fn dial<P>(worker: &Worker<P>, index: u32) -> io::Result<TcpStream> {
+pub async fn dial<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
     let stream = TcpStream::connect_from(worker.address(index), worker.source()).await?;
     if worker.share.connections > RESET_ABOVE {
         stream.set_linger_zero()?;
     }
+    worker.accepted(index);
+    let link = P::prepare(worker, index, stream).await?;
     worker.opened(index);
-    Ok(stream)
+    Ok(link)
 }

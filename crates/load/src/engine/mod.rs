@@ -4,6 +4,7 @@
 //! `Options::threads`) do, each on a runtime of its own, and share nothing that a request touches. A run always ends:
 //! connecting, window and drain are each bounded, whatever the target does or fails to do.
 
+pub(crate) mod channel;
 mod conductor;
 pub(crate) mod connect;
 mod dispatch;

@@ -3,14 +3,14 @@
 //! Written rarely, read often: nothing in here is touched by every request except the time of the window's end.
 
 use super::hosts::Hosts;
-use crate::{options::Options, record::Budget};
+use crate::{handshakes::Handshakes, options::Options, record::Budget};
 use runtime::Stop;
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     io,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
@@ -63,6 +63,7 @@ pub struct Connecting {
 /// How opening connections to one host goes.
 #[derive(Debug, Default)]
 struct Reached {
+    accepted: AtomicBool,
     opened: AtomicU64,
     first_error: Mutex<Option<io::Error>>,
 }
@@ -75,6 +76,11 @@ impl Connecting {
             peak: AtomicU64::new(0),
             settled: AtomicU64::new(0),
         }
+    }
+
+    /// `host` has accepted a connection.
+    pub fn accepted(&self, host: usize) {
+        self.hosts[host].accepted.store(true, Relaxed);
     }
 
     /// A connection to `host` was opened.
@@ -112,6 +118,11 @@ impl Connecting {
         self.hosts[host].opened.load(Relaxed)
     }
 
+    /// Whether `host` has accepted a connection, ready or not.
+    pub fn has_accepted(&self, host: usize) -> bool {
+        self.hosts[host].accepted.load(Relaxed)
+    }
+
     /// The first host without a connection so far.
     pub fn unreached(&self) -> Option<usize> {
         (0..self.hosts.len()).find(|host| self.opened_to(*host) == 0)
@@ -146,6 +157,8 @@ pub struct Shared {
     pub close: Arc<AtomicU64>,
     /// Completions after which the window closes.
     pub budget: Option<Arc<Budget>>,
+    /// Those of connections that make themselves secret first.
+    handshakes: Mutex<Handshakes>,
     /// Why the run is without a result, if it is, although the load was under way.
     broken: Mutex<Option<String>>,
     /// `start`, `open` and `close` are set.
@@ -167,10 +180,16 @@ impl Shared {
             open: AtomicU64::new(0),
             close: Arc::new(AtomicU64::new(u64::MAX)),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
+            handshakes: Mutex::default(),
             broken: Mutex::new(None),
             go: Stop::new(),
             release: Stop::new(),
         }
+    }
+
+    /// What became of handshakes; locked, for one costs thousands of times as much.
+    pub fn handshakes(&self) -> MutexGuard<'_, Handshakes> {
+        locked(&self.handshakes)
     }
 
     /// The window is over at `ns`, if it is not before.

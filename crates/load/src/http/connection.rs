@@ -4,7 +4,7 @@
 //! and opens the next socket when it has a request, so that connecting is part of that request's response time. What is
 //! lost with a connection is an error, never tried again.
 
-use super::{conversation::Conversation, reply::End, talk::Talk};
+use super::{conversation::Conversation, link::Link, reply::End, talk::Talk};
 use crate::{
     engine::{connect, worker::Worker},
     record::Failure,
@@ -15,9 +15,9 @@ use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
 /// How long a target that was asked to close is waited for.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Keeps place `index` of this thread talking until the window is over. `stream` is its first connection, if it could be
+/// Keeps place `index` of this thread talking until the window is over. `link` is its first connection, if it could be
 /// opened.
-pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option<TcpStream>) {
+pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut link: Option<Link>) {
     poll_fn(|cx| {
         worker.core.borrow_mut().roster.set_waker(index, cx.waker());
         Poll::Ready(())
@@ -27,7 +27,7 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
     let mut conversation = Conversation::new(&worker, index);
     conversation.free();
     loop {
-        let mut open = match stream.take() {
+        let mut open = match link.take() {
             Some(open) => open,
             // Boxed, as what follows below: a million tasks would each keep room for it.
             None => match Box::pin(open_for(&worker, &mut conversation, index)).await {
@@ -42,7 +42,11 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
                 }
             },
         };
-        let end = poll_fn(|cx| conversation.poll(&mut open, cx)).await;
+        let end = poll_fn(|cx| match &mut open {
+            Link::Plain(stream) => conversation.poll(stream, cx),
+            Link::Secret(secure) => conversation.poll(&mut **secure, cx),
+        })
+        .await;
         if std::mem::take(&mut conversation.answered) {
             failures = 0;
         }
@@ -60,9 +64,9 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
             }
             End::Answered { keep, closes, delay } => {
                 if keep {
-                    stream = Some(open);
+                    link = Some(open);
                 } else {
-                    Box::pin(part(open, closes)).await;
+                    Box::pin(part(open.into_socket(), closes)).await;
                     worker.retired();
                     conversation.forget();
                 }
@@ -86,11 +90,7 @@ async fn recovered(worker: &Worker<Talk>, conversation: &mut Conversation<'_>, f
 }
 
 /// Waits for a request, and opens a connection for it.
-async fn open_for(
-    worker: &Worker<Talk>,
-    conversation: &mut Conversation<'_>,
-    index: u32,
-) -> Result<TcpStream, Failure> {
+async fn open_for(worker: &Worker<Talk>, conversation: &mut Conversation<'_>, index: u32) -> Result<Link, Failure> {
     poll_fn(|_| match conversation.has_request() {
         true => Poll::Ready(()),
         false => Poll::Pending,

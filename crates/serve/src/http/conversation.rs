@@ -2,7 +2,7 @@
 //! same object, so they differ in I/O and in nothing else.
 //!
 //! ```text
-//! input --> step --> out, and Next: Read more | Write, then step | Pause, then step | Close | Linger | Reset | Stall
+//! input --> step --> out, and Next: Read more | Write, then step | Pause, then step | one of the ends
 //! ```
 //!
 //! Answers are in the order of the requests, and the next request is not looked at before the answer to the last one is
@@ -35,6 +35,10 @@ pub(crate) enum Next {
     Pause(Duration),
     /// Close.
     Close,
+    /// Close, with more announced than was said.
+    Cut,
+    /// Say what is nothing at all, and then as with [`Next::Linger`].
+    Garble,
     /// Say that nothing more will come, and close when the client has heard it: it may still be sending, and closing
     /// at once would reset the connection and take the answer with it (RFC 9112, section 9.6).
     Linger,
