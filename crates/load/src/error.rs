@@ -17,9 +17,9 @@ pub enum LoadError {
     /// No attempt to connect was answered in time.
     NoAnswer(SocketAddr, Duration),
     /// Connections were accepted, and no handshake was answered in time.
-    NoHandshake(SocketAddr, Duration),
+    NoHandshake(String, Duration),
     /// There is no TLS with the target.
-    Tls(SocketAddr, Fault),
+    Tls(String, Fault),
     /// More connections than this process may have descriptors.
     Descriptors {
         /// Connections asked for.
@@ -70,13 +70,11 @@ impl fmt::Display for LoadError {
                 f,
                 "{address} did not answer one attempt to connect within {waited:?}: check the address and the firewall, or raise --timeout"
             ),
-            Self::NoHandshake(address, waited) => write!(
+            Self::NoHandshake(target, waited) => write!(
                 f,
-                "{address} accepts connections and did not answer one TLS handshake within {waited:?}: ask for http:// if it speaks no TLS, or raise --timeout"
+                "{target} accepts connections and did not answer one TLS handshake within {waited:?}: ask for http:// if it speaks no TLS, or raise --timeout"
             ),
-            Self::Tls(address, fault) => {
-                write!(f, "no TLS with {address}: {fault}: {}", remedy(fault.cause))
-            }
+            Self::Tls(target, fault) => write!(f, "no TLS with {target}: {fault}: {}", remedy(fault.cause)),
             Self::Descriptors { connections, fit, limit } => write!(
                 f,
                 "{connections} connections do not fit into this process's limit of {limit} open files, {fit} do: raise it (ulimit -Hn) or lower -c"

@@ -35,9 +35,11 @@ impl Identity {
     pub fn own(names: &[String]) -> Result<Self, String> {
         let fault = |error| format!("no certificate can be made for {}: {error}", names.join(", "));
         let mut params = CertificateParams::new(names).map_err(fault)?;
-        params.distinguished_name = DistinguishedName::new();
-        params.distinguished_name.push(DnType::CommonName, "brunt");
         let key = KeyPair::generate().map_err(fault)?;
+        // Whoever trusts one of them would take another of that name for a forgery.
+        let own = hex(&digest(&SHA256, key.public_key_raw()).as_ref()[..8]).concat();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, format!("brunt {own}"));
         let certificate = params.self_signed(&key).map_err(fault)?;
         let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
         let place = "the certificate made here".to_owned();
@@ -47,8 +49,7 @@ impl Identity {
     /// The SHA-256 of its certificate, as `openssl x509 -fingerprint -sha256` prints it.
     pub fn fingerprint(&self) -> String {
         let first = self.0.chain.first().map_or(&[][..], |certificate| certificate);
-        let bytes = digest(&SHA256, first);
-        bytes.as_ref().iter().map(|byte| format!("{byte:02X}")).collect::<Vec<_>>().join(":")
+        hex(digest(&SHA256, first).as_ref()).join(":")
     }
 
     /// Its certificates as a file has them.
@@ -75,6 +76,10 @@ impl Identity {
     pub(crate) fn fault(&self, error: &rustls::Error) -> String {
         format!("{} cannot be used for TLS: {error}", self.0.place)
     }
+}
+
+fn hex(bytes: &[u8]) -> Vec<String> {
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
 /// Without its key.

@@ -61,6 +61,13 @@ impl<C: Carrier> Stream<C> {
     /// # Errors
     /// If they do not, or the connection ends before.
     pub fn poll_greet(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_shake(cx).map_err(|error| match error.kind() {
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Fault::hung_up().into(),
+            _ => error,
+        })
+    }
+
+    fn poll_shake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let is_out = self.poll_out(cx)?.is_ready();
             if !self.session.is_greeting() && is_out {

@@ -7,6 +7,7 @@ mod address;
 mod ask;
 mod ceiling;
 mod figures;
+mod handshakes;
 mod http;
 mod progress;
 mod replies;

@@ -92,7 +92,8 @@ impl<'s> Conductor<'s> {
                 return match shared.connecting.unreached() {
                     None => Ok(()),
                     Some(host) if shared.connecting.has_accepted(host) => {
-                        Err(LoadError::NoHandshake(shared.hosts.addresses[host], options.timeout))
+                        let target = options.target.called(host, shared.hosts.addresses[host]);
+                        Err(LoadError::NoHandshake(target, options.timeout))
                     }
                     Some(host) => Err(LoadError::NoAnswer(shared.hosts.addresses[host], options.timeout)),
                 };
@@ -132,7 +133,7 @@ impl<'s> Conductor<'s> {
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => None,
             _ if error.kind() == io::ErrorKind::ConnectionRefused => Some(LoadError::Refused(address)),
             _ => Some(match Fault::of(&error) {
-                Some(fault) => LoadError::Tls(address, fault.clone()),
+                Some(fault) => LoadError::Tls(self.shared.options.target.called(host, address), fault.clone()),
                 None => LoadError::Unreachable(address, error),
             }),
         }

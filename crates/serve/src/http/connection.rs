@@ -4,9 +4,10 @@
 //! waits. All that is rare is a future of its own, boxed, so that a connection which never needs it does not carry it.
 
 use super::{
-    conversation::{Conversation, Endpoint, Next},
+    conversation::{Conversation, Endpoint},
     deadlines::Phase,
     give::GARBAGE,
+    next::Next,
     worker::{Seat, Worker},
 };
 use std::{

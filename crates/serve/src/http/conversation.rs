@@ -12,10 +12,11 @@
 use super::{
     answer::Request,
     give::{self, Progress, Sending},
+    next::Next,
     site::{Reply, Site},
     worker::Worker,
 };
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 use wire::http1::{
     After, Body, Fault, Head, Response,
     server::{Connection, Event, Waiting},
@@ -23,30 +24,6 @@ use wire::http1::{
 
 /// Bytes of answers after which those are written before more are made.
 pub(crate) const ENOUGH: usize = 64 << 10;
-
-/// What the one who drives a conversation does next, each time after writing what is in `out`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Read: all input is used up.
-    Read,
-    /// Step again, with what is left of the input.
-    Write,
-    /// Wait so long, then step again.
-    Pause(Duration),
-    /// Close.
-    Close,
-    /// Close, with more announced than was said.
-    Cut,
-    /// Say what is nothing at all, and then as with [`Next::Linger`].
-    Garble,
-    /// Say that nothing more will come, and close when the client has heard it: it may still be sending, and closing
-    /// at once would reset the connection and take the answer with it (RFC 9112, section 9.6).
-    Linger,
-    /// Reset the connection.
-    Reset,
-    /// Say nothing any more, until the client or a deadline ends it.
-    Stall,
-}
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,8 @@
 
 use super::{
     answer::{Answer, Content, Fault},
-    conversation::{ENOUGH, Next},
+    conversation::ENOUGH,
+    next::Next,
 };
 use std::{rc::Rc, time::Duration, vec};
 use wire::http1::{After, Exchange, Method, Refused, Response, Stamp, Stream};

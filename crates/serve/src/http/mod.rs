@@ -20,6 +20,7 @@ mod hub;
 mod life;
 mod log;
 mod metrics;
+mod next;
 mod ours;
 mod own;
 mod plan;

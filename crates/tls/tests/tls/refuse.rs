@@ -48,7 +48,9 @@ fn a_client_without_the_certificate_that_is_wanted_hears_so() {
     let server = Server::new(&scene.signed("localhost", Odd::No), Some(&scene.file("ca.pem"))).unwrap();
     let stranger = Identity::own(&["stranger".to_owned()]).unwrap();
     for version in [Version::Tls12, Version::Tls13] {
-        for (identity, needle) in [(None, "wants a certificate"), (Some(stranger.clone()), "refuses the client's certificate")] {
+        for (identity, needle) in
+            [(None, "wants a certificate"), (Some(stranger.clone()), "refuses the client's certificate")]
+        {
             let client = scene.client(Asked { identity, version: Some(version), ..Asked::default() });
             let (one, other) = met(&client, &server);
             assert!(client.was_asked() && other.fault.is_some());

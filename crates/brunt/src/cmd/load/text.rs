@@ -5,14 +5,9 @@
 
 use super::{
     figures::{amount, bytes, or_dash, percent, plural, rate, time},
-    replies,
+    handshakes, replies,
 };
-use outcome::{
-    LatencySummary, RunResult,
-    env::Env,
-    judge::BEYOND_QUANTILE,
-    result::{Handshakes, Server},
-};
+use outcome::{LatencySummary, RunResult, env::Env, judge::BEYOND_QUANTILE, result::Server};
 use std::fmt::Write;
 
 /// What a page is made of.
@@ -114,7 +109,7 @@ fn latency(rows: &mut Rows, result: &RunResult) {
 }
 
 /// The figure, if enough values lie beyond it.
-fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
+pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
     let beyond = match column {
         "p50" => 0.5,
         "p90" => 0.1,
@@ -145,27 +140,11 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     let connections = &result.connections;
     rows.row("connections", &format!("{} opened, {} at most at a time", connections.opened, connections.peak));
     if let Some(handshakes) = &result.handshakes {
-        rows.row("handshakes", &handshake(handshakes));
+        rows.row("handshakes", &handshakes::row(handshakes));
     }
     let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
     let (sent, received) = (per_second(result.bytes.sent), per_second(result.bytes.received));
     rows.row("payload", &format!("{sent}/s sent, {received}/s received"));
-}
-
-/// How they went, how long they took, and in which versions.
-fn handshake(handshakes: &Handshakes) -> String {
-    let Handshakes { full, resumed, failed, time: summary, protocols } = handshakes;
-    let mut text = format!("{full} full, {resumed} resumed, {failed} failed");
-    for column in ["mean", "p50", "p99", "max"] {
-        if let Some(us) = supported(summary, column) {
-            let _ = write!(text, "{} {column} {}", if column == "mean" { ";" } else { "," }, time(us));
-        }
-    }
-    let protocols: Vec<&str> = protocols.keys().map(String::as_str).collect();
-    if !protocols.is_empty() {
-        let _ = write!(text, "; {}", protocols.join(", "));
-    }
-    text
 }
 
 fn generator(rows: &mut Rows, result: &RunResult) {
