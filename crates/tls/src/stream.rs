@@ -161,9 +161,4 @@ impl<C: Carrier> Stream<C> {
     pub fn carrier_mut(&mut self) -> &mut C {
         &mut self.carrier
     }
-
-    /// What carries the records, alone.
-    pub fn into_carrier(self) -> C {
-        self.carrier
-    }
 }

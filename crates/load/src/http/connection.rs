@@ -9,7 +9,7 @@ use crate::{
     engine::{connect, worker::Worker},
     record::Failure,
 };
-use runtime::{net::TcpStream, time};
+use runtime::time;
 use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
 
 /// How long a target that was asked to close is waited for.
@@ -66,7 +66,7 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut link: Option<L
                 if keep {
                     link = Some(open);
                 } else {
-                    Box::pin(part(open.into_socket(), closes)).await;
+                    Box::pin(part(open, closes)).await;
                     worker.retired();
                     conversation.forget();
                 }
@@ -110,14 +110,10 @@ async fn open_for(worker: &Worker<Talk>, conversation: &mut Conversation<'_>, in
 
 /// Lets the target close first, where it is to do so: who closes first keeps the port in TIME_WAIT for a minute, and a
 /// client has 28,000 of them. A target that does not is left with a reset, which keeps no port.
-async fn part(mut stream: TcpStream, closes: bool) {
-    if closes && time::timeout(PATIENCE, end_of(&mut stream)).await.is_ok() {
+async fn part(mut link: Link, closes: bool) {
+    if closes && time::timeout(PATIENCE, link.end()).await.is_ok() {
         return;
     }
     // It fails only if the socket is dead already.
-    let _ = stream.set_linger_zero();
-}
-
-async fn end_of(stream: &mut TcpStream) {
-    while stream.recv().await.is_ok_and(|lease| !lease.is_empty()) {}
+    let _ = link.socket().set_linger_zero();
 }

@@ -23,11 +23,19 @@ impl Link {
         }
     }
 
-    /// The socket, with nothing more to be said on it.
-    pub(super) fn into_socket(self) -> TcpStream {
+    /// Waits until the target has closed.
+    pub(super) async fn end(&mut self) {
+        match self {
+            Self::Plain(stream) => while stream.recv().await.is_ok_and(|lease| !lease.is_empty()) {},
+            Self::Secret(secure) => secure.end().await,
+        }
+    }
+
+    /// The socket.
+    pub(super) fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(stream) => stream,
-            Self::Secret(secure) => secure.into_socket(),
+            Self::Secret(secure) => secure.socket(),
         }
     }
 }

@@ -44,9 +44,26 @@ impl Secure {
         Ok(Self(stream))
     }
 
-    /// The socket alone.
-    pub(super) fn into_socket(self) -> TcpStream {
-        self.0.into_carrier().0
+    /// Waits until the target has closed. Some do so only when they have heard that we end, too.
+    pub(super) async fn end(&mut self) {
+        let stream = &mut self.0;
+        while poll_fn(|cx| stream.poll_recv(cx)).await.is_ok_and(|bytes| !bytes.is_empty()) {}
+        poll_fn(|cx| {
+            while let Poll::Ready(received) = stream.carrier_mut().poll_recv(cx) {
+                if received.map_or(true, |lease| lease.is_empty()) {
+                    return Poll::Ready(());
+                }
+            }
+            // If it cannot be told, it has gone, and the next look says so.
+            let _ = stream.poll_close(cx);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// The socket.
+    pub(super) fn socket(&self) -> &TcpStream {
+        &self.0.carrier().0
     }
 }
 
