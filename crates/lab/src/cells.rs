@@ -80,7 +80,10 @@ impl Cell {
     pub fn url(&self, port: u16) -> Result<String, String> {
         Ok(match &self.settings.path {
             None => format!("tcp://127.0.0.1:{port}"),
-            Some(path) => format!("http://127.0.0.1:{port}{}", expand(path, &self.placeholders())?),
+            Some(path) => {
+                let scheme = if self.settings.is_secret() { "https" } else { "http" };
+                format!("{scheme}://127.0.0.1:{port}{}", expand(path, &self.placeholders())?)
+            }
         })
     }
 

@@ -1,8 +1,14 @@
 //! nginx as a target: its configuration for one trial, as anyone who wants a fast constant answer would write it. No
 //! logs, one worker a core, connections that stay; everything else as nginx has it.
 
+use std::{fs, io, path::Path};
+use tls::Identity;
+
 /// The program.
 pub const PROGRAM: &str = "nginx";
+
+/// The files of the trial's directory that hold certificate and key, for TLS.
+const IDENTITY: [&str; 2] = ["nginx.cert.pem", "nginx.key.pem"];
 
 /// The file of the trial's directory that holds the configuration.
 pub const FILE: &str = "nginx.conf";
@@ -13,8 +19,21 @@ pub fn args(dir: &str) -> Vec<String> {
     ["-p", dir, "-c", FILE, "-e", "stderr"].map(str::to_owned).to_vec()
 }
 
-/// The configuration.
-pub fn config(port: u16, workers: usize, connections: u64, body: &str) -> String {
+/// Writes a certificate that nobody signed, and its key, into the trial's directory.
+pub fn write_identity(dir: &Path) -> io::Result<()> {
+    let identity = Identity::own(&["localhost".to_owned(), "127.0.0.1".to_owned()]).map_err(io::Error::other)?;
+    let [certificate, key] = IDENTITY.map(|file| dir.join(file));
+    fs::write(certificate, identity.certificates_pem())?;
+    fs::write(key, identity.key_pem())
+}
+
+/// The configuration; with `tls` as [`write_identity`] has prepared it.
+pub fn config(port: u16, workers: usize, connections: u64, body: &str, tls: bool) -> String {
+    let [certificate, key] = IDENTITY;
+    let (ssl, identity) = match tls {
+        true => (" ssl", format!("        ssl_certificate {certificate};\n        ssl_certificate_key {key};\n")),
+        false => ("", String::new()),
+    };
     // One worker may get all connections; the rest is for listeners and what nginx keeps for itself.
     let connections = connections.saturating_mul(2).saturating_add(512);
     let body = body.replace('\\', "\\\\").replace('"', "\\\"");
@@ -34,8 +53,8 @@ http {{
     keepalive_requests 1000000000;
     keepalive_timeout 1h;
 {folders}    server {{
-        listen 127.0.0.1:{port};
-        location / {{
+        listen 127.0.0.1:{port}{ssl};
+{identity}        location / {{
             default_type text/plain;
             return 200 \"{body}\";
         }}
@@ -51,7 +70,9 @@ mod tests {
 
     #[test]
     fn the_body_stands_in_quotes_and_the_load_fits() {
-        let config = config(8080, 2, 1000, "say \"hi\" \\ {}\n");
+        let secret = config(8080, 2, 1000, "hi", true);
+        assert!(secret.contains("listen 127.0.0.1:8080 ssl;") && secret.contains("ssl_certificate_key nginx.key.pem;"));
+        let config = config(8080, 2, 1000, "say \"hi\" \\ {}\n", false);
         assert!(config.contains("return 200 \"say \\\"hi\\\" \\\\ {}\n\";"), "{config}");
         for line in ["worker_processes 2;", "worker_connections 2512;", "listen 127.0.0.1:8080;", "access_log off;"] {
             assert!(config.contains(line), "{line} is not in {config}");

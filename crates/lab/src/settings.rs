@@ -19,6 +19,7 @@ pub const NAMES: &[&str] = &[
     "client_cores",
     "path",
     "keepalive",
+    "tls",
     "size",
     "connections",
     "connections_per_core",
@@ -92,6 +93,9 @@ pub struct Settings {
     /// Whether a connection carries more than one request; `None` is yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keepalive: Option<bool>,
+    /// Whether HTTP is spoken over TLS; `None` is no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<bool>,
     /// Axes of the plan's own, which only the target's command line knows.
     pub named: BTreeMap<String, String>,
 }
@@ -111,6 +115,7 @@ impl Default for Settings {
             tester: None,
             path: None,
             keepalive: None,
+            tls: None,
             named: BTreeMap::new(),
         }
     }
@@ -125,6 +130,11 @@ impl Settings {
     /// Whether a connection carries more than one request.
     pub fn keeps_alive(&self) -> bool {
         self.keepalive != Some(false)
+    }
+
+    /// Whether HTTP is spoken over TLS.
+    pub fn is_secret(&self) -> bool {
+        self.tls == Some(true)
     }
 
     /// Sets the value of that name and returns it in its usual spelling; the error says what would do.
@@ -202,6 +212,11 @@ impl Settings {
                 self.keepalive = Some(keeps);
                 keeps.to_string()
             }
+            "tls" => {
+                let secret = text.parse().map_err(|_| format!("'{text}' is neither true nor false"))?;
+                self.tls = Some(secret);
+                secret.to_string()
+            }
             named => {
                 // It becomes part of a directory's name and of `--only`.
                 if text.is_empty() || text.len() > 64 || text.contains([',', '=', '/', '\0', '\n']) {
@@ -244,6 +259,7 @@ impl Settings {
             "tester" => Some(self.tester.clone().unwrap_or(BRUNT.to_owned())),
             "path" => self.path.clone(),
             "keepalive" => self.keepalive.or(self.path.as_ref().map(|_| true)).map(|keeps| keeps.to_string()),
+            "tls" => self.tls.or(self.path.as_ref().map(|_| false)).map(|secret| secret.to_string()),
             named => self.named.get(named).cloned(),
         }
     }
@@ -335,6 +351,7 @@ mod tests {
             ("tester", "wrk", "wrk"),
             ("path", "/a?b={size}", "/a?b={size}"),
             ("keepalive", "false", "false"),
+            ("tls", "true", "true"),
         ] {
             let mut settings = Settings::default();
             assert_eq!(settings.set(name, text).as_deref(), Ok(usual), "{name}");
@@ -361,6 +378,7 @@ mod tests {
             ("path", "/a b"),
             ("path", "/{a"),
             ("keepalive", "no"),
+            ("tls", "yes"),
         ] {
             let error = Settings::default().set(name, text).unwrap_err();
             assert!(error.contains(&format!("'{text}'")), "{name}: {error}");

@@ -119,6 +119,9 @@ impl Tester {
         if cell.settings.path.is_some() && !cell.settings.keeps_alive() {
             args.push("--no-keepalive".to_owned());
         }
+        if cell.settings.is_secret() {
+            args.push("--insecure".to_owned());
+        }
         args.extend(["--quiet".to_owned(), "--allow-untrusted".to_owned()]);
         Ok(args)
     }

@@ -3,6 +3,7 @@
 //! A target that answers badly is not among these: that is a result, and it is reported as one.
 
 use std::{fmt, io, net::SocketAddr, time::Duration};
+use tls::{Cause, Fault};
 
 /// Why there is no result.
 #[derive(Debug)]
@@ -15,6 +16,10 @@ pub enum LoadError {
     Unreachable(SocketAddr, io::Error),
     /// No attempt to connect was answered in time.
     NoAnswer(SocketAddr, Duration),
+    /// Connections were accepted, and no handshake was answered in time.
+    NoHandshake(String, Duration),
+    /// There is no TLS with the target.
+    Tls(String, Fault),
     /// More connections than this process may have descriptors.
     Descriptors {
         /// Connections asked for.
@@ -67,6 +72,11 @@ impl fmt::Display for LoadError {
                 f,
                 "{address} did not answer one attempt to connect within {waited:?}: check the address and the firewall, or raise --timeout"
             ),
+            Self::NoHandshake(target, waited) => write!(
+                f,
+                "{target} accepts connections and did not answer one TLS handshake within {waited:?}: ask for http:// if it speaks no TLS, or raise --timeout"
+            ),
+            Self::Tls(target, fault) => write!(f, "no TLS with {target}: {fault}: {}", remedy(fault.cause)),
             Self::Descriptors { connections, fit, limit } => write!(
                 f,
                 "{connections} connections do not fit into this process's limit of {limit} open files, {fit} do: raise it (ulimit -Hn) or lower -c"
@@ -95,6 +105,19 @@ impl fmt::Display for LoadError {
                 )
             }
         }
+    }
+}
+
+/// What to do about a fault of TLS.
+fn remedy(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Expired => "have it renewed, or take any certificate with --insecure",
+        Cause::Name => "ask for a name that it has, or take any certificate with --insecure",
+        Cause::Untrusted => "name the authority's certificate with --cacert FILE, or take any with --insecure",
+        Cause::Identity => "show one that it takes with --cert FILE and --key FILE",
+        Cause::NoTls => "ask for http://, or for the port that speaks TLS",
+        Cause::NothingInCommon => "leave --tls-version out, or have the target speak HTTP/1.1 over TLS 1.2 or 1.3",
+        Cause::Cut | Cause::Other => "the target's log may say why",
     }
 }
 

@@ -9,6 +9,7 @@ mod collect;
 mod counts;
 mod engine;
 mod error;
+mod handshakes;
 mod hlog;
 pub mod http;
 mod interval;

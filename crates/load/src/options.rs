@@ -25,6 +25,24 @@ impl Target {
         self.hosts().map(|(address, _)| address).collect()
     }
 
+    /// What a host is called in errors: its address, and its name if it is asked for by one.
+    pub(crate) fn called(&self, host: usize, address: SocketAddr) -> String {
+        let Self::Http(http) = self else { return address.to_string() };
+        let name = http.hosts.get(host).and_then(|host| host.tls.as_ref()).map(tls::Client::host);
+        match name.filter(|name| *name != address.ip().to_string()) {
+            Some(name) => format!("{name} ({address})"),
+            None => address.to_string(),
+        }
+    }
+
+    /// Whether any host speaks TLS.
+    pub(crate) fn is_secret(&self) -> bool {
+        match self {
+            Self::Ping { .. } => false,
+            Self::Http(http) => http.hosts.iter().any(|host| host.tls.is_some()),
+        }
+    }
+
     /// Each host's address and how many connections it gets beside the others.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = (SocketAddr, u64)> {
         let (ping, http) = match self {

@@ -18,6 +18,7 @@ use crate::{
 use runtime::net::{Lease, TcpStream};
 use std::{
     future::poll_fn,
+    io,
     num::NonZeroUsize,
     rc::Rc,
     task::{Context, Poll, ready},
@@ -41,6 +42,12 @@ impl Ping {
 }
 
 impl Protocol for Ping {
+    type Link = TcpStream;
+
+    async fn prepare(_: &Worker<Self>, _: u32, stream: TcpStream) -> io::Result<TcpStream> {
+        Ok(stream)
+    }
+
     fn keep_talking(
         worker: Rc<Worker<Self>>,
         index: u32,

@@ -32,7 +32,7 @@ pub struct Report {
 }
 
 /// How the run went, apart from what the threads recorded.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Course {
     /// Ended early on request.
     pub interrupted: bool,
@@ -42,6 +42,8 @@ pub struct Course {
     pub connections: (u64, u64),
     /// Connections opened per second, before the load.
     pub connect_rate: Option<f64>,
+    /// What became of handshakes, if there were any to be made.
+    pub handshakes: Option<result::Handshakes>,
 }
 
 /// The result of a run.
@@ -82,6 +84,7 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
             peak: course.connections.1,
             connect_rate_per_s: course.connect_rate,
         },
+        handshakes: course.handshakes,
         bytes: tally.bytes.clone(),
         responses,
         generator: result::Generator {

@@ -37,6 +37,9 @@ pub struct RunResult {
     pub errors: Errors,
     /// Connections of the whole run.
     pub connections: Connections,
+    /// TLS handshakes of the whole run; absent where none is made.
+    #[serde(default)]
+    pub handshakes: Option<Handshakes>,
     /// Payload bytes of the measured window.
     pub bytes: Bytes,
     /// What the replies of the measured window said; absent where the protocol says nothing (ping-pong).
@@ -65,6 +68,7 @@ impl RunResult {
             latency: Latency::default(),
             errors: Errors::default(),
             connections: Connections::default(),
+            handshakes: None,
             bytes: Bytes::default(),
             responses: None,
             generator: Generator::default(),
@@ -174,6 +178,21 @@ pub struct Connections {
     /// Opened per second before the load began, from the first attempt to the last; absent for a foreign tester.
     #[serde(default)]
     pub connect_rate_per_s: Option<f64>,
+}
+
+/// TLS handshakes of the whole run, warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Handshakes {
+    /// Made with certificates and signatures.
+    pub full: u64,
+    /// Made by what the peers remembered of each other.
+    pub resumed: u64,
+    /// That came to nothing.
+    pub failed: u64,
+    /// From the accepted connection to the end of the handshake, in microseconds.
+    pub time: LatencySummary,
+    /// How many were made with which version and cipher suite.
+    pub protocols: BTreeMap<String, u64>,
 }
 
 /// Payload bytes of the measured window.

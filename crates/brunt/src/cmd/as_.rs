@@ -181,13 +181,20 @@ fn introduce(load: &mut Vec<String>, fields: &[(&str, &str)]) {
     }
 }
 
+/// Takes any certificate, as these tools do.
+fn trust_anybody(load: &mut Vec<String>, url: &str) {
+    if url.starts_with("https://") {
+        load.push("--insecure".to_owned());
+    }
+}
+
 /// Host and port of an address, and its path, as these tools print them.
 fn address(url: &str) -> (String, String, String) {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (place, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
     let (host, port) = match place.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port),
-        _ => (place, "80"),
+        _ => (place, if url.starts_with("https://") { "443" } else { "80" }),
     };
     (host.trim_matches(['[', ']']).to_owned(), port.to_owned(), path.to_owned())
 }

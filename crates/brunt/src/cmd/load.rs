@@ -7,6 +7,7 @@ mod address;
 mod ask;
 mod ceiling;
 mod figures;
+mod handshakes;
 mod http;
 mod progress;
 mod replies;
@@ -14,6 +15,7 @@ mod script;
 mod spectrum;
 mod store;
 mod text;
+mod tls;
 mod watch;
 
 use super::{
@@ -39,8 +41,8 @@ use std::{
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// The target: http://HOST:PORT/PATH, of which there may be several, or tcp://HOST:PORT, a server that sends back what
-    /// it receives
+    /// The target: http:// or https://HOST:PORT/PATH, of which there may be several, or tcp://HOST:PORT, a server that
+    /// sends back what it receives
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
 
@@ -103,6 +105,8 @@ pub struct Args {
 
     #[command(flatten)]
     http: http::Flags,
+    #[command(flatten)]
+    tls: tls::Tls,
     #[command(flatten)]
     script: script::Scripting,
 

@@ -3,6 +3,7 @@
 mod http;
 mod source;
 mod tcp;
+mod tls;
 
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use outcome::{Cores, ExitCode, Span};
@@ -68,12 +69,13 @@ struct Setup<M> {
 }
 
 impl Common {
-    /// Runs a server to its end and says what there is to say; `name` is what is served. Without a model our runtime takes
-    /// its best backend.
+    /// Runs a server to its end and says what there is to say: `name` is what is served, `more` is said when it listens.
+    /// Without a model our runtime takes its best backend.
     fn run<M: From<Model>>(
         &self,
         name: &'static str,
         model: Option<M>,
+        more: Vec<String>,
         serve: impl FnOnce(Setup<M>, &Stop, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
     ) -> ExitCode {
         let (model, fallback) = model.map_or_else(best_model, |model| (model, None));
@@ -88,6 +90,7 @@ impl Common {
             for notice in heard {
                 if !quiet {
                     tell(name, &notice, fallback.as_deref());
+                    more.iter().for_each(|line| eprintln!("brunt serve: {line}"));
                 }
                 // The start is over, and what it took of the program does not belong to the server. It is no loss if that
                 // cannot be had.

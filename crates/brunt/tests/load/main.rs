@@ -8,6 +8,7 @@ mod results;
 mod script;
 mod stall;
 mod target;
+mod tls;
 mod usage;
 mod verdicts;
 

@@ -16,6 +16,7 @@ mod script;
 #[path = "../serve/server.rs"]
 #[allow(dead_code, reason = "the tests of the echo server use more of it")]
 mod server;
+mod tls;
 
 /// Makes a test of each model out of functions that take its name.
 macro_rules! on_every_model {

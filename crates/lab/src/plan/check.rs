@@ -73,6 +73,10 @@ fn given(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
         if name == "path" && plan.load.path.is_none() {
             return Err(text.fault(at(), "path can only replace another path: add path = \"/\" to [load]"));
         }
+        if name == "tls" && given.varies {
+            let message = "the phases cannot differ in tls: the target is started once for all of them";
+            return Err(text.fault(at(), message));
+        }
         let total = name.strip_suffix("_per_core").unwrap_or(name);
         let used = noted.placeholders.iter().find(|used| used.at_start && used.name == total);
         if let Some(used) = used.filter(|_| given.varies) {

@@ -139,6 +139,11 @@ pub const SETTINGS: &[Key] = &[
         "What is asked for over HTTP, perhaps with placeholders, such as /bytes/{size}. Without it the load is ping-pong.",
     ),
     may("keepalive", Takes::Truth, "Over HTTP: false opens a connection for each request. Default true."),
+    may(
+        "tls",
+        Takes::Truth,
+        "Over HTTP: true puts TLS under it; servers of brunt and nginx are told so. Default false.",
+    ),
     may("size", Takes::Size, "Payload of a request in ping-pong. Default 100B."),
     may("connections", Takes::Count, "Connections in total."),
     may("connections_per_core", Takes::Count, "Connections for each core of the generator."),

@@ -133,6 +133,7 @@ fn header(name: &str) -> (&str, &str) {
         "connections" => ("connec-", "tions"),
         "rate" => ("offered", "req/s"),
         "keepalive" => ("keep-", "alive"),
+        "tls" => ("", "TLS"),
         other => ("", other),
     }
 }

@@ -80,6 +80,11 @@ impl Ask {
         })
     }
 
+    /// Whether over TLS: targets have certificates that nobody signed.
+    pub(super) fn is_secret(&self) -> bool {
+        self.url.starts_with("https://")
+    }
+
     /// Threads: one a core, but none without a connection.
     pub(super) fn threads(&self) -> u64 {
         (self.cores.len() as u64).clamp(1, self.connections.max(1))

@@ -37,6 +37,9 @@ fn args(ask: &Ask) -> Vec<String> {
     if !ask.keepalive {
         args.push("-keepalive=false".to_owned());
     }
+    if ask.is_secret() {
+        args.push("-k".to_owned());
+    }
     args.push(ask.url.clone());
     args
 }

@@ -42,6 +42,9 @@ fn args(ask: &Ask) -> Vec<String> {
     if !ask.keepalive {
         args.push("--disable-keepalive".to_owned());
     }
+    if ask.is_secret() {
+        args.push("--insecure".to_owned());
+    }
     args.push(ask.url.clone());
     args
 }

@@ -66,7 +66,8 @@ impl Bench<'_> {
             Ok(match &job.target.start {
                 Start::Serve { service, model, args } => {
                     let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
-                    let own = own.iter().map(|word| (*word).to_owned()).chain(args.iter().cloned());
+                    let tls = job.cell().settings.is_secret().then_some("--tls");
+                    let own = own.into_iter().chain(tls).map(str::to_owned).chain(args.iter().cloned());
                     let own: Vec<String> = own.chain(processes(job, service, args)).collect();
                     site.words(&own).map(|words| (self.brunt.to_owned(), words))
                 }
@@ -78,7 +79,11 @@ impl Bench<'_> {
                     Ok(body) => {
                         let workers = job.cell().placement.server.count();
                         let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
-                        let config = nginx::config(site.port, workers, connections, &body[0]);
+                        let tls = job.cell().settings.is_secret();
+                        if tls {
+                            nginx::write_identity(job.dir())?;
+                        }
+                        let config = nginx::config(site.port, workers, connections, &body[0], tls);
                         fs::write(job.dir().join(nginx::FILE), config)?;
                         let here = std::path::absolute(job.dir())?.display().to_string();
                         Ok((nginx::PROGRAM.into(), nginx::args(&here)))

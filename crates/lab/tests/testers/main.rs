@@ -263,6 +263,12 @@ fn each_gets_the_load_in_its_own_words() {
     assert!(words("fortio", &short).contains("-timeout 1500ms -keepalive=false"));
     assert!(words("hey", &short).contains("-t 2 -disable-keepalive"));
     assert!(words("oha", &short).contains("-t 1500ms --disable-keepalive"));
+    let secret = Ask { url: "https://127.0.0.1:81/x".into(), ..plain.clone() };
+    for (tester, flag) in
+        [("wrk", ""), ("ab", "-k "), ("fortio", "-k "), ("hey", ""), ("h2load", ""), ("oha", "--insecure ")]
+    {
+        assert!(words(tester, &secret).ends_with(&format!("{flag}https://127.0.0.1:81/x")), "{tester}");
+    }
     let rate = Ask { rate: Some(10_000.0), ..plain };
     assert!(words("fortio", &rate).contains("-qps 10000 "));
     assert!(words("hey", &rate).contains("-q 100 "));

@@ -22,6 +22,7 @@ use std::{
     },
     time::{Duration, SystemTime},
 };
+use tls::Fault;
 
 /// Between the decision to start and the start: every thread hears of it in time.
 const HEADSTART: Duration = Duration::from_millis(5);
@@ -113,6 +114,10 @@ impl<'s> Conductor<'s> {
             if done || now > deadline || now - seen_ns > longest_gap {
                 return match shared.connecting.unreached() {
                     None => Ok(()),
+                    Some(host) if shared.connecting.has_accepted(host) => {
+                        let target = options.target.called(host, shared.hosts.addresses[host]);
+                        Err(LoadError::NoHandshake(target, options.timeout))
+                    }
                     Some(host) => Err(LoadError::NoAnswer(shared.hosts.addresses[host], options.timeout)),
                 };
             }
@@ -155,7 +160,10 @@ impl<'s> Conductor<'s> {
             Some(Errno::ADDRNOTAVAIL) => Some(LoadError::Ports { address, open, range: port_range() }),
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => None,
             _ if error.kind() == io::ErrorKind::ConnectionRefused => Some(LoadError::Refused(address)),
-            _ => Some(LoadError::Unreachable(address, error)),
+            _ => Some(match Fault::of(&error) {
+                Some(fault) => LoadError::Tls(self.shared.options.target.called(host, address), fault.clone()),
+                None => LoadError::Unreachable(address, error),
+            }),
         }
     }
 
@@ -247,6 +255,7 @@ impl<'s> Conductor<'s> {
             measured: Duration::from_nanos(close.saturating_sub(open)),
             connections: shared.connecting.counts(),
             connect_rate: self.connect_rate,
+            handshakes: shared.options.target.is_secret().then(|| shared.handshakes().summary()),
         };
         Report {
             result: report::result(&shared.options, course, &totals),

@@ -52,21 +52,21 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, brake: &RefCell<Brake>,
         time::sleep_until(clock.instant(due)).await;
     }
     let began_ns = clock.now();
-    let (stream, error) = match open(worker, index as u32).await {
-        Ok(stream) => (Some(stream), None),
+    let (link, error) = match open(worker, index as u32).await {
+        Ok(link) => (Some(link), None),
         Err(error) => (None, Some(error)),
     };
     let now_ns = clock.now();
     brake.borrow_mut().ended(now_ns, now_ns - began_ns);
-    runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, stream));
+    runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, link));
     worker.shared.connecting.settle(now_ns, worker.host(index as u32), error);
 }
 
 /// Opens a lost connection again, however often it takes; `None` when the window is over.
-pub async fn again<P>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<TcpStream> {
+pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<P::Link> {
     while pause(worker, failures).await {
-        if let Ok(stream) = open(worker, index).await {
-            return Some(stream);
+        if let Ok(link) = open(worker, index).await {
+            return Some(link);
         }
     }
     None
@@ -80,7 +80,7 @@ pub async fn pause<P>(worker: &Worker<P>, failures: &mut u32) -> bool {
     !worker.shared.is_closed()
 }
 
-async fn open<P>(worker: &Worker<P>, index: u32) -> io::Result<TcpStream> {
+async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
     let limit = worker.shared.options.timeout;
     let opened = time::timeout(limit, dial(worker, index)).await;
     let opened = opened.unwrap_or_else(|time::Elapsed| Err(io::ErrorKind::TimedOut.into()));
@@ -88,11 +88,13 @@ async fn open<P>(worker: &Worker<P>, index: u32) -> io::Result<TcpStream> {
 }
 
 /// One attempt to open connection `index` of this thread, however long it takes; an error is the caller's to count.
-pub async fn dial<P>(worker: &Worker<P>, index: u32) -> io::Result<TcpStream> {
+pub async fn dial<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
     let stream = TcpStream::connect_from(worker.address(index), worker.source()).await?;
     if worker.share.connections > RESET_ABOVE {
         stream.set_linger_zero()?;
     }
+    worker.accepted(index);
+    let link = P::prepare(worker, index, stream).await?;
     worker.opened(index);
-    Ok(stream)
+    Ok(link)
 }

@@ -5,6 +5,7 @@
 //! connecting, window and drain are each bounded, whatever the target does or fails to do.
 
 mod brake;
+pub(crate) mod channel;
 pub(crate) mod conductor;
 pub(crate) mod connect;
 mod dispatch;

@@ -3,7 +3,7 @@
 //! Written rarely, read often: nothing in here is touched by every request except the time of the window's end.
 
 use super::hosts::Hosts;
-use crate::{options::Options, record::Budget};
+use crate::{handshakes::Handshakes, options::Options, record::Budget};
 use runtime::Stop;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{
-            AtomicU64,
+            AtomicBool, AtomicU64,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
@@ -118,6 +118,7 @@ impl Progress {
 /// How opening connections to one host goes.
 #[derive(Debug, Default)]
 struct Reached {
+    accepted: AtomicBool,
     opened: AtomicU64,
     first_error: Mutex<Option<io::Error>>,
 }
@@ -175,6 +176,11 @@ impl Connecting {
         locked(&self.hosts[host].first_error).get_or_insert(error);
     }
 
+    /// `host` has accepted a connection.
+    pub fn accepted(&self, host: usize) {
+        self.hosts[host].accepted.store(true, Relaxed);
+    }
+
     /// A connection to `host` was opened.
     pub fn opened(&self, host: usize) {
         self.hosts[host].opened.fetch_add(1, Relaxed);
@@ -211,6 +217,11 @@ impl Connecting {
         self.hosts[host].opened.load(Relaxed)
     }
 
+    /// Whether `host` has accepted a connection, ready or not.
+    pub fn has_accepted(&self, host: usize) -> bool {
+        self.hosts[host].accepted.load(Relaxed)
+    }
+
     /// The first host without a connection so far.
     pub fn unreached(&self) -> Option<usize> {
         (0..self.hosts.len()).find(|host| self.opened_to(*host) == 0)
@@ -245,6 +256,8 @@ pub struct Shared {
     pub close: Arc<AtomicU64>,
     /// Completions after which the window closes.
     pub budget: Option<Arc<Budget>>,
+    /// Those of connections that make themselves secret first.
+    handshakes: Mutex<Handshakes>,
     /// Why the run is without a result, if it is, although the load was under way.
     broken: Mutex<Option<String>>,
     /// `start`, `open` and `close` are set.
@@ -271,6 +284,7 @@ impl Shared {
             open: AtomicU64::new(0),
             close: Arc::new(AtomicU64::new(u64::MAX)),
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
+            handshakes: Mutex::default(),
             broken: Mutex::new(None),
             go: Stop::new(),
             release: Stop::new(),
@@ -284,6 +298,11 @@ impl Shared {
         // It may be over before it has begun.
         self.close.fetch_min(close_ns, Relaxed);
         self.go.raise();
+    }
+
+    /// What became of handshakes; locked, for one costs thousands of times as much.
+    pub fn handshakes(&self) -> MutexGuard<'_, Handshakes> {
+        locked(&self.handshakes)
     }
 
     /// The window is over at `ns`, if it is not before.

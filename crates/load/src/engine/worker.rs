@@ -100,6 +100,11 @@ impl<P> Worker<P> {
         Some(SocketAddr::new(sources.nth(number), 0))
     }
 
+    /// The target has accepted connection `index` of this thread, which may not be ready yet.
+    pub fn accepted(&self, index: u32) {
+        self.shared.connecting.accepted(self.host(index));
+    }
+
     /// Connection `index` of this thread is open.
     pub fn opened(&self, index: u32) {
         self.shared.connecting.opened(self.host(index));

@@ -1,7 +1,7 @@
 //! Sending what one write may not take.
 
+use super::channel::Channel;
 use crate::record::Recorder;
-use runtime::net::TcpStream;
 use std::task::{Context, Poll};
 
 /// Writes as much of `bytes`, of which `written` have gone, as the kernel and its queue take now; false if the connection
@@ -10,9 +10,9 @@ use std::task::{Context, Poll};
 pub fn write_on(
     bytes: &[u8],
     written: &mut usize,
-    stream: &mut TcpStream,
+    stream: &mut impl Channel,
     recorder: &mut Recorder,
-    cx: &Context<'_>,
+    cx: &mut Context<'_>,
 ) -> bool {
     while *written < bytes.len() {
         match stream.poll_write(cx, &bytes[*written..]) {

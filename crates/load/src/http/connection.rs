@@ -4,20 +4,20 @@
 //! and opens the next socket when it has a request, so that connecting is part of that request's response time. What is
 //! lost with a connection is an error, never tried again.
 
-use super::{conversation::Conversation, reply::End, talk::Talk};
+use super::{conversation::Conversation, link::Link, reply::End, talk::Talk};
 use crate::{
     engine::{connect, worker::Worker},
     record::Failure,
 };
-use runtime::{net::TcpStream, time};
+use runtime::time;
 use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
 
 /// How long a target that was asked to close is waited for.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Keeps place `index` of this thread talking until the window is over. `stream` is its first connection, if it could be
+/// Keeps place `index` of this thread talking until the window is over. `link` is its first connection, if it could be
 /// opened.
-pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option<TcpStream>) {
+pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut link: Option<Link>) {
     poll_fn(|cx| {
         worker.core.borrow_mut().roster.set_waker(index, cx.waker());
         Poll::Ready(())
@@ -27,7 +27,7 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
     let mut conversation = Conversation::new(&worker, index);
     conversation.free();
     loop {
-        let mut open = match stream.take() {
+        let mut open = match link.take() {
             Some(open) => open,
             // Boxed, as what follows below: a million tasks would each keep room for it.
             None => match Box::pin(open_for(&worker, &mut conversation, index)).await {
@@ -42,7 +42,11 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
                 }
             },
         };
-        let end = poll_fn(|cx| conversation.poll(&mut open, cx)).await;
+        let end = poll_fn(|cx| match &mut open {
+            Link::Plain(stream) => conversation.poll(stream, cx),
+            Link::Secret(secure) => conversation.poll(&mut **secure, cx),
+        })
+        .await;
         if std::mem::take(&mut conversation.answered) {
             failures = 0;
         }
@@ -60,7 +64,7 @@ pub(super) async fn run(worker: Rc<Worker<Talk>>, index: u32, mut stream: Option
             }
             End::Answered { keep, closes, delay } => {
                 if keep {
-                    stream = Some(open);
+                    link = Some(open);
                 } else {
                     Box::pin(part(open, closes)).await;
                     worker.retired();
@@ -86,11 +90,7 @@ async fn recovered(worker: &Worker<Talk>, conversation: &mut Conversation<'_>, f
 }
 
 /// Waits for a request, and opens a connection for it.
-async fn open_for(
-    worker: &Worker<Talk>,
-    conversation: &mut Conversation<'_>,
-    index: u32,
-) -> Result<TcpStream, Failure> {
+async fn open_for(worker: &Worker<Talk>, conversation: &mut Conversation<'_>, index: u32) -> Result<Link, Failure> {
     poll_fn(|_| match conversation.has_request() {
         true => Poll::Ready(()),
         false => Poll::Pending,
@@ -110,14 +110,10 @@ async fn open_for(
 
 /// Lets the target close first, where it is to do so: who closes first keeps the port in TIME_WAIT for a minute, and a
 /// client has 28,000 of them. A target that does not is left with a reset, which keeps no port.
-async fn part(mut stream: TcpStream, closes: bool) {
-    if closes && time::timeout(PATIENCE, end_of(&mut stream)).await.is_ok() {
+async fn part(mut link: Link, closes: bool) {
+    if closes && time::timeout(PATIENCE, link.end()).await.is_ok() {
         return;
     }
     // It fails only if the socket is dead already.
-    let _ = stream.set_linger_zero();
-}
-
-async fn end_of(stream: &mut TcpStream) {
-    while stream.recv().await.is_ok_and(|lease| !lease.is_empty()) {}
+    let _ = link.socket().set_linger_zero();
 }

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     engine::{
+        channel::Channel,
         roster::Next,
         worker::{Core, Worker},
         write::write_on,
@@ -16,7 +17,6 @@ use crate::{
     http::Flow,
     record::Failure,
 };
-use runtime::net::TcpStream;
 use std::task::{Context, Poll};
 use wire::http1::{
     After, Limits,
@@ -164,7 +164,7 @@ impl<'w> Conversation<'w> {
     }
 
     /// Talks until the connection is over or rests; says why.
-    pub(super) fn poll(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+    pub(super) fn poll(&mut self, stream: &mut impl Channel, cx: &mut Context<'_>) -> Poll<End> {
         let core = &mut *self.worker.core.borrow_mut();
         core.activity += 1;
         loop {
@@ -191,8 +191,9 @@ impl<'w> Conversation<'w> {
                         false => Poll::Pending,
                     };
                 };
-                let Ok(lease) = received else {
-                    return Poll::Ready(End::Lost(Failure::Reset));
+                let lease = match received {
+                    Ok(lease) => lease,
+                    Err(error) => return Poll::Ready(End::Lost(stream.failure(&error))),
                 };
                 // Replies that came together came at one time. A target that answers before it was asked may have done so
                 // earlier in this turn.
@@ -210,7 +211,7 @@ impl<'w> Conversation<'w> {
 
     /// Writes as much of the batch as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
-    fn write(&mut self, core: &mut Core<Talk>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
+    fn write(&mut self, core: &mut Core<Talk>, stream: &mut impl Channel, cx: &mut Context<'_>) -> bool {
         let bytes = core.protocol.bytes(self.host, &self.own, self.outgoing.range.clone());
         write_on(bytes, &mut self.written, stream, &mut core.roster.recorder, cx)
     }
@@ -356,7 +357,7 @@ impl<'w> Conversation<'w> {
 
 /// Waits on an idle connection for its end, which is nobody's fault, or for bytes that nobody asked for.
 #[inline(never)]
-fn watch(stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<End> {
+fn watch(stream: &mut impl Channel, cx: &mut Context<'_>) -> Poll<End> {
     stream.poll_recv(cx).map(|received| match received {
         Ok(lease) if !lease.is_empty() => End::Lost(Failure::Protocol),
         Ok(_) | Err(_) => End::Closed,

@@ -6,8 +6,10 @@
 mod connection;
 mod conversation;
 mod expect;
+mod link;
 mod rendered;
 mod reply;
+mod secure;
 pub mod source;
 mod talk;
 
@@ -39,6 +41,8 @@ pub struct Host {
     pub requests: Requests,
     /// How many connections it gets, beside the others; at least 1. It gets one at least.
     pub weight: u64,
+    /// How connections to it are made secret, if they are.
+    pub tls: Option<tls::Client>,
 }
 
 /// Where the requests come from.
@@ -53,7 +57,7 @@ pub enum Requests {
 impl Http {
     /// A load on one host.
     pub fn on(address: SocketAddr, requests: Requests, reuse: Option<u64>, expect: Expect) -> Self {
-        Self { hosts: vec![Host { address, requests, weight: 1 }], reuse, expect }
+        Self { hosts: vec![Host { address, requests, weight: 1, tls: None }], reuse, expect }
     }
 
     /// The longest requests and where they go; nothing when they are made as they are due.

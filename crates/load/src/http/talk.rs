@@ -1,12 +1,13 @@
 //! What one load thread says over all its HTTP connections, and what it makes of the replies.
 
-use super::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source, connection};
+use super::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source, connection, link::Link};
 use crate::{
     engine::{protocol::Protocol, worker::Worker},
     schedule::Share,
 };
 use runtime::net::TcpStream;
-use std::{ops::Range, rc::Rc, sync::Arc, time::Duration};
+use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
+use tls::Client;
 use wire::http1::{Fields, client::Known};
 
 /// See the head of this file.
@@ -30,6 +31,7 @@ struct Side {
     source: Supply,
     /// The last head of a reply.
     known: Known,
+    tls: Option<Client>,
 }
 
 enum Supply {
@@ -93,7 +95,7 @@ impl Talk {
                 }
                 Requests::Script(script) => Supply::Script(script.source(share.thread)?),
             };
-            Ok(Side { source, known: Known::default() })
+            Ok(Side { source, known: Known::default(), tls: host.tls.clone() })
         };
         let sides = http.hosts.iter().map(side).collect::<Result<Vec<_>, String>>()?;
         let shows = sides.iter().any(|side| matches!(&side.source, Supply::Script(source) if source.wants_responses()));
@@ -153,6 +155,11 @@ impl Talk {
         }
     }
 
+    /// How connections to `host` are made secret, if they are.
+    pub fn client(&self, host: u32) -> Option<Client> {
+        self.sides[host as usize].tls.clone()
+    }
+
     /// The last head of a reply from `host`.
     #[inline]
     pub fn known(&mut self, host: u32) -> &mut Known {
@@ -180,11 +187,13 @@ impl Talk {
 }
 
 impl Protocol for Talk {
-    fn keep_talking(
-        worker: Rc<Worker<Self>>,
-        index: u32,
-        stream: Option<TcpStream>,
-    ) -> impl Future<Output = ()> + 'static {
-        connection::run(worker, index, stream)
+    type Link = Link;
+
+    fn prepare(worker: &Worker<Self>, index: u32, stream: TcpStream) -> impl Future<Output = io::Result<Link>> {
+        Link::on(stream, worker, index)
+    }
+
+    fn keep_talking(worker: Rc<Worker<Self>>, index: u32, link: Option<Link>) -> impl Future<Output = ()> + 'static {
+        connection::run(worker, index, link)
     }
 }

@@ -19,7 +19,7 @@ fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
     let host = |(number, (address, weight)): (usize, &(SocketAddr, u64))| {
         let goal = load::http::Goal { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
         let rendered = Rendered::render(&form(), &[goal], load::http::Pipeline::NONE, reuse).unwrap();
-        Host { address: *address, requests: Requests::Rendered(Arc::new(rendered)), weight: *weight }
+        Host { address: *address, requests: Requests::Rendered(Arc::new(rendered)), weight: *weight, tls: None }
     };
     Http { hosts: hosts.iter().enumerate().map(host).collect(), reuse, expect: Expect::default() }
 }

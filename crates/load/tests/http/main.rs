@@ -11,4 +11,5 @@ mod replies;
 mod requests;
 mod script;
 mod time;
+mod tls;
 mod web;

@@ -4,14 +4,16 @@
 //! waits. All that is rare is a future of its own, boxed, so that a connection which never needs it does not carry it.
 
 use super::{
-    conversation::{Conversation, Endpoint, Next},
+    conversation::{Conversation, Endpoint},
     deadlines::Phase,
+    give::GARBAGE,
+    next::{LINGER, Next},
     worker::{Seat, Worker},
 };
 use std::{
     future::{Future, poll_fn},
     io,
-    ops::Deref,
+    ops::DerefMut,
     rc::Rc,
     task::{Context, Poll},
     time::Duration,
@@ -21,12 +23,23 @@ use wire::http1::server::Waiting;
 /// What a model's stream has to offer.
 pub(crate) trait Stream: Endpoint + 'static {
     /// Received bytes, not the connection's to keep.
-    type Lease: Deref<Target = [u8]> + 'static;
+    type Lease: DerefMut<Target = [u8]> + 'static;
+
+    /// Whether a good end has to be announced.
+    const TAKES_LEAVE: bool = false;
 
     /// Received bytes; none at the end.
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Lease>>;
     /// Takes at least one byte.
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
+    /// As `poll_write`, with nothing made of the bytes on their way.
+    fn poll_write_beneath(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write(cx, bytes)
+    }
+    /// Announces a good end.
+    fn poll_leave(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
     /// Ready when the kernel has everything.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Says that nothing more will come.
@@ -42,7 +55,7 @@ pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker
     let mut hot = Hot { stream, conversation: Conversation::new(listener), seat: Seat::take(worker), begun: false };
     let result = loop {
         let goes_on = match poll_fn(|cx| hot.poll(cx)).await {
-            Rare::Over => Ok(false),
+            Rare::Over if !S::TAKES_LEAVE => Ok(false),
             event => Box::pin(hot.rare(event)).await,
         };
         match goes_on {
@@ -165,14 +178,14 @@ impl<S: Stream> Hot<S> {
                     used = lease.len() - input.len();
                 }
             }
-            Rare::Over => Ok(false),
+            Rare::Over => self.last(Next::Close).await,
             Rare::Expired => {
                 // Ends that the server itself has asked for are no timeouts.
                 if !worker.is_stopping() {
                     worker.counters.late.add(1);
                 }
                 if worker.deadlines.phase(&self.seat.note) == Phase::Idle {
-                    return Ok(false);
+                    return self.last(Next::Close).await;
                 }
                 let next = self.conversation.expire(&worker, &mut out);
                 self.write_all(&out).await?;
@@ -226,15 +239,31 @@ impl<S: Stream> Hot<S> {
                 self.wait_for(Phase::Idle);
                 let _whatever_ended_it = self.discard(usize::MAX).await;
             }
-            Next::Linger(most) => {
+            Next::Linger(most) => self.linger(most).await?,
+            Next::Garble => {
+                let mut garbage = GARBAGE;
                 self.wait_for(Phase::Sending);
-                self.in_time(|stream, cx| stream.poll_shutdown(cx)).await?;
-                self.wait_for(Phase::Lingering);
-                self.discard(most).await?;
+                while !garbage.is_empty() {
+                    let sent = self.in_time(|stream, cx| stream.poll_write_beneath(cx, garbage)).await?;
+                    self.seat.worker.counters.sent.add(sent as u64);
+                    garbage = &garbage[sent..];
+                }
+                self.linger(LINGER).await?;
             }
-            Next::Close | Next::Read | Next::Write | Next::Pause(_) => {}
+            Next::Close if S::TAKES_LEAVE => {
+                self.wait_for(Phase::Sending);
+                self.in_time(|stream, cx| stream.poll_leave(cx)).await?;
+            }
+            Next::Close | Next::Cut | Next::Read | Next::Write | Next::Pause(_) => {}
         }
         Ok(false)
+    }
+
+    async fn linger(&mut self, most: usize) -> io::Result<()> {
+        self.wait_for(Phase::Sending);
+        self.in_time(|stream, cx| stream.poll_shutdown(cx)).await?;
+        self.wait_for(Phase::Lingering);
+        self.discard(most).await
     }
 
     /// Receives and forgets until the client closes, the deadline passes, or so many bytes have come.

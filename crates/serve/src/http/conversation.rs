@@ -2,7 +2,7 @@
 //! same object, so they differ in I/O and in nothing else.
 //!
 //! ```text
-//! input --> step --> out, and Next: Read more | Write, then step | Pause, then step | Close | Linger | Reset | Stall
+//! input --> step --> out, and Next: Read more | Write, then step | Pause, then step | one of the ends
 //! ```
 //!
 //! Answers are in the order of the requests, and the next request is not looked at before the answer to the last one is
@@ -12,10 +12,11 @@
 use super::{
     answer::Request,
     give::{self, Progress, Sending},
+    next::{LINGER, LINGER_REFUSED, Next},
     site::{Reply, Site},
     worker::Worker,
 };
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 use wire::http1::{
     After, Body, Fault, Head, Response,
     server::{Connection, Event, Waiting},
@@ -23,34 +24,6 @@ use wire::http1::{
 
 /// Bytes of answers after which those are written before more are made.
 pub(crate) const ENOUGH: usize = 64 << 10;
-
-/// Bytes that are still received and forgotten after the last answer: as many as a form or a picture may have, for a client
-/// that sends its body whole before it looks for an answer.
-pub(crate) const LINGER: usize = 1 << 20;
-/// After a request that nobody understands there is no body that makes sense; and to forget a mebibyte takes as long as a
-/// hundred answers to others.
-const LINGER_REFUSED: usize = 64 << 10;
-
-/// What the one who drives a conversation does next, each time after writing what is in `out`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Read: all input is used up.
-    Read,
-    /// Step again, with what is left of the input.
-    Write,
-    /// Wait so long, then step again.
-    Pause(Duration),
-    /// Close.
-    Close,
-    /// Say that nothing more will come, and close when the client has heard it: it may still be sending, and closing
-    /// at once would reset the connection and take the answer with it (RFC 9112, section 9.6). Not for more than so many
-    /// bytes.
-    Linger(usize),
-    /// Reset the connection.
-    Reset,
-    /// Say nothing any more, until the client or a deadline ends it.
-    Stall,
-}
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy)]

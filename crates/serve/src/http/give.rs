@@ -3,13 +3,14 @@
 
 use super::{
     answer::{Answer, Content, Fault},
-    conversation::{ENOUGH, LINGER, Next},
+    conversation::ENOUGH,
+    next::Next,
 };
 use std::{rc::Rc, time::Duration, vec};
 use wire::http1::{After, Exchange, Method, Refused, Response, Stamp, Stream};
 
 /// What is sent where HTTP was expected.
-const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not HTTP \x80\x81\xfe\r\n\x07\x1b\r\n";
+pub(crate) const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not HTTP \x80\x81\xfe\r\n\x07\x1b\r\n";
 
 /// The content of sized bodies: 16 lines of 64 bytes, over and over.
 static FILLING: [u8; 1024] = {
@@ -129,10 +130,7 @@ impl Sending {
                 Stage::Head => match self.answer.fault {
                     Some(Fault::Reset) => return Progress::Wait(Next::Reset),
                     Some(Fault::Stall) => return Progress::Wait(Next::Stall),
-                    Some(Fault::Garbage) => {
-                        out.extend_from_slice(GARBAGE);
-                        return Progress::Wait(Next::Linger(LINGER));
-                    }
+                    Some(Fault::Garbage) => return Progress::Wait(Next::Garble),
                     Some(Fault::Truncate(_)) | None => {
                         if let Err(refused) = self.begin(stamp, out) {
                             return Progress::Done(broken(refused, self.exchange, stamp, out));
@@ -140,7 +138,7 @@ impl Sending {
                     }
                 },
                 Stage::Body { .. } => return self.body(out),
-                Stage::Over => return Progress::Wait(Next::Close),
+                Stage::Over => return Progress::Wait(Next::Cut),
             }
         }
     }
@@ -170,12 +168,12 @@ impl Sending {
     fn body(&mut self, out: &mut Vec<u8>) -> Progress {
         let Stage::Body { mut stream, after, mut left, mut allowed } = std::mem::replace(&mut self.stage, Stage::Over)
         else {
-            return Progress::Wait(Next::Close);
+            return Progress::Wait(Next::Cut);
         };
         let next = loop {
             if allowed == 0 {
                 // What was announced does not come: only closing is left.
-                return Progress::Wait(Next::Close);
+                return Progress::Wait(Next::Cut);
             }
             if out.len() >= ENOUGH {
                 break Next::Write;
@@ -185,13 +183,13 @@ impl Sending {
                 Taken::Bytes(piece) => {
                     allowed -= piece.len() as u64;
                     if stream.write(out, piece).is_err() {
-                        return Progress::Wait(Next::Close);
+                        return Progress::Wait(Next::Cut);
                     }
                 }
                 Taken::Pause(pause) => break Next::Pause(pause),
                 Taken::End => {
                     let ended = stream.end(out).is_ok() && allowed > u64::MAX / 2;
-                    return if ended { Progress::Done(after) } else { Progress::Wait(Next::Close) };
+                    return if ended { Progress::Done(after) } else { Progress::Wait(Next::Cut) };
                 }
             }
         };

@@ -3,6 +3,7 @@
 
 use super::{
     connection::{Stream, serve},
+    secure,
     worker::Worker,
 };
 use runtime::Stop;
@@ -66,7 +67,10 @@ async fn accept<M: Model>(listener: M::Listener, number: u16, worker: Rc<Worker>
             stream.reset_when_closed();
             continue;
         }
-        M::spawn(serve(stream, number, worker.clone()));
+        match site.listener(number).tls.clone() {
+            None => M::spawn(serve(stream, number, worker.clone())),
+            Some(server) => M::spawn(secure::serve(stream, number, worker.clone(), server)),
+        };
     }
 }
 

@@ -54,6 +54,9 @@ pub(crate) struct Counters {
     pub late: Counter,
     pub refused_connections: Counter,
     pub lost_lines: Counter,
+    pub handshakes_full: Counter,
+    pub handshakes_resumed: Counter,
+    pub handshakes_failed: Counter,
     faults: [Counter; 4],
 }
 
@@ -71,6 +74,9 @@ impl Counters {
             late: Counter::default(),
             refused_connections: Counter::default(),
             lost_lines: Counter::default(),
+            handshakes_full: Counter::default(),
+            handshakes_resumed: Counter::default(),
+            handshakes_failed: Counter::default(),
             faults: Default::default(),
         }
     }
@@ -225,6 +231,16 @@ impl Metrics {
             for (at, kind) in FAULTS.iter().enumerate() {
                 let count = self.sum(|worker| worker.faults[at].get());
                 let _ = writeln!(page, "brunt_http_faults_total{{kind=\"{kind}\"}} {count}");
+            }
+        });
+        family("tls_handshakes_total", "counter", "TLS handshakes, by how they went.", &mut |page| {
+            let kinds: [(&str, &Count); 3] = [
+                ("full", &|worker| worker.handshakes_full.get()),
+                ("resumed", &|worker| worker.handshakes_resumed.get()),
+                ("failed", &|worker| worker.handshakes_failed.get()),
+            ];
+            for (kind, count) in kinds {
+                let _ = writeln!(page, "brunt_http_tls_handshakes_total{{kind=\"{kind}\"}} {}", self.sum(count));
             }
         });
         let scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,7 @@
 //! ```text
 //! Plan (data) -> Site (a worker's, ready to serve) -> Constant | Handler -> Answer -> bytes
 //!                  ^ replaced as a whole when the plan is
-//! ours | tokio -> life -> connection -> conversation
+//! ours | tokio -> life -> [secure ->] connection -> conversation
 //! ```
 
 pub mod answer;
@@ -20,11 +20,14 @@ mod hub;
 mod life;
 mod log;
 mod metrics;
+mod next;
 mod ours;
+mod own;
 mod plan;
 mod reflect;
 mod routes;
 pub mod script;
+mod secure;
 mod settings;
 mod site;
 mod speak;
@@ -33,6 +36,7 @@ mod usual;
 mod worker;
 
 pub use handler::Handler;
+pub use own::Own;
 pub use plan::{Plan, Service};
 pub use routes::read as read_routes;
 pub use settings::Settings;

@@ -23,6 +23,8 @@ pub(crate) struct ListenerPlan {
     pub routes: Vec<RoutePlan>,
     /// Connections that are reset as soon as they are accepted.
     pub refuse: Option<When>,
+    /// Connections speak TLS.
+    pub tls: Option<tls::Server>,
 }
 
 /// Requests of a kind, and what is done with them.
@@ -149,14 +151,14 @@ impl Plan {
     /// One service on all of these addresses.
     pub fn service(service: Service, addresses: Vec<SocketAddr>) -> Self {
         let (name, routes) = (service.to_string(), vec![service.route()]);
-        Self { listeners: vec![ListenerPlan { name, addresses, routes, refuse: None }], seed: 1 }
+        Self { listeners: vec![ListenerPlan { name, addresses, routes, ..ListenerPlan::default() }], seed: 1 }
     }
 
     /// A script that answers everything on all of these addresses; its random numbers follow from `seed`.
     pub fn script(script: Script, addresses: Vec<SocketAddr>, seed: u64) -> Self {
         let route = RoutePlan { name: "script".to_owned(), action: Action::Script(script), ..Service::Hello.route() };
         let name = "script".to_owned();
-        Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], refuse: None }], seed }
+        Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }], seed }
     }
 
     /// Hello, echo and whoami on three ports in a row, from 8080 of 127.0.0.1.
@@ -166,6 +168,17 @@ impl Plan {
         };
         let services = [(Service::Hello, 8080), (Service::Echo, 8081), (Service::Whoami, 8082)];
         Self { listeners: services.into_iter().flat_map(one).collect(), seed: 1 }
+    }
+
+    /// The same with TLS on every listener.
+    pub fn with_tls(mut self, tls: Option<&tls::Server>) -> Self {
+        self.listeners.iter_mut().for_each(|listener| listener.tls = tls.cloned());
+        self
+    }
+
+    /// The addresses of all its listeners.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.listeners.iter().flat_map(|listener| listener.addresses.iter().copied())
     }
 
     /// The same with a listener for Prometheus.
@@ -180,7 +193,7 @@ impl Plan {
             control: false,
         };
         let (name, addresses) = ("metrics".to_owned(), vec![address]);
-        self.listeners.push(ListenerPlan { name, addresses, routes: vec![route], refuse: None });
+        self.listeners.push(ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() });
         self
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Listener {
     usual: Usual,
     /// How often connections are refused.
     pub refuse: Option<RefCell<super::chance::Chance>>,
+    /// Connections speak TLS.
+    pub tls: Option<tls::Server>,
 }
 
 /// One route.
@@ -82,7 +84,8 @@ impl Listener {
             reply: speak::reply(route, seed(index), hub),
         };
         let refuse = plan.refuse.as_ref().map(|when| RefCell::new(when.chance(seed(usize::MAX), hub.started)));
-        Self { routes: routes.into_iter().enumerate().map(route).collect(), sole, usual: Usual::default(), refuse }
+        let routes = routes.into_iter().enumerate().map(route).collect();
+        Self { routes, sole, usual: Usual::default(), refuse, tls: plan.tls.clone() }
     }
 
     /// Answers the usual request, if that is what `input` begins with, and moves past it; returns the status.

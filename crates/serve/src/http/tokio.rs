@@ -15,7 +15,7 @@ use std::{
     future::Future,
     io,
     net::{Ipv4Addr, SocketAddr},
-    ops::Deref,
+    ops::{Deref, DerefMut},
     pin::Pin,
     rc::Rc,
     sync::mpsc,
@@ -163,6 +163,12 @@ impl Deref for Filled {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         &self.buffer[..self.len]
+    }
+}
+
+impl DerefMut for Filled {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[..self.len]
     }
 }
 

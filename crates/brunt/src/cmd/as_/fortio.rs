@@ -30,6 +30,10 @@ const FLAGS: &[Flag] = &[
     Flag { name: "-timeout", also: &[], value: "TIME", help: "of a request [3s]" },
     Flag { name: "-keepalive", also: &[], value: "", help: "=false: a connection for each request" },
     Flag { name: "-http1.0", also: &[], value: "", help: "HTTP/1.0" },
+    Flag { name: "-k", also: &["-https-insecure"], value: "", help: "take any certificate of https://" },
+    Flag { name: "-cacert", also: &[], value: "FILE", help: "trust the authorities in it and no other" },
+    Flag { name: "-cert", also: &[], value: "FILE", help: "certificate for servers that ask for one" },
+    Flag { name: "-key", also: &[], value: "FILE", help: "its private key" },
     Flag { name: "-quiet", also: &[], value: "", help: "nothing is logged anyway" },
     Flag { name: "-uniform", also: &[], value: "", help: "arrivals are always spread evenly" },
     Flag { name: "-loglevel", also: &[], value: "LEVEL", help: "nothing is logged anyway" },
@@ -122,6 +126,8 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
             "-user" => pass("-H", super::basic(value)),
             "-timeout" => timeout = time(name, value)?,
             "-keepalive" if !is_on => load.push("--no-keepalive".to_owned()),
+            "-k" if is_on => load.push("--insecure".to_owned()),
+            "-cacert" | "-cert" | "-key" => pass(&format!("-{name}"), value.clone()),
             "-http1.0" if is_on => load.push("--http1.0".to_owned()),
             _ => {}
         }

@@ -266,7 +266,7 @@ fn what_has_no_translation_is_refused_by_name() {
         ("wrk -t8 -c4 http://h/", "connections must be >= threads"),
         ("wrk -d soon http://h/", "-d: 'soon'"),
         ("wrk", "no address"),
-        ("wrk https://h/", "https://h/"),
+        ("wrk ftp://h/", "ftp://h/"),
         ("wrk http://a/ http://b/", "what is 'http://b/'"),
         ("ab -X proxy:1 http://h/", "no flag '-X'"),
         ("ab -n 1 -c 2 http://h/", "concurrency level"),

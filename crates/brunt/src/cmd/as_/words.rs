@@ -91,7 +91,7 @@ pub(super) fn read(
 pub(super) fn url(tool: &str, given: &[Given]) -> Result<String, Refusal> {
     let plain: Vec<&String> = given.iter().filter(|(name, _)| name.is_empty()).map(|(_, word)| word).collect();
     match plain.as_slice() {
-        [url] if url.starts_with("http://") => Ok((*url).clone()),
+        [url] if url.starts_with("http://") || url.starts_with("https://") => Ok((*url).clone()),
         // These tools take it for granted.
         [url] if !url.contains("://") => Ok(format!("http://{url}")),
         [url] => Err(Refusal::Wrong(format!("brunt as {tool}: '{url}' is not an http:// address"))),

@@ -77,6 +77,7 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     let mut load = vec![url.clone()];
     load.extend(words.iter().map(|word| (*word).to_owned()));
     load.extend(["--timeout", &timeout, "--quiet", "--allow-untrusted"].map(str::to_owned));
+    super::trust_anybody(&mut load, &url);
     load.extend(more);
     if !for_script.is_empty() {
         load.push("--".to_owned());

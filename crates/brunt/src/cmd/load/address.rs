@@ -10,7 +10,7 @@ use std::{
 
 /// What may stand before `://`.
 const SCHEMES: &str =
-    "tcp://HOST:PORT (a server that sends back what it receives) and http://HOST[:PORT]/PATH (a web server)";
+    "tcp://HOST:PORT (a server that sends back what it receives), http:// and https://HOST[:PORT]/PATH (a web server)";
 
 /// A URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(super) enum Asks {
         authority: String,
         /// Path and query.
         target: String,
+        /// Over TLS.
+        secret: bool,
     },
 }
 
@@ -42,8 +44,8 @@ pub(super) fn parse(url: &str) -> Result<Url, Trouble> {
     };
     match scheme {
         "tcp" => tcp(rest).map_err(|why| wrong(&why)),
-        "http" => http(rest).map_err(|why| wrong(&why)),
-        "https" => Err(wrong("asks for TLS, which is not supported yet: use http:// on a port without it")),
+        "http" => http(rest, false).map_err(|why| wrong(&why)),
+        "https" => http(rest, true).map_err(|why| wrong(&why)),
         _ => Err(wrong(&format!(
             "asks for the protocol '{}', which is not known; known are: {SCHEMES}",
             scheme.escape_debug()
@@ -58,7 +60,8 @@ fn tcp(rest: &str) -> Result<Url, String> {
     Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, asks: Asks::Tcp })
 }
 
-fn http(rest: &str) -> Result<Url, String> {
+fn http(rest: &str, secret: bool) -> Result<Url, String> {
+    let (scheme, usual) = if secret { ("https", 443) } else { ("http", 80) };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, target) = rest.split_at(end);
     if authority.contains('@') {
@@ -70,19 +73,20 @@ fn http(rest: &str) -> Result<Url, String> {
     if let Some(byte) = target.bytes().find(|byte| !byte.is_ascii_graphic()) {
         return Err(format!("has the byte 0x{byte:02x} in its path or query: write it as %{byte:02X}"));
     }
-    let form =
-        || "is not of the form http://HOST[:PORT]/PATH, as http://127.0.0.1:8080/ or http://[::1]/a?b".to_owned();
+    let form = || {
+        format!("is not of the form {scheme}://HOST[:PORT]/PATH, as {scheme}://127.0.0.1:8080/ or {scheme}://[::1]/a?b")
+    };
     // An IPv6 address has colons of its own, and brackets around them.
     let colon = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
     let (host, port) = match colon {
         Some(at) => (&authority[..at], number(&authority[at + 1..])?),
-        None => (authority, 80),
+        None => (authority, usual),
     };
     let target = match target {
         path if path.starts_with('/') => path.to_owned(),
         query => format!("/{query}"),
     };
-    let asks = Asks::Http { authority: authority.to_owned(), target };
+    let asks = Asks::Http { authority: authority.to_owned(), target, secret };
     Ok(Url { host: unbracketed(host).ok_or_else(form)?, port, asks })
 }
 
@@ -140,9 +144,12 @@ mod tests {
             ("http://[::1]:8080/x", "::1", 8080, "[::1]:8080", "/x"),
             ("http://[::1]/", "::1", 80, "[::1]", "/"),
             ("http://h/a%20b:c/@", "h", 80, "h", "/a%20b:c/@"),
+            ("https://h/", "h", 443, "h", "/"),
+            ("https://[::1]:8443?x", "::1", 8443, "[::1]:8443", "/?x"),
         ] {
             let parsed = parse(url).unwrap_or_else(|why| panic!("{url}: {why:?}"));
-            let asks = Asks::Http { authority: authority.to_owned(), target: target.to_owned() };
+            let secret = url.starts_with("https");
+            let asks = Asks::Http { authority: authority.to_owned(), target: target.to_owned(), secret };
             assert_eq!(parsed, Url { host: host.to_owned(), port, asks }, "{url}");
         }
     }
@@ -152,7 +159,7 @@ mod tests {
         for (url, needle) in [
             ("127.0.0.1:7100", "write http://127.0.0.1:7100 or tcp://127.0.0.1:7100"),
             ("ftp://x:1/", "'ftp'"),
-            ("https://x/", "not supported yet"),
+            ("https://", "https://HOST[:PORT]/PATH"),
             ("tcp://x", "tcp://HOST:PORT"),
             ("tcp://::1:7100", "tcp://[::1]:7100"),
             ("tcp://:7100", "tcp://HOST:PORT"),

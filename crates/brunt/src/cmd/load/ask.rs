@@ -98,12 +98,12 @@ fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, Trouble> {
             let stray = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
             match stray.iter().find(|(_, given)| *given) {
                 Some((flag, _)) => usage(&format!("{flag} means nothing with http://: leave it out")),
-                None => args.http.target(urls, args.timeout.0, is_open),
+                None => args.http.target(urls, &args.tls, args.timeout.0, is_open),
             }
         }
         [Url { asks: Asks::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
         [Url { host, port, asks: Asks::Tcp }] => {
-            if let Some(flag) = args.http.given() {
+            if let Some(flag) = args.http.given().or_else(|| args.tls.given()) {
                 return usage(&format!("{flag} means nothing with tcp://: leave it out, or load an http:// URL"));
             }
             let size = size(args)?;
@@ -268,6 +268,15 @@ mod tests {
     }
 
     #[test]
+    fn some_of_several_hosts_may_be_asked_over_tls() {
+        let urls = "https://127.0.0.1:1/a http://127.0.0.1:1/b https://127.0.0.1:1/c http://127.0.0.1:2/ -k";
+        let Target::Http(http) = asked_of(urls).unwrap().target else { panic!("no http") };
+        let hosts: Vec<_> =
+            http.hosts.iter().map(|host| (host.address.port(), host.weight, host.tls.is_some())).collect();
+        assert_eq!(hosts, [(1, 2, true), (1, 1, false), (2, 1, false)]);
+    }
+
+    #[test]
     fn urls_of_several_hosts_are_put_together_host_by_host() {
         let urls = "http://127.0.0.1:1/a http://127.0.0.2:2/b http://127.0.0.1:1/c http://127.0.0.1:3/d";
         let Target::Http(http) = asked_of(&format!("{urls} --weight 1,2,3,4")).unwrap().target else {
@@ -287,6 +296,8 @@ mod tests {
             ("tcp://a:1 http://a/", "one URL"),
             ("http://a/ tcp://a:1", "tcp://"),
             ("http://127.0.0.1:1/ http://127.0.0.1:2/ http://127.0.0.1:3/ -c 2", "the 3 hosts"),
+            ("http://a/ --insecure", "--insecure means nothing without https://"),
+            ("tcp://a:1 -k", "--insecure means nothing with tcp://"),
             ("http://a/ --weight 1,2", "2 numbers for 1 URLs"),
             ("http://a/ http://a/x --weight 1,0", "at least 1"),
             ("http://a/ --no-keepalive --reuse 3", "--reuse 3"),
@@ -304,9 +315,11 @@ mod tests {
                 other => panic!("{line}: {other:?}"),
             }
         }
-        match asked_of("http://a/ --body @/no/such/file") {
-            Err(Trouble::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
-            other => panic!("{other:?}"),
+        for line in ["http://a/ --body @/no/such/file", "https://a/ --cacert /no/such/file"] {
+            match asked_of(line) {
+                Err(Trouble::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
+                other => panic!("{line}: {other:?}"),
+            }
         }
     }
 

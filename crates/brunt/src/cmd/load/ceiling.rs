@@ -13,6 +13,9 @@ use std::io;
 /// The name of the figure in `result.json`.
 const FIGURE: &str = "generator.ceiling_rate";
 
+/// Why a load over TLS has no ceiling.
+const NO_TLS: &str = "the target that does nothing speaks no TLS";
+
 /// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Ceiling {
@@ -26,6 +29,9 @@ impl Ceiling {
         if calibrate && is_scripted(options) {
             let why = "a script's requests cannot be made again for a target that does nothing: leave --calibrate out";
             return Err(Trouble::Usage(format!("--calibrate and --script: {why}")));
+        }
+        if calibrate && is_secret(options) {
+            return Err(Trouble::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
         }
         let known = state::directory().map(Ceilings::at);
         if calibrate {
@@ -61,6 +67,9 @@ impl Ceiling {
 fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<Circumstances, String> {
     let all = Circumstances::of(result, env, options.verify);
     let Target::Http(http) = &options.target else { return Ok(all) };
+    if is_secret(options) {
+        return Err(NO_TLS.to_owned());
+    }
     let Some((_, rendered)) = http.longest() else {
         return Err("a script's requests cannot be made again for a target that does nothing".to_owned());
     };
@@ -72,6 +81,10 @@ fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<Cir
     };
     let request_bytes = Some(rendered.longest_bytes(false) as u64);
     Ok(Circumstances { request_bytes, verified: http.expect.body.is_some(), http: Some(own), ..all })
+}
+
+fn is_secret(options: &Options) -> bool {
+    matches!(&options.target, Target::Http(http) if http.hosts.iter().any(|host| host.tls.is_some()))
 }
 
 fn is_scripted(options: &Options) -> bool {

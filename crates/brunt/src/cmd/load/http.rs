@@ -3,6 +3,7 @@
 use super::{
     Trouble,
     address::{self, Asks, Url},
+    tls::Tls,
 };
 use load::{
     Target,
@@ -18,7 +19,7 @@ const LARGEST_BODY: u64 = 64 << 20;
 /// A method, fields and a body, as far as they were given.
 type Typed = (Option<String>, Vec<(String, String)>, Option<Vec<u8>>);
 
-/// Flags that mean something with http:// alone.
+/// Flags that mean something with http:// and https:// alone.
 #[derive(Debug, clap::Args)]
 pub(super) struct Flags {
     /// Method [default: GET, or POST with --body]
@@ -66,8 +67,8 @@ struct Fields {
 
 /// What is asked of one host.
 struct Asked {
-    /// Name or address, and port.
-    host: (String, u16),
+    /// Name or address, port, and whether over TLS.
+    host: (String, u16, bool),
     goals: Vec<Goal>,
 }
 
@@ -112,7 +113,7 @@ impl Flags {
     }
 
     /// What is asked of the generator. Nothing is looked up before everything else is right.
-    pub(super) fn target(&self, urls: &[Url], timeout: Duration, is_open: bool) -> Result<Target, Trouble> {
+    pub(super) fn target(&self, urls: &[Url], tls: &Tls, timeout: Duration, is_open: bool) -> Result<Target, Trouble> {
         let reuse = match (self.no_keepalive, self.reuse) {
             (true, Some(reuse)) => {
                 return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
@@ -141,9 +142,13 @@ impl Flags {
             length: self.expect_length.map(|size| size.0),
             body: self.expect_body.clone().map(String::into_bytes),
         };
+        let clients = tls.clients(asked.iter().any(|asked| asked.host.2))?;
         let host = |(asked, rendered): (&Asked, Rendered)| {
+            let (name, port, secret) = &asked.host;
+            let tls = clients.as_ref().filter(|_| *secret).map(|clients| clients.of(name));
             Ok(Host {
-                address: address::resolve(&asked.host.0, asked.host.1, timeout)?,
+                tls: tls.transpose().map_err(Trouble::Usage)?,
+                address: address::resolve(name, *port, timeout)?,
                 requests: Requests::Rendered(Arc::new(rendered)),
                 weight: asked.goals.iter().map(|goal| u64::from(goal.weight)).sum(),
             })
@@ -180,7 +185,7 @@ impl Flags {
         }
         let mut all: Vec<Asked> = Vec::new();
         for (number, url) in urls.iter().enumerate() {
-            let Asks::Http { authority, target } = &url.asks else {
+            let Asks::Http { authority, target, secret } = &url.asks else {
                 return usage("tcp:// and http:// cannot be asked for in one load".to_owned());
             };
             let goal = Goal {
@@ -188,9 +193,10 @@ impl Flags {
                 target: target.clone(),
                 weight: self.weight.get(number).copied().unwrap_or(1),
             };
-            match all.iter_mut().find(|asked| (&asked.host.0, asked.host.1) == (&url.host, url.port)) {
+            let host = (url.host.clone(), url.port, *secret);
+            match all.iter_mut().find(|asked| asked.host == host) {
                 Some(asked) => asked.goals.push(goal),
-                None => all.push(Asked { host: (url.host.clone(), url.port), goals: vec![goal] }),
+                None => all.push(Asked { host, goals: vec![goal] }),
             }
         }
         Ok(all)

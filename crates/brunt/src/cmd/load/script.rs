@@ -46,7 +46,7 @@ impl Scripting {
             return usage(format!("--script {name} takes one URL: let the script choose among paths"));
         };
         let parsed = address::parse(url)?;
-        let Asks::Http { authority, target } = parsed.asks else {
+        let Asks::Http { authority, target, secret } = parsed.asks else {
             return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
         };
         let [host] = &mut http.hosts[..] else {
@@ -55,7 +55,7 @@ impl Scripting {
         let (method, headers, body) = args.http.typed()?;
         let facts = Facts {
             url: url.clone(),
-            scheme: "http".to_owned(),
+            scheme: if secret { "https" } else { "http" }.to_owned(),
             host: parsed.host,
             port: authority.ends_with(&format!(":{}", parsed.port)).then_some(parsed.port),
             path: target,

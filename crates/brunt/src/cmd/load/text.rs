@@ -5,7 +5,7 @@
 
 use super::{
     figures::{amount, bytes, or_dash, percent, plural, rate, time},
-    replies,
+    handshakes, replies,
 };
 use outcome::{LatencySummary, RunResult, env::Env, judge::BEYOND_QUANTILE, result::Server};
 use std::fmt::Write;
@@ -112,7 +112,7 @@ fn latency(rows: &mut Rows, result: &RunResult) {
 }
 
 /// The figure, if enough values lie beyond it.
-fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
+pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
     let beyond = match column {
         "p50" => 0.5,
         "p90" => 0.1,
@@ -147,6 +147,9 @@ fn requests(rows: &mut Rows, result: &RunResult) {
         let _ = write!(text, ", {} per second at first", amount(rate));
     }
     rows.row("connections", &text);
+    if let Some(handshakes) = &result.handshakes {
+        rows.row("handshakes", &handshakes::row(handshakes));
+    }
     let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
     let (sent, received) = (per_second(result.bytes.sent), per_second(result.bytes.received));
     rows.row("payload", &format!("{sent}/s sent, {received}/s received"));

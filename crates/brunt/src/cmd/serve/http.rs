@@ -3,14 +3,15 @@
 use super::{
     super::signals::{SIGHUP, on_each},
     Common, address,
-    source::{Source, usual},
+    source::{Source, What},
+    tls::Tls,
 };
 use outcome::{Count, ExitCode, Size, Span};
 use serve::{
     Model,
-    http::{Options, Plan, Reloader, Server, Service, Settings, script},
+    http::{Options, Reloader, Server, Service, Settings, script},
 };
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 /// Without --listen, --service, --routes and --script: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.
 #[derive(Debug, clap::Args)]
@@ -73,19 +74,22 @@ pub(super) struct Http {
     #[arg(long)]
     model: Option<Model>,
     #[command(flatten)]
+    tls: Tls,
+    #[command(flatten)]
     common: Common,
 }
 
 impl Http {
     pub(super) fn run(self) -> ExitCode {
-        let (plan, settings) = match self.plan().and_then(|plan| Ok((plan, self.settings()?))) {
+        let source = self.source();
+        let (plan, settings) = match source.read().and_then(|plan| Ok((plan, self.settings()?))) {
             Ok(both) => both,
             Err(why) => {
                 eprintln!("brunt serve: {why}");
                 return ExitCode::Usage;
             }
         };
-        self.common.run("http", self.model, |setup, stop, notices| {
+        self.common.run("http", self.model, source.own.made(), |setup, stop, notices| {
             let server = Server::new(Options {
                 plan,
                 model: setup.model,
@@ -95,33 +99,24 @@ impl Http {
                 settings,
                 access_log: self.access_log.clone(),
             })?;
-            if let Some(source) = self.source() {
+            if source.file().is_some() {
                 self.reload_on_hangup(source, server.reloader());
             }
             server.run(stop, notices)
         })
     }
 
-    fn plan(&self) -> Result<Plan, String> {
-        let plan = match self.source() {
-            Some(source) => return source.read(),
-            None if self.listen.is_empty() && self.service.is_none() => Plan::three(),
-            None => Plan::service(self.service.unwrap_or(Service::Hello), usual(&self.listen)),
-        };
-        Ok(plan.with_metrics(self.metrics))
-    }
-
-    /// The file that says what is answered, if one does.
-    fn source(&self) -> Option<Source> {
-        let (file, limits) = match (&self.routes, &self.script) {
-            (Some(file), _) => (file, None),
+    fn source(&self) -> Source {
+        let what = match (&self.routes, &self.script) {
+            (Some(file), _) => What::Routes(file.clone()),
             (None, Some(file)) => {
                 let (memory, call) = (self.script_memory.0 as usize, self.script_time.0);
-                (file, Some((script::Limits { memory, call, ..script::LIMITS }, self.seed)))
+                What::Script(file.clone(), script::Limits { memory, call, ..script::LIMITS }, self.seed)
             }
-            (None, None) => return None,
+            (None, None) => What::Service(self.service),
         };
-        Some(Source { file: file.clone(), script: limits, listen: self.listen.clone(), metrics: self.metrics })
+        let (listen, tls, own) = (self.listen.clone(), self.tls.clone(), Arc::default());
+        Source { what, listen, metrics: self.metrics, tls, own }
     }
 
     fn settings(&self) -> Result<Settings, String> {
@@ -156,18 +151,17 @@ impl Http {
         Ok(settings)
     }
 
-    /// SIGHUP: the file again. A bad one changes nothing.
+    /// SIGHUP: the files again. A bad one changes nothing.
     fn reload_on_hangup(&self, source: Source, reloader: Reloader) {
         let quiet = self.common.quiet;
-        let (it, as_it_is, stays) = match source.script {
-            Some(_) => ("script", "as it is", "stays"),
-            None => ("routes", "as they are", "stay"),
-        };
+        let Some((it, file)) = source.file() else { return };
+        let (as_it_is, stays) = if it == "script" { ("as it is", "stays") } else { ("as they are", "stay") };
+        let file = file.display().to_string();
         let reload = move || {
             let read = source.read();
             match read.and_then(|plan| reloader.replace(plan)) {
                 Ok(()) if quiet => {}
-                Ok(()) => eprintln!("brunt serve: serving the {it} in '{}' {as_it_is} now", source.file.display()),
+                Ok(()) => eprintln!("brunt serve: serving the {it} in '{file}' {as_it_is} now"),
                 Err(why) => eprintln!("brunt serve: the old {it} {stays}: {why}"),
             }
         };

@@ -79,7 +79,7 @@ impl Tcp {
                 return ExitCode::Failed;
             }
         }
-        common.run(name, self.model, |setup, stop, notices| {
+        common.run(name, self.model, Vec::new(), |setup, stop, notices| {
             let Setup { model, workers, grace, spin } = setup;
             let pool = self.pool.map(usize::from);
             let options = Options { service, listen: self.listen, model, workers, grace, spin, pool };

@@ -1,9 +1,11 @@
 //! From a TOML file to a plan. Every mistake is one line with its place and a remedy; nothing unknown is passed over.
 
 mod say;
+mod secrecy;
 mod text;
 
 use super::{
+    Own,
     plan::{Action, ListenerPlan, Path, Plan, RoutePlan, Service},
     script::{self, Script},
 };
@@ -17,10 +19,11 @@ const LARGEST: u64 = 4 << 20;
 const MOST: usize = 10_000;
 
 /// Reads the routes in `file`. If there are addresses in `listen`, its only listener listens there, whatever it says.
+/// Listeners over TLS that name no certificate get one out of `own`.
 ///
 /// # Errors
 /// One line: file, line, column, what is wrong, and what would do.
-pub fn read(file: &path::Path, listen: &[SocketAddr]) -> Result<Plan, String> {
+pub fn read(file: &path::Path, listen: &[SocketAddr], own: &Own) -> Result<Plan, String> {
     let name = file.display().to_string();
     let about = |error: &dyn std::fmt::Display| format!("cannot read the routes in '{name}': {error}");
     let size = std::fs::metadata(file).map_err(|error| about(&error))?.len();
@@ -29,18 +32,21 @@ pub fn read(file: &path::Path, listen: &[SocketAddr]) -> Result<Plan, String> {
     }
     let source = std::fs::read_to_string(file).map_err(|error| about(&error))?;
     let directory = file.parent().unwrap_or(path::Path::new(""));
-    Reader { text: Text { file: &name, source: &source }, directory }.plan(listen)
+    Reader { text: Text { file: &name, source: &source }, directory, listen, own }.plan()
 }
 
 struct Reader<'s> {
     text: Text<'s>,
     /// What file names are relative to.
     directory: &'s path::Path,
+    /// Where the only listener listens instead, if anywhere.
+    listen: &'s [SocketAddr],
+    own: &'s Own,
 }
 
 impl Reader<'_> {
-    fn plan(&self, listen: &[SocketAddr]) -> Read<Plan> {
-        let text = &self.text;
+    fn plan(&self) -> Read<Plan> {
+        let Self { text, listen, .. } = self;
         let document = DeTable::parse(text.source);
         let document = document.map_err(|error| text.fault(&error.span().unwrap_or(0..0), error.message()))?;
         let mut document = Table::new(document.get_ref(), 0..0);
@@ -135,9 +141,11 @@ impl Reader<'_> {
             }
             None => None,
         };
+        let place = if self.listen.is_empty() { &addresses } else { self.listen };
+        let tls = table.take("tls").map(|value| secrecy::read(text, value, self.directory, place, self.own));
         table.end(text, "[[listener]]")?;
         let service = service.map(|service| RoutePlan { control, ..service.route() });
-        Ok((ListenerPlan { name, addresses, routes: Vec::new(), refuse }, service))
+        Ok((ListenerPlan { name, addresses, routes: Vec::new(), refuse, tls: tls.transpose()?.flatten() }, service))
     }
 
     fn route(

@@ -10,7 +10,8 @@ use std::{sync::Arc, time::Duration};
 
 fn read(source: &str) -> Result<Plan, String> {
     let text = Text { file: "r.toml", source };
-    Reader { text, directory: path::Path::new(env!("CARGO_MANIFEST_DIR")) }.plan(&[])
+    let directory = path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    Reader { text, directory, listen: &[], own: &Own::default() }.plan()
 }
 
 #[track_caller]
@@ -88,6 +89,13 @@ fn mistakes_are_pointed_at_with_a_remedy() {
         ("[[route]]\npath = \"a\"\n".to_owned(), "must begin with /"),
         ("[[route]]\npath = \"/a*b\"\n".to_owned(), "only at the end"),
         ("[[route]]\nstatus = 200\n".to_owned(), "the route has no path"),
+        ("[[listener]]\nlisten = \"127.0.0.1:1\"\ntls = 5".to_owned(), "tls must be a table"),
+        ("[[listener]]\nlisten = \"127.0.0.1:1\"\ntls = { cret = \"a\" }".to_owned(), "did you mean 'cert'?"),
+        ("[[listener]]\nlisten = \"127.0.0.1:1\"\ntls = { cert = \"a\" }".to_owned(), "give both, or neither"),
+        (
+            "[[listener]]\nlisten = \"127.0.0.1:1\"\ntls = { client_ca = \"no.pem\" }".to_owned(),
+            "no.pem' cannot be used for TLS",
+        ),
         ("[[listener]]\nlisten = \"8080\"\n".to_owned(), "write an address and a port"),
         ("[[listener]]\nservice = \"hello\"\n".to_owned(), "says not where"),
         ("[[listener]]\nlisten = \"127.0.0.1:1\"\n".to_owned(), "neither a route nor a service"),
@@ -105,6 +113,6 @@ fn mistakes_are_pointed_at_with_a_remedy() {
 #[test]
 fn the_routes_in_the_docs_are_right() {
     let file = path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/routes.toml");
-    let plan = super::read(&file, &[]).unwrap();
+    let plan = super::read(&file, &[], &Own::default()).unwrap();
     assert_eq!(plan.listeners.len(), 2);
 }

@@ -1,0 +1,75 @@
+//! The flags of https://: whom the load trusts, and who it is.
+
+use super::Trouble;
+use std::path::PathBuf;
+use tls::{Asked, Clients, Identity, Trust, Version};
+
+const HEADING: &str = "TLS";
+
+/// Flags that mean something with https:// alone.
+#[derive(Debug, clap::Args)]
+pub(super) struct Tls {
+    /// Take any certificate
+    #[arg(short = 'k', long, help_heading = HEADING)]
+    insecure: bool,
+    /// Trust the authorities in this file (PEM) and no other [default: those that this machine trusts]
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = HEADING)]
+    cacert: Option<PathBuf>,
+    /// Certificate to show to servers that ask for one (PEM), with what leads from it to an authority
+    #[arg(long, value_name = "FILE", requires = "key", help_heading = HEADING)]
+    cert: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert", help_heading = HEADING)]
+    key: Option<PathBuf>,
+    /// Shake hands in full each time, as clients that were never there before
+    #[arg(long, help_heading = HEADING)]
+    no_resumption: bool,
+    /// Speak this version alone: 1.2 or 1.3 [default: the best that the server speaks]
+    #[arg(long, value_name = "VERSION", value_parser = version, help_heading = HEADING)]
+    tls_version: Option<Version>,
+}
+
+impl Tls {
+    /// The first of the flags that was given, if any was.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--insecure", self.insecure),
+            ("--cacert", self.cacert.is_some()),
+            ("--cert", self.cert.is_some()),
+            ("--no-resumption", self.no_resumption),
+            ("--tls-version", self.tls_version.is_some()),
+        ];
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+    }
+
+    /// The clients' side, if it is wanted.
+    pub(super) fn clients(&self, wanted: bool) -> Result<Option<Clients>, Trouble> {
+        if !wanted {
+            return match self.given() {
+                Some(flag) => Err(Trouble::Usage(format!(
+                    "{flag} means nothing without https://: leave it out, or load such a URL"
+                ))),
+                None => Ok(None),
+            };
+        }
+        let trust = match &self.cacert {
+            _ if self.insecure => Trust::Anybody,
+            Some(file) => Trust::File(file.clone()),
+            None => Trust::System,
+        };
+        let identity = match (&self.cert, &self.key) {
+            (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(Trouble::Failed)?),
+            _ => None,
+        };
+        let asked = Asked { trust, identity, version: self.tls_version, forget: self.no_resumption };
+        Clients::new(&asked).map(Some).map_err(Trouble::Failed)
+    }
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    match text {
+        "1.2" => Ok(Version::Tls12),
+        "1.3" => Ok(Version::Tls13),
+        _ => Err("write 1.2 or 1.3".to_owned()),
+    }
+}

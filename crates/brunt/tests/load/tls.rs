@@ -1,0 +1,165 @@
+//! `brunt load https://` as typed, against another implementation of TLS: Python's ssl, on OpenSSL.
+
+use super::target::{PATIENCE, alone, assert_code, json, load, number, told};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use serde_json::Value;
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
+use tls::as_pem;
+
+/// Serves a body of ten bytes, keeps connections, and speaks the versions that it is told to.
+const SERVER: &str = r#"
+import http.server, ssl, sys, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('Content-Length', '10')
+        self.end_headers()
+        self.wfile.write(b'0123456789')
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    def finish_request(self, request, client):
+        # The handshake belongs to the connection's own thread.
+        request = context.wrap_socket(request, server_side=True)
+        super().finish_request(request, client)
+        try:
+            request.unwrap()
+        except OSError:
+            pass
+    def handle_error(self, request, client):
+        pass
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1], sys.argv[2])
+if sys.argv[3] == '1.2':
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+server = Server(('127.0.0.1', 0), Handler)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"#;
+
+/// Ended with the test, however that ends.
+struct Python {
+    child: Child,
+    port: u16,
+}
+
+impl Python {
+    /// A server with this certificate, of these versions; `None`, and a word why, where there is no Python.
+    fn start(certificate: &Path, key: &Path, version: &str) -> Option<Self> {
+        let child = Command::new("python3")
+            .args(["-c", SERVER])
+            .args([certificate, key])
+            .arg(version)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(mut child) = child else {
+            println!("skipped: there is no python3 here");
+            return None;
+        };
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port = line.trim().parse().unwrap_or_else(|_| panic!("python3 said {line:?}"));
+        Some(Self { child, port })
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A certificate for localhost that has signed itself, and its key, in files.
+fn identity(expired: bool) -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
+    let home = tempfile::tempdir().unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    if expired {
+        params.not_after = date_time_ymd(2020, 1, 1);
+    }
+    let key = KeyPair::generate().unwrap();
+    let (certificate, key_file) = (home.path().join("a.pem"), home.path().join("a.key"));
+    std::fs::write(&certificate, as_pem("CERTIFICATE", params.self_signed(&key).unwrap().der())).unwrap();
+    std::fs::write(&key_file, as_pem("PRIVATE KEY", &key.serialize_der())).unwrap();
+    (home, certificate, key_file)
+}
+
+#[test]
+fn a_server_on_openssl_is_loaded_in_both_versions() {
+    let _alone = alone();
+    let (home, certificate, key) = identity(false);
+    for version in ["1.2", "1.3"] {
+        let Some(python) = Python::start(&certificate, &key, version) else { return };
+        let url = format!("https://localhost:{}/", python.port);
+        let usual = format!(
+            "-T 30s --warmup 0s --json - --quiet --allow-untrusted --no-meter --cacert {}",
+            certificate.display()
+        );
+        let run = |more: &str| {
+            let output = load(&url, &format!("{usual} {more}")).output().unwrap();
+            assert_code(&output, &[0]);
+            let result = json(&output);
+            let (done, failed) = (number(&result, "requests.completed"), number(&result, "requests.failed"));
+            assert_eq!(failed, 0.0, "{version} {more}: {result:#}");
+            (done, result)
+        };
+        let (done, result) = run("-n 60 -c 3");
+        assert_eq!((done, number(&result, "handshakes.full")), (60.0, 3.0));
+        let protocols = result["handshakes"]["protocols"].to_string();
+        assert!(protocols.contains(&format!("TLS {version} ")), "{protocols}");
+        let (_, result) = run("-n 40 -c 1 --no-keepalive");
+        assert!(number(&result, "handshakes.resumed") >= 35.0, "{version}: {result:#}");
+        let (_, result) = run("-n 20 -c 1 --no-keepalive --no-resumption");
+        assert_eq!(number(&result, "handshakes.resumed"), 0.0);
+        let body = home.path().join("body");
+        std::fs::write(&body, vec![b'b'; 300_000]).unwrap();
+        let (done, _) = run(&format!("-n 10 -c 2 --expect-length 300000B --body @{}", body.display()));
+        assert_eq!(done, 10.0);
+    }
+}
+
+#[test]
+fn the_page_has_a_row_of_handshakes_and_a_refusal_is_one_line() {
+    let _alone = alone();
+    let (_home, certificate, key) = identity(true);
+    let Some(python) = Python::start(&certificate, &key, "1.3") else { return };
+    let url = format!("https://localhost:{}/", python.port);
+    let output = load(&url, "-k -n 30 -c 2 --warmup 0s --no-meter --allow-untrusted").output().unwrap();
+    assert_code(&output, &[0]);
+    let page = told(&output);
+    assert!(page.contains("handshakes  2 full, 0 resumed, 0 failed; mean ") && page.contains("TLS 1.3 "), "{page}");
+    let begun = Instant::now();
+    for (flags, needle) in [
+        (format!("--cacert {}", certificate.display()), "its certificate expired "),
+        ("--tls-version 1.2 --cert none --key none".to_owned(), "'none' cannot be used for TLS"),
+    ] {
+        let output = load(&url, &format!("{flags} -n 1 -c 1 --no-meter --quiet")).output().unwrap();
+        assert_code(&output, &[1]);
+        let line = String::from_utf8_lossy(&output.stderr);
+        assert!(line.contains(needle) && line.lines().count() == 1, "{line}");
+    }
+    assert!(begun.elapsed() < PATIENCE);
+}
+
+#[test]
+fn a_result_in_the_clear_has_no_handshakes() {
+    let _alone = alone();
+    let target = super::target::Target::start_web();
+    let output = load(&target.http("/"), "-n 5 -c 1 --warmup 0s --json - --quiet --allow-untrusted").output().unwrap();
+    assert_eq!(json(&output)["handshakes"], Value::Null);
+}

@@ -1,0 +1,301 @@
+//! HTTPS as a user asks for it: brunt's own client, curl, openssl and Python's ssl against each model.
+
+use crate::{
+    client::*,
+    on_every_model,
+    server::{PATIENCE, Server},
+};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+use tls::as_pem;
+
+on_every_model! {
+    a_certificate_made_at_the_start_serves_our_own_client
+    curl_openssl_and_python_are_served
+    files_are_read_again_at_a_hangup
+    clients_are_asked_for_a_certificate
+    half_a_greeting_and_none_are_given_up
+    what_is_no_tls_is_refused_and_counted
+    faults_are_made_beneath_tls
+    bodies_of_any_size_pass_both_ways
+}
+
+/// An authority, and whom it signs, in files.
+struct Authority {
+    dir: tempfile::TempDir,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        params.distinguished_name.push(DnType::CommonName, "an authority");
+        let key = KeyPair::generate().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("ca.pem"), as_pem("CERTIFICATE", params.self_signed(&key).unwrap().der()))
+            .unwrap();
+        Self { dir, issuer: Issuer::new(params, key) }
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.dir.path().join(name).display().to_string()
+    }
+
+    /// Writes `NAME.pem` and `NAME.key`, for localhost and 127.0.0.1.
+    fn sign(&self, name: &str) {
+        let mut params = CertificateParams::new(["localhost", "127.0.0.1", name].map(str::to_owned)).unwrap();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().unwrap();
+        std::fs::write(
+            self.file(&format!("{name}.pem")),
+            as_pem("CERTIFICATE", params.signed_by(&key, &self.issuer).unwrap().der()),
+        )
+        .unwrap();
+        std::fs::write(self.file(&format!("{name}.key")), as_pem("PRIVATE KEY", &key.serialize_der())).unwrap();
+    }
+
+    fn flags(&self, name: &str) -> String {
+        format!("--tls-cert {} --tls-key {}", self.file(&format!("{name}.pem")), self.file(&format!("{name}.key")))
+    }
+}
+
+/// `brunt load https://localhost... FLAGS`, with some requests and nothing metered.
+fn load(server: &Server, path: &str, flags: &str) -> Output {
+    let url = format!("https://127.0.0.1:{}{path}", server.address().port());
+    let usual = "--warmup 0s --json - --quiet --allow-untrusted --no-meter";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.args(["load", &url]).args(usual.split(' ')).args(flags.split_whitespace());
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// A number that follows `"key": ` in what was printed.
+#[track_caller]
+fn number(output: &Output, key: &str) -> u64 {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let (_, rest) = text.split_once(&format!("\"{key}\": ")).unwrap_or_else(|| {
+        panic!("no {key} in {text}{}", String::from_utf8_lossy(&output.stderr));
+    });
+    rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Whether a program is there; says so if it is not.
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !found {
+        println!("skipped: there is no {program} here");
+    }
+    found
+}
+
+fn a_certificate_made_at_the_start_serves_our_own_client(model: &str) {
+    let mut server = start(model, "--tls --metrics 127.0.0.1:0");
+    let made = server.line();
+    assert!(made.contains("made a certificate for localhost, 127.0.0.1, ::1; SHA-256 "), "{made}");
+    assert_eq!(made.trim_end().rsplit(' ').next().unwrap().len(), 32 * 3 - 1, "{made}");
+    for (flags, full, version) in [
+        ("-k -n 100 -c 4", 4, "TLS 1.3 "),
+        ("-k -n 100 -c 4 --tls-version 1.2", 4, "TLS 1.2 "),
+        ("-k -n 60 -c 2 --no-keepalive --no-resumption", 60, "TLS 1.3 "),
+    ] {
+        let output = load(&server, "/", flags);
+        assert_eq!((number(&output, "completed"), number(&output, "failed")), (if full == 60 { 60 } else { 100 }, 0));
+        assert!((full..full + 3).contains(&number(&output, "full")), "{flags}: {}", said(&output));
+        assert!(said(&output).contains(version), "{flags}: {}", said(&output));
+    }
+    let again = load(&server, "/", "-k -n 60 -c 2 --no-keepalive");
+    assert!(number(&again, "resumed") >= 55 && number(&again, "full") <= 4, "{}", said(&again));
+    let page = Client::connect(server.addresses[1]).get("/metrics");
+    let count = |kind: &str| -> u64 {
+        let name = format!("brunt_http_tls_handshakes_total{{kind=\"{kind}\"}} ");
+        page.text().lines().find_map(|line| line.strip_prefix(&name)).unwrap().parse().unwrap()
+    };
+    assert!(count("full") >= 68 && count("resumed") >= 55, "{}", page.text());
+    assert_eq!(count("failed"), 0);
+    // Nobody trusts it unasked.
+    let output = load(&server, "/", "-n 1");
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let why = said(&output);
+    assert!(why.contains("signed by nobody who is trusted here") && why.contains("--insecure"), "{why}");
+    assert_eq!(why.lines().count(), 1, "{why}");
+}
+
+fn curl_openssl_and_python_are_served(model: &str) {
+    let authority = Authority::new();
+    authority.sign("one");
+    let server = start(model, &authority.flags("one"));
+    let (port, ca) = (server.address().port(), authority.file("ca.pem"));
+    let url = format!("https://localhost:{port}/");
+    if has("curl") {
+        for flags in ["", "--tlsv1.2 --tls-max 1.2", "--http1.0", "--data x"] {
+            let mut curl = Command::new("curl");
+            curl.args(["-sS", "-i", "--noproxy", "*", "--cacert", &ca]).args(flags.split_whitespace());
+            let output = curl.args([&url, &url]).output().unwrap();
+            let text = said(&output);
+            assert!(output.status.success() && text.matches("Hi, there!").count() == 2, "{flags}: {text}");
+        }
+        let output = Command::new("curl").args(["-sS", "--noproxy", "*", &url]).output().unwrap();
+        assert!(!output.status.success(), "{}", said(&output));
+    }
+    if has("openssl") {
+        for flags in ["-tls1_2", "-tls1_3", "-tls1_3 -alpn http/1.1"] {
+            let mut child = Command::new("openssl")
+                .args(["s_client", "-quiet", "-verify_return_error", "-verify_hostname", "localhost", "-CAfile", &ca])
+                .args(["-servername", "localhost", "-connect", &format!("127.0.0.1:{port}")])
+                .args(flags.split(' '))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            stdin.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+            let output = child.wait_with_output().unwrap();
+            assert!(said(&output).contains("Hi, there!"), "{flags}: {}", said(&output));
+            drop(stdin);
+        }
+    }
+    if has("python3") {
+        let script = format!(
+            "
+import http.client, ssl
+context = ssl.create_default_context(cafile={ca:?})
+for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+    context.minimum_version = context.maximum_version = version
+    connection = http.client.HTTPSConnection('localhost', {port}, context=context, timeout=60)
+    for _ in range(3):
+        connection.request('GET', '/')
+        assert connection.getresponse().read() == b'Hi, there!\\n'
+    print(connection.sock.version())
+    connection.request('GET', '/', headers={{'Connection': 'close'}})
+    assert connection.getresponse().read() == b'Hi, there!\\n'
+print('well')
+"
+        );
+        let output = Command::new("python3").args(["-c", &script]).output().unwrap();
+        let text = said(&output);
+        assert!(text.contains("TLSv1.2\nTLSv1.3\nwell"), "{text}");
+    }
+}
+
+fn files_are_read_again_at_a_hangup(model: &str) {
+    let authority = Authority::new();
+    let other = Authority::new();
+    authority.sign("one");
+    let mut server = start(model, &authority.flags("one"));
+    let trusted = |ca: &str| load(&server, "/", &format!("-n 1 -c 1 --cacert {ca}")).status.success();
+    assert!(trusted(&authority.file("ca.pem")) && !trusted(&other.file("ca.pem")));
+    // A key of another certificate changes nothing.
+    other.sign("one");
+    std::fs::copy(other.file("one.pem"), authority.file("one.pem")).unwrap();
+    server.signal("HUP");
+    let line = server.line();
+    assert!(line.contains("the old certificates stay: ") && line.contains("one.pem"), "{line}");
+    std::fs::copy(other.file("one.key"), authority.file("one.key")).unwrap();
+    server.signal("HUP");
+    let line = server.line();
+    assert!(line.contains("serving the certificates in"), "{line}");
+    let begun = Instant::now();
+    let trusted = |ca: &str| load(&server, "/", &format!("-n 1 -c 1 --cacert {ca}")).status.success();
+    while !trusted(&other.file("ca.pem")) {
+        assert!(begun.elapsed() < PATIENCE, "the new one is not served");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!trusted(&authority.file("ca.pem")));
+}
+
+fn clients_are_asked_for_a_certificate(model: &str) {
+    let authority = Authority::new();
+    ["one", "client"].iter().for_each(|name| authority.sign(name));
+    let (server, _directory) = start_routes(
+        model,
+        &format!(
+            "[[listener]]\nlisten = \"127.0.0.1:1\"\nservice = \"hello\"\ntls = {{ cert = {:?}, key = {:?}, client_ca = {:?} }}\n",
+            authority.file("one.pem"),
+            authority.file("one.key"),
+            authority.file("ca.pem")
+        ),
+        "",
+    );
+    let ca = authority.file("ca.pem");
+    for version in ["1.2", "1.3"] {
+        let flags = format!("-n 20 -c 2 --cacert {ca} --tls-version {version}");
+        let known = format!("{flags} --cert {} --key {}", authority.file("client.pem"), authority.file("client.key"));
+        let output = load(&server, "/", &known);
+        assert_eq!((number(&output, "completed"), number(&output, "failed")), (20, 0), "{}", said(&output));
+        let output = load(&server, "/", &flags);
+        let why = said(&output);
+        assert!(output.status.code() == Some(1) && why.lines().count() == 1, "{version}: {why}");
+        assert!(version == "1.2" || (why.contains("wants a certificate") && why.contains("--cert FILE")), "{why}");
+    }
+}
+
+fn half_a_greeting_and_none_are_given_up(model: &str) {
+    let server = start(model, "--tls --header-timeout 300ms --metrics 127.0.0.1:0");
+    let begun = Instant::now();
+    let mut silent = TcpStream::connect(server.address()).unwrap();
+    let mut half = TcpStream::connect(server.address()).unwrap();
+    half.write_all(&[22, 3, 1, 2, 0, 1, 0, 1, 0xfc]).unwrap();
+    for stream in [&mut silent, &mut half] {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let end = stream.read(&mut [0; 100]);
+        assert!(matches!(end, Ok(0)) || end.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
+    }
+    assert!(begun.elapsed() >= Duration::from_millis(290), "{:?}", begun.elapsed());
+    Client::connect(server.addresses[1]).metrics(&[
+        "brunt_http_tls_handshakes_total{kind=\"failed\"} 2".to_owned(),
+        "brunt_http_timeouts_total 2".to_owned(),
+    ]);
+    assert!(load(&server, "/", "-k -n 5 -c 1").status.success());
+}
+
+fn what_is_no_tls_is_refused_and_counted(model: &str) {
+    let server = start(model, "--tls --metrics 127.0.0.1:0");
+    let mut plain = Client::connect(server.address());
+    plain.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let answer = plain.reset().1;
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    Client::connect(server.addresses[1]).metrics(&["brunt_http_tls_handshakes_total{kind=\"failed\"} 1".to_owned()]);
+}
+
+fn faults_are_made_beneath_tls(model: &str) {
+    let routes = ["reset", "truncate", "garbage", "stall"]
+        .map(|kind| format!("[[route]]\npath = \"/{kind}\"\ntext = \"0123456789\"\nfault = {{ kind = \"{kind}\" }}\n"));
+    let listener = "[[listener]]\nlisten = \"127.0.0.1:1\"\ntls = true\n";
+    let fine = "[[route]]\npath = \"/drip\"\nsize = \"100KiB\"\ndrip = { pieces = 3 }\n";
+    let (server, _directory) = start_routes(model, &format!("{listener}{}{fine}", routes.concat()), "");
+    for (path, kind) in [("/reset", "reset"), ("/truncate", "reset"), ("/garbage", "protocol"), ("/stall", "timeout")] {
+        let output = load(&server, path, "-k -c 2 -d 500ms -T 100ms");
+        assert!(number(&output, kind) > 0 && number(&output, "completed") == 0, "{path}: {}", said(&output));
+        for other in ["reset", "protocol", "timeout", "connect"].iter().filter(|other| **other != kind) {
+            assert_eq!(number(&output, other), 0, "{path}: {}", said(&output));
+        }
+    }
+    let output = load(&server, "/drip", "-k -n 10 -c 2 --expect-length 100KiB");
+    assert_eq!((number(&output, "completed"), number(&output, "failed")), (10, 0), "{}", said(&output));
+}
+
+fn bodies_of_any_size_pass_both_ways(model: &str) {
+    let server = start(model, "--service echo --tls");
+    let directory = tempfile::tempdir().unwrap();
+    for size in [1, 16_383, 16_384, 16_385, 1 << 20] {
+        let file = directory.path().join("body");
+        std::fs::write(&file, vec![b'x'; size]).unwrap();
+        let flags = format!("-k -n 6 -c 2 -T 30s --body @{} --expect-length {size}B", file.display());
+        let output = load(&server, "/", &flags);
+        assert_eq!((number(&output, "completed"), number(&output, "failed")), (6, 0), "{size}: {}", said(&output));
+    }
+}

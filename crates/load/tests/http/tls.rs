@@ -1,0 +1,295 @@
+//! Loads over TLS: what the handshake is counted as, what goes wrong in it, and what goes wrong behind it.
+
+use crate::{
+    common::{PATIENCE, run, target},
+    web::*,
+};
+use ::tls::{Asked, Carrier, Clients, Identity, Server, Stream, Trust, Version};
+use load::{LoadError, Options, Silent, http::Http};
+use std::{
+    future::poll_fn,
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A socket on a thread of its own: it waits instead of being pending.
+struct Patient(TcpStream);
+
+impl Carrier for Patient {
+    type Lease = Vec<u8>;
+
+    fn poll_recv(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
+        let mut buffer = vec![0; 20_000];
+        Poll::Ready(self.0.read(&mut buffer).map(|len| {
+            buffer.truncate(len);
+            buffer
+        }))
+    }
+
+    fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.0.write(bytes))
+    }
+}
+
+/// One end on such a thread.
+struct Peer(Stream<Patient>);
+
+fn now<T>(mut future: impl Future<Output = T> + Unpin) -> T {
+    match std::pin::Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a thread waits where it is"),
+    }
+}
+
+impl Peer {
+    fn say(&mut self, text: &str) -> bool {
+        let mut left = text.as_bytes();
+        while !left.is_empty() {
+            match now(poll_fn(|cx| self.0.poll_write(cx, left))) {
+                Ok(len) => left = &left[len..],
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Says the last thing, and that it is.
+    fn say_last(&mut self, text: &str) -> bool {
+        self.say(text);
+        let _ = now(poll_fn(|cx| self.0.poll_close(cx)));
+        false
+    }
+
+    /// Reads to the end of a head; whether there was one.
+    fn ask(&mut self, left: &mut Vec<u8>) -> bool {
+        loop {
+            if let Some(end) = left.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                left.drain(..end + 4);
+                return true;
+            }
+            match now(poll_fn(|cx| self.0.poll_recv(cx))) {
+                Ok(bytes) if !bytes.is_empty() => left.extend(bytes),
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// A server over TLS that hands each request, by its number on its connection, to `answer`, until that returns false.
+fn secret_web(
+    server: &Server,
+    answer: impl Fn(&mut Peer, u64) -> bool + Clone + Send + 'static,
+) -> (SocketAddr, Arc<AtomicU64>) {
+    let (server, connections) = (server.clone(), Arc::<AtomicU64>::default());
+    let counted = Arc::clone(&connections);
+    let address = target(move |stream| {
+        counted.fetch_add(1, Relaxed);
+        let mut peer = Peer(Stream::server(Patient(stream), &server).unwrap());
+        if now(poll_fn(|cx| peer.0.poll_greet(cx))).is_err() {
+            return;
+        }
+        let mut left = Vec::new();
+        for number in 0.. {
+            if !peer.ask(&mut left) || !answer(&mut peer, number) {
+                return;
+            }
+        }
+    });
+    (address, connections)
+}
+
+fn own() -> Server {
+    Server::new(&Identity::own(&["localhost".to_owned()]).unwrap(), None).unwrap()
+}
+
+/// The same load over TLS, by a client that trusts anybody.
+fn over_tls(mut http: Http, asked: Asked) -> Http {
+    let clients = Clients::new(&asked).unwrap();
+    http.hosts.iter_mut().for_each(|host| host.tls = Some(clients.of("localhost").unwrap()));
+    http
+}
+
+fn anybody() -> Asked {
+    Asked { trust: Trust::Anybody, ..Asked::default() }
+}
+
+fn greedy(asked: Asked, address: SocketAddr, reuse: Option<u64>) -> Http {
+    over_tls(asks(address, &form(), &[goal("/", 1)], 1, reuse), asked)
+}
+
+#[test]
+fn replies_are_right_whatever_the_shape_of_the_load() {
+    let server = own();
+    let (address, _) = secret_web(&server, |peer, _| peer.say(&ok("hello")));
+    let goals = [goal("/", 1)];
+    for http in [
+        asks(address, &form(), &goals, 1, None),
+        asks(address, &form(), &goals, 16, None),
+        asks(address, &form(), &goals, 4, Some(8)),
+    ] {
+        let result = run(&some(200, over_tls(http, anybody()))).result;
+        assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
+        // Bytes are those of HTTP.
+        assert_eq!(result.responses.as_ref().unwrap().body_bytes, Some(1000));
+        let handshakes = result.handshakes.unwrap();
+        assert_eq!(handshakes.full + handshakes.resumed, result.connections.opened);
+        assert_eq!((handshakes.time.count, handshakes.failed), (result.connections.opened, 0));
+        assert!(handshakes.protocols.keys().all(|protocol| protocol.starts_with("TLS 1.3 ")), "{handshakes:?}");
+    }
+    let open = Options { rate: Some(400.0), ..some(100, over_tls(get(address), anybody())) };
+    let result = run(&open).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (100, 0), "{:?}", result.errors);
+}
+
+#[test]
+fn a_load_in_the_clear_tells_of_no_handshakes() {
+    let (address, _) = web(|stream, _| say(stream, &ok("hello")));
+    assert_eq!(run(&some(10, get(address))).result.handshakes, None);
+}
+
+#[test]
+fn connections_that_come_again_are_resumed_unless_nothing_is_remembered() {
+    for version in [Version::Tls12, Version::Tls13] {
+        for forget in [false, true] {
+            let (address, connections) = secret_web(&own(), |peer, _| peer.say_last(&ok("hello")));
+            let asked = Asked { version: Some(version), forget, ..anybody() };
+            let result = run(&some(60, greedy(asked, address, Some(1)))).result;
+            assert_eq!((result.requests.completed, result.errors.total()), (60, 0), "{:?}", result.errors);
+            let handshakes = result.handshakes.unwrap();
+            assert_eq!(once(result.connections.opened, || connections.load(Relaxed)), result.connections.opened);
+            assert_eq!(handshakes.full + handshakes.resumed, result.connections.opened);
+            match forget {
+                true => assert_eq!(handshakes.resumed, 0, "{version:?}"),
+                // The first ones are opened before there is anything to remember.
+                false => assert!(handshakes.full <= 4 && handshakes.resumed >= 56, "{version:?}: {handshakes:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn hosts_in_the_clear_and_over_tls_go_together() {
+    let (plain, _) = web(|stream, _| say(stream, &ok("plain")));
+    let (secret, _) = secret_web(&own(), |peer, _| peer.say(&ok("secret")));
+    let mut http = get(plain);
+    http.hosts.extend(over_tls(get(secret), anybody()).hosts);
+    let result = run(&some(200, http)).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
+    assert_eq!(result.handshakes.unwrap().full, 1);
+}
+
+#[test]
+fn a_large_reply_arrives_whole() {
+    let body = "x".repeat(3 << 20);
+    let (address, _) = secret_web(&own(), move |peer, _| peer.say(&ok(&body)));
+    let result = run(&some(5, greedy(anybody(), address, None))).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (5, 0), "{:?}", result.errors);
+    assert_eq!(result.responses.unwrap().body_bytes, Some(5 * (3 << 20)));
+}
+
+#[test]
+fn a_reply_that_ends_with_its_connection_needs_the_word_that_it_ends() {
+    let head = "HTTP/1.1 200 OK\r\n\r\nall of it";
+    let (address, _) = secret_web(&own(), move |peer, _| peer.say_last(head));
+    let result = run(&some(10, greedy(anybody(), address, None))).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (10, 0), "{:?}", result.errors);
+    // The same bytes, and anybody may have cut the rest.
+    let (address, _) = secret_web(&own(), move |peer, _| {
+        peer.say(head);
+        false
+    });
+    let result = run(&short(greedy(anybody(), address, None))).result;
+    assert_eq!(result.requests.completed, 0);
+    assert!(result.errors.reset >= 2 && result.errors.reset == result.errors.total(), "{:?}", result.errors);
+}
+
+#[test]
+fn what_is_no_tls_behind_the_handshake_is_no_protocol() {
+    let (address, _) = secret_web(&own(), |peer, _| {
+        let _ = peer.0.carrier_mut().0.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        thread::sleep(Duration::from_millis(50));
+        false
+    });
+    let result = run(&short(greedy(anybody(), address, None))).result;
+    assert_eq!(result.requests.completed, 0);
+    assert!(result.errors.protocol >= 2 && result.errors.protocol == result.errors.total(), "{:?}", result.errors);
+}
+
+#[test]
+fn a_server_that_closes_between_requests_costs_nothing() {
+    let (address, _) = secret_web(&own(), |peer, number| match number {
+        4 => peer.say_last("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"),
+        _ => peer.say(&ok("ok")),
+    });
+    let result = run(&some(100, greedy(anybody(), address, None))).result;
+    assert_eq!((result.requests.completed, result.errors.total()), (100, 0), "{:?}", result.errors);
+    assert!(result.connections.opened >= 20);
+}
+
+/// Why there is no result.
+fn refused(address: SocketAddr, asked: Asked, name: &str) -> LoadError {
+    let mut http = get(address);
+    http.hosts[0].tls = Some(Clients::new(&asked).unwrap().of(name).unwrap());
+    let begun = Instant::now();
+    let options = Options { timeout: Duration::from_millis(500), ..short(http) };
+    let error = load::run(&options, &mut Silent).expect_err("no result");
+    assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
+    error
+}
+
+#[test]
+fn a_target_that_cannot_be_trusted_or_understood_ends_the_run_with_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let identity = Identity::own(&["localhost".to_owned()]).unwrap();
+    let trusted = dir.path().join("trusted.pem");
+    std::fs::write(&trusted, identity.certificates_pem()).unwrap();
+    let trusting = || Asked { trust: Trust::File(trusted.clone()), ..Asked::default() };
+    let (known, _) = secret_web(&Server::new(&identity, None).unwrap(), |peer, _| peer.say(&ok("")));
+    let (stranger, _) = secret_web(&own(), |peer, _| peer.say(&ok("")));
+    let wants = Server::new(&identity, Some(&trusted)).unwrap();
+    let (wants, _) = secret_web(&wants, |peer, _| peer.say(&ok("")));
+    let (plain, _) = web(|stream, _| say(stream, "HTTP/1.1 400 Bad Request\r\n\r\n"));
+    let rude = target(|mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
+    let silent = target(|_stream| thread::sleep(Duration::from_secs(3600)));
+    let shy = target(|mut stream| drop(stream.read(&mut [0; 5000])));
+    for (address, asked, name, needles) in [
+        (stranger, trusting(), "localhost", ["nobody who is trusted", "--cacert"]),
+        (known, trusting(), "other.example", ["for localhost and not for other.example", "--insecure"]),
+        (wants, trusting(), "localhost", ["wants a certificate", "--cert FILE"]),
+        (rude, anybody(), "localhost", ["no TLS", "http://"]),
+        (shy, anybody(), "localhost", ["closed the connection within", "http://"]),
+        (silent, anybody(), "localhost", ["did not answer one TLS handshake within 500ms", "--timeout"]),
+    ] {
+        let text = refused(address, asked, name).to_string();
+        assert!(text.contains(&address.to_string()) && !text.contains('\n'), "{text}");
+        assert!(needles.iter().all(|needle| text.contains(needle)), "{text}");
+    }
+    // One that waits for the end of a head says nothing to half of one.
+    assert!(matches!(refused(plain, anybody(), "localhost"), LoadError::NoHandshake(..) | LoadError::Tls(..)));
+}
+
+#[test]
+fn a_target_that_stops_to_shake_hands_is_counted_where_connections_are() {
+    let (server, turns) = (own(), Arc::<AtomicU64>::default());
+    let address = target(move |stream| {
+        if turns.fetch_add(1, Relaxed) >= 6 {
+            return;
+        }
+        let mut peer = Peer(Stream::server(Patient(stream), &server).unwrap());
+        if now(poll_fn(|cx| peer.0.poll_greet(cx))).is_ok() && peer.ask(&mut Vec::new()) {
+            peer.say_last(&ok("hello"));
+        }
+    });
+    let result = run(&short(greedy(anybody(), address, Some(1)))).result;
+    assert!(result.requests.completed >= 4, "{:?}", result.requests);
+    assert!(result.errors.connect > 0 && result.errors.connect == result.errors.total(), "{:?}", result.errors);
+    let handshakes = result.handshakes.unwrap();
+    assert!(handshakes.failed > 0 && handshakes.full + handshakes.resumed <= 6, "{handshakes:?}");
+}
