@@ -173,10 +173,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(which in 0..4, micros in 1u64..10_000_000, bits in 1u32..=24) {
+        fn what_is_printed_is_read_again(which in 0..4usize, micros in 1u64..10_000_000, bits in 1u32..=24) {
             let time = Duration::from_micros(micros);
-            let work = [Work::None, Work::Sleep(time), Work::Spin(time), Work::Sha256(bits)][which];
-            prop_assert_eq!(work.to_string().parse(), Ok(work));
+            let work: Work = [Work::None, Work::Sleep(time), Work::Spin(time), Work::Sha256(bits)][which];
+            prop_assert_eq!(work.to_string().parse::<Work>(), Ok(work));
         }
 
         #[test]
