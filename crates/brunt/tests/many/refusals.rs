@@ -32,7 +32,11 @@ fn a_load_larger_than_the_machine_or_its_ports_names_the_limit() {
 fn what_only_one_process_can_do_is_named() {
     refused("load tcp://127.0.0.1:7100 -c 400 -n 1000", 2, &["-n: ", "-c 400 takes ", "give -d"]);
     refused("load tcp://127.0.0.1:7100 -c 400 --calibrate", 2, &["--calibrate: "]);
-    refused("load http://127.0.0.1:7100/ -c 400 --quiet", 1, &["400 connections do not fit", "limit of 200 open files"]);
+    refused(
+        "load http://127.0.0.1:7100/ -c 400 --quiet",
+        1,
+        &["400 connections do not fit", "limit of 200 open files"],
+    );
 }
 
 #[test]
