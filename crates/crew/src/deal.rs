@@ -68,7 +68,7 @@ mod tests {
             let fits = |part: Part| part.connections <= most;
             if let Some(dealt) = deal(&numbers, connections, fits) {
                 let flat: Vec<usize> = dealt.iter().flatten().copied().collect();
-                prop_assert!(flat.len() % slots == 0);
+                prop_assert!(flat.len().is_multiple_of(slots));
                 prop_assert!(flat.iter().enumerate().all(|(at, slot)| *slot == at % slots));
                 for part in &dealt {
                     prop_assert!(!part.is_empty());
