@@ -168,16 +168,17 @@ pub const PHASE: &[Key] = &[
     SETTINGS[5],
     SETTINGS[6],
     SETTINGS[7],
+    SETTINGS[8],
     may(
         "rate",
         Takes::Share,
         "Offered requests per second in total; max is the closed loop; a percentage such as 50% is that share of the cell's rate.",
     ),
-    SETTINGS[9],
     SETTINGS[10],
     SETTINGS[11],
     SETTINGS[12],
     SETTINGS[13],
+    SETTINGS[14],
 ];
 
 /// What tells cells apart.
