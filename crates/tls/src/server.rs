@@ -30,7 +30,8 @@ impl Server {
         };
         let (chain, key) = identity.parts();
         let mut config = builder.with_single_cert(chain, key).map_err(|error| identity.fault(&error))?;
-        config.alpn_protocols = vec![PROTOCOL.to_vec()];
+        // In the order we like them; clients that are asked for HTTP/1.0 offer nothing else.
+        config.alpn_protocols = vec![PROTOCOL.to_vec(), b"http/1.0".to_vec()];
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(config)))
     }
