@@ -295,7 +295,8 @@ impl Bench<'_> {
         }
         tick(job.steps.len() - 1, "stopping the target");
         target.stop(PATIENCE);
-        if !freed(site.port) {
+        let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
+        if !freed(site.port, connections) {
             return fail(format!(
                 "port {} is still taken although the target's process group is gone: it must stay in the foreground",
                 site.port
@@ -341,11 +342,13 @@ enum Ready {
     Interrupted,
 }
 
-/// Waits until nothing listens on the port: a server's sockets may outlive it for a moment while its rings are undone.
-fn freed(port: u16) -> bool {
+/// Waits until nothing listens on the port: a server's sockets may outlive it for a moment while its rings are undone, and
+/// a million connections take the kernel a minute.
+fn freed(port: u16, connections: u64) -> bool {
     let since = Instant::now();
+    let patience = Duration::from_secs(5) + Duration::from_micros(200).saturating_mul(connections.min(1 << 30) as u32);
     while !port::is_free(port) {
-        if since.elapsed() > Duration::from_secs(5) {
+        if since.elapsed() > patience {
             return false;
         }
         thread::sleep(Duration::from_millis(5));
