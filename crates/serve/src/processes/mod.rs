@@ -1,7 +1,7 @@
 //! One server made of several processes: for more connections than one may have files, or because that is its model.
 //!
 //! The parent serves nobody. It starts the processes, lets all of them get ready, and only then gives each its listeners:
-//! either all the same ones ([`on_one_listener`]), or each its own ([`tcp`]), on which the parent listens within moments,
+//! either all the same ones (preforked), or each its own ([`tcp`]), on which the parent listens within moments,
 //! so that no client meets a part of the server, and the address is nobody else's. The kernel deals connections to these
 //! by a hash of their addresses (SO_REUSEPORT), evenly but for chance, for which each process has room. A process that is
 //! lost ends the server: the others could not hold what was promised.
