@@ -78,11 +78,6 @@ impl Crew {
         self.mates.len()
     }
 
-    /// The process id of a mate.
-    pub fn pid(&self, mate: usize) -> u32 {
-        self.mates[mate].child.id()
-    }
-
     /// Sends a message to one mate, with a file if there is one. That a mate has ended is no error here: it is heard.
     ///
     /// # Errors
@@ -110,7 +105,7 @@ impl Crew {
             Some((None, Some(signal))) => format!("was killed by signal {signal}"),
             Some((None, None)) | None => "stopped talking".to_owned(),
         };
-        format!("process {} of {} (pid {}) {how}", mate + 1, self.count(), self.pid(mate))
+        format!("process {} of {} (pid {}) {how}", mate + 1, self.count(), self.mates[mate].child.id())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reference servers: a service (what is answered) on a server model (how the I/O is done).
 //!
-//! Models share everything but the difference: each is one small file, and this file is the only one that knows them all.
+//! Models share everything but the difference: each is one small file, and `model` alone knows them all.
 #![forbid(unsafe_code)]
 
 pub mod http;

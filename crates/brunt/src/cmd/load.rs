@@ -19,7 +19,6 @@ mod tls;
 mod watch;
 
 use super::{
-    mate,
     signals::{self, SIGINT, SIGTERM, Second},
     stdout,
 };
@@ -274,7 +273,7 @@ impl Args {
         );
         let report = match layout.len() {
             1 => load::run(&options, &mut watch),
-            _ => load::processes::run(&options, &layout, &mate::LOAD, &mut watch),
+            _ => load::processes::run(&options, &layout, &mut watch),
         };
         let report = report.map_err(|error| Trouble::Failed(error.to_string()))?;
         let mut result = report.result;

@@ -4,9 +4,6 @@ use super::signals::{SIGINT, SIGTERM, Second, on_first};
 use clap::ValueEnum;
 use outcome::ExitCode;
 
-/// The words that start a process of a load.
-pub(super) const LOAD: [&str; 2] = ["mate", "load"];
-
 /// What the parent asks for.
 #[derive(Debug, clap::Args)]
 pub struct Args {

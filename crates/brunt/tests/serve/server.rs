@@ -78,13 +78,18 @@ pub fn serve(flags: &str) -> Command {
     command
 }
 
-/// The same with another limit of open descriptors than this process has: a number, or `hard` for the most there may be.
+/// The same with another limit of open descriptors than this process has.
 pub fn serve_limited(descriptors: &str, flags: &str) -> Command {
+    limited(descriptors, &serve(flags))
+}
+
+/// That command with so many descriptors at most: a number, or `hard` for the most there may be.
+pub fn limited(descriptors: &str, command: &Command) -> Command {
     let limit = if descriptors == "hard" { "$(ulimit -Hn)" } else { descriptors };
-    let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_brunt")]);
-    command.args(["serve", "echo"]).args(flags.split_whitespace());
-    command
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
 }
 
 /// A running server; killed at the end of the test.

@@ -3,10 +3,9 @@
 
 use crate::{
     client::{Client, command},
-    server::{PATIENCE, Server, alone, with_descriptors},
+    server::{PATIENCE, Server, alone, limited, with_descriptors},
 };
 use std::{
-    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -20,11 +19,7 @@ const GREEDY: usize = 200;
 fn server(model: &str) -> Server {
     let flags =
         format!("--listen 127.0.0.1:0 --model {model} --service httpbin --header-timeout 10m --send-timeout 10m");
-    let command = command(&flags);
-    let mut unlimited = Command::new("sh");
-    unlimited.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$0\" \"$@\""]);
-    unlimited.arg(command.get_program()).args(command.get_args());
-    Server::start(unlimited)
+    Server::start(limited("hard", &command(&flags)))
 }
 
 /// Others are served, those included who come now, and when they are done the server rests.
@@ -55,7 +50,7 @@ fn ten_thousand_half_requests_cost_others_nothing() {
     let _alone = alone();
     for model in MODELS {
         let server = server(model);
-        let half: Vec<_> = (0..HALF)
+        let mut half: Vec<_> = (0..HALF)
             .map(|_| {
                 let mut client = Client::connect(server.address());
                 client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Le");
@@ -64,7 +59,6 @@ fn ten_thousand_half_requests_cost_others_nothing() {
             .collect();
         others_are_served(&server, &format!("{model}, half requests"));
         // All at once, another piece each: what a server must do for it is little, and then it rests again.
-        let mut half = half;
         half.iter_mut().for_each(|client| client.send("n"));
         others_are_served(&server, &format!("{model}, more of them"));
         half.iter_mut().for_each(|client| client.send("gth: 0\r\n\r\n"));

@@ -20,6 +20,10 @@ use crate::{
     options::{Options, Target},
 };
 
+/// What makes a process of this program part of a load: whoever links this crate answers these arguments with a call of
+/// [`mate`].
+pub const MATE: [&str; 2] = ["mate", "load"];
+
 /// Which threads, by their cores, each process has: one process if it can hold all connections.
 ///
 /// # Errors

@@ -1,6 +1,9 @@
 //! The parent: starts the mates, gives each its part, and conducts them as if their threads were its own.
 
-use super::words::{Order, Report, Task};
+use super::{
+    MATE,
+    words::{Order, Report, Task},
+};
 use crate::{
     check,
     engine::{
@@ -33,7 +36,7 @@ const SLOWEST_START: Duration = Duration::from_secs(60);
 const HEADSTART_EACH: Duration = Duration::from_millis(2);
 
 /// Makes the load that `options` ask for in as many processes as `layout` has parts, each of them this program started with
-/// `args`, which must come to [`super::mate`]. Blocks until the run is over; the observer is called on this thread, and
+/// [`MATE`]. Blocks until the run is over; the observer is called on this thread, and
 /// hears the kernel ids of all load threads, whosever they are.
 ///
 /// # Errors
@@ -41,7 +44,6 @@ const HEADSTART_EACH: Duration = Duration::from_millis(2);
 pub fn run(
     options: &Options,
     layout: &[Vec<Option<usize>>],
-    args: &[&str],
     observer: &mut dyn Observer,
 ) -> Result<report::Report, LoadError> {
     let options = &Options { threads: layout.concat(), ..options.clone() };
@@ -62,7 +64,7 @@ pub fn run(
         let count = layout.len();
         LoadError::Process(format!("{count} processes could not be started ({error}): raise ulimit -u, or lower -c"))
     };
-    let crew = Processes(RefCell::new(Crew::start(args, layout.len(), hear).map_err(failed)?));
+    let crew = Processes(RefCell::new(Crew::start(&MATE, layout.len(), hear).map_err(failed)?));
     crew.gather(&arrivals)?;
 
     let shared = Shared::new(options);
