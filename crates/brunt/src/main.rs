@@ -3,8 +3,8 @@
 
 mod cmd;
 
+use brunt_results::ExitCode;
 use clap::Parser;
-use outcome::ExitCode;
 
 /// A network-server workbench: serves, loads, measures, runs experiments.
 #[derive(Debug, Parser)]

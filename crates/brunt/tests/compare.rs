@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::told;
-use outcome::{
+use brunt_results::{
     RunResult,
     directory::Directory,
     verdict::{Disturbance, Doubt},
 };
+use common::told;
 use std::{
     fs,
     path::Path,

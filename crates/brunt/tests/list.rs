@@ -2,8 +2,8 @@
 
 mod common;
 
+use brunt_results::{RunResult, directory::Directory, env::Env};
 use common::told;
-use outcome::{RunResult, directory::Directory, env::Env};
 use std::{
     fs,
     path::Path,

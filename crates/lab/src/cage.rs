@@ -5,7 +5,7 @@
 //! next one: the name of a group tells who made it.
 
 use crate::{ledger::start_time, store::naming};
-use outcome::Size;
+use brunt_results::Size;
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
     fs, io,

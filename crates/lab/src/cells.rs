@@ -10,7 +10,7 @@ use crate::{
     settings::{Amount, Settings},
     template::expand,
 };
-use outcome::{Count, Rate};
+use brunt_results::{Count, Rate};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},

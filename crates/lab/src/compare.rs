@@ -14,7 +14,7 @@ pub use side::{Group, Side};
 pub use text::text;
 
 use crate::Error;
-use outcome::{RunResult, verdict::Kind};
+use brunt_results::{RunResult, verdict::Kind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ use crate::{
     trial::{Bench, End, Failure, Job, Record, Step},
     watch::{Event, Place, Watch},
 };
-use outcome::{directory::Directory, verdict::Kind};
+use brunt_results::{directory::Directory, verdict::Kind};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     path::PathBuf,

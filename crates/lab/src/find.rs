@@ -11,7 +11,7 @@ pub use step::{Ask, Step};
 pub use text::{closing, text};
 
 use crate::{Error, ledger::Ledger};
-use outcome::{Rate, Slo, Span, directory::Directory};
+use brunt_results::{Rate, Slo, Span, directory::Directory};
 use serde::Serialize;
 use std::{
     fs,

@@ -2,7 +2,7 @@
 //! target, so no server can read an old limit before the new one is there.
 
 use crate::cage::{self, Cage};
-use outcome::{Count, Size};
+use brunt_results::{Count, Size};
 use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

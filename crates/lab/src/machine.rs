@@ -2,7 +2,7 @@
 //! that the two never share one where it can be helped. The rule is pure; `Machine::here` alone asks the kernel.
 
 use crate::{cells::Reason, plan::Pin, settings::ClientCores};
-use outcome::Cores;
+use brunt_results::Cores;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
 

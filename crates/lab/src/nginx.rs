@@ -1,8 +1,8 @@
 //! nginx as a target: its configuration for one trial, as anyone who wants a fast constant answer would write it. No
 //! logs, one worker a core, connections that stay; everything else as nginx has it.
 
+use brunt_tls::Identity;
 use std::{fs, io, path::Path};
-use tls::Identity;
 
 /// The program.
 pub const PROGRAM: &str = "nginx";

@@ -1,14 +1,14 @@
 //! Which trials ran while the machine was slower than it can be.
 //!
 //! A shared machine has slow spells of seconds to minutes. Before and after each trial a fixed piece of work is timed on
-//! the trial's cores ([`meter::pace`]); the fastest time of the experiment is the machine's own. A trial beside a time
+//! the trial's cores ([`brunt_meter::pace`]); the fastest time of the experiment is the machine's own. A trial beside a time
 //! that is much longer is `disturbed`, whatever its result was: the judgement never looks at what is measured.
 
 use crate::{
     cells::Cell,
     store::{Experiment, Kept, Store},
 };
-use outcome::{
+use brunt_results::{
     RunResult,
     verdict::{Disturbance, Doubt},
 };
@@ -43,7 +43,7 @@ pub fn time(cell: &Cell) -> Option<f64> {
     let mut cores: Vec<usize> = placement.server.0.iter().chain(&placement.client.0).copied().collect();
     cores.sort_unstable();
     cores.dedup();
-    meter::pace::measure(&cores).ok()
+    brunt_meter::pace::measure(&cores).ok()
 }
 
 /// The fastest time for each set of cores.
@@ -109,7 +109,7 @@ pub fn is_better(one: Option<Pace>, other: Option<Pace>) -> bool {
 mod tests {
     use super::*;
     use crate::{cells::cells, machine::Machine, plan::read};
-    use outcome::verdict::Kind;
+    use brunt_results::verdict::Kind;
     use std::collections::BTreeMap;
 
     #[test]

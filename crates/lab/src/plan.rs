@@ -12,7 +12,7 @@ mod target;
 mod text;
 
 use crate::{fnv::fnv1a, limits::Limits, report::Style, settings::Settings};
-use outcome::{Cores, Span};
+use brunt_results::{Cores, Span};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 

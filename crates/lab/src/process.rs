@@ -2,7 +2,7 @@
 //! value is: on success, on an error, on Ctrl-C and on a panic alike. It never waits without an end.
 
 use crate::ledger::Ledger;
-use outcome::Cores;
+use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::{
     collections::BTreeMap,

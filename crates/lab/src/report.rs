@@ -21,7 +21,7 @@ use crate::{
     pace::Paces,
     store::{Experiment, Kept, Store},
 };
-use outcome::env::Env;
+use brunt_results::env::Env;
 use std::{
     io,
     path::{Path, PathBuf},

@@ -8,7 +8,7 @@ use crate::{
     template,
     tester::{self, BRUNT, foreign::Foreign},
 };
-use outcome::{Count, Rate, Size, Span};
+use brunt_results::{Count, Rate, Size, Span};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -161,7 +161,7 @@ impl Settings {
                 count.to_string()
             }
             "size" => {
-                self.size = text.parse().map_err(|e: outcome::UnitError| e.to_string())?;
+                self.size = text.parse().map_err(|e: brunt_results::UnitError| e.to_string())?;
                 match self.size.0 {
                     1..=0x4000_0000 => self.size.to_string(),
                     _ => return Err(format!("'{text}' is not a size from 1B to 1GiB")),
@@ -287,7 +287,7 @@ fn rate(text: &str) -> Result<Option<Rate>, String> {
     if text == MAX {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|e: outcome::UnitError| format!("{e}, or 'max' for a closed loop"))
+    text.parse().map(Some).map_err(|e: brunt_results::UnitError| format!("{e}, or 'max' for a closed loop"))
 }
 
 fn cores(text: &str) -> Result<usize, String> {
@@ -309,7 +309,7 @@ fn client_cores(text: &str) -> Result<ClientCores, String> {
 }
 
 fn at_least_one(text: &str) -> Result<Count, String> {
-    let count: Count = text.parse().map_err(|e: outcome::UnitError| e.to_string())?;
+    let count: Count = text.parse().map_err(|e: brunt_results::UnitError| e.to_string())?;
     match count.0 {
         // More do not fit into the addresses and ports of one machine.
         1..=1_000_000_000 => Ok(count),
@@ -318,7 +318,7 @@ fn at_least_one(text: &str) -> Result<Count, String> {
 }
 
 fn span(text: &str, at_least_ms: u64) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|e: outcome::UnitError| e.to_string())?;
+    let span: Span = text.parse().map_err(|e: brunt_results::UnitError| e.to_string())?;
     let longest = Duration::from_secs(7 * 24 * 3600);
     if span.0 < Duration::from_millis(at_least_ms) || span.0 > longest {
         return Err(format!("'{text}' is not between {at_least_ms} ms and a week"));

@@ -16,7 +16,7 @@ use crate::{
     report::{self, Style},
     trial::{Failure, Record},
 };
-use outcome::{RunResult, directory::Directory, env::Env};
+use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, TryLockError},

@@ -11,8 +11,8 @@ mod scan;
 mod wrk;
 
 use crate::{cells::Cell, template::expand};
+use brunt_results::Rate;
 use foreign::{Ask, Foreign};
-use outcome::Rate;
 use std::{
     path::{Path, PathBuf},
     time::Duration,

@@ -19,9 +19,9 @@ use crate::{
     store::naming,
     tester::Tester,
 };
+use brunt_results::{RunResult, directory::Directory};
 use hook::Hook;
 use launch::Site;
-use outcome::{RunResult, directory::Directory};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,

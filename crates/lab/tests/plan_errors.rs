@@ -1,6 +1,6 @@
 //! Mistakes in plans, as their authors see them: each message points at the place and names what would do.
 
-use lab::plan::read;
+use brunt_lab::plan::read;
 
 const GOOD: &str = r#"name = "x"
 

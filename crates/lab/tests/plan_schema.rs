@@ -1,7 +1,7 @@
 //! The published JSON Schema of plans is the one of the code, says the same as the reader, and the commented example has
 //! every key of it. To publish a change: `UPDATE_SCHEMA=1 cargo test -p brunt-lab --test plan_schema`.
 
-use lab::plan::{
+use brunt_lab::plan::{
     keys::{Key, LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names},
     read,
     schema::json_schema,

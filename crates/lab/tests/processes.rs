@@ -1,10 +1,10 @@
 //! Process groups end when they are told to, and when those who started them are gone.
 
-use lab::{
+use brunt_lab::{
     ledger::Ledger,
     process::{Group, Launch},
 };
-use outcome::Cores;
+use brunt_results::Cores;
 use std::{
     collections::BTreeMap,
     fs::{self, File},

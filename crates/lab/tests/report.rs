@@ -1,7 +1,7 @@
 //! The report, from result directories made by hand, against files that hold it as it should be.
 //! `BRUNT_GOLDEN=write cargo test -p brunt-lab` writes those files anew; look at the difference before you keep it.
 
-use lab::{
+use brunt_lab::{
     cells::cells,
     machine::Machine,
     plan::read,
@@ -9,7 +9,7 @@ use lab::{
     store::{Experiment, SCHEMA, Store},
     trial::Failure,
 };
-use outcome::{
+use brunt_results::{
     LatencySummary, RunResult,
     directory::Directory,
     env::Env,
@@ -97,7 +97,7 @@ fn made_by_hand(home: &Path) -> Store {
     let missing = BTreeMap::from([("go".to_owned(), "needs 'go', which is not on PATH".to_owned())]);
     let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &missing);
     let trials =
-        |cell: &lab::cells::Cell| (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id)).collect::<Vec<_>>();
+        |cell: &brunt_lab::cells::Cell| (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id)).collect::<Vec<_>>();
     let experiment = Experiment {
         schema: SCHEMA.into(),
         name: plan.name.clone(),
@@ -302,7 +302,7 @@ fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_t
     // Four seconds of 10,000 requests at the p99 of the median repeat or below it; in one of them the slow ones are slower.
     let mut log = b"#[Histogram log format version 1.3]\n".to_vec();
     for second in 0..4u64 {
-        let mut histogram = outcome::latency::new_histogram();
+        let mut histogram = brunt_results::latency::new_histogram();
         histogram.record_n((shown * 500.0) as u64, 9_850).unwrap();
         histogram.record_n((shown * 1e3) as u64, if second == 2 { 20 } else { 120 }).unwrap();
         histogram.record_n((shown * 3e3) as u64, if second == 2 { 130 } else { 30 }).unwrap();

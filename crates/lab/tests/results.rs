@@ -1,11 +1,11 @@
 //! What is published below `docs/results` can be rendered again, whichever version of brunt measured it, and says what it
 //! said when it was published.
 
-use lab::{
+use brunt_lab::{
     report::{self, Report, Style},
     store::Store,
 };
-use outcome::directory::Directory;
+use brunt_results::directory::Directory;
 use std::{
     fs,
     path::{Path, PathBuf},

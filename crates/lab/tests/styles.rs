@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "the charts' tests use the rest")]
 mod model;
 
-use lab::{
+use brunt_lab::{
     plan::builtin,
     report::{Style, markdown, text},
 };

@@ -9,8 +9,8 @@ use crate::{
     record::SECOND_NS,
     schedule::Schedule,
 };
+use brunt_results::{latency::new_histogram, result::Latency, series::Second};
 use hdrhistogram::Histogram;
-use outcome::{latency::new_histogram, result::Latency, series::Second};
 use std::{
     collections::BTreeMap,
     time::{Duration, SystemTime},
@@ -67,7 +67,7 @@ impl Distributions {
 
     /// The figures of the result.
     pub fn summary(&self) -> Latency {
-        let of = outcome::LatencySummary::of;
+        let of = brunt_results::LatencySummary::of;
         Latency { response: of(&self.response), service: of(&self.service), lag: of(&self.lag), error: of(&self.error) }
     }
 }

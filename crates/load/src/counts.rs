@@ -5,8 +5,8 @@
 //! once a second. The cells are the same, so nothing is lost: a test holds the two together. A value above the range is
 //! counted as the highest and in [`Counts::saturated`]: it must never vanish.
 
+use brunt_results::latency::HIGHEST_NS;
 use hdrhistogram::Histogram;
-use outcome::latency::HIGHEST_NS;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// log2 of the values below which every nanosecond has its own cell: three digits need 2000 of them.
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::latency::new_histogram;
+    use brunt_results::latency::new_histogram;
     use proptest::prelude::*;
 
     fn poured(values: &[u64]) -> Histogram<u64> {

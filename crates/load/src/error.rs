@@ -2,8 +2,8 @@
 //!
 //! A target that answers badly is not among these: that is a result, and it is reported as one.
 
+use brunt_tls::{Cause, Fault};
 use std::{fmt, io, net::SocketAddr, time::Duration};
-use tls::{Cause, Fault};
 
 /// Why there is no result.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! How long TLS handshakes have taken, over all threads and the whole run, and what they came to.
 
+use brunt_results::{LatencySummary, latency::new_histogram, result};
+use brunt_tls::Greeting;
 use hdrhistogram::Histogram;
-use outcome::{LatencySummary, latency::new_histogram, result};
 use std::collections::BTreeMap;
-use tls::Greeting;
 
 /// See the head of this file.
 #[derive(Debug)]

@@ -65,11 +65,11 @@ impl Hlog {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use brunt_results::latency::new_histogram;
     use hdrhistogram::serialization::{
         Deserializer,
         interval_log::{IntervalLogIterator, LogEntry},
     };
-    use outcome::latency::new_histogram;
 
     /// A line as another program reads it: tag, start and length in seconds, the column of maxima, the values.
     pub type Line = (String, f64, f64, f64, Histogram<u64>);

@@ -4,7 +4,7 @@
 //! again, so that a load thread never allocates or clears a histogram while it is being measured.
 
 use crate::{counts::Counts, replies::Replies};
-use outcome::result::{Bytes, Errors};
+use brunt_results::result::{Bytes, Errors};
 use serde::{Deserialize, Serialize};
 
 /// The part of a run that an interval belongs to.

@@ -1,6 +1,6 @@
 //! Who watches a run: opens meters with the window, adds what it measured to each second, shows progress, asks to stop.
 
-use outcome::series::Second;
+use brunt_results::series::Second;
 
 /// Called on the thread that called [`crate::run`], never on a load thread, so it may be slow without being measured.
 pub trait Observer {

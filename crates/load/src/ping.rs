@@ -15,7 +15,8 @@ use crate::{
     },
     record::Failure,
 };
-use runtime::net::{Lease, TcpStream};
+use brunt_runtime::net::{Lease, TcpStream};
+use brunt_wire::ping::{Checker, Message, Pattern, Reply};
 use std::{
     future::poll_fn,
     io,
@@ -23,7 +24,6 @@ use std::{
     rc::Rc,
     task::{Context, Poll, ready},
 };
-use wire::ping::{Checker, Message, Pattern, Reply};
 
 /// What a load thread knows of its messages.
 pub struct Ping {

@@ -2,7 +2,7 @@
 //!
 //! Counted for every reply, so the status that came first, nearly always the only one, costs one comparison.
 
-use outcome::result::Responses;
+use brunt_results::result::Responses;
 use serde::{Deserialize, Serialize};
 
 /// Counts of replies.

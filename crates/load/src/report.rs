@@ -4,12 +4,12 @@ use crate::{
     collect::Totals,
     options::{Arrival, Options, Target},
 };
-use outcome::{
+use brunt_results::{
     judge,
     result::{self, RunResult},
     series::Second,
 };
-use runtime::BackendKind;
+use brunt_runtime::BackendKind;
 use std::time::Duration;
 
 /// Everything one load measured.

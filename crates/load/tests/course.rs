@@ -2,9 +2,9 @@
 
 mod common;
 
+use brunt_load::{Arrival, Observer, Options};
+use brunt_results::series::Second;
 use common::*;
-use load::{Arrival, Observer, Options};
-use outcome::series::Second;
 use std::{
     io::{Read, Write},
     net::{IpAddr, TcpStream},
@@ -34,7 +34,7 @@ fn a_request_limit_ends_the_window_at_exactly_so_many() {
 }
 
 /// Completions whose request went out in the warm-up have no latency; there are no more of them than connections.
-fn first_of_warmup(result: &outcome::RunResult) -> u64 {
+fn first_of_warmup(result: &brunt_results::RunResult) -> u64 {
     let without = result.requests.completed - result.latency.service.count;
     assert!(without <= result.load.connections);
     without
@@ -95,7 +95,7 @@ fn the_observer_hears_of_each_phase_on_the_callers_thread() {
         ..options(target(echo))
     };
     let mut notes = Notes::new(None);
-    let report = load::run(&options, &mut notes).unwrap();
+    let report = brunt_load::run(&options, &mut notes).unwrap();
     let names: Vec<&str> = notes.calls.iter().map(|call| call.0).collect();
     assert_eq!(names, ["started", "opened", "closed"]);
     assert!(notes.calls.iter().all(|call| call.2 == thread::current().id()));
@@ -122,7 +122,7 @@ fn a_stop_ends_the_run_early_and_keeps_what_was_measured() {
     let options = Options { duration: Duration::from_secs(60), threads: vec![None, None], ..options(target(echo)) };
     let mut notes = Notes::new(Some(Duration::from_millis(400)));
     let start = Instant::now();
-    let report = load::run(&options, &mut notes).unwrap();
+    let report = brunt_load::run(&options, &mut notes).unwrap();
     let took = start.elapsed();
     assert!(took < PATIENCE, "{took:?}");
     let result = &report.result;
@@ -139,7 +139,7 @@ fn a_stop_before_the_window_is_a_result_without_requests() {
     let mut notes = Notes::new(Some(Duration::from_millis(200)));
     let start = Instant::now();
     notes.since = Some(start);
-    let result = load::run(&options, &mut notes).unwrap().result;
+    let result = brunt_load::run(&options, &mut notes).unwrap().result;
     assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
     assert!(result.interrupted);
     assert_eq!((result.requests.completed, result.load.measured_s), (0, 0.0));
@@ -152,7 +152,7 @@ fn every_size_is_sent_and_checked_whole() {
     // The largest is larger than all socket buffers on the way: who only writes before reading never ends.
     for size in [1, 3, 8, 9, 4095, 65_537, 16 << 20] {
         let options = Options {
-            target: load::Target::Ping { address: target(echo), size },
+            target: brunt_load::Target::Ping { address: target(echo), size },
             requests: Some(20),
             duration: Duration::from_secs(120),
             timeout: Duration::from_secs(60),

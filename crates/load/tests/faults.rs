@@ -2,9 +2,9 @@
 
 mod common;
 
+use brunt_load::{LoadError, Options, Report, Silent};
+use brunt_results::verdict::Kind;
 use common::*;
-use load::{LoadError, Options, Report, Silent};
-use outcome::verdict::Kind;
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
@@ -198,7 +198,7 @@ fn an_open_loop_survives_a_target_that_hangs_up_on_idle_connections() {
 fn when_nothing_listens_the_run_ends_at_once_and_says_so() {
     let address = listener().local_addr().unwrap();
     let start = Instant::now();
-    let error = load::run(&short(address), &mut Silent).unwrap_err();
+    let error = brunt_load::run(&short(address), &mut Silent).unwrap_err();
     assert!(matches!(error, LoadError::Refused(_)));
     assert_eq!(
         error.to_string(),
@@ -218,7 +218,7 @@ fn a_target_that_swallows_connection_attempts_is_given_up_after_the_timeout() {
         held.push(stream);
     }
     let start = Instant::now();
-    let error = load::run(&impatient(address), &mut Silent).unwrap_err();
+    let error = brunt_load::run(&impatient(address), &mut Silent).unwrap_err();
     assert!(matches!(error, LoadError::NoAnswer(..)), "{error}");
     assert!(error.to_string().contains("100ms"), "{error}");
     assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());

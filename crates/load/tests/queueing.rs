@@ -4,9 +4,9 @@
 
 mod common;
 
+use brunt_load::{Arrival, Options};
+use brunt_results::{RunResult, verdict::Kind};
 use common::*;
-use load::{Arrival, Options};
-use outcome::{RunResult, verdict::Kind};
 use std::{net::SocketAddr, time::Duration};
 
 /// How far a measured quantile may be from the expected one: so many microseconds and this share of it. Waiting for a

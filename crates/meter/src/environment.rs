@@ -2,7 +2,7 @@
 //!
 //! Reads only; whatever cannot be read is listed in `absent` with its reason.
 
-use outcome::env::Env;
+use brunt_results::env::Env;
 use procfs::Current;
 use std::{
     collections::BTreeMap,
@@ -97,7 +97,7 @@ fn cpu_model() -> Result<String, String> {
 fn cpus_online() -> Result<u64, String> {
     let path = "/sys/devices/system/cpu/online";
     let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let cores: outcome::Cores = text.trim().parse().map_err(|error| format!("{path}: {error}"))?;
+    let cores: brunt_results::Cores = text.trim().parse().map_err(|error| format!("{path}: {error}"))?;
     Ok(cores.count() as u64)
 }
 

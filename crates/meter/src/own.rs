@@ -9,7 +9,7 @@ use crate::{
     proc,
     threads::{self, ThreadTimes},
 };
-use outcome::{result::Generator, series::Second};
+use brunt_results::{result::Generator, series::Second};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Instant,

@@ -262,7 +262,7 @@ fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
     for tid in threads {
         // A thread id may stand for a process in a path below /proc, though no listing shows it.
         let allowed = proc::status_line(&format!("/proc/{tid}/status"), "Cpus_allowed_list");
-        cores.extend(allowed.and_then(|list| list.parse::<outcome::Cores>().ok()).into_iter().flat_map(|c| c.0));
+        cores.extend(allowed.and_then(|list| list.parse::<brunt_results::Cores>().ok()).into_iter().flat_map(|c| c.0));
     }
     (!cores.is_empty()).then(|| cores.into_iter().collect())
 }

@@ -10,7 +10,7 @@ use crate::{
     process::{Snapshot, Switches, Tree, Usage, Window},
     ration::Sampler,
 };
-use outcome::{result::Server, series::Second};
+use brunt_results::{result::Server, series::Second};
 use std::{collections::BTreeMap, time::Instant};
 
 /// Meters one server.

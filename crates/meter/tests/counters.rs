@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::Actor;
-use meter::{
+use brunt_meter::{
     counters::{Counters, Event},
     own::OwnMeter,
     process::Tree,
 };
-use outcome::result::Generator;
+use brunt_results::result::Generator;
+use common::Actor;
 use std::time::Duration;
 
 #[test]

@@ -2,8 +2,8 @@
 
 mod common;
 
+use brunt_meter::listener::{Listeners, find, is_local};
 use common::Actor;
-use meter::listener::{Listeners, find, is_local};
 use std::{
     net::{SocketAddr, TcpListener},
     sync::atomic::{AtomicU16, Ordering::Relaxed},

@@ -3,8 +3,8 @@
 //! The connections of other tests on the same machine may come and go meanwhile, which rightly makes the figures absent:
 //! so each test tries again for a while.
 
-use meter::ServerMeter;
-use outcome::{result::Server, series::Second};
+use brunt_meter::ServerMeter;
+use brunt_results::{result::Server, series::Second};
 use std::{
     collections::BTreeMap,
     io::{Read, Write},

@@ -3,9 +3,9 @@
 
 mod common;
 
+use brunt_meter::{HostMeter, ServerMeter};
+use brunt_results::series::Second;
 use common::Actor;
-use meter::{HostMeter, ServerMeter};
-use outcome::series::Second;
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     net::TcpListener,

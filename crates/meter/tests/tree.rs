@@ -2,8 +2,8 @@
 
 mod common;
 
+use brunt_meter::process::{Tree, Usage, Window};
 use common::{Actor, assert_close, wait_until};
-use meter::process::{Tree, Usage, Window};
 use std::time::Duration;
 
 #[test]
@@ -177,11 +177,11 @@ fn an_orphan_stays_in_the_tree_and_keeps_its_time_when_a_stranger_buries_it() {
 #[test]
 fn a_tree_whose_root_was_killed_says_so() {
     let mut actor = Actor::start();
-    let mut meter = meter::ServerMeter::attach(actor.pid()).unwrap();
+    let mut meter = brunt_meter::ServerMeter::attach(actor.pid()).unwrap();
     meter.open();
     actor.child.kill().unwrap();
     wait_until("the end", || {
-        let mut second = outcome::series::Second::default();
+        let mut second = brunt_results::series::Second::default();
         meter.sample(&mut second);
         second.server_rss_bytes.is_none()
     });
@@ -194,7 +194,7 @@ fn a_tree_whose_root_was_killed_says_so() {
 #[test]
 fn cost_for_each_request_is_the_cpu_time_divided() {
     let mut actor = Actor::start();
-    let mut meter = meter::ServerMeter::attach(actor.pid()).unwrap();
+    let mut meter = brunt_meter::ServerMeter::attach(actor.pid()).unwrap();
     meter.open();
     let truth = actor.obey("burn 200");
     meter.stop();

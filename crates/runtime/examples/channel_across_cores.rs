@@ -4,7 +4,7 @@
 //! `cargo run -p brunt-runtime --example channel_across_cores [ADDRESS]`; every line that a client sends draws the next
 //! number.
 
-use runtime::{
+use brunt_runtime::{
     Runtime,
     net::{TcpListener, TcpStream},
     spawn,

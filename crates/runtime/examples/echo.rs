@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p brunt-runtime --example echo [ADDRESS]`, then talk to it: `nc 127.0.0.1 7000`
 
-use runtime::{
+use brunt_runtime::{
     Runtime,
     net::{TcpListener, TcpStream},
     spawn,

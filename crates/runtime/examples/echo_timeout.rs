@@ -4,7 +4,7 @@
 //!
 //! `cargo run -p brunt-runtime --example echo_timeout [ADDRESS]`, then talk to it: `nc 127.0.0.1 7000`
 
-use runtime::{
+use brunt_runtime::{
     Runtime,
     net::{TcpListener, TcpStream},
     spawn,

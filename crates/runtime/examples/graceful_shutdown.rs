@@ -3,7 +3,7 @@
 //!
 //! `cargo run -p brunt-runtime --example graceful_shutdown [ADDRESS]`
 
-use runtime::{
+use brunt_runtime::{
     Runtime, Stop,
     net::{TcpListener, TcpStream},
     signal::{Signal, Signals},
@@ -36,7 +36,7 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     spawn(accept(listener, stop.clone()));
     signals.recv().await;
     stop.raise();
-    match runtime::drain(PATIENCE).await {
+    match brunt_runtime::drain(PATIENCE).await {
         0 => println!("all connections have ended"),
         left => println!("{left} connections did not end within {PATIENCE:?}"),
     }

@@ -2,8 +2,7 @@
 //!
 //! `cargo run -p brunt-runtime --features hyper --example hyper_server [ADDRESS]`, then `curl http://127.0.0.1:7000/`
 
-use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
-use runtime::{
+use brunt_runtime::{
     Runtime, Stop,
     adapters::HyperTimer,
     net::{TcpListener, TcpStream},
@@ -11,6 +10,7 @@ use runtime::{
     spawn,
     time::sleep,
 };
+use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use std::{
     convert::Infallible,
     env,
@@ -39,7 +39,7 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     signals.recv().await;
     acceptor.abort();
     stop.raise();
-    runtime::drain(PATIENCE).await;
+    brunt_runtime::drain(PATIENCE).await;
     Ok(())
 }
 

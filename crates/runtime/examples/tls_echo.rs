@@ -5,6 +5,11 @@
 //!
 //! The certificate beside this file is for tests: its key is known to everybody.
 
+use brunt_runtime::{
+    Runtime,
+    net::{TcpListener, TcpStream},
+    spawn,
+};
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use futures_rustls::{
     TlsAcceptor,
@@ -12,11 +17,6 @@ use futures_rustls::{
         ServerConfig,
         pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
     },
-};
-use runtime::{
-    Runtime,
-    net::{TcpListener, TcpStream},
-    spawn,
 };
 use std::{env, error::Error, io, net::SocketAddr, sync::Arc};
 

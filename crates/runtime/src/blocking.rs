@@ -36,7 +36,7 @@ static POOL: Pool = Pool::new(MOST, IDLE);
 /// it. Not for work that never ends: give that a thread of its own.
 ///
 /// ```
-/// use runtime::{Runtime, blocking};
+/// use brunt_runtime::{Runtime, blocking};
 ///
 /// let text = Runtime::new()?.block_on(blocking(|| std::fs::read_to_string("/proc/self/comm")));
 /// assert!(!text.unwrap()?.is_empty());

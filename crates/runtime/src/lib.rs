@@ -10,13 +10,13 @@
 //! - Hyper and rustls run unmodified, with the features `hyper` and `futures-io`.
 //!
 //! ```
-//! use runtime::{Runtime, net::{TcpListener, TcpStream}};
+//! use brunt_runtime::{Runtime, net::{TcpListener, TcpStream}};
 //!
 //! let runtime = Runtime::new()?;
 //! runtime.block_on(async {
 //!     let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap())?;
 //!     let address = listener.local_addr()?;
-//!     runtime::spawn(async move {
+//!     brunt_runtime::spawn(async move {
 //!         let mut stream = listener.accept().await?;
 //!         loop {
 //!             let lease = stream.recv().await?;

@@ -93,7 +93,7 @@ impl fmt::Display for Signal {
 /// From the first listener on, a signal has lost its usual effect for good, also when all listeners are dropped.
 ///
 /// ```
-/// use runtime::{Runtime, signal::{Signal, Signals}};
+/// use brunt_runtime::{Runtime, signal::{Signal, Signals}};
 ///
 /// Runtime::new()?.block_on(async {
 ///     let mut signals = Signals::new(&[Signal::Interrupt, Signal::User1])?;

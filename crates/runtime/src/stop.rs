@@ -15,7 +15,7 @@ use std::{
 /// A flag that can be raised once and awaited from any thread. Clones are the same flag; children are raised with it.
 ///
 /// ```
-/// use runtime::Stop;
+/// use brunt_runtime::Stop;
 ///
 /// let server = Stop::new();
 /// let (connection, other) = (server.child(), server.child());

@@ -1,6 +1,6 @@
 //! The same suite on both backends.
 
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime, Stop,
     net::{Lease, TcpListener, TcpStream},
     spawn,
@@ -103,7 +103,7 @@ on_both_backends! {
             match read {
                 Ok(Ok(bytes)) if bytes.is_empty() => break,
                 Ok(bytes) => got.extend(bytes.unwrap()),
-                Err(_) => runtime::yield_now().await,
+                Err(_) => brunt_runtime::yield_now().await,
             }
         }
         assert!(got == all, "{} of {} bytes", got.len(), all.len());
@@ -146,7 +146,7 @@ on_both_backends! {
         }
         for client in clients { client.await.unwrap(); }
         // Every connection is given back; the guard around each test bounds the wait.
-        while runtime::metrics().connections > 0 { sleep(Duration::from_millis(1)).await; }
+        while brunt_runtime::metrics().connections > 0 { sleep(Duration::from_millis(1)).await; }
     }
 
     a_refused_connect_is_an_error {
@@ -215,7 +215,7 @@ on_both_backends! {
         struct Bomb;
         impl Drop for Bomb { fn drop(&mut self) { panic!("in drop"); } }
         let handle = spawn(async { let _bomb = Bomb; sleep(Duration::from_secs(100)).await; });
-        runtime::yield_now().await;
+        brunt_runtime::yield_now().await;
         handle.abort();
         assert!(handle.await.unwrap_err().is_panic());
     }
@@ -228,14 +228,14 @@ on_both_backends! {
         handle.abort();
         assert!(client.recv().await.unwrap().is_empty(), "the aborted task's stream was closed");
         assert!(handle.await.unwrap_err().is_aborted());
-        let myself: Rc<Cell<Option<runtime::JoinHandle<()>>>> = Rc::new(Cell::new(None));
+        let myself: Rc<Cell<Option<brunt_runtime::JoinHandle<()>>>> = Rc::new(Cell::new(None));
         let inner = myself.clone();
         let reached = Rc::new(Cell::new(false));
         let witness = reached.clone();
         let handle = spawn(async move {
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
             inner.take().unwrap().abort();
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
             witness.set(true);
         });
         myself.set(Some(handle));
@@ -309,11 +309,11 @@ on_both_backends! {
 
     drain_waits_for_tasks_and_reports_who_is_left {
         spawn(sleep(Duration::from_millis(20)));
-        assert_eq!(runtime::drain(Duration::from_secs(60)).await, 0);
+        assert_eq!(brunt_runtime::drain(Duration::from_secs(60)).await, 0);
         let stuck = spawn(std::future::pending::<()>());
-        assert_eq!(runtime::drain(Duration::from_millis(20)).await, 1);
+        assert_eq!(brunt_runtime::drain(Duration::from_millis(20)).await, 1);
         stuck.abort();
-        assert_eq!(runtime::drain(Duration::from_secs(60)).await, 0);
+        assert_eq!(brunt_runtime::drain(Duration::from_secs(60)).await, 0);
     }
 }
 
@@ -383,12 +383,12 @@ fn a_bad_backend_name_is_an_error_that_says_what_would_do() {
 #[test]
 fn a_group_runs_one_runtime_a_core() {
     let core = rustix::thread::sched_getcpu();
-    let results = runtime::group::run(&Runtime::builder(), &[Some(core), None], |index| async move {
+    let results = brunt_runtime::group::run(&Runtime::builder(), &[Some(core), None], |index| async move {
         sleep(Duration::from_millis(1)).await;
         index * 10
     });
     let results: Vec<usize> = results.into_iter().map(Result::unwrap).collect();
     assert_eq!(results, [0, 10]);
-    let refused = runtime::group::run(&Runtime::builder(), &[Some(1000)], |_| async {});
+    let refused = brunt_runtime::group::run(&Runtime::builder(), &[Some(1000)], |_| async {});
     assert!(refused[0].as_ref().unwrap_err().to_string().contains("core 1000"));
 }

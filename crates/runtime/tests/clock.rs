@@ -1,6 +1,6 @@
 //! Time on a virtual clock: what takes hours is told in milliseconds, and to the nanosecond.
 
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime,
     net::{TcpListener, TcpStream, UdpSocket},
     spawn,
@@ -70,7 +70,7 @@ on_both_backends! {
             let before = now();
             sleep(length).await;
             assert_eq!(now() - before, length);
-            assert_eq!(runtime::turn_time(), now());
+            assert_eq!(brunt_runtime::turn_time(), now());
         }
         sleep_until(start).await;
         assert_eq!(now() - start, NANO + MS + SECOND + HOUR + 8760 * HOUR);
@@ -79,7 +79,7 @@ on_both_backends! {
     time_stands_still_while_there_is_something_to_do {
         let start = now();
         let sleeper = spawn(sleep(NANO));
-        let busy = spawn(async { for _ in 0..1000 { runtime::yield_now().await; } now() });
+        let busy = spawn(async { for _ in 0..1000 { brunt_runtime::yield_now().await; } now() });
         assert_eq!(busy.await.unwrap(), start);
         sleeper.await.unwrap();
         assert_eq!(now(), start + NANO);
@@ -148,13 +148,13 @@ on_both_backends! {
         let timed = timeout(HOUR, async move { let _inner = inner; pending::<()>().await });
         assert!(timed.await.is_err());
         assert_eq!(Rc::strong_count(&held), 1);
-        for _ in 0..10_000 { assert!(timeout(HOUR, runtime::yield_now()).await.is_ok()); }
-        assert_eq!(runtime::metrics().timers, 0);
+        for _ in 0..10_000 { assert!(timeout(HOUR, brunt_runtime::yield_now()).await.is_ok()); }
+        assert_eq!(brunt_runtime::metrics().timers, 0);
         // None of them is left to stop the clock on its way.
-        let before = (now(), runtime::metrics().turns);
+        let before = (now(), brunt_runtime::metrics().turns);
         sleep(24 * HOUR).await;
         assert_eq!(now() - before.0, 24 * HOUR);
-        assert!(runtime::metrics().turns - before.1 < 10);
+        assert!(brunt_runtime::metrics().turns - before.1 < 10);
     }
 
     advance_is_a_pause_of_the_whole_thread {
@@ -164,7 +164,7 @@ on_both_backends! {
             spawn(async move { sleep(length).await; diary.note(name); });
         }
         // Sleeps begin when they are first polled.
-        runtime::yield_now().await;
+        brunt_runtime::yield_now().await;
         advance(5 * SECOND).await;
         assert_eq!(diary.read(), [(5 * SECOND, "one"), (5 * SECOND, "three")]);
         advance(HOUR - 5 * SECOND - NANO).await;
@@ -248,11 +248,11 @@ on_both_backends! {
     drain_waits_by_the_same_clock {
         let start = now();
         spawn(sleep(SECOND));
-        assert_eq!(runtime::drain(HOUR).await, 0);
+        assert_eq!(brunt_runtime::drain(HOUR).await, 0);
         assert!((SECOND..SECOND + 10 * MS).contains(&(now() - start)), "{:?}", now() - start);
         let stuck = spawn(pending::<()>());
         let before = now();
-        assert_eq!(runtime::drain(10 * SECOND).await, 1);
+        assert_eq!(brunt_runtime::drain(10 * SECOND).await, 1);
         assert_eq!(now() - before, 10 * SECOND);
         stuck.abort();
     }
@@ -261,7 +261,7 @@ on_both_backends! {
 #[test]
 fn without_a_deadline_the_worker_waits_for_other_threads_as_usual() {
     for backend in [BackendKind::Uring, BackendKind::Epoll] {
-        let stop = runtime::Stop::new();
+        let stop = brunt_runtime::Stop::new();
         let raiser = stop.clone();
         let thread = std::thread::spawn(move || {
             std::thread::sleep(20 * MS);
@@ -304,7 +304,7 @@ fn two_virtual_clocks_know_nothing_of_each_other() {
     let turns = Cell::new(0);
     second.block_on(async {
         sleep_until(late).await;
-        turns.set(runtime::metrics().turns);
+        turns.set(brunt_runtime::metrics().turns);
         assert_eq!(now(), late);
     });
     assert!(turns.get() < 20, "{} turns", turns.get());

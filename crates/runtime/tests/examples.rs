@@ -226,7 +226,7 @@ fn tls_echo() {
         rude.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
         rude.read_to_end(&mut Vec::new()).unwrap();
         let talk = async {
-            let stream = runtime::net::TcpStream::connect(server.address).await.unwrap();
+            let stream = brunt_runtime::net::TcpStream::connect(server.address).await.unwrap();
             let name = ServerName::try_from("localhost").unwrap();
             let mut stream = connector.connect(name, stream).await.unwrap();
             for len in [1, 4096, 60_000] {
@@ -240,7 +240,7 @@ fn tls_echo() {
             stream.close().await.unwrap();
             assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
         };
-        let runtime = runtime::Runtime::new().unwrap();
-        runtime.block_on(runtime::time::timeout(PATIENCE, talk)).expect("it hangs");
+        let runtime = brunt_runtime::Runtime::new().unwrap();
+        runtime.block_on(brunt_runtime::time::timeout(PATIENCE, talk)).expect("it hangs");
     }
 }

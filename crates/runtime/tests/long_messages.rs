@@ -1,6 +1,6 @@
 //! Long messages are received into large buffers: more of them than there are, kept, mixed with short ones, dropped.
 
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime,
     net::{Lease, TcpListener, TcpStream},
     spawn,

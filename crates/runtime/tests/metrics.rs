@@ -1,6 +1,6 @@
 //! Counters: what they count, and how another thread reads them.
 
-use runtime::{
+use brunt_runtime::{
     BackendKind, Metrics, MetricsHandle, Runtime, Stop,
     net::{TcpListener, TcpStream},
     spawn,
@@ -58,7 +58,7 @@ fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
                     }
                     spawn(sleep(Duration::from_secs(3600)));
                     stop.raised().await;
-                    runtime::metrics()
+                    brunt_runtime::metrics()
                 })
             }
         });
@@ -83,11 +83,11 @@ fn a_handle_never_goes_back_while_the_worker_runs() {
         let stop = stop.clone();
         move || {
             build(BackendKind::Epoll).block_on(async {
-                sender.send(runtime::metrics_handle()).unwrap();
+                sender.send(brunt_runtime::metrics_handle()).unwrap();
                 while !stop.is_raised() {
                     spawn(async {}).await.unwrap();
                 }
-                runtime::metrics().polls
+                brunt_runtime::metrics().polls
             })
         }
     });
@@ -111,14 +111,14 @@ fn a_handle_taken_late_is_up_to_date_at_once() {
                 spawn(async {}).await.unwrap();
             }
             assert!(timeout(Duration::ZERO, std::future::pending::<()>()).await.is_err());
-            runtime::metrics()
+            brunt_runtime::metrics()
         });
         assert_eq!(counted.polls, 10);
         assert_eq!(runtime.metrics_handle().read(), counted);
         // Nobody holds one while this runs; the next one knows of it all the same.
         let counted = runtime.block_on(async {
             spawn(async {}).await.unwrap();
-            runtime::metrics()
+            brunt_runtime::metrics()
         });
         assert_eq!(counted.polls, 11);
         assert_eq!(runtime.metrics_handle().read(), counted);
@@ -134,14 +134,14 @@ fn what_a_turn_costs() {
         let once = || {
             runtime.block_on(async {
                 let sleeps: Vec<_> = (0..timers).map(|_| spawn(sleep(Duration::from_secs(60)))).collect();
-                runtime::yield_now().await;
+                brunt_runtime::yield_now().await;
                 let start = Instant::now();
                 for _ in 0..TURNS {
-                    runtime::yield_now().await;
+                    brunt_runtime::yield_now().await;
                 }
                 let took = start.elapsed();
-                sleeps.iter().for_each(runtime::JoinHandle::abort);
-                runtime::yield_now().await;
+                sleeps.iter().for_each(brunt_runtime::JoinHandle::abort);
+                brunt_runtime::yield_now().await;
                 took / TURNS
             })
         };

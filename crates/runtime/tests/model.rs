@@ -1,15 +1,15 @@
 //! Two connected streams against a model: whatever is done to them in whatever order, with futures dropped at any moment,
 //! the bytes that go in on one side come out on the other, all of them, once, in order.
 
-use proptest::{
-    prelude::*,
-    test_runner::{Config, TestCaseError, TestRunner},
-};
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime,
     net::{Lease, TcpStream},
     time::{sleep, timeout},
     yield_now,
+};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestCaseError, TestRunner},
 };
 use socket2::{Domain, Socket, Type};
 use std::{
@@ -262,7 +262,7 @@ impl Pair {
         }
         drop(self);
         let mut waited = 0;
-        while runtime::metrics().connections > 0 {
+        while brunt_runtime::metrics().connections > 0 {
             prop_assert!(waited < 60_000, "a connection is left");
             waited += 1;
             sleep(Duration::from_millis(1)).await;

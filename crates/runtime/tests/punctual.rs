@@ -1,6 +1,6 @@
 //! How late a sleep ends, and that a thread gets its own timer slack back.
 
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime,
     time::{Interval, interval, sleep},
 };

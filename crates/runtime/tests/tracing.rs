@@ -1,7 +1,7 @@
 //! What the feature `tracing` tells, on both backends. Without the feature there is nothing to test.
 #![cfg(feature = "tracing")]
 
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime, blocking,
     net::{TcpListener, TcpStream},
     spawn,
@@ -64,7 +64,7 @@ impl Subscriber for Notes {
         event.record(&mut line);
         self.0.lock().unwrap().push(line.0);
         // Panics if anything of the worker is borrowed, and where there is no worker, which is all right.
-        if let Err(panic) = std::panic::catch_unwind(|| (runtime::metrics(), drop(spawn(async {})))) {
+        if let Err(panic) = std::panic::catch_unwind(|| (brunt_runtime::metrics(), drop(spawn(async {})))) {
             let why = panic.downcast_ref::<&str>().map_or_else(String::new, ToString::to_string);
             if !why.contains("inside Runtime::block_on") {
                 self.0.lock().unwrap().push(format!("the runtime was not ready for a subscriber: {why}"));
@@ -182,8 +182,8 @@ fn buffers_that_run_out_are_told_once_and_not_a_thousand_times() {
                 }
                 leases.push(slow.recv().await.unwrap());
             }
-            assert!(runtime::metrics().spare_buffers > 0);
-            flooders.iter().for_each(runtime::JoinHandle::abort);
+            assert!(brunt_runtime::metrics().spare_buffers > 0);
+            flooders.iter().for_each(brunt_runtime::JoinHandle::abort);
         });
         let told = notes.count("WARN message=receive buffers have run out");
         assert!((1..=30).contains(&told), "told {told} times");

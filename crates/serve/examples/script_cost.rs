@@ -2,16 +2,16 @@
 //! A word behind it leaves only the rows that contain the word.
 //! `cargo run --release -p brunt-serve --example script_cost`
 
-use serve::http::{
+use brunt_serve::http::{
     Handler,
     answer::{Answer, Content, Request},
     script::{LIMITS, Script},
 };
-use std::{hint::black_box, rc::Rc, time::Duration, time::Instant};
-use wire::http1::{
+use brunt_wire::http1::{
     Limits,
     server::{Connection, Event},
 };
+use std::{hint::black_box, rc::Rc, time::Duration, time::Instant};
 
 const CALLS: u32 = 100_000;
 const ROUNDS: u32 = 7;

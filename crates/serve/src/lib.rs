@@ -14,8 +14,8 @@ pub use model::{Model, TcpModel};
 pub use report::{Counts, Waits};
 pub use work::Work;
 
+use brunt_runtime::Spinning;
 use model::stage::Stage;
-use runtime::Spinning;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 
@@ -124,6 +124,10 @@ impl From<io::Error> for ServeError {
 ///
 /// # Errors
 /// When an address cannot be listened on, a worker cannot be set up, or one ends by itself.
-pub fn tcp(options: &Options, stop: &runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+pub fn tcp(
+    options: &Options,
+    stop: &brunt_runtime::Stop,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<Counts, ServeError> {
     options.model.run(&Stage::new(options, stop, notices)?)
 }

@@ -1,6 +1,6 @@
 //! What a server has served.
 
-use outcome::Span;
+use brunt_results::Span;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt, io,

@@ -1,6 +1,6 @@
 //! Work: what is done for a request before its answer, the same in every server model. It must never know of a socket.
 
-use outcome::Span;
+use brunt_results::Span;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -96,7 +96,7 @@ impl FromStr for Work {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let time = |value: &str| -> Result<Duration, String> {
-            let Span(time) = value.parse().map_err(|error: outcome::UnitError| error.to_string())?;
+            let Span(time) = value.parse().map_err(|error: brunt_results::UnitError| error.to_string())?;
             match time {
                 Duration::ZERO => Err(format!("'{text}' is no work; none is the word for it")),
                 time if time > Self::LONGEST => {

@@ -3,7 +3,7 @@
 //! Run it under a counter with two different N; the difference, divided, is the cost of one exchange:
 //! `valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/http1_cost ready wrk 20000`.
 
-use wire::http1::{
+use brunt_wire::http1::{
     Limits, Ready, Response, Stamp, client,
     server::{Connection, Event},
 };
@@ -65,7 +65,7 @@ fn main() {
     println!("{what}: {count} exchanges, {written} bytes");
 }
 
-fn serve(request: &'static [u8], count: usize, answer: impl Fn(&wire::http1::Head<'_>, &mut Vec<u8>)) -> usize {
+fn serve(request: &'static [u8], count: usize, answer: impl Fn(&brunt_wire::http1::Head<'_>, &mut Vec<u8>)) -> usize {
     let (limits, mut connection, mut out) = (Limits::default(), Connection::default(), Vec::with_capacity(4096));
     let mut written = 0;
     for _ in 0..count {

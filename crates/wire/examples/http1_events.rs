@@ -6,7 +6,7 @@
 
 use std::io::Read;
 
-use wire::http1::{Limits, client, server};
+use brunt_wire::http1::{Limits, client, server};
 
 fn main() -> std::io::Result<()> {
     let methods: Vec<String> = std::env::args().skip(1).collect();

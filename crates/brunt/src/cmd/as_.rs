@@ -15,8 +15,8 @@ mod wrk;
 
 use super::{load, stdout};
 use base64::{Engine, prelude::BASE64_STANDARD};
+use brunt_results::{ExitCode, RunResult, hlog, series::Second};
 use hdrhistogram::Histogram;
-use outcome::{ExitCode, RunResult, hlog, series::Second};
 use std::{
     fs,
     io::{self, Write as _},

@@ -4,11 +4,11 @@
 mod live;
 
 use super::{complaint, stdout};
-use lab::{
+use brunt_lab::{
     Error,
     compare::{self, Bound, Comparison, MARGIN, Side},
 };
-use outcome::ExitCode;
+use brunt_results::ExitCode;
 use std::{
     io::{self, Write as _},
     path::PathBuf,

@@ -1,9 +1,9 @@
 //! `brunt doctor`: what on this machine falsifies results, and the command that mends it.
 
 use super::stdout;
-use meter::doctor::{self, Facts, Finding, Needs, State};
-use outcome::{Count, ExitCode, Rate, ceiling::Ceilings, state};
-use runtime::{BackendKind, Runtime};
+use brunt_meter::doctor::{self, Facts, Finding, Needs, State};
+use brunt_results::{Count, ExitCode, Rate, ceiling::Ceilings, state};
+use brunt_runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
 
 /// How long the processors are watched for what others do.
@@ -45,7 +45,7 @@ impl Args {
 fn ceiling() -> Finding {
     let subject = "generator's ceiling";
     let known = state::directory().map_err(|error| error.to_string()).and_then(|directory| {
-        Ceilings::at(directory).all(&meter::environment::collect()).map_err(|error| error.to_string())
+        Ceilings::at(directory).all(&brunt_meter::environment::collect()).map_err(|error| error.to_string())
     });
     let evidence = match known.as_deref() {
         Ok([]) => "not measured with this brunt on this machine".to_owned(),

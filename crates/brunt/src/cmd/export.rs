@@ -1,11 +1,11 @@
 //! `brunt export`: results in the format of another program, on stdout or in a file.
 
 use super::{complaint, stdout};
-use lab::{
+use brunt_lab::{
     Error,
     export::{self, FIGURES, TAGS},
 };
-use outcome::ExitCode;
+use brunt_results::ExitCode;
 use std::{fs, io, path::PathBuf};
 
 /// Flags of `brunt export`.

@@ -7,13 +7,13 @@ use super::{
     signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
     stdout,
 };
-use lab::{
+use brunt_lab::{
     Error,
     find::{self, Answer, End, Range, Request, Step, Try},
     report::time,
     store::default_directory,
 };
-use outcome::{ExitCode, Rate, Slo, Span};
+use brunt_results::{ExitCode, Rate, Slo, Span};
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},

@@ -2,12 +2,12 @@
 //! remembers or decides.
 
 use super::{complaint, stdout};
-use lab::{
+use brunt_lab::{
     Error,
     index::{self, Filter, Index, NamedValue, Rebuilt, Since},
     report::plural,
 };
-use outcome::{ExitCode, Threshold};
+use brunt_results::{ExitCode, Threshold};
 use serde_json::json;
 use std::{
     env,

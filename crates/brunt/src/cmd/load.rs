@@ -22,8 +22,8 @@ use super::{
     signals::{self, SIGINT, SIGTERM, Second},
     stdout,
 };
+use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use clap::ValueEnum;
-use outcome::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use std::{
     io::{self, Write as _},
     net::SocketAddr,
@@ -94,7 +94,7 @@ pub struct Args {
     /// Addresses of this machine that connections come from in turn, as 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8
     /// [default: the kernel's choice]
     #[arg(long, value_name = "LIST", help_heading = "Load")]
-    source: Option<::load::Sources>,
+    source: Option<brunt_load::Sources>,
     /// Seed of everything random [default: from the clock; the result records it]
     #[arg(long, value_name = "N", help_heading = "Load")]
     seed: Option<u64>,
@@ -156,11 +156,11 @@ pub(super) struct Measured {
     /// The distributions, as `latency.hlog`.
     pub(super) hlog: Vec<u8>,
     /// One entry for each second.
-    pub(super) seconds: Vec<outcome::series::Second>,
+    pub(super) seconds: Vec<brunt_results::series::Second>,
     /// Why no server was metered, if none was.
     no_server: Option<String>,
     /// The script that made the requests, if one did.
-    script: Option<::load::script::Wrk>,
+    script: Option<brunt_load::script::Wrk>,
     /// What went wrong beside the result, which is good and kept: with the series, or with the calibration.
     late_error: Option<io::Error>,
     /// What became of a process of the generator, if one was lost and ended the load.
@@ -174,7 +174,7 @@ impl Measured {
     /// What went wrong in the script, or with the log.
     pub(super) fn tell_script(&self) -> Result<(), String> {
         let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
-        let response = outcome::hlog::distribution(&self.hlog, "response")?;
+        let response = brunt_results::hlog::distribution(&self.hlog, "response")?;
         let threads = self.result.generator.thread_cpu_percent.len() as u64;
         script::done(script, &self.result, &response, &self.seconds, threads)
     }
@@ -235,7 +235,7 @@ impl Args {
             let facts = text::Facts { result, env, no_server: no_server.as_deref() };
             let mut page = text::page(&facts);
             if self.latency {
-                let response = outcome::hlog::distribution(hlog, "response").map_err(Trouble::Failed)?;
+                let response = brunt_results::hlog::distribution(hlog, "response").map_err(Trouble::Failed)?;
                 page += &spectrum::page(&response);
             }
             stdout::print(&page)?;
@@ -253,7 +253,7 @@ impl Args {
 
     /// Makes the load and keeps what was asked to be kept; prints nothing but progress.
     fn measure(&self, store: &mut store::Store) -> Result<Measured, Trouble> {
-        let mut env = meter::environment::collect();
+        let mut env = brunt_meter::environment::collect();
         let mut options = ask::options(self, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
         let layout = ask::layout(self, &options)?;
@@ -261,7 +261,7 @@ impl Args {
         let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
         let (server, no_server) = self.find_server(&options.target)?;
         if let Some(why) = &no_server {
-            env.absent.extend(meter::server::all_absent(why));
+            env.absent.extend(brunt_meter::server::all_absent(why));
         }
         store.write_env(&env)?;
 
@@ -272,8 +272,8 @@ impl Args {
             progress::Progress::new(&options, layout.len(), self.quiet),
         );
         let report = match layout.len() {
-            1 => load::run(&options, &mut watch),
-            _ => load::processes::run(&options, &layout, &mut watch),
+            1 => brunt_load::run(&options, &mut watch),
+            _ => brunt_load::processes::run(&options, &layout, &mut watch),
         };
         let report = report.map_err(|error| Trouble::Failed(error.to_string()))?;
         let mut result = report.result;
@@ -294,7 +294,7 @@ impl Args {
         }
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         result.verdict = judge::judge(&result, env.steal_percent);
-        if let Some(doubt) = outcome::drift::doubt(&report.seconds) {
+        if let Some(doubt) = brunt_results::drift::doubt(&report.seconds) {
             result.verdict.add(&doubt);
         }
 
@@ -312,14 +312,17 @@ impl Args {
     }
 
     /// The meter of the server; or why there is none. A process that was named must be there.
-    fn find_server(&self, target: &load::Target) -> Result<(Option<meter::ServerMeter>, Option<String>), Trouble> {
+    fn find_server(
+        &self,
+        target: &brunt_load::Target,
+    ) -> Result<(Option<brunt_meter::ServerMeter>, Option<String>), Trouble> {
         let meter = match self.server_pid {
             Some(pid) => {
-                let meter = meter::ServerMeter::attach(pid);
+                let meter = brunt_meter::ServerMeter::attach(pid);
                 Ok(meter.map_err(|why| Trouble::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listeners(&target.addresses()).and_then(|pids| meter::ServerMeter::attach_all(&pids)),
+            None => listeners(&target.addresses()).and_then(|pids| brunt_meter::ServerMeter::attach_all(&pids)),
         };
         Ok(match meter {
             Ok(meter) => (Some(meter), None),
@@ -345,7 +348,7 @@ impl Args {
 fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
     let mut pids = Vec::new();
     for address in addresses {
-        for pid in meter::listener::find(*address)?.roots {
+        for pid in brunt_meter::listener::find(*address)?.roots {
             if !pids.contains(&pid) {
                 pids.push(pid);
             }
@@ -355,7 +358,7 @@ fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
 }
 
 /// The text of a result that was kept.
-pub(super) fn page(result: &RunResult, env: &outcome::env::Env) -> String {
+pub(super) fn page(result: &RunResult, env: &brunt_results::env::Env) -> String {
     let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
     text::page(&text::Facts { result, env, no_server: no_server.map(String::as_str) })
 }

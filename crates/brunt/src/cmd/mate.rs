@@ -1,8 +1,8 @@
 //! `brunt mate`: what a server or a load that needs several processes starts as each of them. Nobody types it.
 
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
+use brunt_results::ExitCode;
 use clap::ValueEnum;
-use outcome::ExitCode;
 
 /// What the parent asks for.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ enum Work {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let parent = match crew::Parent::of_stdin() {
+        let parent = match brunt_multiprocess::Parent::of_stdin() {
             Ok(parent) => parent,
             Err(error) => {
                 eprintln!("brunt mate: brunt starts this by itself, with a socket to talk over: {error}");
@@ -32,8 +32,8 @@ impl Args {
         // A signal to the whole group, as from a terminal, is the parent's: it says what is to be done.
         let signals = on_first(&[SIGINT, SIGTERM], Second::ChangesNothing, || ());
         let result = signals.and_then(|()| match self.work {
-            Work::Serve => serve::processes::mate(parent),
-            Work::Load => load::processes::mate(parent),
+            Work::Serve => brunt_serve::processes::mate(parent),
+            Work::Load => brunt_load::processes::mate(parent),
         });
         // An error here is a parent that has gone; whoever ended it knows.
         if result.is_ok() { ExitCode::Good } else { ExitCode::Failed }

@@ -15,7 +15,7 @@ mod serve;
 mod signals;
 mod stdout;
 
-use outcome::ExitCode;
+use brunt_results::ExitCode;
 use std::io::Write as _;
 
 /// What brunt can do.
@@ -66,10 +66,10 @@ impl Command {
 }
 
 /// Says what went wrong, and what the shell gets.
-fn complaint(error: &lab::Error) -> ExitCode {
+fn complaint(error: &brunt_lab::Error) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "error: {error}");
     match error {
-        lab::Error::Usage(_) => ExitCode::Usage,
-        lab::Error::Failed(_) => ExitCode::Failed,
+        brunt_lab::Error::Usage(_) => ExitCode::Usage,
+        brunt_lab::Error::Failed(_) => ExitCode::Failed,
     }
 }

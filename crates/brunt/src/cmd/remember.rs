@@ -1,7 +1,7 @@
 //! Puts a directory into the index of results, when it begins to be filled and when it is full. What goes wrong with that
 //! is said in one line, and is never the end of a measurement.
 
-use lab::{
+use brunt_lab::{
     Error,
     index::{self, Index},
 };

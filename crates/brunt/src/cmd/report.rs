@@ -1,13 +1,13 @@
 //! `brunt report`: renders what a directory holds once more, from its files alone.
 
 use super::{complaint, load, stdout};
-use lab::{
+use brunt_lab::{
     Error,
     report::{self, Report, Run, Style},
     store::Store,
     terminal,
 };
-use outcome::{ExitCode, directory::Directory};
+use brunt_results::{ExitCode, directory::Directory};
 use std::{
     fs,
     io::{self, Write as _},

@@ -11,7 +11,7 @@ use super::{
     signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
     stdout,
 };
-use lab::{
+use brunt_lab::{
     Error,
     experiment::{self, Finish, Request},
     machine::Machine,
@@ -23,7 +23,7 @@ use lab::{
     terminal,
     tester::Tester,
 };
-use outcome::{ExitCode, Span};
+use brunt_results::{ExitCode, Span};
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -154,7 +154,7 @@ impl Args {
             fresh: self.fresh,
             tester,
             brunt,
-            pace: lab::pace::time,
+            pace: brunt_lab::pace::time,
             command: command(),
         };
         // To die at once would leave the target behind.
@@ -210,8 +210,8 @@ impl Args {
 
 /// Why io_uring is not to be had here; `None` if it is.
 fn no_uring() -> Option<String> {
-    match runtime::Runtime::new() {
-        Ok(probe) if probe.backend() == runtime::BackendKind::Uring => None,
+    match brunt_runtime::Runtime::new() {
+        Ok(probe) if probe.backend() == brunt_runtime::BackendKind::Uring => None,
         Ok(probe) => Some(probe.fallback_reason().unwrap_or("no reason was given").to_owned()),
         Err(error) => Some(error.to_string()),
     }

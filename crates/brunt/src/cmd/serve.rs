@@ -6,9 +6,9 @@ mod tcp;
 mod tls;
 
 use super::signals::{SIGINT, SIGTERM, Second, on_first};
-use outcome::{Cores, ExitCode, Span};
-use runtime::{Spinning, Stop};
-use serve::{Counts, Model, Notice, ServeError};
+use brunt_results::{Cores, ExitCode, Span};
+use brunt_runtime::{Spinning, Stop};
+use brunt_serve::{Counts, Model, Notice, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 /// Flags of `brunt serve`.
@@ -94,7 +94,7 @@ impl Common {
                 }
                 // The start is over, and what it took of the program does not belong to the server. It is no loss if that
                 // cannot be had.
-                let _ = runtime::let_go_of_text();
+                let _ = brunt_runtime::let_go_of_text();
             }
         });
         let result = serve(setup, &stop, &notices);
@@ -133,8 +133,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Our runtime on its best backend, and why that is not io_uring.
 fn best_model<M: From<Model>>() -> (M, Option<String>) {
-    match runtime::Runtime::new() {
-        Ok(probe) if probe.backend() == runtime::BackendKind::Uring => (Model::Uring.into(), None),
+    match brunt_runtime::Runtime::new() {
+        Ok(probe) if probe.backend() == brunt_runtime::BackendKind::Uring => (Model::Uring.into(), None),
         Ok(probe) => (Model::Epoll.into(), probe.fallback_reason().map(str::to_owned)),
         // The server will meet the same error and say it.
         Err(_) => (Model::Epoll.into(), None),

@@ -1,16 +1,16 @@
 //! Results with a distribution that is known exactly, and what is exported of them.
 
 use super::common::told;
-use hdrhistogram::serialization::{
-    V2DeflateSerializer,
-    interval_log::{IntervalLogWriterBuilder, Tag},
-};
-use outcome::{
+use brunt_results::{
     LatencySummary, RunResult,
     directory::Directory,
     env::Env,
     latency::new_histogram,
     result::{Requests, Responses, Server},
+};
+use hdrhistogram::serialization::{
+    V2DeflateSerializer,
+    interval_log::{IntervalLogWriterBuilder, Tag},
 };
 use std::{
     fs,

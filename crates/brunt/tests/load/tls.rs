@@ -1,6 +1,7 @@
 //! `brunt load https://` as typed, against another implementation of TLS: Python's ssl, on OpenSSL.
 
 use super::target::{PATIENCE, alone, assert_code, json, load, number, told};
+use brunt_tls::as_pem;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
 use std::{
@@ -9,7 +10,6 @@ use std::{
     process::{Child, Command, Stdio},
     time::Instant,
 };
-use tls::as_pem;
 
 /// Serves a body of ten bytes, keeps connections, and speaks the versions that it is told to.
 const SERVER: &str = r#"

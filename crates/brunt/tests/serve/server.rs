@@ -227,7 +227,7 @@ impl Drop for Server {
 pub fn cores(most: usize) -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
-    list.trim().parse::<outcome::Cores>().unwrap().0.into_iter().take(most).collect()
+    list.trim().parse::<brunt_results::Cores>().unwrap().0.into_iter().take(most).collect()
 }
 
 /// A client that never waits for ever.

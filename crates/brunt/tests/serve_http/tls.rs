@@ -5,6 +5,7 @@ use crate::{
     on_every_model,
     server::{PATIENCE, Server},
 };
+use brunt_tls::as_pem;
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
@@ -15,7 +16,6 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tls::as_pem;
 
 on_every_model! {
     a_certificate_made_at_the_start_serves_our_own_client

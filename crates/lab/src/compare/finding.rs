@@ -4,7 +4,7 @@ use crate::stats::{
     CONFIDENCE, median, percentile_median, permutation,
     ratio::{Effect, holm, paired, ratio},
 };
-use outcome::{LatencySummary, RunResult, judge::BEYOND_QUANTILE};
+use brunt_results::{LatencySummary, RunResult, judge::BEYOND_QUANTILE};
 use serde::Serialize;
 
 /// Differences of less than this share are none that matter, if nothing else is said.

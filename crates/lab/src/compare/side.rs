@@ -7,7 +7,7 @@ use crate::{
     pace::Paces,
     store::{Experiment, Kept, Store, naming},
 };
-use outcome::{RunResult, directory::Directory, verdict::Kind};
+use brunt_results::{RunResult, directory::Directory, verdict::Kind};
 use std::{
     collections::BTreeMap,
     fs,

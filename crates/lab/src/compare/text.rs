@@ -124,10 +124,10 @@ fn legend(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-type Verdicts = std::collections::BTreeMap<outcome::verdict::Kind, usize>;
+type Verdicts = std::collections::BTreeMap<brunt_results::verdict::Kind, usize>;
 
 fn is_good(verdicts: &Verdicts) -> bool {
-    verdicts.keys().all(|kind| *kind == outcome::verdict::Kind::Ok)
+    verdicts.keys().all(|kind| *kind == brunt_results::verdict::Kind::Ok)
 }
 
 fn count(verdicts: &Verdicts) -> String {

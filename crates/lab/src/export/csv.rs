@@ -3,7 +3,7 @@
 
 use super::trials::Trials;
 use crate::Error;
-use outcome::RunResult;
+use brunt_results::RunResult;
 use std::collections::BTreeMap;
 
 /// The table of these trials.

@@ -1,8 +1,8 @@
 //! What `fortio report` and its charts read: the JSON that `fortio load -json` writes. Times are seconds.
 
 use super::one::{One, instant};
+use brunt_results::{Rate, Span};
 use hdrhistogram::Histogram;
-use outcome::{Rate, Span};
 use serde_json::{Value, json};
 use std::time::Duration;
 

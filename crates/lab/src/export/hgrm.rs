@@ -32,7 +32,7 @@ pub(super) fn text(histogram: &Histogram<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::latency::new_histogram;
+    use brunt_results::latency::new_histogram;
 
     #[test]
     fn every_line_says_how_many_values_lie_up_to_it() {

@@ -3,7 +3,7 @@
 
 use super::trials::{Group, Trial, Trials};
 use crate::stats::median;
-use outcome::{LatencySummary, RunResult};
+use brunt_results::{LatencySummary, RunResult};
 use serde_json::{Map, Value, json};
 
 /// `None` if no trial has that figure.

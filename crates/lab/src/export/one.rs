@@ -1,8 +1,8 @@
 //! One trial and one of its distributions. Only reads.
 
 use crate::{Error, report::date, store::Store};
+use brunt_results::{RunResult, directory::Directory, env::Env, hlog};
 use hdrhistogram::Histogram;
-use outcome::{RunResult, directory::Directory, env::Env, hlog};
 use std::{fs, path::Path};
 
 /// A trial.

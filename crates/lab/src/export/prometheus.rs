@@ -3,8 +3,8 @@
 
 use super::trials::{Group, Trial, Trials};
 use crate::Error;
+use brunt_results::{RunResult, hlog};
 use hdrhistogram::Histogram;
-use outcome::{RunResult, hlog};
 use std::{fmt::Write as _, fs, io};
 
 /// The bounds of buckets within a decade: preferred numbers (ISO 3, R10), a step of a quarter.
@@ -161,7 +161,7 @@ fn plain(value: Option<f64>) -> Vec<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::latency::new_histogram;
+    use brunt_results::latency::new_histogram;
 
     #[test]
     fn bounds_rise_by_a_quarter_from_a_microsecond_to_a_hundred_seconds() {

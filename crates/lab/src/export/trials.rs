@@ -7,7 +7,7 @@ use crate::{
     settings::NAMES,
     store::{Kept, Store},
 };
-use outcome::{RunResult, directory::Directory};
+use brunt_results::{RunResult, directory::Directory};
 use std::path::{Path, PathBuf};
 
 /// What a directory holds.

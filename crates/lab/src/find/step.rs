@@ -6,7 +6,7 @@ use crate::{
     ledger::Ledger,
     process::{Group, Launch, PATIENCE, ending, last_lines},
 };
-use outcome::{
+use brunt_results::{
     Rate, RunResult, Slo, Span,
     directory::Directory,
     judge,
@@ -173,7 +173,7 @@ pub(super) fn answer(result: &RunResult, slo: &Slo) -> (Answer, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::{LatencySummary, result::Requests};
+    use brunt_results::{LatencySummary, result::Requests};
 
     fn result(rate: f64, p99_us: f64) -> RunResult {
         let mut result = RunResult::new("test");

@@ -91,7 +91,7 @@ fn rate(per_second: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::verdict::Kind;
+    use brunt_results::verdict::Kind;
 
     fn step(rate: f64, answer: Answer, confirms: bool) -> Step {
         Step {

@@ -6,7 +6,7 @@ use crate::{
     settings::NAMES,
     store::{Experiment, Kept, Store},
 };
-use outcome::{RunResult, directory::Directory, env::Env};
+use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path, time::UNIX_EPOCH};
 
@@ -199,8 +199,8 @@ pub(super) fn stamp(dir: &Path) -> i64 {
 /// One result that belongs to no plan: its URL stands for the target.
 fn single(result: RunResult, env: &Env, place: String) -> Cell {
     let offered = result.requests.offered_rate;
-    let rate = offered.map_or("max".to_owned(), |rate| outcome::Rate(rate).to_string());
-    let connections = outcome::Count(result.load.connections).to_string();
+    let rate = offered.map_or("max".to_owned(), |rate| brunt_results::Rate(rate).to_string());
+    let connections = brunt_results::Count(result.load.connections).to_string();
     let values = [("connections", connections), ("rate", rate.clone())];
     Cell {
         target: result.load.url.clone(),

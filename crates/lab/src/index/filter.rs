@@ -1,7 +1,7 @@
 //! Which trials are asked for. Pure: conditions become SQL here, and every value in them is a parameter.
 
 use crate::settings::{NAMES, Settings};
-use outcome::{Threshold, verdict::Kind};
+use brunt_results::{Threshold, verdict::Kind};
 use rusqlite::types::Value;
 use std::str::FromStr;
 

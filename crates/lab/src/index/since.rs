@@ -1,6 +1,6 @@
 //! `--since 2026-01-31`, `--since 12h`: a moment in the past, as people type it. Pure; dates are UTC.
 
-use outcome::Span;
+use brunt_results::Span;
 use std::str::FromStr;
 
 /// A moment in the past.

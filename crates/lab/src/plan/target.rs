@@ -8,7 +8,7 @@ use super::{
     text::{Text, Value, entries},
 };
 use crate::{fault::Fault, limits::Limits, nearest::hint, template};
-use outcome::{Count, Size, Span};
+use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};
 
@@ -201,7 +201,7 @@ fn limits(text: &Text, table: &DeTable) -> Result<Limits, Fault> {
     let mut limits = Limits::default();
     for (key, place, value) in entries(table) {
         let word = || text.scalar(value, key);
-        let wrong = |e: outcome::UnitError| text.fault(value.span(), format!("{key}: {e}"));
+        let wrong = |e: brunt_results::UnitError| text.fault(value.span(), format!("{key}: {e}"));
         let (given, least, least_shown) = match key {
             "nofile" => {
                 let count: Count = word()?.parse().map_err(wrong)?;

@@ -2,7 +2,7 @@
 
 use super::keys::{self, Key};
 use crate::{fault::Fault, nearest::hint, settings::Settings};
-use outcome::Span;
+use brunt_results::Span;
 use std::ops::Range;
 use toml::{
     Spanned,

@@ -1,7 +1,7 @@
 //! Figures as people read them: few digits, a unit that fits, a dash for what is absent.
 
 use crate::settings::Amount;
-use outcome::Rate;
+use brunt_results::Rate;
 
 /// Stands for a figure that could not be had.
 pub const ABSENT: &str = "-";

@@ -3,7 +3,7 @@
 
 use super::{Row, format, rows::supported};
 use crate::stats::{median, percentile_median};
-use outcome::{LatencySummary, RunResult};
+use brunt_results::{LatencySummary, RunResult};
 
 /// Medians over the repeats of one cell, all absent where replies say nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -100,7 +100,7 @@ pub(super) fn legend(rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::result::{Bytes, Connections, Requests, Responses};
+    use brunt_results::result::{Bytes, Connections, Requests, Responses};
 
     fn trial(p50: f64, p99: f64, received: u64) -> Box<RunResult> {
         let mut result = RunResult::new("any");

@@ -10,7 +10,7 @@ use crate::{
     },
     store::Store,
 };
-use outcome::hlog;
+use brunt_results::hlog;
 use std::fs;
 
 const QUANTILE: f64 = 0.99;

@@ -8,7 +8,7 @@ use super::{
     http,
 };
 use crate::schedule::skipped_lines;
-use outcome::{env::Env, verdict::Kind};
+use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What all rows have in common, in one line.

@@ -7,7 +7,7 @@ use crate::{
     store::Kept,
     trial::Failure,
 };
-use outcome::{LatencySummary, RunResult, Verdict, judge::BEYOND_QUANTILE, verdict::Kind};
+use brunt_results::{LatencySummary, RunResult, Verdict, judge::BEYOND_QUANTILE, verdict::Kind};
 use std::collections::BTreeMap;
 
 /// A cell and what its trials gave.

@@ -5,7 +5,7 @@ use super::{
     foreign::{Ask, Foreign, Told},
     scan::{after, lacks, named, number},
 };
-use outcome::{LatencySummary, result::Errors};
+use brunt_results::{LatencySummary, result::Errors};
 
 pub(super) const AB: Foreign = Foreign {
     name: "ab",

@@ -7,7 +7,7 @@
 
 use super::FOREIGN;
 use crate::{cells::Cell, settings::Settings};
-use outcome::{
+use brunt_results::{
     LatencySummary, RunResult,
     result::{self, Errors, Generator, Responses},
 };

@@ -4,7 +4,7 @@
 //! inventions below that, so it is asked for bins of ten microseconds.
 
 use super::foreign::{Ask, Foreign, Told};
-use outcome::{LatencySummary, result::Errors};
+use brunt_results::{LatencySummary, result::Errors};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

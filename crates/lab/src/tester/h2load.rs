@@ -5,7 +5,7 @@ use super::{
     foreign::{Ask, Foreign, Told},
     scan::{after, bytes, lacks, number, time_us},
 };
-use outcome::{LatencySummary, result::Errors};
+use brunt_results::{LatencySummary, result::Errors};
 
 pub(super) const H2LOAD: Foreign = Foreign {
     name: "h2load",

@@ -5,7 +5,7 @@
 //! that are unanswered: at a rate those that still wait for a connection are not among them.
 
 use super::foreign::{Ask, Foreign, Told};
-use outcome::{LatencySummary, result::Errors};
+use brunt_results::{LatencySummary, result::Errors};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

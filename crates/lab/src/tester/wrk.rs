@@ -5,7 +5,7 @@ use super::{
     foreign::{Ask, Foreign, Told},
     scan::{after, bytes, lacks, named, time_us},
 };
-use outcome::{LatencySummary, result::Errors};
+use brunt_results::{LatencySummary, result::Errors};
 
 pub(super) const WRK: Foreign = Foreign {
     name: "wrk",

@@ -10,13 +10,13 @@ use crate::{
     cells::Cell,
     tester::foreign::{Ask, Foreign, Told},
 };
-use meter::{
+use brunt_meter::{
     HostMeter, ServerMeter,
     process::{Tree, Usage, Window},
     server::all_absent,
     tables,
 };
-use outcome::{
+use brunt_results::{
     RunResult,
     directory::{Directory, SeriesWriter},
     env::Env,
@@ -155,7 +155,7 @@ impl Gauge {
 
     /// The result, complete, and the circumstances.
     fn result(self, foreign: &Foreign, ask: &Ask, seed: u64, told: Told) -> (RunResult, Env) {
-        let mut env = meter::environment::collect();
+        let mut env = brunt_meter::environment::collect();
         let answered = told.completed;
         let opened = told.opened;
         let (mut result, absent) = foreign.result(ask, told);
@@ -175,7 +175,7 @@ impl Gauge {
                     Watched::Never(why) => why,
                     _ => "it ended before its time".to_owned(),
                 };
-                env.absent.extend(meter::own::all_absent(&why));
+                env.absent.extend(brunt_meter::own::all_absent(&why));
                 for figure in ["cpu_percent", "thread_cpu_percent"] {
                     env.absent.insert(format!("generator.{figure}"), why.clone());
                 }

@@ -10,7 +10,7 @@ use crate::{
     process::Launch,
     template::expand,
 };
-use outcome::Cores;
+use brunt_results::Cores;
 use rustix::process::{Resource, getrlimit};
 use std::{
     collections::BTreeMap,

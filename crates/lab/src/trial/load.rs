@@ -6,7 +6,7 @@ use crate::{
     process::{Group, Launch, PATIENCE, ending, last_lines},
     tester::BRUNT,
 };
-use outcome::{RunResult, directory::Directory};
+use brunt_results::{RunResult, directory::Directory};
 use std::{
     collections::BTreeMap,
     fs::File,

@@ -4,7 +4,7 @@
 mod model;
 mod xml;
 
-use lab::{
+use brunt_lab::{
     cells::{Cells, cells},
     machine::Machine,
     plan::{builtin, read},

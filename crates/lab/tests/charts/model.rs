@@ -1,13 +1,13 @@
 //! Runs that never were: reports with figures from a model of a server, for plans on machines of any size.
 
-use lab::{
+use brunt_lab::{
     cells::{Cell, Cells, cells},
     machine::Machine,
     plan::read,
     report::{Report, Row},
     store::{Experiment, Kept, SCHEMA},
 };
-use outcome::{
+use brunt_results::{
     LatencySummary, RunResult,
     env::Env,
     judge::judge,

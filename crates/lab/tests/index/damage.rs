@@ -1,7 +1,7 @@
 //! What the index survives: damage of any kind, and many processes at once.
 
 use super::scene::Scene;
-use lab::{
+use brunt_lab::{
     Error,
     index::{Filter, Index, note},
 };

@@ -3,7 +3,7 @@
 mod damage;
 mod scene;
 
-use lab::index::{Filter, Kind, note};
+use brunt_lab::index::{Filter, Kind, note};
 use scene::{Scene, write_search, write_single};
 use std::fs;
 
@@ -128,7 +128,7 @@ fn what_was_moved_is_found_again_and_what_is_gone_is_said_to_be() {
     let (runs, _) = index.runs(&Filter::default(), 9).unwrap();
     assert!(runs.iter().all(|run| run.gone), "{runs:?}");
     let here = scene.path("");
-    let text = lab::index::runs_text(&runs, &here);
+    let text = brunt_lab::index::runs_text(&runs, &here);
     assert!(text.contains("x (gone)") && text.contains("y (gone)"), "{text}");
     // Its figures are still known.
     assert_eq!(index.trials(&Filter::default(), 9).unwrap().1, 2);
@@ -155,7 +155,7 @@ fn results_that_cannot_be_read_are_named_and_spoil_nothing() {
     assert_eq!((rebuilt.directories, rebuilt.unreadable.len()), (1, 2), "{rebuilt:?}");
     assert!(rebuilt.unreadable.iter().any(|why| why.contains("y holds a run that cannot be read")), "{rebuilt:?}");
     let error = index.rebuild(&[scene.path("missing")]).unwrap_err();
-    assert!(matches!(&error, lab::Error::Usage(why) if why.contains("/missing: ")), "{error:?}");
+    assert!(matches!(&error, brunt_lab::Error::Usage(why) if why.contains("/missing: ")), "{error:?}");
     assert_eq!(index.runs(&Filter::default(), 9).unwrap().1, 1);
 }
 
@@ -166,7 +166,7 @@ fn a_table_of_trials_has_their_figures() {
     let mut index = scene.index();
     index.rebuild(&[scene.path("")]).unwrap();
     let (trials, _) = index.trials(&Filter::default(), 9).unwrap();
-    let text = lab::index::trials_text(&trials, &scene.path(""));
+    let text = brunt_lab::index::trials_text(&trials, &scene.path(""));
     let words: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
     let expected = "alpha a size=100B 123.5 1.17 ms 2.35 ms 4.69 ms 8.00 ok x/trials/target=a,size=100B/1";
     assert_eq!(words.join(" "), expected);

@@ -1,6 +1,6 @@
 //! A folder with results made by hand, and an index of its own.
 
-use lab::{
+use brunt_lab::{
     cells::cells,
     index::Index,
     machine::Machine,
@@ -8,7 +8,7 @@ use lab::{
     store::{Experiment, SCHEMA, Store},
     trial::Failure,
 };
-use outcome::{
+use brunt_results::{
     LatencySummary, RunResult,
     directory::Directory,
     env::Env,

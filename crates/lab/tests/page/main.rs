@@ -11,7 +11,7 @@ mod size;
 mod together;
 
 use browser::Browser;
-use lab::{plan::builtin, report};
+use brunt_lab::{plan::builtin, report};
 use scene::Scene;
 use serde_json::{Value, json};
 use std::fs;
@@ -82,9 +82,9 @@ fn every_point_has_figures_interval_verdict_and_machine() {
 
 #[test]
 fn plots_follow_the_charts_and_add_the_way_through_throughput() {
-    let views = |report: &lab::report::Report| {
+    let views = |report: &brunt_lab::report::Report| {
         let home = tempfile::tempdir().unwrap();
-        let store = lab::store::Store::at(home.path());
+        let store = brunt_lab::store::Store::at(home.path());
         data(&report::page(report, &store, false).unwrap())["views"].as_array().unwrap().clone()
     };
     let axes = |views: &[Value]| {

@@ -2,12 +2,12 @@
 //! seconds, circumstances, doubts and failures.
 
 use crate::model;
-use lab::{
+use brunt_lab::{
     report::{self, Report},
     store::{Kept, Store},
     trial::Failure,
 };
-use outcome::{directory::Directory, env::Env, series::Second};
+use brunt_results::{directory::Directory, env::Env, series::Second};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -68,7 +68,7 @@ pub fn leave(place: &Path, rate: f64, step: f64) {
         };
         series.push(&second).unwrap();
     }
-    let mut histogram = outcome::latency::new_histogram();
+    let mut histogram = brunt_results::latency::new_histogram();
     (1..=20_000u32).for_each(|value| histogram.record((f64::from(value) * step) as u64).unwrap());
     fs::write(place.join("latency.hlog"), hlog(&histogram)).unwrap();
 }

@@ -5,14 +5,14 @@ use crate::{
     data, model,
     scene::{Scene, leave},
 };
-use lab::{
+use brunt_lab::{
     cells::cells,
     machine::Machine,
     plan::{builtin, read},
     report::{self, Row},
     store::{Kept, Store},
 };
-use outcome::verdict::{Disturbance, Doubt};
+use brunt_results::verdict::{Disturbance, Doubt};
 use std::{collections::BTreeMap, path::Path};
 
 /// From 0 to 1, the same for the same number, and of as many digits as what is measured.
@@ -30,7 +30,7 @@ fn large(home: &Path) -> Scene {
     let store = Store::at(home.join("large"));
     let _lock = store.open().unwrap();
     let mut number = 0;
-    let mut trial = |cell: &lab::cells::Cell, repeat: u32| {
+    let mut trial = |cell: &brunt_lab::cells::Cell, repeat: u32| {
         number += 1;
         let rate = cell.rate().unwrap_or(60_000.0) * (1.0 + chance(number));
         let figures = model::Figures { rate, p50_us: 40.0 + 9e3 * chance(number + 7), cpu_us: 3.0 + chance(number) };
@@ -41,7 +41,7 @@ fn large(home: &Path) -> Scene {
         leave(&store.trial(&cell.id, repeat), rate, 1e3 * chance(number));
         (repeat, Kept::Done(Box::new(result)))
     };
-    let row = |cell: &lab::cells::Cell| Row::new(cell.clone(), (1..=REPEATS).map(|n| trial(cell, n)).collect());
+    let row = |cell: &brunt_lab::cells::Cell| Row::new(cell.clone(), (1..=REPEATS).map(|n| trial(cell, n)).collect());
     let rows: Vec<Row> = cells.run.iter().map(row).collect();
     assert_eq!(rows.iter().map(|row| row.done).sum::<usize>(), 1215);
     Scene { report: model::report_of(&plan.name, cells, rows, None), store }

@@ -5,7 +5,7 @@ use crate::{
     scene::{self, Scene},
     text,
 };
-use lab::report::{self, Run};
+use brunt_lab::report::{self, Run};
 
 const LOAD: &str = "[sweep]\nconnections = [10, 80, 500]";
 

@@ -2,7 +2,7 @@
 //! percent at most, but for one in some hundred.
 
 use crate::chance::{Chance, share_of};
-use lab::stats::{
+use brunt_lab::stats::{
     bootstrap, median,
     ratio::ratio,
     within::{Batch, ranks, share},

@@ -1,7 +1,7 @@
 //! `not-stationary` on series that chance made: raised by what drifts, hardly ever by what does not.
 
 use crate::chance::{Chance, share_of};
-use outcome::{
+use brunt_results::{
     drift::{doubt, trend, warmup},
     series::Second,
 };

@@ -1,13 +1,13 @@
 //! `tests/reference/generate.py` says how the data came about.
 
-use lab::stats::{
+use brunt_lab::stats::{
     bootstrap, median, normal,
     outliers::outliers,
     permutation,
     ratio::{paired, ratio},
     student,
 };
-use outcome::drift::trend;
+use brunt_results::drift::trend;
 use serde_json::Value;
 
 fn cases(name: &str) -> Vec<Value> {

@@ -3,8 +3,8 @@
 //! repeats have on a quiet machine.
 
 use crate::chance::{Chance, share_of};
-use lab::compare::{Answer, Comparison, Figure, Group, MARGIN, Side, compare};
-use outcome::{LatencySummary, RunResult, result::Requests};
+use brunt_lab::compare::{Answer, Comparison, Figure, Group, MARGIN, Side, compare};
+use brunt_results::{LatencySummary, RunResult, result::Requests};
 
 const REPEATS: usize = 16;
 const NOISE: f64 = 0.02;

@@ -5,14 +5,14 @@
 //! oha 1.16, against nginx (`good`), and against a server that answers one request of seven with a status of 500 and
 //! resets another (`mixed`). Lists of single errors are shortened, JSON is without its blanks.
 
-use lab::{
+use brunt_lab::{
     settings::Settings,
     tester::{
         FOREIGN, foreign,
         foreign::{Ask, Told},
     },
 };
-use outcome::{LatencySummary, result::Errors};
+use brunt_results::{LatencySummary, result::Errors};
 use std::{collections::BTreeMap, fs, time::Duration};
 
 fn said(file: &str) -> String {

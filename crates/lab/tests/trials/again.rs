@@ -1,8 +1,8 @@
 //! Disturbed trials are run again, and the attempts kept.
 
 use super::{Scene, result};
-use lab::report::{self, Style};
-use outcome::verdict::Kind;
+use brunt_lab::report::{self, Style};
+use brunt_results::verdict::Kind;
 use std::fs;
 
 /// A tester whose every first attempt at a trial is disturbed, as a busy machine makes it.

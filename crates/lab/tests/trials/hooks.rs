@@ -1,7 +1,7 @@
 //! What is run before and after a target, and what a target is held to.
 
 use super::{At, FIND_OUT, Scene, is_alive};
-use lab::{cage, experiment::run, machine::Machine};
+use brunt_lab::{cage, experiment::run, machine::Machine};
 use std::{
     fs,
     sync::atomic::{AtomicBool, Ordering},
@@ -132,8 +132,8 @@ fn a_target_is_held_to_its_limits_and_left_unpinned_where_the_plan_says_so() {
     let bound = if cage::refused().is_none() { " unlimited " } else { " 8589934592 " };
     assert!(log.lines().any(|line| line.starts_with("Max address space") && line.contains(bound)), "{log}");
     assert_eq!(log.contains("/brunt-"), cage::refused().is_none(), "{log}");
-    let all = outcome::Cores(Machine::here().unwrap().cores).to_string();
-    assert_eq!(words.last().map(|list| list.parse::<outcome::Cores>().unwrap().to_string()), Some(all), "{log}");
+    let all = brunt_results::Cores(Machine::here().unwrap().cores).to_string();
+    assert_eq!(words.last().map(|list| list.parse::<brunt_results::Cores>().unwrap().to_string()), Some(all), "{log}");
 }
 
 #[test]

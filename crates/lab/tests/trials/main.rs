@@ -5,7 +5,7 @@ mod again;
 mod hooks;
 mod phases;
 
-use lab::{
+use brunt_lab::{
     Error,
     experiment::{Finish, Request, run},
     machine::Machine,
@@ -17,7 +17,7 @@ use lab::{
     tester::Tester,
     watch::{Event, Silent, Watch},
 };
-use outcome::{RunResult, directory::Directory};
+use brunt_results::{RunResult, directory::Directory};
 use std::{
     fs,
     io::{Read, Write},
@@ -161,12 +161,12 @@ fn is_alive(pid: u32) -> bool {
 
 fn result() -> RunResult {
     let mut result: RunResult = serde_json::from_value(serde_json::json!({
-        "schema": outcome::result::SCHEMA, "measurement_revision": 1, "tester": "test",
+        "schema": brunt_results::result::SCHEMA, "measurement_revision": 1, "tester": "test",
         "verdict": {"kind": "ok", "why": [], "remedy": []}, "interrupted": false,
-        "load": outcome::result::Load::default(), "requests": outcome::result::Requests::default(),
-        "latency": outcome::result::Latency::default(), "errors": outcome::result::Errors::default(),
-        "connections": outcome::result::Connections::default(), "bytes": outcome::result::Bytes::default(),
-        "generator": outcome::result::Generator::default(), "server": outcome::result::Server::default(),
+        "load": brunt_results::result::Load::default(), "requests": brunt_results::result::Requests::default(),
+        "latency": brunt_results::result::Latency::default(), "errors": brunt_results::result::Errors::default(),
+        "connections": brunt_results::result::Connections::default(), "bytes": brunt_results::result::Bytes::default(),
+        "generator": brunt_results::result::Generator::default(), "server": brunt_results::result::Server::default(),
     }))
     .unwrap();
     result.requests.rate = 5000.0;

@@ -1,7 +1,7 @@
 //! Several loads on one start of a target.
 
 use super::{At, FIND_OUT, Scene};
-use lab::{
+use brunt_lab::{
     experiment::{Finish, run},
     report,
     store::Kept,

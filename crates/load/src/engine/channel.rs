@@ -3,7 +3,7 @@
 //! A type parameter, not an object: what one of them needs costs the requests of the other nothing.
 
 use crate::record::Failure;
-use runtime::net::{Lease, TcpStream};
+use brunt_runtime::net::{Lease, TcpStream};
 use std::{
     io,
     ops::Deref,

@@ -12,7 +12,8 @@ use crate::{
     report::{self, Course, Report},
     schedule::Schedule,
 };
-use runtime::BackendKind;
+use brunt_runtime::BackendKind;
+use brunt_tls::Fault;
 use rustix::io::Errno;
 use std::{
     io,
@@ -22,7 +23,6 @@ use std::{
     },
     time::{Duration, SystemTime},
 };
-use tls::Fault;
 
 /// Between the decision to start and the start: every thread hears of it in time.
 const HEADSTART: Duration = Duration::from_millis(5);

@@ -1,7 +1,7 @@
 //! Opening connections: all of them before the load, and later those that were lost.
 
 use super::{brake::Brake, protocol::Protocol, worker::Worker};
-use runtime::{net::TcpStream, time};
+use brunt_runtime::{net::TcpStream, time};
 use std::{cell::RefCell, io, rc::Rc, time::Duration};
 
 /// Attempts under way at a time on one thread. Enough to fill a network of 100 ms at a thousand connections a second,
@@ -25,7 +25,7 @@ pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
     let brake = Rc::new(RefCell::new(Brake::default()));
     for _ in 0..at_a_time.min(worker.share.own()) {
         let (worker, brake) = (Rc::clone(worker), Rc::clone(&brake));
-        runtime::spawn(async move {
+        brunt_runtime::spawn(async move {
             while let Some(index) = next(&worker) {
                 open_first(&worker, &brake, index).await;
             }
@@ -58,7 +58,7 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, brake: &RefCell<Brake>,
     };
     let now_ns = clock.now();
     brake.borrow_mut().ended(now_ns, now_ns - began_ns);
-    runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, link));
+    brunt_runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, link));
     worker.shared.connecting.settle(now_ns, worker.host(index as u32), error);
 }
 

@@ -5,7 +5,7 @@
 //! is, [`Margin`] learns from how late the sleeps have been, and what it burns is reported.
 
 use super::{roster::Due, worker::Worker};
-use runtime::{time, yield_now};
+use brunt_runtime::{time, yield_now};
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
 /// Sends requests at their intended times until the window is over.

@@ -3,7 +3,7 @@
 //! A type parameter, not an object: what one protocol needs costs the requests of another nothing.
 
 use super::worker::Worker;
-use runtime::net::TcpStream;
+use brunt_runtime::net::TcpStream;
 use std::{io, rc::Rc};
 
 /// What one load thread says and understands; every connection's poll may touch it.

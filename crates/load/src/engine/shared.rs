@@ -4,7 +4,7 @@
 
 use super::hosts::Hosts;
 use crate::{handshakes::Handshakes, options::Options, record::Budget};
-use runtime::Stop;
+use brunt_runtime::Stop;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::{

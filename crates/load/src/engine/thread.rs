@@ -9,7 +9,7 @@ use crate::{
     ping::Ping,
     schedule::{Schedule, Share},
 };
-use runtime::{BackendKind, Runtime, time};
+use brunt_runtime::{BackendKind, Runtime, time};
 use std::{
     io,
     rc::Rc,
@@ -99,7 +99,7 @@ pub fn run(
 
 fn set_up(core: Option<usize>) -> io::Result<Runtime> {
     if let Some(core) = core {
-        runtime::group::pin_to_core(core)?;
+        brunt_runtime::group::pin_to_core(core)?;
     }
     Runtime::new()
 }
@@ -134,7 +134,7 @@ async fn keep_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Opt
     time::sleep_until(clock.instant(start)).await;
     worker.core.borrow_mut().roster.begin(start);
     if shared.options.rate.is_some() {
-        runtime::spawn(dispatch::run(Rc::clone(worker)));
+        brunt_runtime::spawn(dispatch::run(Rc::clone(worker)));
     }
     let tick = (shared.options.timeout / 16).clamp(SHORTEST_TICK, TICK).as_nanos() as u64;
     loop {

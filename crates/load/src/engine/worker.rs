@@ -23,7 +23,7 @@ pub struct Core<P> {
     pub protocol: P,
     /// Counts polls of connections: a spin during which it stands still was in vain.
     pub activity: u64,
-    /// The last [`runtime::turn_time`], and what it is on the run's clock.
+    /// The last [`brunt_runtime::turn_time`], and what it is on the run's clock.
     pub turn: (Instant, u64),
 }
 
@@ -31,7 +31,7 @@ impl<P> Core<P> {
     /// When what this turn brought had arrived, on the run's clock: read and converted once a turn.
     #[inline]
     pub fn turn_now(&mut self, clock: Clock) -> u64 {
-        let moment = runtime::turn_time();
+        let moment = brunt_runtime::turn_time();
         if moment != self.turn.0 {
             self.turn = (moment, clock.at(moment));
         }
@@ -134,6 +134,6 @@ fn meter(clock: Clock, spin_ns: Rc<Cell<u64>>) -> Box<dyn Fn() -> Usage> {
     Box::new(move || Usage {
         at_ns: clock.now(),
         cpu_ns: thread_cpu_ns(),
-        spin_ns: spin_ns.get() + runtime::metrics().spin_time.as_nanos() as u64,
+        spin_ns: spin_ns.get() + brunt_runtime::metrics().spin_time.as_nanos() as u64,
     })
 }

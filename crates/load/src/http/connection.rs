@@ -9,7 +9,7 @@ use crate::{
     engine::{connect, worker::Worker},
     record::Failure,
 };
-use runtime::time;
+use brunt_runtime::time;
 use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
 
 /// How long a target that was asked to close is waited for.

@@ -17,11 +17,11 @@ use crate::{
     http::Flow,
     record::Failure,
 };
-use std::task::{Context, Poll};
-use wire::http1::{
+use brunt_wire::http1::{
     After, Limits,
     client::{Asked, Connection, Event, Whole},
 };
+use std::task::{Context, Poll};
 
 /// One place's requests and replies, on one connection after the other.
 pub(super) struct Conversation<'w> {

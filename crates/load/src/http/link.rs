@@ -2,7 +2,7 @@
 
 use super::{secure::Secure, talk::Talk};
 use crate::engine::worker::Worker;
-use runtime::net::TcpStream;
+use brunt_runtime::net::TcpStream;
 use std::io;
 
 /// See the head of this file.

@@ -1,7 +1,7 @@
 //! HTTP/1: requests rendered in advance or made by a script, replies understood where they lie and checked.
 //!
 //! The engine says when a request is due and records what became of it; here is what is said ([`Rendered`], [`source`]),
-//! what is expected of the replies ([`Expect`]), and the life of a connection. What HTTP is, `wire::http1` knows.
+//! what is expected of the replies ([`Expect`]), and the life of a connection. What HTTP is, `brunt_wire::http1` knows.
 
 mod connection;
 mod conversation;
@@ -42,7 +42,7 @@ pub struct Host {
     /// How many connections it gets, beside the others; at least 1. It gets one at least.
     pub weight: u64,
     /// How connections to it are made secret, if they are.
-    pub tls: Option<tls::Client>,
+    pub tls: Option<brunt_tls::Client>,
 }
 
 /// Where the requests come from.

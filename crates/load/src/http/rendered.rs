@@ -4,8 +4,8 @@
 //! Several goals take turns by weight, spread as evenly as they can be: of weights 3 and 1 comes `aaba`, not `aaab`.
 
 use super::source::{Batch, DEEPEST};
+use brunt_wire::http1::{Refused, Version, client::Request};
 use std::ops::Range;
-use wire::http1::{Refused, Version, client::Request};
 
 /// The order repeats after so many requests at the latest.
 const LONGEST_ORDER: u64 = 10_000;

@@ -2,8 +2,8 @@
 
 use super::talk::Said;
 use crate::record::Failure;
+use brunt_wire::http1::After;
 use std::time::Duration;
-use wire::http1::After;
 
 /// Why the conversation on a connection is over, or rests.
 pub(super) enum End {

@@ -5,17 +5,17 @@ use crate::{
     engine::{channel::Channel, shared::Shared, worker::Worker},
     record::Failure,
 };
-use runtime::{
+use brunt_runtime::{
     net::{Lease, TcpStream},
     time,
 };
+use brunt_tls::{Carrier, Cause, Client, Fault, Stream};
 use std::{
     future::poll_fn,
     io,
     task::{Context, Poll},
     time::Duration,
 };
-use tls::{Carrier, Cause, Client, Fault, Stream};
 
 /// How long a target that has asked for a certificate has to say that it does not like it.
 const PATIENCE: Duration = Duration::from_millis(200);

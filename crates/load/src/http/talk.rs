@@ -5,10 +5,10 @@ use crate::{
     engine::{protocol::Protocol, worker::Worker},
     schedule::Share,
 };
-use runtime::net::TcpStream;
+use brunt_runtime::net::TcpStream;
+use brunt_tls::Client;
+use brunt_wire::http1::{Fields, client::Known};
 use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
-use tls::Client;
-use wire::http1::{Fields, client::Known};
 
 /// See the head of this file.
 pub struct Talk {

@@ -4,7 +4,7 @@
 //! answer.
 
 use crate::http::{Expect, Http, Requests};
-use runtime::net::TcpStream;
+use brunt_runtime::net::TcpStream;
 use std::sync::Arc;
 
 /// All replies to one write together; a copy of them is held for the run.

@@ -7,7 +7,7 @@ mod answer;
 
 use crate::{LoadError, Options, Silent, Target, run};
 use answer::{Answer, Replies};
-use runtime::{Runtime, Stop, net, spawn};
+use brunt_runtime::{Runtime, Stop, net, spawn};
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
@@ -87,12 +87,12 @@ impl Null {
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
             let (stop, listeners, answer) = (&stopped, &listeners, &answer);
             // A worker that cannot run accepts nothing, which the generator tells.
-            runtime::group::run(&Runtime::builder(), &workers, |worker| async move {
+            brunt_runtime::group::run(&Runtime::builder(), &workers, |worker| async move {
                 let listener = listeners[worker].try_clone().and_then(net::TcpListener::from_std)?;
                 let accepting = spawn(accept(listener, answer.clone()));
                 stop.raised().await;
                 accepting.abort();
-                runtime::drain(Duration::ZERO).await;
+                brunt_runtime::drain(Duration::ZERO).await;
                 io::Result::Ok(())
             });
         })?;

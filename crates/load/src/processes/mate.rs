@@ -27,7 +27,7 @@ const TELL: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// Nobody can be told: the parent is gone, or is none of ours.
-pub fn mate(parent: crew::Parent) -> io::Result<()> {
+pub fn mate(parent: brunt_multiprocess::Parent) -> io::Result<()> {
     parent.tell(&Report::Here)?;
     let Some((task, _)) = parent.hear::<Task>()? else { return Ok(()) };
     match work(&parent, task) {
@@ -36,7 +36,7 @@ pub fn mate(parent: crew::Parent) -> io::Result<()> {
     }
 }
 
-fn work(parent: &crew::Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
+fn work(parent: &brunt_multiprocess::Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
     let Task { options, first, end, zero_ns } = task;
     let own = |before: usize| -> usize { (0..before).map(|thread| crate::engine::share(&options, thread).own()).sum() };
     limits::make_room(own(end) - own(first), end - first, false)?;
@@ -52,7 +52,7 @@ fn work(parent: &crew::Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError
 }
 
 /// Hears the parent on a thread of its own.
-fn obey(parent: &crew::Parent, shared: &Arc<Shared>) -> io::Result<()> {
+fn obey(parent: &brunt_multiprocess::Parent, shared: &Arc<Shared>) -> io::Result<()> {
     let (parent, shared) = (parent.try_clone()?, Arc::clone(shared));
     Builder::new().name("orders".to_owned()).spawn(move || {
         while let Ok(Some((order, _))) = parent.hear() {
@@ -70,7 +70,7 @@ fn obey(parent: &crew::Parent, shared: &Arc<Shared>) -> io::Result<()> {
 
 /// Tells the parent what the threads, the first of which has the number `first`, say until they have ended.
 fn pass_on(
-    parent: &crew::Parent,
+    parent: &brunt_multiprocess::Parent,
     shared: &Shared,
     first: usize,
     messages: &Receiver<(usize, Message)>,

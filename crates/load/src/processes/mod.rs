@@ -33,9 +33,9 @@ pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
     if matches!(options.target, Target::Http(_)) {
         return Ok(vec![options.threads.clone()]);
     }
-    let limit = crew::files::most();
-    let fits = |part: crew::Part| part.connections.saturating_add(beside(part.slots)) <= limit;
-    crew::deal(&options.threads, options.connections as u64, fits).ok_or(LoadError::Descriptors {
+    let limit = brunt_multiprocess::files::most();
+    let fits = |part: brunt_multiprocess::Part| part.connections.saturating_add(beside(part.slots)) <= limit;
+    brunt_multiprocess::deal(&options.threads, options.connections as u64, fits).ok_or(LoadError::Descriptors {
         connections: options.connections,
         fit: limit.saturating_sub(beside(options.threads.len() as u64)) as usize,
         limit,

@@ -19,7 +19,7 @@ use crate::{
     report,
     schedule::Schedule,
 };
-use crew::{Crew, Heard};
+use brunt_multiprocess::{Crew, Heard};
 use std::{
     cell::RefCell,
     io,

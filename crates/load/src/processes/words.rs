@@ -1,7 +1,7 @@
 //! What parent and mates tell each other. Both are the same program, so nothing here has versions.
 
 use crate::{engine::shared::Progress, interval::Interval, options::Options};
-use runtime::BackendKind;
+use brunt_runtime::BackendKind;
 use serde::{Deserialize, Serialize};
 use std::io;
 

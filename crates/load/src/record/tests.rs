@@ -1,8 +1,8 @@
 //! The recorder's rules, each one held down by hand-written times.
 
 use super::*;
+use brunt_results::{latency::new_histogram, result::Errors};
 use hdrhistogram::Histogram;
-use outcome::{latency::new_histogram, result::Errors};
 
 const S: u64 = SECOND_NS;
 

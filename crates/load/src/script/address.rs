@@ -1,6 +1,6 @@
 //! Addresses, as scripts look them up, try them and hand them on.
 
-use luau::mlua::{AnyUserData, Error, Lua, MetaMethod, Result, Table, UserData, UserDataMethods, Value};
+use brunt_luau::mlua::{AnyUserData, Error, Lua, MetaMethod, Result, Table, UserData, UserDataMethods, Value};
 use std::{
     net::{SocketAddr, TcpStream, ToSocketAddrs},
     time::Duration,

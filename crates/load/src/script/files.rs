@@ -1,7 +1,7 @@
 //! `io`, as far as load scripts need it: files are read, `stdout` and `stderr` are written, nothing else.
 
 use super::furnish::say;
-use luau::mlua::{
+use brunt_luau::mlua::{
     Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, UserData, UserDataMethods, Value,
     Variadic,
 };
@@ -61,7 +61,7 @@ enum Sink {
 
 impl UserData for Sink {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_function("write", |_, (sink, values): (luau::mlua::AnyUserData, Variadic<LuaString>)| {
+        methods.add_function("write", |_, (sink, values): (brunt_luau::mlua::AnyUserData, Variadic<LuaString>)| {
             let text = joined(&values);
             match *sink.borrow::<Self>()? {
                 Self::Out => say(&text),
@@ -107,7 +107,7 @@ impl Source {
     }
 
     fn read(&self, lua: &Lua, format: &Value) -> Result<Value> {
-        if let Some(count) = luau::number(format) {
+        if let Some(count) = brunt_luau::number(format) {
             let mut bytes = Vec::new();
             // What a file has, not what was asked for, decides how much memory is taken.
             self.with(|reader| reader.take(count as u64).read_to_end(&mut bytes))?;

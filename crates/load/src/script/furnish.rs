@@ -2,7 +2,7 @@
 //! write no file and start nothing.
 
 use super::{Common, address, files, modules, plain};
-use luau::{
+use brunt_luau::{
     Fault, Kind, Vm,
     mlua::{self, Error, Function, Lua, LuaString, Result, Table, Value, Variadic},
 };
@@ -62,7 +62,7 @@ fn system(lua: &Lua, os: &Table) -> Result<()> {
     os.set(
         "exit",
         lua.create_function(|_, code: Option<Value>| -> Result<()> {
-            let code = code.as_ref().and_then(luau::number).unwrap_or_default();
+            let code = code.as_ref().and_then(brunt_luau::number).unwrap_or_default();
             Err(Error::runtime(format!("the script ended the run (os.exit({code}))")))
         })?,
     )

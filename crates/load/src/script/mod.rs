@@ -17,11 +17,11 @@ mod statistics;
 mod tests;
 mod thread;
 
-pub use luau::{Fault, Limits};
+pub use brunt_luau::{Fault, Limits};
 pub use statistics::{Errors, Numbers, Summary};
 
 use crate::http::source::Script;
-use luau::{Kind, Vm, mlua};
+use brunt_luau::{Kind, Vm, mlua};
 use plain::{Globals, Plain};
 use std::{
     net::SocketAddr,

@@ -1,6 +1,6 @@
 //! `require` and `dofile`: Lua files beside the script, found as `package.path` says. Compiled modules do not exist here.
 
-use luau::mlua::{Error, Lua, Result, Table, Value};
+use brunt_luau::mlua::{Error, Lua, Result, Table, Value};
 use std::path::{Path, PathBuf};
 
 /// Gives a machine `require`, `dofile` and `package`; names are looked for from `directory` on, then from the current one.
@@ -53,5 +53,5 @@ fn load(lua: &Lua, path: &Path) -> Result<Value> {
     let shown = path.display();
     let text =
         std::fs::read_to_string(path).map_err(|error| Error::runtime(format!("cannot read {shown}: {error}")))?;
-    lua.load(text).set_name(format!("={shown}")).set_mode(luau::mlua::chunk::ChunkMode::Text).call(())
+    lua.load(text).set_name(format!("={shown}")).set_mode(brunt_luau::mlua::chunk::ChunkMode::Text).call(())
 }

@@ -1,6 +1,6 @@
 //! Values that pass from one machine to another: what wrk passes, which is nil, booleans, numbers, texts and tables of these.
 
-use luau::mlua::{Error, Lua, Result, Table, Value};
+use brunt_luau::mlua::{Error, Lua, Result, Table, Value};
 use std::collections::{HashMap, HashSet};
 
 /// How deep tables may nest; one that contains itself is deeper.

@@ -7,7 +7,7 @@ use super::{
     plain::{self, Plain},
 };
 use crate::http::source::{Batch, Flow, Source};
-use luau::{
+use brunt_luau::{
     Fault, Kind, Vm,
     mlua::{self, AnyUserData, Error, Function, IntoLuaMulti, LuaString, MetaMethod, UserData, UserDataMethods, Value},
 };
@@ -150,10 +150,12 @@ impl Source for Runner {
         let millis = match returned {
             // As in wrk, nothing is no pause.
             Ok(Value::Nil) => Ok(0.0),
-            Ok(value) => luau::number(&value).filter(|millis| (0.0..=LONGEST).contains(millis)).ok_or_else(|| {
-                let kind = value.type_name();
-                fault(&self.exchange, format!("delay() returned a {kind}: return milliseconds from 0 to {LONGEST}"))
-            }),
+            Ok(value) => {
+                brunt_luau::number(&value).filter(|millis| (0.0..=LONGEST).contains(millis)).ok_or_else(|| {
+                    let kind = value.type_name();
+                    fault(&self.exchange, format!("delay() returned a {kind}: return milliseconds from 0 to {LONGEST}"))
+                })
+            }
             Err(fault) => Err(fault.to_string()),
         };
         match millis {

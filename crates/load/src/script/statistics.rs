@@ -1,7 +1,7 @@
 //! What `done` is told: a summary, and two distributions that are asked as wrk's are, times in microseconds.
 
+use brunt_luau::mlua::{AnyUserData, Lua, MetaMethod, Result, Table, UserData, UserDataFields, UserDataMethods};
 use hdrhistogram::Histogram;
-use luau::mlua::{AnyUserData, Lua, MetaMethod, Result, Table, UserData, UserDataFields, UserDataMethods};
 use std::time::Duration;
 
 /// What became of a run.
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn times_are_microseconds() {
-        let mut nanos = outcome::latency::new_histogram();
+        let mut nanos = brunt_results::latency::new_histogram();
         for value in [1_000, 2_000, 2_000, 50_000_000] {
             nanos.record(value).expect("it is within the bounds");
         }
@@ -151,6 +151,6 @@ mod tests {
         assert_eq!(numbers.values.iter().map(|(_, count)| count).sum::<u64>(), 4);
         assert!((numbers.percentile(75.0) - 2.0).abs() < 0.01, "{}", numbers.percentile(75.0));
         assert!((numbers.max / 50_000.0 - 1.0).abs() < 1e-3 && (numbers.min - 1.0).abs() < 0.01);
-        assert_eq!(Numbers::of_times(&outcome::latency::new_histogram()), Numbers::default());
+        assert_eq!(Numbers::of_times(&brunt_results::latency::new_histogram()), Numbers::default());
     }
 }

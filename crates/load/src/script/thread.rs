@@ -5,7 +5,7 @@ use super::{
     address::{self, Address},
     plain::{Globals, Plain},
 };
-use luau::mlua::{AnyUserData, Error, Lua, MetaMethod, Result, UserData, UserDataMethods, Value};
+use brunt_luau::mlua::{AnyUserData, Error, Lua, MetaMethod, Result, UserData, UserDataMethods, Value};
 use std::{cell::RefCell, net::SocketAddr, rc::Rc};
 
 /// One load thread, as far as scripts know it.
@@ -82,7 +82,7 @@ impl Thread {
 
 impl UserData for Thread {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("get", |lua, thread, name: luau::mlua::LuaString| thread.get(lua, &name.as_bytes()));
+        methods.add_method("get", |lua, thread, name: brunt_luau::mlua::LuaString| thread.get(lua, &name.as_bytes()));
         methods.add_method("set", |_, thread, (name, value): (String, Value)| {
             let value = Plain::of(&value)?;
             thread.with(|slot| {

@@ -1,7 +1,7 @@
 //! Targets that do one thing exactly, on plain threads, and what they should lead to.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use load::{Arrival, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
+use brunt_load::{Arrival, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
@@ -60,9 +60,10 @@ pub fn options(address: SocketAddr) -> Options {
 
 /// Runs a load and checks what must hold for every result.
 pub fn run(options: &Options) -> Report {
-    let report = load::run(options, &mut Silent).unwrap_or_else(|error| panic!("{error}"));
+    let report = brunt_load::run(options, &mut Silent).unwrap_or_else(|error| panic!("{error}"));
     let result = &report.result;
-    let sum = |f: fn(&outcome::series::Second) -> u64| report.seconds.iter().filter(|s| !s.warmup).map(f).sum::<u64>();
+    let sum =
+        |f: fn(&brunt_results::series::Second) -> u64| report.seconds.iter().filter(|s| !s.warmup).map(f).sum::<u64>();
     assert_eq!(sum(|s| s.completed), result.requests.completed, "the series adds up");
     assert_eq!(sum(|s| s.failed), result.requests.failed, "the series adds up");
     assert_eq!(result.latency.service.count > 0, result.requests.completed > 0);

@@ -4,7 +4,7 @@ use crate::{
     common::{MS, run},
     web::*,
 };
-use load::{Options, http::Form};
+use brunt_load::{Options, http::Form};
 use std::{thread, time::Duration};
 
 #[test]

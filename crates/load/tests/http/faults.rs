@@ -4,8 +4,8 @@ use crate::{
     common::{MS, PATIENCE, run, target},
     web::*,
 };
-use load::Options;
-use outcome::RunResult;
+use brunt_load::Options;
+use brunt_results::RunResult;
 use rustix::net::sockopt::set_socket_linger;
 use std::{
     thread,

@@ -4,7 +4,7 @@ use crate::{
     common::{listener, run},
     web::*,
 };
-use load::{
+use brunt_load::{
     Options,
     http::{Expect, Host, Http, Rendered, Requests},
 };
@@ -17,8 +17,8 @@ use std::{
 /// `GET /NUMBER` of each host, where `number` is its place in the list; its weight beside its address.
 fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
     let host = |(number, (address, weight)): (usize, &(SocketAddr, u64))| {
-        let goal = load::http::Goal { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
-        let rendered = Rendered::render(&form(), &[goal], load::http::Pipeline::NONE, reuse).unwrap();
+        let goal = brunt_load::http::Goal { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
+        let rendered = Rendered::render(&form(), &[goal], brunt_load::http::Pipeline::NONE, reuse).unwrap();
         Host { address: *address, requests: Requests::Rendered(Arc::new(rendered)), weight: *weight, tls: None }
     };
     Http { hosts: hosts.iter().enumerate().map(host).collect(), reuse, expect: Expect::default() }
@@ -79,7 +79,7 @@ fn a_host_that_is_not_there_ends_the_run_before_it_begins() {
     let (there, _) = web(|stream, _| say(stream, &ok("hello")));
     let gone = listener().local_addr().unwrap();
     let options = Options { connections: 10, ..short(all(&[(there, 9), (gone, 1)], None)) };
-    let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+    let error = brunt_load::run(&options, &mut brunt_load::Silent).unwrap_err().to_string();
     assert!(error.contains(&gone.to_string()) && error.contains("refused"), "{error}");
 }
 
@@ -94,7 +94,7 @@ fn a_host_that_does_not_answer_is_named() {
     let _queue: Vec<TcpStream> = (0..16).map_while(|_| TcpStream::connect_timeout(&silent, patience).ok()).collect();
     let http = all(&[(there, 1), (silent, 1)], None);
     let options = Options { timeout: patience, ..short(http) };
-    let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+    let error = brunt_load::run(&options, &mut brunt_load::Silent).unwrap_err().to_string();
     assert!(error.contains(&silent.to_string()) && error.contains("did not answer"), "{error}");
 }
 
@@ -102,6 +102,6 @@ fn a_host_that_does_not_answer_is_named() {
 fn more_hosts_than_connections_are_refused() {
     let nobody = listener().local_addr().unwrap();
     let options = Options { connections: 2, ..short(all(&[(nobody, 1); 3], None)) };
-    let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+    let error = brunt_load::run(&options, &mut brunt_load::Silent).unwrap_err().to_string();
     assert!(error.starts_with("2 connections for 3 hosts") && error.contains("-c"), "{error}");
 }

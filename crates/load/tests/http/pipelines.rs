@@ -1,7 +1,7 @@
 //! Pipelines at a fixed rate: several requests on a connection, each with times of its own.
 
 use crate::{common::run, web::*};
-use load::{
+use brunt_load::{
     Options,
     http::{Form, Http, Pipeline},
 };
@@ -128,7 +128,7 @@ fn a_pipeline_and_its_loop_have_to_agree() {
     let (address, _) = web(|stream, _| say(stream, &ok("")));
     let batches = Options { rate: Some(100.0), ..short(asks(address, &form(), &[goal("/", 1)], 2, None)) };
     for (options, needle) in [(batches, "one write"), (short(singly(address, 2, None)), "-R")] {
-        let error = load::run(&options, &mut load::Silent).unwrap_err().to_string();
+        let error = brunt_load::run(&options, &mut brunt_load::Silent).unwrap_err().to_string();
         assert!(error.contains(needle) && !error.contains('\n'), "{error}");
     }
 }

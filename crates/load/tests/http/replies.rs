@@ -4,8 +4,8 @@ use crate::{
     common::{PATIENCE, run},
     web::*,
 };
-use load::http::{Expect, Form};
-use outcome::RunResult;
+use brunt_load::http::{Expect, Form};
+use brunt_results::RunResult;
 use std::{collections::BTreeMap, thread, time::Duration};
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! What goes out: methods, fields, bodies, targets by weight, pipelines.
 
 use crate::{common::run, web::*};
-use load::http::Form;
+use brunt_load::http::Form;
 use std::{
     io::Read,
     sync::{Arc, Mutex},

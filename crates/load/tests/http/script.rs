@@ -4,7 +4,7 @@ use crate::{
     common::{PATIENCE, run},
     web::*,
 };
-use load::{
+use brunt_load::{
     LoadError, Options, Silent,
     http::{Batch, Expect, Flow, Http, Requests, Script, Source},
 };
@@ -141,7 +141,7 @@ fn a_source_that_fails_ends_the_run_with_its_words() {
     let (address, _) = web(|stream, _| say(stream, &ok("hello")));
     let error = |http: Http, rate: Option<f64>| {
         let options = Options { duration: Duration::from_secs(20), rate, ..short(http) };
-        match load::run(&options, &mut Silent).unwrap_err() {
+        match brunt_load::run(&options, &mut Silent).unwrap_err() {
             LoadError::Script(why) => why,
             other => panic!("{other}"),
         }

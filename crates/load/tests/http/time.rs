@@ -4,7 +4,7 @@ use crate::{
     common::{MS, alone, lindley, quantile, run, serial_of},
     web::*,
 };
-use load::{Arrival, Options, http::Pipeline};
+use brunt_load::{Arrival, Options, http::Pipeline};
 use std::{
     io::Read,
     net::{SocketAddr, TcpStream},

@@ -4,8 +4,8 @@ use crate::{
     common::{PATIENCE, run, target},
     web::*,
 };
-use ::tls::{Asked, Carrier, Clients, Identity, Server, Stream, Trust, Version};
-use load::{LoadError, Options, Silent, http::Http};
+use brunt_load::{LoadError, Options, Silent, http::Http};
+use brunt_tls::{Asked, Carrier, Clients, Identity, Server, Stream, Trust, Version};
 use std::{
     future::poll_fn,
     io::{self, Read, Write},
@@ -239,7 +239,7 @@ fn refused(address: SocketAddr, asked: Asked, name: &str) -> LoadError {
     http.hosts[0].tls = Some(Clients::new(&asked).unwrap().of(name).unwrap());
     let begun = Instant::now();
     let options = Options { timeout: Duration::from_millis(500), ..short(http) };
-    let error = load::run(&options, &mut Silent).expect_err("no result");
+    let error = brunt_load::run(&options, &mut Silent).expect_err("no result");
     assert!(begun.elapsed() < PATIENCE, "it took {:?}", begun.elapsed());
     error
 }

@@ -1,6 +1,6 @@
 //! Web servers that do one thing exactly, on plain threads, and what was asked of them.
 
-use load::{
+use brunt_load::{
     Arrival, Options, Target,
     http::{Expect, Form, Goal, Http, Pipeline, Rendered, Requests},
 };

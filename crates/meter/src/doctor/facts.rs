@@ -7,7 +7,7 @@ use crate::{
     lost::{self, Lost},
     process::Tree,
 };
-use outcome::env::Env;
+use brunt_results::env::Env;
 use procfs::Current;
 use std::{collections::BTreeMap, fs, thread, time::Duration};
 
@@ -88,7 +88,7 @@ impl Facts {
 }
 
 fn lost(env: &Env, watch: Duration) -> Option<(Lost, Lost)> {
-    let allowed: outcome::Cores = env.cpus_allowed.as_deref()?.parse().ok()?;
+    let allowed: brunt_results::Cores = env.cpus_allowed.as_deref()?.parse().ok()?;
     let all = &allowed.0[..];
     Some((lost::watch(&[*all.last()?], watch).ok()?, lost::watch(all, watch).ok()?))
 }

@@ -20,7 +20,7 @@ pub(super) fn examine(facts: &Facts) -> Vec<Finding> {
 
 fn cores(facts: &Facts) -> Finding {
     let subject = "processors";
-    let allowed: Option<outcome::Cores> = facts.env.cpus_allowed.as_deref().and_then(|list| list.parse().ok());
+    let allowed: Option<brunt_results::Cores> = facts.env.cpus_allowed.as_deref().and_then(|list| list.parse().ok());
     match allowed.map(|cores| cores.count()) {
         None => Finding::unknown(subject, "no list of allowed processors", "server and generator may share a core"),
         Some(1) => Finding::new(

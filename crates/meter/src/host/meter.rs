@@ -10,7 +10,7 @@ use crate::{
     ration::Ration,
     tables::{self, Traffic},
 };
-use outcome::{
+use brunt_results::{
     result::{Core, Host},
     series::Second,
 };

@@ -104,7 +104,7 @@ fn invalid(text: &str, why: &str) -> io::Error {
 /// lookup to end by itself.
 ///
 /// ```
-/// use runtime::{Runtime, net::resolve};
+/// use brunt_runtime::{Runtime, net::resolve};
 ///
 /// let addresses = Runtime::new()?.block_on(resolve("localhost:80"))?;
 /// assert!(addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 80));

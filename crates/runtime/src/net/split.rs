@@ -10,12 +10,12 @@ impl<F: Family> Stream<F> {
     /// Lends the two directions, to be used at the same time within one task.
     ///
     /// ```
-    /// # use runtime::{Runtime, net::UnixStream};
+    /// # use brunt_runtime::{Runtime, net::UnixStream};
     /// # Runtime::new()?.block_on(async {
     /// let (mut stream, mut peer) = UnixStream::pair()?;
     /// let (mut reader, mut writer) = stream.split();
     /// // More than sockets hold, and the peer sends it back: it goes only if both directions go at the same time.
-    /// runtime::spawn(async move {
+    /// brunt_runtime::spawn(async move {
     ///     while let Ok(lease) = peer.recv().await {
     ///         if lease.is_empty() || peer.send(lease).await.is_err() { break }
     ///     }
@@ -35,7 +35,7 @@ impl<F: Family> Stream<F> {
     /// what was written has gone: the peer reads the end of the stream. The connection is closed with the later half.
     ///
     /// ```
-    /// # use runtime::{Runtime, net::UnixStream, spawn};
+    /// # use brunt_runtime::{Runtime, net::UnixStream, spawn};
     /// # Runtime::new()?.block_on(async {
     /// let (stream, mut peer) = UnixStream::pair()?;
     /// let (mut reader, mut writer) = stream.into_split();

@@ -14,9 +14,9 @@ impl Family for Tcp {}
 /// A TCP connection.
 ///
 /// ```
-/// use runtime::net::{TcpListener, TcpStream};
+/// use brunt_runtime::net::{TcpListener, TcpStream};
 ///
-/// # runtime::Runtime::new()?.block_on(async {
+/// # brunt_runtime::Runtime::new()?.block_on(async {
 /// let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap())?;
 /// let mut client = TcpStream::connect(listener.local_addr()?).await?;
 /// let mut server = listener.accept().await?;

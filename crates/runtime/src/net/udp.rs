@@ -18,9 +18,9 @@ use std::{
 /// `socket.as_ref()`.
 ///
 /// ```
-/// use runtime::net::UdpSocket;
+/// use brunt_runtime::net::UdpSocket;
 ///
-/// # runtime::Runtime::new()?.block_on(async {
+/// # brunt_runtime::Runtime::new()?.block_on(async {
 /// let here = UdpSocket::bind("127.0.0.1:0".parse().unwrap())?;
 /// let there = UdpSocket::bind("127.0.0.1:0".parse().unwrap())?;
 /// here.send_to(b"ping", there.local_addr()?).await?;

@@ -29,9 +29,9 @@ impl Family for Unix {}
 /// A connection between processes of one machine.
 ///
 /// ```
-/// use runtime::net::{UnixListener, UnixStream};
+/// use brunt_runtime::net::{UnixListener, UnixStream};
 ///
-/// # runtime::Runtime::new()?.block_on(async {
+/// # brunt_runtime::Runtime::new()?.block_on(async {
 /// # let directory = std::env::temp_dir().join(format!("runtime-doc-{}", std::process::id()));
 /// # std::fs::create_dir_all(&directory)?;
 /// # let path = directory.join("socket");

@@ -32,10 +32,10 @@ const HELD: &str = "the descriptor is held until the watch is dropped";
 /// at a time; duplicate it for more. Regular files are always ready.
 ///
 /// ```
-/// use runtime::{net::Watch, spawn};
+/// use brunt_runtime::{net::Watch, spawn};
 /// use std::io::{Read, Write};
 ///
-/// # runtime::Runtime::new()?.block_on(async {
+/// # brunt_runtime::Runtime::new()?.block_on(async {
 /// let (reader, mut writer) = std::io::pipe()?;
 /// # rustix::io::ioctl_fionbio(&reader, true)?;
 /// let watch = Watch::new(reader);

@@ -23,7 +23,7 @@ use std::{
 /// taken as it is used.
 ///
 /// ```
-/// use runtime::{Runtime, sync::channel};
+/// use brunt_runtime::{Runtime, sync::channel};
 ///
 /// let (sender, mut receiver) = channel(2);
 /// let thread = std::thread::spawn(move || {
@@ -121,7 +121,7 @@ impl<T> Sender<T> {
     /// A future that is dropped has sent its value or drops it; [`Send::take_back`] tells which, and gives it back:
     ///
     /// ```
-    /// # use runtime::{Runtime, sync::channel, time::timeout};
+    /// # use brunt_runtime::{Runtime, sync::channel, time::timeout};
     /// # use std::time::Duration;
     /// # Runtime::new()?.block_on(async {
     /// let (sender, mut receiver) = channel(1);

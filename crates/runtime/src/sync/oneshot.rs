@@ -15,7 +15,7 @@ use std::{
 /// A way for one value.
 ///
 /// ```
-/// use runtime::{Runtime, sync::oneshot};
+/// use brunt_runtime::{Runtime, sync::oneshot};
 ///
 /// let (sender, receiver) = oneshot();
 /// let thread = std::thread::spawn(move || sender.send("ready"));

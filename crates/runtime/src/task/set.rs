@@ -18,7 +18,7 @@ use std::{
 /// Tasks of this thread's runtime that belong together. Dropping the set aborts those that have not ended.
 ///
 /// ```
-/// use runtime::{JoinSet, Runtime, time::sleep};
+/// use brunt_runtime::{JoinSet, Runtime, time::sleep};
 /// use std::time::Duration;
 ///
 /// let order = Runtime::new()?.block_on(async {

@@ -2,7 +2,7 @@
 //! in the middle of, nothing of it is left.
 
 use crate::{churn::every_buffer_can_be_lent_at_once, common::*};
-use runtime::{
+use brunt_runtime::{
     BackendKind, JoinHandle,
     net::TcpStream,
     spawn,
@@ -105,7 +105,7 @@ async fn end_at(end: End, at: usize) -> bool {
         assert_eq!(error.is_panic(), end == End::Panic, "{end:?} {at}: {error}");
     }
     // What it spawned ends with the streams it dropped.
-    assert_eq!(runtime::drain(PATIENCE).await, 0, "{end:?} {at}");
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "{end:?} {at}");
     until_no_connection_is_left().await;
     hit
 }

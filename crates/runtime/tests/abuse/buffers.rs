@@ -1,7 +1,7 @@
 //! Receive buffers run out, completions overflow, receives end before their time: everybody is served all the same.
 
 use crate::{common::*, on_both_backends};
-use runtime::{net::Lease, spawn, time::sleep};
+use brunt_runtime::{net::Lease, spawn, time::sleep};
 use std::{
     sync::{Mutex, PoisonError},
     task::{Context, Poll, Waker},
@@ -41,7 +41,7 @@ async fn five_hundred_senders_while_every_buffer_is_lent() {
         }));
     }
     // Unless there are buffers left; the guard around each test bounds the wait.
-    while runtime::metrics().buffers_exhausted == 0 {
+    while brunt_runtime::metrics().buffers_exhausted == 0 {
         sleep(Duration::from_millis(1)).await;
     }
     // They come back one by one while they are wanted.
@@ -59,7 +59,7 @@ async fn five_hundred_senders_while_every_buffer_is_lent() {
 async fn ten_thousand_leases_at_once_and_then_the_usual_buffers_again() {
     let leases = take(10_000).await;
     assert!(leases.iter().enumerate().all(|(n, lease)| **lease == [n as u8]));
-    let spares = runtime::metrics().spare_buffers;
+    let spares = brunt_runtime::metrics().spare_buffers;
     // No more than were handed out for nothing the last time.
     assert!((10_000 - BUFFERS as u64..10_100 - BUFFERS as u64).contains(&spares), "{spares} spares");
     drop(leases);
@@ -69,7 +69,7 @@ async fn ten_thousand_leases_at_once_and_then_the_usual_buffers_again() {
     for _ in 0..100 {
         ask(&mut client, b"again").await.unwrap();
     }
-    let spares = runtime::metrics().spare_buffers;
+    let spares = brunt_runtime::metrics().spare_buffers;
     assert!(spares < 64, "{spares} spares are still out");
 }
 
@@ -98,7 +98,7 @@ async fn more_completions_than_the_ring_holds_lose_nothing() {
             assert_eq!(read, [round; 100]);
         }
     }
-    if runtime::metrics().submitted > 0 {
-        assert!(runtime::metrics().completion_overflows > 0, "the ring was large enough");
+    if brunt_runtime::metrics().submitted > 0 {
+        assert!(brunt_runtime::metrics().completion_overflows > 0, "the ring was large enough");
     }
 }

@@ -1,7 +1,7 @@
 //! Twenty thousand connections, opened, reset, closed and aborted at random while others work: afterwards nothing is left.
 
 use crate::common::*;
-use runtime::{
+use brunt_runtime::{
     BackendKind, JoinHandle,
     net::{TcpListener, TcpStream},
     spawn,
@@ -52,9 +52,9 @@ fn storm(backend: BackendKind) {
         }
         drop(stream);
         server.abort();
-        assert_eq!(runtime::drain(PATIENCE).await, 0, "{backend}: tasks are left");
+        assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "{backend}: tasks are left");
         until_no_connection_is_left().await;
-        assert_eq!(runtime::metrics().tasks, 0, "{backend}");
+        assert_eq!(brunt_runtime::metrics().tasks, 0, "{backend}");
         until_descriptors_are(idle).await;
         assert_eq!(open_descriptors(), idle, "{backend}: descriptors are left");
         every_buffer_can_be_lent_at_once().await;
@@ -122,7 +122,7 @@ pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
                 sleep(Duration::from_micros(dice.roll(200))).await;
             }
             // A connect that nobody waits for.
-            4 => drop(runtime::time::timeout(Duration::ZERO, TcpStream::connect(address)).await),
+            4 => drop(brunt_runtime::time::timeout(Duration::ZERO, TcpStream::connect(address)).await),
             _ => drop(ask(&mut stream, &bytes).await),
         }
     }
@@ -140,10 +140,10 @@ pub async fn every_buffer_can_be_lent_at_once() {
         clients.push((client, server));
     }
     assert!(leases.iter().all(|lease| **lease == *b"x"));
-    assert_eq!(runtime::metrics().spare_buffers, 0, "some of the usual buffers are lost");
+    assert_eq!(brunt_runtime::metrics().spare_buffers, 0, "some of the usual buffers are lost");
     // One more can only come from the spares, or there were more usual ones than there should be.
     let (mut client, mut server) = pair_at(&listener, address).await;
     client.write_all(b"y").await.unwrap();
     assert_eq!(*server.recv().await.unwrap(), *b"y");
-    assert!(runtime::metrics().spare_buffers > 0, "a buffer is counted twice");
+    assert!(brunt_runtime::metrics().spare_buffers > 0, "a buffer is counted twice");
 }

@@ -1,6 +1,6 @@
 //! What the tests share: a runtime with a guard, pairs of streams, an echo server, a process of one's own.
 
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime,
     net::{TcpListener, TcpStream},
     time::{sleep, timeout},
@@ -41,10 +41,10 @@ pub async fn guarded<T>(body: impl Future<Output = T>) -> T {
 macro_rules! on_both_backends {
     ($($name:ident),* $(,)?) => {
         mod uring {
-            $(#[test] fn $name() { $crate::common::on(runtime::BackendKind::Uring, super::$name()) })*
+            $(#[test] fn $name() { $crate::common::on(brunt_runtime::BackendKind::Uring, super::$name()) })*
         }
         mod epoll {
-            $(#[test] fn $name() { $crate::common::on(runtime::BackendKind::Epoll, super::$name()) })*
+            $(#[test] fn $name() { $crate::common::on(brunt_runtime::BackendKind::Epoll, super::$name()) })*
         }
     };
 }
@@ -125,7 +125,7 @@ pub async fn ask(stream: &mut TcpStream, question: &[u8]) -> io::Result<()> {
 
 /// Waits until no connection is left; the guard around each test bounds the wait.
 pub async fn until_no_connection_is_left() {
-    while runtime::metrics().connections > 0 {
+    while brunt_runtime::metrics().connections > 0 {
         sleep(Duration::from_millis(1)).await;
     }
 }

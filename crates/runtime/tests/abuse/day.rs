@@ -8,7 +8,7 @@ use crate::{
     common::*,
     ledger::{Holdings, address_space},
 };
-use runtime::{
+use brunt_runtime::{
     BackendKind, JoinHandle, spawn,
     time::{sleep, timeout},
 };
@@ -89,10 +89,10 @@ async fn storm(connections: u32) -> u64 {
     }
     server.abort();
     served.borrow_mut().clear();
-    assert_eq!(runtime::drain(PATIENCE).await, 0, "tasks are left");
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "tasks are left");
     until_no_connection_is_left().await;
     until_descriptors_are(idle).await;
-    assert_eq!((runtime::metrics().tasks, open_descriptors()), (0, idle));
+    assert_eq!((brunt_runtime::metrics().tasks, open_descriptors()), (0, idle));
     every_buffer_can_be_lent_at_once().await;
     until_no_connection_is_left().await;
     until_descriptors_are(idle).await;
@@ -101,7 +101,7 @@ async fn storm(connections: u32) -> u64 {
 }
 
 /// Asks on, with every byte looked at, as long as the storm goes.
-async fn steadily(mut stream: runtime::net::TcpStream, seed: u64, left: Rc<Cell<u32>>, asked: Rc<Cell<u64>>) {
+async fn steadily(mut stream: brunt_runtime::net::TcpStream, seed: u64, left: Rc<Cell<u32>>, asked: Rc<Cell<u64>>) {
     let mut dice = Dice::new(seed + 1000);
     while left.get() > 0 {
         let most = [500, 50_000][usize::from(dice.roll(10) == 0)];

@@ -1,7 +1,7 @@
 //! Descriptors that are not what they should be, and a process that has no more of them.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     net::{TcpListener, TcpStream},
     time::{sleep, timeout},
 };
@@ -39,7 +39,7 @@ async fn a_descriptor_that_is_no_socket_is_an_error() {
     }
     assert!(failed);
     drop((stream, fake()));
-    while runtime::metrics().connections > 0 {
+    while brunt_runtime::metrics().connections > 0 {
         sleep(Duration::from_millis(1)).await;
     }
 }
@@ -63,7 +63,7 @@ fn out_of_descriptors_accepting_pauses_and_goes_on() {
                     hoard.push(file);
                 }
                 assert!(timeout(Duration::from_millis(100), listener.accept()).await.is_err());
-                let pauses = runtime::metrics().accept_pauses;
+                let pauses = brunt_runtime::metrics().accept_pauses;
                 assert!((1..=10).contains(&pauses), "{pauses} pauses of 20 ms in 100 ms");
                 hoard.truncate(hoard.len() - 20);
                 for _ in 0..clients.len() {

@@ -1,13 +1,13 @@
 //! A group of workers of which one cannot be set up: nobody runs, and nobody waits for it.
 
-use runtime::Runtime;
+use brunt_runtime::Runtime;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 #[test]
 fn a_group_is_whole_or_not_at_all() {
     for cores in [[None, Some(1000)], [Some(1000), None]] {
         let ran = AtomicU32::new(0);
-        let results = runtime::group::run(&Runtime::builder(), &cores, |_| {
+        let results = brunt_runtime::group::run(&Runtime::builder(), &cores, |_| {
             ran.fetch_add(1, Ordering::SeqCst);
             // A worker that waits for its siblings must not wait for one that was never set up.
             std::future::pending::<()>()

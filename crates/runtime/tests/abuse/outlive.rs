@@ -2,7 +2,7 @@
 //! never touch what belongs to somebody else.
 
 use crate::common::*;
-use runtime::{
+use brunt_runtime::{
     BackendKind,
     net::{Lease, TcpListener, TcpStream},
     spawn,
@@ -15,7 +15,7 @@ struct Relics {
     stream: TcpStream,
     listener: TcpListener,
     lease: Lease,
-    handle: runtime::JoinHandle<()>,
+    handle: brunt_runtime::JoinHandle<()>,
 }
 
 fn relics(backend: BackendKind) -> Relics {

@@ -1,7 +1,7 @@
 //! Panics where nobody expects them: in wakers, in destructors of futures, outputs and payloads. Each stays where it is.
 
 use crate::{common::*, on_both_backends};
-use runtime::{JoinHandle, Stop, spawn, time::sleep};
+use brunt_runtime::{JoinHandle, Stop, spawn, time::sleep};
 use std::{
     future::{Future, pending},
     panic::panic_any,
@@ -94,11 +94,11 @@ async fn a_waker_that_panics_does_not_keep_others_from_waking() {
 async fn a_joiner_whose_waker_panics_does_not_end_the_worker() {
     let (bomb, gone_off) = Bomb::waker(false);
     let mut handle = spawn(async {
-        runtime::yield_now().await;
+        brunt_runtime::yield_now().await;
         5
     });
     assert!(Pin::new(&mut handle).poll(&mut Context::from_waker(&bomb)).is_pending());
-    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
     assert_eq!(gone_off.load(Ordering::SeqCst), 1);
     assert_eq!(handle.await.unwrap(), 5);
 }
@@ -112,7 +112,7 @@ async fn a_stop_is_heard_by_all_though_a_waker_panics() {
         let stop = stop.clone();
         async move { stop.raised().await }
     });
-    runtime::yield_now().await;
+    brunt_runtime::yield_now().await;
     stop.raise();
     assert_eq!(gone_off.load(Ordering::SeqCst), 1);
     second.await.unwrap();
@@ -156,7 +156,7 @@ async fn a_future_and_its_output_may_both_panic_when_dropped() {
     let handle = spawn(Mined { _mine: Some(Mine) });
     assert!(handle.await.err().unwrap().is_panic());
     drop(spawn(Mined { _mine: Some(Mine) }));
-    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
     // An output that somebody wants is theirs.
     std::mem::forget(spawn(Mined { _mine: None }).await.unwrap());
 }
@@ -171,5 +171,5 @@ async fn a_panic_whose_payload_panics_stays_in_its_task() {
     let fresh = spawn(async { pending::<Mine>().await });
     fresh.abort();
     assert!(fresh.await.err().unwrap().is_aborted());
-    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
 }

@@ -1,7 +1,7 @@
 //! Peers that never read: what waits for them is given up in time, and a runtime does not wait for them when it ends.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     BackendKind,
     net::TcpStream,
     spawn,
@@ -29,7 +29,7 @@ async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
     listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     listener.listen(1024).unwrap();
     let address = listener.local_addr().unwrap();
-    let listener = runtime::net::TcpListener::from_std(listener.into()).unwrap();
+    let listener = brunt_runtime::net::TcpListener::from_std(listener.into()).unwrap();
     let neighbour = async |stream: &mut TcpStream| {
         let asked = timeout(PATIENCE / 4, ask(stream, &[7; 5000])).await;
         asked.expect("the neighbour is not served").unwrap();
@@ -45,7 +45,7 @@ async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
         spawn(echo(listener.accept().await.unwrap()));
         flood.push(spawn(async move { while stream.write_all(&[1; 16_384]).await.is_ok() {} }));
     }
-    while runtime::metrics().spare_buffers == 0 {
+    while brunt_runtime::metrics().spare_buffers == 0 {
         sleep(Duration::from_millis(1)).await;
     }
     for _ in 0..50 {
@@ -57,10 +57,10 @@ async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
     spawn(echo(server));
     neighbour(&mut late).await;
     // None of them holds much more than the sixteen pieces it may.
-    let held = runtime::metrics().spare_buffers + BUFFERS as u64;
+    let held = brunt_runtime::metrics().spare_buffers + BUFFERS as u64;
     println!("{held} buffers held by {} flooders", flood.len());
     assert!(held < 300 * 40, "{held}");
-    flood.iter().for_each(runtime::JoinHandle::abort);
+    flood.iter().for_each(brunt_runtime::JoinHandle::abort);
 }
 
 /// Connections to a peer that accepts and never reads; dropped at the end of the test.
@@ -118,7 +118,7 @@ fn dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads() {
                                 let _streams = streams;
                                 std::future::pending::<()>().await;
                             });
-                            runtime::yield_now().await;
+                            brunt_runtime::yield_now().await;
                             None
                         }
                         "by nobody" => None,

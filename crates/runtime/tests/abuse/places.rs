@@ -2,7 +2,7 @@
 //! and a stale one wakes nobody who would mind.
 
 use crate::common::*;
-use runtime::{Stop, spawn, time::timeout};
+use brunt_runtime::{Stop, spawn, time::timeout};
 use std::{
     future::poll_fn,
     sync::{
@@ -79,7 +79,7 @@ fn workers_come_and_go_while_others_wake_their_tasks() {
 }
 
 /// A worker's short life: each of its tasks waits for a wake-up that only another thread gives.
-fn live(board: &Board, backend: runtime::BackendKind) {
+fn live(board: &Board, backend: brunt_runtime::BackendKind) {
     let runtime = build(backend);
     runtime.block_on(async {
         for round in 0..5 {
@@ -104,7 +104,7 @@ fn live(board: &Board, backend: runtime::BackendKind) {
                     (task, pinned)
                 })
                 .collect();
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
             tasks.iter().filter_map(|(_, waker)| waker.borrow().clone()).for_each(|waker: Waker| board.pin_up(&waker));
             if round == 4 {
                 // The runtime ends with tasks that wait; their wakers stay on the board.

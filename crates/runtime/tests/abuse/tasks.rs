@@ -1,7 +1,7 @@
 //! Tasks that misbehave: handles dropped, destructors that spawn or panic, runtimes entered twice.
 
 use crate::{common::*, on_both_backends};
-use runtime::{JoinHandle, Runtime, spawn, time::sleep};
+use brunt_runtime::{JoinHandle, Runtime, spawn, time::sleep};
 use std::{
     cell::{Cell, RefCell},
     panic::{AssertUnwindSafe, catch_unwind},
@@ -29,11 +29,11 @@ async fn a_dropped_handle_lets_its_task_run() {
             vec![0u8; 100]
         });
         if n % 3 == 0 {
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
         }
         drop(handle);
     }
-    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
     assert_eq!(done.get(), 1000);
 }
 
@@ -55,10 +55,10 @@ async fn a_destructor_may_spawn() {
         });
         std::future::pending::<()>().await;
     });
-    runtime::yield_now().await;
+    brunt_runtime::yield_now().await;
     handle.abort();
     assert!(handle.await.unwrap_err().is_aborted());
-    runtime::drain(PATIENCE).await;
+    brunt_runtime::drain(PATIENCE).await;
     assert_eq!(spawned.get(), 1);
 }
 
@@ -81,7 +81,7 @@ fn a_destructor_may_spawn_while_the_runtime_ends() {
         let runtime = build(backend);
         runtime.block_on(async {
             beget(dropped.clone(), 3);
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
         });
         drop(runtime);
         // A task that never ran has no bomb yet: its destructor drops only what it captured.
@@ -120,7 +120,7 @@ async fn a_panic_in_the_destructor_of_an_output_stays_in_its_task() {
     }
     // Nobody takes the output: the worker drops it.
     drop(spawn(async { Bomb }));
-    runtime::drain(PATIENCE).await;
+    brunt_runtime::drain(PATIENCE).await;
     // Somebody takes it, and it is theirs.
     std::mem::forget(spawn(async { Bomb }).await.unwrap());
     assert_eq!(spawn(async { 1 }).await.unwrap(), 1, "the worker goes on");
@@ -142,7 +142,7 @@ async fn aborts_at_any_moment_end_every_task() {
         handles.borrow_mut().push(spawn(async move {
             let _guard = guard;
             for _ in 0..pause {
-                runtime::yield_now().await;
+                brunt_runtime::yield_now().await;
             }
             // Some abort others, themselves included, some never end.
             others.borrow()[victim].abort();
@@ -154,7 +154,7 @@ async fn aborts_at_any_moment_end_every_task() {
             }
         }));
         if dice.roll(8) == 0 {
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
         }
     }
     handles.borrow().iter().for_each(JoinHandle::abort);
@@ -163,7 +163,7 @@ async fn aborts_at_any_moment_end_every_task() {
             assert!(error.is_aborted(), "{error}");
         }
     }
-    assert_eq!((alive.get(), runtime::metrics().tasks), (0, 0));
+    assert_eq!((alive.get(), brunt_runtime::metrics().tasks), (0, 0));
     until_no_connection_is_left().await;
 }
 
@@ -171,7 +171,7 @@ async fn tasks_that_always_find_work_do_not_keep_others_from_theirs() {
     for _ in 0..10 {
         spawn(async {
             loop {
-                runtime::yield_now().await
+                brunt_runtime::yield_now().await
             }
         });
     }
@@ -209,7 +209,7 @@ fn a_nested_block_on_panics_and_says_why() {
 fn outside_of_a_runtime_a_clear_message() {
     let message = panic_message(|| drop(spawn(async {})));
     assert!(message.contains("inside Runtime::block_on"), "{message}");
-    let message = panic_message(|| assert_eq!(runtime::metrics().tasks, 0));
+    let message = panic_message(|| assert_eq!(brunt_runtime::metrics().tasks, 0));
     assert!(message.contains("inside Runtime::block_on"), "{message}");
 }
 
@@ -225,7 +225,7 @@ fn a_panic_in_the_main_future_leaves_a_runtime_that_works() {
         });
         assert_eq!(message, "main gives up");
         runtime.block_on(guarded(async {
-            assert_eq!(runtime::drain(PATIENCE).await, 0, "the task of before still runs");
+            assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "the task of before still runs");
             let (mut client, server) = pair().await;
             spawn(echo(server));
             ask(&mut client, b"fine").await.unwrap();

@@ -1,7 +1,7 @@
 //! Timers by the ten thousand, dropped, raced and polled by another runtime than they began on.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     spawn,
     time::{sleep, timeout},
 };
@@ -50,9 +50,9 @@ async fn dropped_timers_wake_nobody() {
         })
         .await;
     }
-    let before = runtime::metrics();
+    let before = brunt_runtime::metrics();
     sleep(Duration::from_millis(60)).await;
-    let after = runtime::metrics();
+    let after = brunt_runtime::metrics();
     assert!(after.turns - before.turns < 50, "{} turns for one timer", after.turns - before.turns);
 }
 
@@ -83,7 +83,7 @@ fn a_timer_begun_on_one_runtime_is_right_on_another() {
         let mut moved = pin!(sleep(wait));
         // A timer of the second runtime stands in the very slot that the moved one has in the first.
         let mut other = pin!(sleep(Duration::from_millis(1)));
-        let mut begin = |runtime: &runtime::Runtime, which: bool| {
+        let mut begin = |runtime: &brunt_runtime::Runtime, which: bool| {
             runtime.block_on(poll_fn(|cx| {
                 let polled = if which { moved.as_mut().poll(cx) } else { other.as_mut().poll(cx) };
                 assert!(polled.is_pending());

@@ -1,7 +1,7 @@
 //! Wakers that are not ours: combinators and executors with their own, as the `futures` crate has them.
 
 use crate::{common::*, on_both_backends};
-use runtime::{net::TcpStream, spawn, time::sleep};
+use brunt_runtime::{net::TcpStream, spawn, time::sleep};
 use std::{
     collections::VecDeque,
     future::{Future, poll_fn},
@@ -194,7 +194,7 @@ async fn the_last_waker_is_the_one_that_is_woken() {
     let flag = Arc::new(Flag::default());
     assert!(pin!(server.recv()).poll(&mut Context::from_waker(&flag.clone().into())).is_pending());
     let reader = spawn(async move { server.recv().await.map(|lease| lease.to_vec()) });
-    runtime::yield_now().await;
+    brunt_runtime::yield_now().await;
     client.write_all(b"y").await.unwrap();
     assert_eq!(reader.await.unwrap().unwrap(), b"y");
 }

@@ -1,7 +1,7 @@
 //! The halves of a stream: at once, apart, together again.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     net::{Family, OwnedReadHalf, Stream, UnixStream},
     spawn,
     time::{sleep, timeout},

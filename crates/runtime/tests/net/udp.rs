@@ -1,7 +1,7 @@
 //! Datagrams: whole, truncated, refused, many.
 
 use crate::on_both_backends;
-use runtime::{
+use brunt_runtime::{
     net::UdpSocket,
     spawn,
     time::{sleep, timeout},
@@ -113,7 +113,7 @@ async fn a_dropped_receive_loses_nothing() {
             }
             Err(_) => {
                 given_up += 1;
-                runtime::yield_now().await;
+                brunt_runtime::yield_now().await;
             }
         }
     }
@@ -139,7 +139,7 @@ async fn two_tasks_send_and_receive() {
         spawn(async move {
             for _ in 0..200 {
                 socket.send(b"hello").await.unwrap();
-                runtime::yield_now().await;
+                brunt_runtime::yield_now().await;
             }
         });
     }
@@ -155,7 +155,7 @@ async fn a_flood_does_not_keep_others_from_their_turn() {
     let other = spawn(async move {
         loop {
             counted.set(counted.get() + 1);
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
         }
     });
     // A datagram to send and one to receive at any time: this task never has to wait.

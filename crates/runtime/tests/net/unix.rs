@@ -1,7 +1,7 @@
 //! Unix sockets: paths and their files, names without files, who is at the other end.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     net::{Credentials, UnixListener, UnixStream},
     spawn,
     time::{sleep, timeout},

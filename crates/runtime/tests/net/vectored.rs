@@ -1,7 +1,7 @@
 //! Several pieces in one write, and the options of a stream.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     net::{Family, Stream, TcpStream, UnixStream},
     spawn,
     time::sleep,

@@ -1,7 +1,7 @@
 //! Watched descriptors: both directions, dropped at any time, busy ones, and what is no proper descriptor.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     net::Watch,
     spawn,
     time::{sleep, timeout},
@@ -82,7 +82,7 @@ async fn readable_when_something_is_written() {
     }
     // A wait for something else than bytes.
     let waiting = spawn(async move { watch.readable().await.map(|()| watch) });
-    runtime::yield_now().await;
+    brunt_runtime::yield_now().await;
     writer.write_all(b"!").unwrap();
     waiting.await.unwrap().unwrap();
 }
@@ -96,7 +96,7 @@ async fn writable_when_something_is_read() {
     let _ = timeout(Duration::from_millis(5), watch.writable()).await;
     assert!(is_pending(watch.write_with(|mut pipe| pipe.write(b"x"))).await);
     let writing = spawn(async move { watch.write_with(|mut pipe| pipe.write(b"x")).await });
-    runtime::yield_now().await;
+    brunt_runtime::yield_now().await;
     empty(&reader);
     assert_eq!(writing.await.unwrap().unwrap(), 1);
 }
@@ -183,7 +183,7 @@ async fn dropped_at_any_time() {
                 let (watch, _) = &watches[dice.roll(watches.len() as u64) as usize];
                 watch.writable().await.unwrap();
             }
-            _ => runtime::yield_now().await,
+            _ => brunt_runtime::yield_now().await,
         }
         watches.truncate(100);
     }
@@ -195,7 +195,7 @@ async fn always_ready_lets_others_run() {
     let other = spawn(async move {
         loop {
             counted.set(counted.get() + 1);
-            runtime::yield_now().await;
+            brunt_runtime::yield_now().await;
         }
     });
     let watch = Watch::new(File::open("/dev/zero").unwrap());
@@ -261,7 +261,7 @@ fn watches_leave_nothing_behind() {
                     spawn(async move { watch.readable().await.map(|()| other) });
                     drop(armed().await);
                 }
-                runtime::yield_now().await;
+                brunt_runtime::yield_now().await;
                 armed().await
             }));
             let ((), took) = timed(|| drop(runtime));

@@ -1,7 +1,7 @@
 //! Blocking work in the pool.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     JoinSet, blocking,
     group::{self, pin_to_core},
     time::sleep,
@@ -73,7 +73,7 @@ async fn a_panic_stays_with_its_work() {
 
 async fn a_worker_serves_others_while_work_blocks() {
     let (mut client, server) = pair().await;
-    runtime::spawn(echo(server));
+    brunt_runtime::spawn(echo(server));
     let (go, wait) = mpsc::channel();
     let work = blocking(move || wait.recv().unwrap());
     for n in 0..20u64 {
@@ -108,7 +108,7 @@ fn threads_named(name: &str) -> usize {
 #[test]
 fn the_pool_grows_as_needed_up_to_its_bound_and_shrinks_again() {
     alone("blocking::the_pool_grows_as_needed_up_to_its_bound_and_shrinks_again", || {
-        on(runtime::BackendKind::Epoll, async {
+        on(brunt_runtime::BackendKind::Epoll, async {
             assert_eq!(threads_named("blocking"), 0);
             for _ in 0..50 {
                 blocking(|| ()).await.unwrap();
@@ -155,7 +155,7 @@ fn work_is_not_pinned_to_the_core_of_the_worker_that_asked_for_it() {
         let cores = |set: &rustix::thread::CpuSet| (0..1024).filter(|core| set.is_set(*core)).collect::<Vec<_>>();
         let all = cores(&sched_getaffinity(Some(getpid())).unwrap());
         let first = all[0];
-        let results = group::run(&runtime::Runtime::builder(), &[Some(first)], |_| async move {
+        let results = group::run(&brunt_runtime::Runtime::builder(), &[Some(first)], |_| async move {
             blocking(move || cores(&sched_getaffinity(None).unwrap())).await.unwrap()
         });
         assert_eq!(results[0].as_ref().unwrap(), &all);
@@ -166,7 +166,7 @@ fn work_is_not_pinned_to_the_core_of_the_worker_that_asked_for_it() {
 #[test]
 fn without_a_thread_the_error_says_so_and_later_work_is_done() {
     alone("blocking::without_a_thread_the_error_says_so_and_later_work_is_done", || {
-        on(runtime::BackendKind::Epoll, async {
+        on(brunt_runtime::BackendKind::Epoll, async {
             let status = std::fs::read_to_string("/proc/self/status").unwrap();
             let size = status.lines().find_map(|line| line.strip_prefix("VmSize:")).unwrap();
             let size: u64 = size.trim().trim_end_matches(" kB").parse().unwrap();

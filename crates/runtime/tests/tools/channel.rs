@@ -1,7 +1,7 @@
 //! Channels and oneshots between tasks, workers and threads.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     BackendKind, Runtime, spawn,
     sync::{
         channel,
@@ -47,7 +47,7 @@ async fn what_waits_moves_up_in_order_and_nobody_overtakes() {
         assert_eq!(receiver.try_recv(), Ok(n));
     }
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
-    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
 }
 
 /// Whatever a sender does with its attempts, each value is received or comes back, and never both.

@@ -1,10 +1,10 @@
 //! A channel against a model of it: one line of values of which the first few are sent, and the rest wait.
 
-use proptest::prelude::*;
-use runtime::sync::{
+use brunt_runtime::sync::{
     channel,
     channel::{Send, SendError, TryRecvError, TrySendError},
 };
+use proptest::prelude::*;
 use std::{
     future::Future,
     pin::Pin,

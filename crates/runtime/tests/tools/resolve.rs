@@ -1,7 +1,7 @@
 //! Names, and connecting by name.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     net::{HostPort, TcpListener, TcpStream, resolve},
     time::{sleep, timeout},
 };
@@ -128,7 +128,7 @@ fn a_connect_that_runs_out_of_time_leaves_no_descriptor() {
                     assert!(by_name.is_err(), "the tarpit let somebody in");
                 }
                 // Attempts are cancelled, and lookups end, some time later; the guard bounds the wait.
-                while runtime::metrics().connections > 0 || open_descriptors() > before {
+                while brunt_runtime::metrics().connections > 0 || open_descriptors() > before {
                     sleep(Duration::from_millis(1)).await;
                 }
             });
@@ -139,7 +139,7 @@ fn a_connect_that_runs_out_of_time_leaves_no_descriptor() {
 #[test]
 fn a_listener_by_name_is_the_caller_s_choice() {
     // Listening is on addresses; resolving first is one line.
-    on(runtime::BackendKind::Epoll, async {
+    on(brunt_runtime::BackendKind::Epoll, async {
         let address = resolve("localhost:0").await.unwrap()[0];
         assert!(TcpListener::bind(address).unwrap().local_addr().unwrap().ip().is_loopback());
     });

@@ -1,7 +1,7 @@
 //! Sets of tasks.
 
 use crate::{common::*, on_both_backends};
-use runtime::{
+use brunt_runtime::{
     JoinSet, spawn,
     time::{sleep, timeout},
     yield_now,
@@ -129,7 +129,7 @@ async fn a_dropped_set_ends_its_tasks() {
     yield_now().await;
     assert_eq!(alive.get(), 100);
     drop(set);
-    assert_eq!(runtime::drain(PATIENCE).await, 0);
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
     assert_eq!(alive.get(), 0);
 }
 

@@ -1,7 +1,7 @@
 //! Signals of the process.
 
 use crate::common::*;
-use runtime::{
+use brunt_runtime::{
     BackendKind, Stop,
     signal::{Signal, Signals},
     spawn,

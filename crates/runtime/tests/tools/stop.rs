@@ -1,7 +1,7 @@
 //! Trees of stops across tasks, workers and threads.
 
 use crate::{common::*, on_both_backends};
-use runtime::{Stop, spawn, time::sleep, yield_now};
+use brunt_runtime::{Stop, spawn, time::sleep, yield_now};
 use std::{sync::mpsc, thread, time::Duration};
 
 on_both_backends!(
@@ -50,7 +50,7 @@ async fn a_child_made_while_its_parent_is_raised_is_raised() {
             .map(|_| {
                 let (root, done) = (root.clone(), done.clone());
                 thread::spawn(move || {
-                    build(runtime::BackendKind::Epoll).block_on(guarded(async move {
+                    build(brunt_runtime::BackendKind::Epoll).block_on(guarded(async move {
                         loop {
                             let child = root.child();
                             drop((root.child(), child.child()));
@@ -62,7 +62,7 @@ async fn a_child_made_while_its_parent_is_raised_is_raised() {
                             spawn(async move { grandchild.raised().await });
                             yield_now().await;
                         }
-                        assert_eq!(runtime::drain(PATIENCE).await, 0);
+                        assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
                     }));
                 })
             })

@@ -1,8 +1,8 @@
 //! What a handler is told and what it says: the seam between those who decide (routes, scripts) and those who speak HTTP.
 //! Nothing here knows a socket, a clock or a parser.
 
+use brunt_wire::http1::Fields;
 use std::{net::SocketAddr, rc::Rc, time::Duration};
-use wire::http1::Fields;
 
 /// A whole request.
 #[derive(Debug, Clone, Copy)]

@@ -10,6 +10,7 @@ use super::{
     next::{LINGER, Next},
     worker::{Seat, Worker},
 };
+use brunt_wire::http1::server::Waiting;
 use std::{
     future::{Future, poll_fn},
     io,
@@ -18,7 +19,6 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use wire::http1::server::Waiting;
 
 /// What a model's stream has to offer.
 pub(crate) trait Stream: Endpoint + 'static {

@@ -16,11 +16,11 @@ use super::{
     site::{Reply, Site},
     worker::Worker,
 };
-use std::net::SocketAddr;
-use wire::http1::{
+use brunt_wire::http1::{
     After, Body, Fault, Head, Response,
     server::{Connection, Event, Waiting},
 };
+use std::net::SocketAddr;
 
 /// Bytes of answers after which those are written before more are made.
 pub(crate) const ENOUGH: usize = 64 << 10;
@@ -292,7 +292,7 @@ impl State {
                     method: head.method_name,
                     path: head.path(),
                     query: head.query().unwrap_or_default(),
-                    minor_version: u8::from(head.version == wire::http1::Version::Http11),
+                    minor_version: u8::from(head.version == brunt_wire::http1::Version::Http11),
                     fields: head.fields,
                     body,
                     peer: ends.peer,
@@ -362,7 +362,7 @@ fn copy(head: &Head<'_>) -> Vec<u8> {
     bytes.extend_from_slice(head.method_name.as_bytes());
     bytes.push(b' ');
     bytes.extend_from_slice(head.target().as_bytes());
-    bytes.extend_from_slice(if head.version == wire::http1::Version::Http11 {
+    bytes.extend_from_slice(if head.version == brunt_wire::http1::Version::Http11 {
         b" HTTP/1.1\r\n"
     } else {
         b" HTTP/1.0\r\n"

@@ -6,8 +6,8 @@ use super::{
     conversation::ENOUGH,
     next::Next,
 };
+use brunt_wire::http1::{After, Exchange, Method, Refused, Response, Stamp, Stream};
 use std::{rc::Rc, time::Duration, vec};
-use wire::http1::{After, Exchange, Method, Refused, Response, Stamp, Stream};
 
 /// What is sent where HTTP was expected.
 pub(crate) const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not HTTP \x80\x81\xfe\r\n\x07\x1b\r\n";

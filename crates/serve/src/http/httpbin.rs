@@ -82,7 +82,7 @@ impl Httpbin {
                 break;
             }
         }
-        Ok(text_answer(chosen, format!("{chosen} {}\n", wire::http1::reason(chosen)).as_bytes()))
+        Ok(text_answer(chosen, format!("{chosen} {}\n", brunt_wire::http1::reason(chosen)).as_bytes()))
     }
 
     fn unstable(&mut self, request: &Request<'_>) -> Wish<Answer> {

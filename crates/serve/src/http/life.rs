@@ -6,7 +6,7 @@ use super::{
     secure,
     worker::Worker,
 };
-use runtime::Stop;
+use brunt_runtime::Stop;
 use std::{
     future::Future,
     io,

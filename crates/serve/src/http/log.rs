@@ -1,6 +1,7 @@
 //! The access log: a line a request, gathered by each worker and written by a thread of its own. A disk that is too slow
 //! costs lines, which are counted, and never holds a worker up.
 
+use brunt_wire::http1::{Head, Version};
 use std::{
     fs::OpenOptions,
     io::{self, Write},
@@ -9,7 +10,6 @@ use std::{
     sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     thread::{self, JoinHandle},
 };
-use wire::http1::{Head, Version};
 
 /// Lines are handed over when there are so many bytes of them, or when a tick has passed.
 const FULL: usize = 32 << 10;

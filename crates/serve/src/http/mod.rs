@@ -1,4 +1,4 @@
-//! An HTTP/1 server: what is said is decided by routes and handlers, how by one sans-I/O conversation on `wire::http1`,
+//! An HTTP/1 server: what is said is decided by routes and handlers, how by one sans-I/O conversation on `brunt_wire::http1`,
 //! and the I/O is a model's. [`Server`] is the way in.
 //!
 //! ```text
@@ -45,8 +45,8 @@ use crate::{
     Counts, Model, Notice, ServeError,
     listen::{self, Reserved},
 };
+use brunt_runtime::{BackendKind, Spinning, Stop};
 use hub::Hub;
-use runtime::{BackendKind, Spinning, Stop};
 use std::{
     net::{SocketAddr, TcpListener},
     path::PathBuf,

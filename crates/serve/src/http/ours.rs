@@ -8,7 +8,7 @@ use super::{
     worker::Worker,
 };
 use crate::{Notice, ServeError, model::ours::builder};
-use runtime::{
+use brunt_runtime::{
     BackendKind, JoinHandle, Stop,
     net::{Lease, TcpListener, TcpStream},
 };
@@ -36,7 +36,7 @@ pub(crate) fn run(
     }
     // If one worker cannot serve, none shall.
     let stop = &stop.child();
-    let results = runtime::group::run(&builder, &server.options.workers, |number| {
+    let results = brunt_runtime::group::run(&builder, &server.options.workers, |number| {
         let listeners = std::mem::take(&mut *listeners[number].lock().unwrap_or_else(PoisonError::into_inner));
         async move {
             // All workers are set up by now, and all sockets listen.
@@ -71,7 +71,7 @@ impl Model for Ours {
     }
 
     fn spawn(task: impl Future<Output = ()> + 'static) -> JoinHandle<()> {
-        runtime::spawn(task)
+        brunt_runtime::spawn(task)
     }
 
     fn abort(task: &JoinHandle<()>) {
@@ -106,7 +106,7 @@ impl Stream for TcpStream {
     }
 
     fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
-        runtime::time::sleep(duration)
+        brunt_runtime::time::sleep(duration)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Certificates made where none are given. One for the same names is made once, so that reading a file again does not
 //! change it under those who have come to trust it.
 
+use brunt_tls::Identity;
 use std::{
     net::SocketAddr,
     sync::{Mutex, PoisonError},
 };
-use tls::Identity;
 
 /// Goes into every certificate: what a client on this machine calls it.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

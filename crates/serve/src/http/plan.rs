@@ -5,8 +5,8 @@ use super::{
     chance::{Delay, When},
     script::Script,
 };
+use brunt_wire::http1::Head;
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};
-use wire::http1::Head;
 
 /// Everything that is to be served.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,7 @@ pub(crate) struct ListenerPlan {
     /// Connections that are reset as soon as they are accepted.
     pub refuse: Option<When>,
     /// Connections speak TLS.
-    pub tls: Option<tls::Server>,
+    pub tls: Option<brunt_tls::Server>,
 }
 
 /// Requests of a kind, and what is done with them.
@@ -171,7 +171,7 @@ impl Plan {
     }
 
     /// The same with TLS on every listener.
-    pub fn with_tls(mut self, tls: Option<&tls::Server>) -> Self {
+    pub fn with_tls(mut self, tls: Option<&brunt_tls::Server>) -> Self {
         self.listeners.iter_mut().for_each(|listener| listener.tls = tls.cloned());
         self
     }

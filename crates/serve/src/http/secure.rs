@@ -6,6 +6,7 @@ use super::{
     deadlines::Phase,
     worker::{Seat, Worker},
 };
+use brunt_tls::{Carrier, Cause, Fault};
 use std::{
     future::{Future, poll_fn},
     io,
@@ -13,20 +14,19 @@ use std::{
     task::{Context, Poll, ready},
     time::Duration,
 };
-use tls::{Carrier, Cause, Fault};
 
 /// Serves a connection to its end, if it makes itself secret first.
-pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker>, server: tls::Server) {
+pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker>, server: brunt_tls::Server) {
     if let Some(secure) = Box::pin(greet(stream, &worker, &server)).await {
         connection::serve(secure, listener, worker).await;
     }
 }
 
-async fn greet<S: Stream>(stream: S, worker: &Rc<Worker>, server: &tls::Server) -> Option<Secure<S>> {
+async fn greet<S: Stream>(stream: S, worker: &Rc<Worker>, server: &brunt_tls::Server) -> Option<Secure<S>> {
     let seat = Seat::take(worker.clone());
     // Nothing at all is as much too slow as half a greeting.
     worker.deadlines.begin(&seat.note, Phase::Head);
-    let greeted = match tls::Stream::server(Records(stream), server) {
+    let greeted = match brunt_tls::Stream::server(Records(stream), server) {
         Ok(mut stream) => poll_fn(|cx| {
             seat.note.watch(cx.waker());
             match stream.poll_greet(cx) {
@@ -69,7 +69,7 @@ impl<S: Stream> Carrier for Records<S> {
 }
 
 /// A model's stream with TLS on it.
-struct Secure<S: Stream>(tls::Stream<Records<S>>);
+struct Secure<S: Stream>(brunt_tls::Stream<Records<S>>);
 
 impl<S: Stream> Stream for Secure<S> {
     type Lease = Vec<u8>;

@@ -1,7 +1,7 @@
 //! What a client may cost, as data: limits and deadlines. Shared by all connections; they hold no copy.
 
+use brunt_wire::http1::Limits;
 use std::time::Duration;
-use wire::http1::Limits;
 
 /// Limits and deadlines of a server.
 #[derive(Debug, Clone)]

@@ -10,13 +10,13 @@ use super::{
     usual::Usual,
     worker::Worker,
 };
+use brunt_wire::http1::{Head, Method, Ready, Version};
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
     sync::Arc,
     time::Duration,
 };
-use wire::http1::{Head, Method, Ready, Version};
 
 /// All listeners of a plan.
 pub(crate) struct Site {
@@ -34,7 +34,7 @@ pub(crate) struct Listener {
     /// How often connections are refused.
     pub refuse: Option<RefCell<super::chance::Chance>>,
     /// Connections speak TLS.
-    pub tls: Option<tls::Server>,
+    pub tls: Option<brunt_tls::Server>,
 }
 
 /// One route.

@@ -15,8 +15,8 @@ use super::{
     script::{self, Script},
     site::{Constant, Reply},
 };
+use brunt_wire::http1::Ready;
 use std::{cell::RefCell, rc::Rc, time::Duration};
-use wire::http1::Ready;
 
 /// Who answers the requests of a route.
 pub(crate) fn reply(route: &RoutePlan, seed: u64, hub: &Hub) -> Reply {

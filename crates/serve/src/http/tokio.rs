@@ -8,7 +8,7 @@ use super::{
     worker::Worker,
 };
 use crate::{Notice, ServeError};
-use runtime::{Stop, group::pin_to_core};
+use brunt_runtime::{Stop, group::pin_to_core};
 use socket2::SockRef;
 use std::{
     cell::RefCell,

@@ -9,16 +9,16 @@ use super::{
     settings::Settings,
     site::Site,
 };
+use brunt_wire::http1::{
+    Exchange, Head, Limits, Ready, Stamp,
+    server::{Connection, Event},
+};
 use std::{
     cell::{Cell, Ref, RefCell},
     net::SocketAddr,
     rc::Rc,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
-};
-use wire::http1::{
-    Exchange, Head, Limits, Ready, Stamp,
-    server::{Connection, Event},
 };
 
 /// The name in `Server`.

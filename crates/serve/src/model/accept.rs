@@ -1,7 +1,7 @@
 //! Taking connections from listeners. What goes wrong with one of them never ends, stops or spins a server.
 
 use super::bell::{Bell, Ending};
-use runtime::Stop;
+use brunt_runtime::Stop;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,

@@ -8,7 +8,7 @@ use super::{
     threads::each,
 };
 use crate::{Counts, ServeError};
-use runtime::Stop;
+use brunt_runtime::Stop;
 use rustix::net::SocketFlags;
 use std::sync::mpsc;
 

@@ -1,6 +1,6 @@
 //! A bell in a set of descriptors, which any thread may ring; and the end of a loop that sleeps on such a set.
 
-use runtime::Stop;
+use brunt_runtime::Stop;
 use rustix::{
     event::{EventfdFlags, eventfd},
     fd::{AsFd, BorrowedFd, OwnedFd},

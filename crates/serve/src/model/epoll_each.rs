@@ -6,7 +6,7 @@ use super::{
     threads::each,
 };
 use crate::{Counts, ServeError};
-use runtime::Stop;
+use brunt_runtime::Stop;
 
 pub(crate) fn run(stage: &Stage) -> Result<Counts, ServeError> {
     let (service, grace) = (stage.options.service, stage.options.grace);

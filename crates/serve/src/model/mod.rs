@@ -18,7 +18,7 @@ mod threads;
 pub(crate) mod tokio;
 
 use crate::{Counts, ServeError};
-use runtime::BackendKind;
+use brunt_runtime::BackendKind;
 use stage::Stage;
 use std::{fmt, str::FromStr};
 

@@ -2,7 +2,7 @@
 
 use super::stage::Stage;
 use crate::{Counts, Options, ServeError, Service, report::is_failure};
-use runtime::{
+use brunt_runtime::{
     BackendKind, Builder, Runtime, Spinning, Stop,
     net::{TcpListener, TcpStream},
     spawn,
@@ -15,7 +15,7 @@ pub(crate) fn run(stage: &Stage, backend: BackendKind) -> Result<Counts, ServeEr
     let builder = builder(backend, options.spin);
     let ready = Barrier::new(options.workers.len());
     let failed = Stop::new();
-    let results = runtime::group::run(&builder, &options.workers, |_| {
+    let results = brunt_runtime::group::run(&builder, &options.workers, |_| {
         let (ready, failed) = (&ready, &failed);
         async move {
             let listeners = stage.listeners();
@@ -56,8 +56,8 @@ async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &
         acceptors.push(spawn(accept(TcpListener::from_std(listener)?, tally.clone())));
     }
     stop.raised().await;
-    acceptors.iter().for_each(runtime::JoinHandle::abort);
-    let left = runtime::drain(options.grace).await;
+    acceptors.iter().for_each(brunt_runtime::JoinHandle::abort);
+    let left = brunt_runtime::drain(options.grace).await;
     let mut counts = tally.0.counts.get();
     counts.cut = left as u64;
     Ok(counts)

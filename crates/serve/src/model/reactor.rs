@@ -10,7 +10,7 @@ use super::{
     connection::{BUFFER, Connection, Over},
 };
 use crate::{Counts, Service};
-use runtime::Stop;
+use brunt_runtime::Stop;
 use rustix::{
     buffer::spare_capacity,
     event::epoll::{self, CreateFlags, EventData, EventFlags},

@@ -4,7 +4,7 @@ use crate::{
     Notice, Options, ServeError, Service, Work,
     listen::{self, Reserved},
 };
-use runtime::Stop;
+use brunt_runtime::Stop;
 use std::{fmt::Display, net::TcpListener, sync::mpsc};
 
 pub(crate) struct Stage<'a> {

@@ -1,7 +1,7 @@
 //! Threads of a model: which cores they may use, and one for each worker, all or none.
 
 use crate::Counts;
-use runtime::{Stop, group::pin_to_core};
+use brunt_runtime::{Stop, group::pin_to_core};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::{io, sync::mpsc, thread};
 

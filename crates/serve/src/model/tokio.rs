@@ -45,7 +45,7 @@ pub(crate) fn run_each(stage: &Stage) -> Result<Counts, ServeError> {
     let options = stage.options;
     let part = |_| Ok((current_thread()?, stage.listeners()?));
     let parts = options.workers.iter().map(part).collect::<Result<Vec<_>, ServeError>>()?;
-    let body = |(runtime, listeners): (Runtime, Vec<Listener>), stop: &runtime::Stop| {
+    let body = |(runtime, listeners): (Runtime, Vec<Listener>), stop: &brunt_runtime::Stop| {
         serve(runtime, listeners, options, stop, || {})
     };
     Ok(each(&options.workers, stage.stop, parts, body, |_| {
@@ -59,7 +59,7 @@ fn serve(
     runtime: Runtime,
     listeners: Vec<Listener>,
     options: &Options,
-    stop: &runtime::Stop,
+    stop: &brunt_runtime::Stop,
     listening: impl FnOnce(),
 ) -> io::Result<Counts> {
     let totals = Arc::new(Totals::default());
@@ -95,7 +95,7 @@ fn current_thread() -> io::Result<Runtime> {
 fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
     if let [core] = workers {
         if let Some(core) = core {
-            ::runtime::group::pin_to_core(*core)?;
+            brunt_runtime::group::pin_to_core(*core)?;
         }
         return current_thread();
     }
@@ -108,7 +108,7 @@ fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
         .on_thread_start(move || {
             // Worker threads start first; threads of the blocking pool, if any, share their cores.
             if let Some(core) = cores[next.fetch_add(1, Ordering::Relaxed) % cores.len()] {
-                let _ = ::runtime::group::pin_to_core(core);
+                let _ = brunt_runtime::group::pin_to_core(core);
             }
         })
         .enable_all()

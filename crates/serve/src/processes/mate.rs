@@ -2,7 +2,7 @@
 
 use super::words::{Order, Report, Task};
 use crate::{Counts, Options, listen::Reserved, model::stage::Stage};
-use runtime::{Spinning, Stop};
+use brunt_runtime::{Spinning, Stop};
 use std::{
     io,
     net::TcpListener,
@@ -15,7 +15,7 @@ use std::{
 ///
 /// # Errors
 /// Nobody can be told: the parent is gone, or is none of ours.
-pub fn mate(parent: crew::Parent) -> io::Result<()> {
+pub fn mate(parent: brunt_multiprocess::Parent) -> io::Result<()> {
     parent.tell(&Report::Here)?;
     let Some((task, reserved)) = part(&parent)? else { return Ok(()) };
     match serve(&parent, task, reserved)? {
@@ -25,7 +25,7 @@ pub fn mate(parent: crew::Parent) -> io::Result<()> {
 }
 
 /// What to serve, and where; nothing if it will not come to it.
-fn part(parent: &crew::Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
+fn part(parent: &brunt_multiprocess::Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
     let (mut task, mut reserved) = (None, Vec::new());
     loop {
         match parent.hear()? {
@@ -39,7 +39,11 @@ fn part(parent: &crew::Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
     }
 }
 
-fn serve(parent: &crew::Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Result<Counts, String>> {
+fn serve(
+    parent: &brunt_multiprocess::Parent,
+    task: Task,
+    reserved: Vec<Reserved>,
+) -> io::Result<Result<Counts, String>> {
     let options = Options {
         service: task.service,
         listen: reserved.iter().map(|reserved| reserved.address).collect(),
@@ -49,7 +53,7 @@ fn serve(parent: &crew::Parent, task: Task, reserved: Vec<Reserved>) -> io::Resu
         spin: Spinning { most: task.spin, connections: task.spin_connections },
         pool: task.pool,
     };
-    if let Err(error) = crew::files::raise() {
+    if let Err(error) = brunt_multiprocess::files::raise() {
         return Ok(Err(format!("the limit of open files cannot be raised: {error}")));
     }
     let stop = Stop::new();
@@ -72,7 +76,7 @@ fn serve(parent: &crew::Parent, task: Task, reserved: Vec<Reserved>) -> io::Resu
         for notice in heard {
             parent.tell(&Report::Notice(notice))?;
             // The start is over; it is no loss if its text cannot be let go of.
-            let _ = runtime::let_go_of_text();
+            let _ = brunt_runtime::let_go_of_text();
         }
         Ok(serving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })

@@ -30,15 +30,15 @@ const DEVIATIONS: f64 = 6.0;
 /// Which workers, by their cores, each process has: as few processes as hold so many connections, of which each may have as
 /// many files as this one. `None` if no number of processes would do.
 pub fn layout(options: &Options, connections: u64) -> Option<Vec<Vec<Option<usize>>>> {
-    let limit = crew::files::most();
-    crew::deal(&options.workers, connections, |part| {
+    let limit = brunt_multiprocess::files::most();
+    brunt_multiprocess::deal(&options.workers, connections, |part| {
         let beside = OF_A_PROCESS + part.slots * (EACH_WORKER + options.listen.len() as u64);
         most_of(part).saturating_add(beside) <= limit
     })
 }
 
 /// The most connections that one process will get.
-fn most_of(part: crew::Part) -> u64 {
+fn most_of(part: brunt_multiprocess::Part) -> u64 {
     match part.processes {
         1 => part.connections,
         _ => part.connections.saturating_add((DEVIATIONS * (part.connections as f64).sqrt()).ceil() as u64),
@@ -48,7 +48,7 @@ fn most_of(part: crew::Part) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crew::Part;
+    use brunt_multiprocess::Part;
 
     #[test]
     fn one_process_needs_no_room_for_chance_and_several_do() {

@@ -5,7 +5,7 @@ use super::{
     words::{Order, Report, Task},
 };
 use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, model::stage::Stage};
-use crew::{Crew, Heard};
+use brunt_multiprocess::{Crew, Heard};
 use std::{
     io,
     net::TcpListener,
@@ -27,7 +27,7 @@ pub fn tcp(
     options: &Options,
     connections: u64,
     layout: &[Vec<Option<usize>>],
-    stop: &runtime::Stop,
+    stop: &brunt_runtime::Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     let mut band = Band::start(options, options.model, layout, stop)?;
@@ -70,7 +70,7 @@ impl Band {
         options: &Options,
         model: TcpModel,
         layout: &[Vec<Option<usize>>],
-        stop: &runtime::Stop,
+        stop: &brunt_runtime::Stop,
     ) -> Result<Self, ServeError> {
         let (out, heard) = mpsc::channel();
         let hear = move |process, report| {
@@ -96,7 +96,7 @@ impl Band {
         &mut self,
         reserved: &[listen::Reserved],
         listeners: Vec<Vec<TcpListener>>,
-        stop: &runtime::Stop,
+        stop: &brunt_runtime::Stop,
     ) -> Result<Option<String>, ServeError> {
         for (process, listeners) in listeners.into_iter().enumerate() {
             for (reserved, listener) in reserved.iter().zip(listeners) {
@@ -113,7 +113,11 @@ impl Band {
     }
 
     /// Waits until each process has said what `word` understands; one answer of each, or fewer if the server is stopped.
-    fn each_says<T>(&mut self, word: impl Fn(Report) -> Option<T>, stop: &runtime::Stop) -> Result<Vec<T>, ServeError> {
+    fn each_says<T>(
+        &mut self,
+        word: impl Fn(Report) -> Option<T>,
+        stop: &brunt_runtime::Stop,
+    ) -> Result<Vec<T>, ServeError> {
         let mut said = Vec::new();
         let mut patience = SLOWEST;
         while said.len() < self.crew.count() {
@@ -139,7 +143,7 @@ impl Band {
     }
 
     /// Lets them serve until the stop, hands on what they tell, and adds up what they have served.
-    fn serve(&mut self, stop: &runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+    fn serve(&mut self, stop: &brunt_runtime::Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
         let mut counts = Counts::default();
         let mut done = vec![false; self.crew.count()];
         let mut is_stopping = false;

@@ -1,10 +1,11 @@
 //! What the table of cases asks for, done by real servers: one on each model, in this process, until it ends.
 
-use runtime::Stop;
-use serve::{
+use brunt_runtime::Stop;
+use brunt_serve::{
     Model, Notice,
     http::{Options, Plan, Server, Service, Settings},
 };
+use brunt_wire::http1::{Fault, Limits};
 use std::{
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
@@ -12,7 +13,6 @@ use std::{
     thread,
     time::Duration,
 };
-use wire::http1::{Fault, Limits};
 
 /// What the answers to an input amount to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn start(service: Service, model: Model) -> SocketAddr {
             model,
             workers: vec![None],
             grace: Duration::ZERO,
-            spin: runtime::Spinning::default(),
+            spin: brunt_runtime::Spinning::default(),
             settings: Settings::default(),
             access_log: None,
         });

@@ -1,8 +1,8 @@
 //! A request that is recognised by its bytes gets what it gets when it is parsed, among whatever else and however cut.
 
 use super::common;
+use brunt_serve::http::Service;
 use proptest::{collection::vec, prelude::*, sample::select};
-use serve::http::Service;
 use std::{net::SocketAddr, sync::OnceLock};
 
 const REQUESTS: &[&str] = &[
@@ -19,7 +19,7 @@ const LAST: &[&str] =
 
 fn hello() -> SocketAddr {
     static SERVER: OnceLock<SocketAddr> = OnceLock::new();
-    *SERVER.get_or_init(|| common::start(Service::Hello, serve::Model::Epoll))
+    *SERVER.get_or_init(|| common::start(Service::Hello, brunt_serve::Model::Epoll))
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! Handshakes that come about, whatever happens to their bytes on the way.
 
 use crate::scene::{End, Odd, Scene, carry, met, pair, whole};
-use tls::{Asked, Client, Clients, Identity, Server, Trust, Version};
+use brunt_tls::{Asked, Client, Clients, Identity, Server, Trust, Version};
 
 fn say(from: &mut End, to: &mut End, text: &[u8]) {
     from.session.seal(text, &mut from.out).unwrap();

@@ -1,12 +1,12 @@
 //! Ends: announced, cut, and in the middle.
 
 use crate::scene::{Scene, carry, met, whole};
+use brunt_tls::{Asked, Carrier, Cause, Client, Fault, Server, Stream};
 use std::{
     collections::VecDeque,
     io,
     task::{Context, Poll, Waker},
 };
-use tls::{Asked, Carrier, Cause, Client, Fault, Server, Stream};
 
 #[test]
 fn an_end_that_is_announced_is_one_and_the_other_side_may_still_speak() {

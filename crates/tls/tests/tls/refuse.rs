@@ -1,7 +1,7 @@
 //! Handshakes that come to nothing: why, in one line, and what it is about.
 
 use crate::scene::{End, Odd, Scene, carry, met, pair, whole};
-use tls::{Asked, Cause, Clients, Fault, Identity, Server, Trust, Version};
+use brunt_tls::{Asked, Cause, Clients, Fault, Identity, Server, Trust, Version};
 
 #[track_caller]
 fn about(fault: Option<Fault>, cause: Cause, needles: &[&str]) {

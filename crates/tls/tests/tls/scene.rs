@@ -1,12 +1,12 @@
 //! An authority, those it has signed, and two ends with nothing between them but bytes.
 
+use brunt_tls::{Asked, Client, Clients, Fault, Identity, Server, Session, Trust, as_pem};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     date_time_ymd,
 };
 use std::path::PathBuf;
 use tempfile::TempDir;
-use tls::{Asked, Client, Clients, Fault, Identity, Server, Session, Trust, as_pem};
 
 /// Files of an authority's and of those it has signed.
 pub struct Scene {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use wire::http1::{
+use brunt_wire::http1::{
     Limits,
     client::{Asked, Connection, Event},
 };

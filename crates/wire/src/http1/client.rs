@@ -1,7 +1,7 @@
 //! The client's side of one connection: responses out of bytes, each told which request it answers.
 //!
 //! ```
-//! use wire::http1::{After, Limits, client::{Connection, Event, Request}};
+//! use brunt_wire::http1::{After, Limits, client::{Connection, Event, Request}};
 //!
 //! let (mut connection, mut out) = (Connection::default(), Vec::new());
 //! let asked = Request::get("localhost:8080", "/").encode(&mut out, None).unwrap();

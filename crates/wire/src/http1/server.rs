@@ -1,7 +1,7 @@
 //! The server's side of one connection: requests out of bytes.
 //!
 //! ```
-//! use wire::http1::{Limits, Response, Stamp, server::{Connection, Event}};
+//! use brunt_wire::http1::{Limits, Response, Stamp, server::{Connection, Event}};
 //!
 //! let (limits, stamp) = (Limits::default(), Stamp::new(Some("doc"), 784111777).unwrap());
 //! let (mut connection, mut out) = (Connection::default(), Vec::new());

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use brunt_wire::http1::Limits;
 use http_body_util::{BodyExt, Empty};
 use hyper::{Request, body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use wire::http1::Limits;
 
 use crate::common::{Seen, read};
 

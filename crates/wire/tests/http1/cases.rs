@@ -1,7 +1,7 @@
 //! Requests that servers have been broken with, each a test named after its public id (Http11Probe, h1spec), in a table that
 //! the split and differential tests go through again.
 
-use wire::http1::Limits;
+use brunt_wire::http1::Limits;
 
 use crate::common::{Verdict, serve, verdict};
 

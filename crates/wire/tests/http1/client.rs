@@ -1,6 +1,6 @@
 //! What a client makes of responses, good and bad.
 
-use wire::http1::{
+use brunt_wire::http1::{
     After, Body, Fault, Limits, Refused, Version,
     client::{Asked, Connection, Event, Request},
 };

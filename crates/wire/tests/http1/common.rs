@@ -1,6 +1,6 @@
 //! Drives a connection over given pieces of input and notes what comes out, with body pieces joined.
 
-use wire::http1::{After, Body, Fault, Fields, Limits, Version, client, server};
+use brunt_wire::http1::{After, Body, Fault, Fields, Limits, Version, client, server};
 
 pub type Pairs = Vec<(String, Vec<u8>)>;
 

@@ -16,12 +16,12 @@ use std::{
     time::Duration,
 };
 
+use brunt_wire::http1::Limits;
 use http_body_util::{BodyExt, Empty};
 use hyper::{Request, Response, body::Bytes, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use wire::http1::Limits;
 
 use crate::{
     cases::ALL,

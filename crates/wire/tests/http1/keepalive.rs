@@ -1,6 +1,6 @@
 //! Who keeps the connection, and what is heard when it ends.
 
-use wire::http1::{
+use brunt_wire::http1::{
     After, Fault, Head, Limits, Ready, Response, Stamp, Stream,
     server::{Connection, Event, Waiting},
 };
@@ -97,7 +97,7 @@ fn a_fault_is_answered_behind_what_is_owed() {
 fn comp_no_1xx_http10() {
     let body = "Content-Length: 2\r\nExpect: 100-continue\r\n\r\nhi";
     let (out, _) = answer(&format!("POST / HTTP/1.1\r\nHost: a\r\n{body}POST / HTTP/1.0\r\n{body}"), |head, out| {
-        assert_eq!(head.expects_continue, head.version == wire::http1::Version::Http11);
+        assert_eq!(head.expects_continue, head.version == brunt_wire::http1::Version::Http11);
         if head.expects_continue {
             Response::interim(out, head.exchange(), 100, &[]).unwrap();
         } else {
@@ -178,7 +178,7 @@ fn targets_are_taken_apart() {
 #[test]
 fn an_idle_connection_is_small_and_its_fields_are_read_only_when_asked_for() {
     assert_eq!(size_of::<Connection>(), 40);
-    assert_eq!(size_of::<wire::http1::client::Connection>(), 48);
+    assert_eq!(size_of::<brunt_wire::http1::client::Connection>(), 48);
     let seen = serve(&[b"GET / HTTP/1.1\r\nHost: a\r\nA:\tb c \r\nA: \r\n\r\n"], &Limits::default());
     let Some(Seen::Request { fields, .. }) = seen.first() else { panic!("{seen:?}") };
     let expected: [(String, Vec<u8>); 3] =

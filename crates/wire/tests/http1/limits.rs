@@ -1,6 +1,6 @@
 //! What is bounded, is: each limit has a request that keeps it, one that breaks it, and the status for that.
 
-use wire::http1::{Fault, Limits, MAX_FIELDS, server::Connection};
+use brunt_wire::http1::{Fault, Limits, MAX_FIELDS, server::Connection};
 
 use crate::common::{Seen, Verdict, serve, serve_with, verdict};
 

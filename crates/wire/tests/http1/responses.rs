@@ -1,10 +1,10 @@
 //! What a server writes: nothing that its framing does not cover, nothing that the caller can break out of.
 
-use proptest::{collection::vec, prelude::*};
-use wire::http1::{
+use brunt_wire::http1::{
     After, Exchange, Limits, Ready, Refused, Response, Stamp, Version,
     server::{Connection, Event},
 };
+use proptest::{collection::vec, prelude::*};
 
 use crate::common::{Seen, cut, read};
 
@@ -46,7 +46,7 @@ fn comp_no_cl_in_204() {
         let (mut stream, _after) = Response::new(&mut out, get(), &Stamp::bare(), status).unwrap().stream();
         stream.write(&mut out, b"not sent").unwrap();
         stream.end(&mut out).unwrap();
-        let line = format!("HTTP/1.1 {status} {}\r\n\r\n", wire::http1::reason(status));
+        let line = format!("HTTP/1.1 {status} {}\r\n\r\n", brunt_wire::http1::reason(status));
         assert_eq!(text(&out), format!("{line}{line}"));
     }
 }

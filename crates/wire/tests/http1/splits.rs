@@ -1,7 +1,7 @@
 //! However the bytes are cut, the events are the same; whatever the bytes are, nothing panics or loops.
 
+use brunt_wire::http1::{Limits, Version, client::Request};
 use proptest::{collection::vec, prelude::*};
-use wire::http1::{Limits, Version, client::Request};
 
 use crate::{
     cases::ALL,

@@ -166,5 +166,5 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
 
 /// In the words of `brunt load`.
 fn span(seconds: f64) -> String {
-    outcome::Span(Duration::from_secs_f64(seconds.min(1e9))).to_string()
+    brunt_results::Span(Duration::from_secs_f64(seconds.min(1e9))).to_string()
 }

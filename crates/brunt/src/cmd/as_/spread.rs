@@ -46,7 +46,7 @@ mod tests {
         assert_eq!((spread.mean, spread.max), (5.0, 9.0));
         assert!((spread.stdev - 2.138).abs() < 0.001, "{}", spread.stdev);
         assert_eq!(spread.within, 75.0);
-        let mut times = outcome::latency::new_histogram();
+        let mut times = brunt_results::latency::new_histogram();
         times.record_n(1000, 3).unwrap();
         times.record(2000).unwrap();
         assert!((Spread::of(&times).mean - 1250.0).abs() < 2.0);

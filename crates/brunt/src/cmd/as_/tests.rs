@@ -2,8 +2,8 @@
 //! must find what the result holds.
 
 use super::{Asked, Page, Refusal, Seen, ab, fortio, spread::Spread, wrk};
-use lab::tester::foreign::Told;
-use outcome::{
+use brunt_lab::tester::foreign::Told;
+use brunt_results::{
     RunResult,
     latency::new_histogram,
     result::{Bytes, Connections, Errors, Load, Requests, Responses},
@@ -63,7 +63,7 @@ fn page(line: &str, result: &RunResult) -> (String, Page) {
 }
 
 fn parse(tester: &str, text: &str, file: &str) -> Told {
-    let read = lab::tester::foreign(tester).unwrap().read;
+    let read = brunt_lab::tester::foreign(tester).unwrap().read;
     read(text, file).unwrap_or_else(|why| panic!("{why} in\n{text}"))
 }
 

@@ -102,14 +102,14 @@ pub(super) fn url(tool: &str, given: &[Given]) -> Result<String, Refusal> {
 
 /// A whole number; these tools know k, M and G.
 pub(super) fn count(tool: &str, flag: &str, value: &str) -> Result<u64, Refusal> {
-    let parsed = value.parse::<outcome::Count>();
+    let parsed = value.parse::<brunt_results::Count>();
     parsed.map(|count| count.0).map_err(|why| Refusal::Wrong(format!("brunt as {tool} {flag}: {why}")))
 }
 
 /// A length of time in the words of `brunt load`; a bare number is seconds.
 pub(super) fn time(tool: &str, flag: &str, value: &str) -> Result<String, Refusal> {
     let value = if value.bytes().all(|byte| byte.is_ascii_digit()) { format!("{value}s") } else { value.to_owned() };
-    let parsed = value.parse::<outcome::Span>();
+    let parsed = value.parse::<brunt_results::Span>();
     parsed.map(|span| span.to_string()).map_err(|why| Refusal::Wrong(format!("brunt as {tool} {flag}: {why}")))
 }
 

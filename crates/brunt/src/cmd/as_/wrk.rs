@@ -83,7 +83,7 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
         load.push("--".to_owned());
         load.extend(for_script);
     }
-    let seconds = duration.parse::<outcome::Span>().map_or(0.0, |span| span.0.as_secs_f64());
+    let seconds = duration.parse::<brunt_results::Span>().map_or(0.0, |span| span.0.as_secs_f64());
     let shape = Shape { url, threads, connections, seconds, has_rate, latency, uncorrected };
     let head = page::head(&shape);
     let page = move |seen: &super::Seen| Page { text: page::page(&shape, seen), files: Vec::new() };

@@ -3,13 +3,13 @@
 
 use super::Args;
 use crate::cmd::signals::{self, SIGHUP, SIGINT, SIGTERM, Second};
-use lab::{
+use brunt_lab::{
     Error,
     ledger::Ledger,
     process::{Group, Launch},
     store::default_directory,
 };
-use outcome::ExitCode;
+use brunt_results::ExitCode;
 use std::{
     collections::BTreeMap,
     fs::{self, File},

@@ -7,9 +7,9 @@ use super::{
     Args, Arrival, Trouble,
     address::{self, Asks, Url},
 };
-use load::{Options, Target};
-use meter::doctor::{self, Facts};
-use outcome::{Cores, Count, Rate, Size, Span};
+use brunt_load::{Options, Target};
+use brunt_meter::doctor::{self, Facts};
+use brunt_results::{Cores, Count, Rate, Size, Span};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Connections when nobody says otherwise, as wrk has it.
@@ -51,8 +51,8 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
         requests: args.requests.map(|count| count.0),
         rate,
         arrival: match args.arrival {
-            Some(Arrival::Poisson) => load::Arrival::Poisson,
-            Some(Arrival::Constant) | None => load::Arrival::Constant,
+            Some(Arrival::Poisson) => brunt_load::Arrival::Poisson,
+            Some(Arrival::Constant) | None => brunt_load::Arrival::Constant,
         },
         timeout: args.timeout.0,
         connect_rate: args.connect_rate.map(|rate| rate.0),
@@ -65,14 +65,14 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
 /// Which threads each process of the load has, if it needs several; those may be asked for less.
 pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, Trouble> {
     let connections = Count(options.connections as u64);
-    let layout = load::processes::layout(options);
+    let layout = brunt_load::processes::layout(options);
     if let Ok(layout) = &layout
         && layout.len() == 1
     {
         return Ok(layout.clone());
     }
     // Of connections within this machine it holds both ends.
-    let ends = if options.target.addresses().iter().any(|to| meter::listener::is_local(to.ip())) { 2 } else { 1 };
+    let ends = if options.target.addresses().iter().any(|to| brunt_meter::listener::is_local(to.ip())) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
         return Err(Trouble::Failed(format!("-c {connections} is more than this machine holds: {why}")));
     }
@@ -247,7 +247,7 @@ mod tests {
         for letter in ["-R", "-q", "--qps", "--rate"] {
             assert_eq!(asked(&format!("{letter} 20k")).unwrap().rate, Some(20_000.0), "{letter}");
         }
-        assert_eq!(asked("-R 1k --arrival poisson").unwrap().arrival, load::Arrival::Poisson);
+        assert_eq!(asked("-R 1k --arrival poisson").unwrap().arrival, brunt_load::Arrival::Poisson);
     }
 
     #[test]

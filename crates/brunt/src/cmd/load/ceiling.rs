@@ -1,8 +1,8 @@
 //! `--calibrate`: the generator's own ceiling, measured when it is asked for and remembered from run to run.
 
 use super::Trouble;
-use load::{Options, Target};
-use outcome::{
+use brunt_load::{Options, Target};
+use brunt_results::{
     RunResult,
     ceiling::{Ceilings, Circumstances, Http},
     env::Env,
@@ -48,7 +48,7 @@ impl Ceiling {
             let circumstances = circumstances(options, result, env)?;
             if self.calibrate && !result.interrupted {
                 let body = circumstances.http.as_ref().map_or(0, |http| http.body_bytes);
-                let measured = ::load::null::ceiling(options, &circumstances.target_cores, body);
+                let measured = brunt_load::null::ceiling(options, &circumstances.target_cores, body);
                 let measured = measured.map_err(io::Error::other);
                 let kept = measured.and_then(|rate| known.keep(circumstances.clone(), rate, env.started_unix_s));
                 trouble = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));

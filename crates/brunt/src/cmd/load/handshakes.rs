@@ -1,7 +1,7 @@
 //! One row about TLS handshakes: how they went, how long they took, and in which versions.
 
 use super::{figures::time, text::supported};
-use outcome::result::Handshakes;
+use brunt_results::result::Handshakes;
 use std::fmt::Write;
 
 /// The row.
@@ -23,7 +23,7 @@ pub(super) fn row(handshakes: &Handshakes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::LatencySummary;
+    use brunt_results::LatencySummary;
 
     #[test]
     fn a_row_has_what_there_is() {

@@ -5,11 +5,11 @@ use super::{
     address::{self, Asks, Url},
     tls::Tls,
 };
-use load::{
+use brunt_load::{
     Target,
     http::{Expect, Form, Goal, Host, Http, Pipeline, Rendered, Requests, Statuses},
 };
-use outcome::{Count, Size};
+use brunt_results::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
 
 const HEADING: &str = "HTTP";

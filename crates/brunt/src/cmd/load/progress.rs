@@ -3,9 +3,9 @@
 //! Never fails a run: a stderr that cannot be written is simply not written.
 
 use super::figures;
+use brunt_load::{Options, Target};
+use brunt_results::{Span, series::Second};
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Options, Target};
-use outcome::{Span, series::Second};
 use std::{
     io::{self, IsTerminal, Write},
     time::Instant,

@@ -1,7 +1,7 @@
 //! One row about what the replies said: their statuses, and how many bytes each took.
 
 use super::figures;
-use outcome::result::Responses;
+use brunt_results::result::Responses;
 use std::fmt::Write;
 
 /// The row; `received` are the bytes that all replies came in.

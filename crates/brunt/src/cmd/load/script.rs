@@ -4,13 +4,13 @@ use super::{
     Args, Trouble,
     address::{self, Asks},
 };
-use hdrhistogram::Histogram;
-use load::{
+use brunt_load::{
     Options, Target,
     http::Requests,
     script::{Errors, Facts, Numbers, Summary, Wrk},
 };
-use outcome::{RunResult, series::Second};
+use brunt_results::{RunResult, series::Second};
+use hdrhistogram::Histogram;
 use std::{path::PathBuf, time::Duration};
 
 /// Flags of scripts.

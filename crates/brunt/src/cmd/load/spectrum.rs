@@ -4,8 +4,8 @@
 //! percentile is only the luck of single requests.
 
 use super::figures::time;
+use brunt_results::judge::BEYOND_QUANTILE;
 use hdrhistogram::Histogram;
-use outcome::judge::BEYOND_QUANTILE;
 use std::fmt::Write;
 
 const STEPS: [f64; 17] =
@@ -33,7 +33,7 @@ pub(super) fn page(histogram: &Histogram<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::latency::new_histogram;
+    use brunt_results::latency::new_histogram;
 
     #[test]
     fn the_list_ends_where_ten_values_are_left() {

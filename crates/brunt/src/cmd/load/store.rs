@@ -3,7 +3,7 @@
 //! Both are proven writable before the load starts. A file is written beside its name and then renamed, so a run that
 //! fails leaves an older result as it was.
 
-use outcome::{
+use brunt_results::{
     RunResult,
     directory::{Directory, SeriesWriter},
     env::Env,

@@ -7,7 +7,7 @@ use super::{
     figures::{amount, bytes, or_dash, percent, plural, rate, time},
     handshakes, replies,
 };
-use outcome::{LatencySummary, RunResult, env::Env, judge::BEYOND_QUANTILE, result::Server};
+use brunt_results::{LatencySummary, RunResult, env::Env, judge::BEYOND_QUANTILE, result::Server};
 use std::fmt::Write;
 
 /// What a page is made of.
@@ -166,7 +166,7 @@ fn generator(rows: &mut Rows, result: &RunResult) {
         let _ = write!(text, "; by thread {}", threads.join(" "));
     }
     if !generator.cores.is_empty() {
-        let _ = write!(text, "; on cores {}", outcome::Cores(generator.cores.clone()));
+        let _ = write!(text, "; on cores {}", brunt_results::Cores(generator.cores.clone()));
     }
     if let Some(instructions) = generator.instructions_user_per_request {
         let _ = write!(text, "; {} user instructions/request", amount(instructions));
@@ -271,7 +271,7 @@ fn kernel(result: &RunResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use outcome::result::*;
+    use brunt_results::result::*;
 
     fn summary(count: u64, us: f64) -> LatencySummary {
         let figure = |factor: f64| Some(us * factor);

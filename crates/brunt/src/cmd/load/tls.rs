@@ -1,8 +1,8 @@
 //! The flags of https://: whom the load trusts, and who it is.
 
 use super::Trouble;
+use brunt_tls::{Asked, Clients, Identity, Trust, Version};
 use std::path::PathBuf;
-use tls::{Asked, Clients, Identity, Trust, Version};
 
 const HEADING: &str = "TLS";
 

@@ -1,9 +1,9 @@
 //! What the command does while the generator runs: meters over the window, lines of the series, progress, Ctrl-C.
 
 use super::progress::Progress;
-use load::Observer;
-use meter::{HostMeter, ServerMeter, own::OwnMeter};
-use outcome::{RunResult, directory::SeriesWriter, series::Second};
+use brunt_load::Observer;
+use brunt_meter::{HostMeter, ServerMeter, own::OwnMeter};
+use brunt_results::{RunResult, directory::SeriesWriter, series::Second};
 use std::{
     collections::BTreeMap,
     io,
@@ -55,7 +55,7 @@ impl Watch {
         let completed = result.requests.completed;
         let mut absent = match &self.own {
             Some(own) => own.close(completed, &mut result.generator),
-            None => meter::own::all_absent("no load thread ran"),
+            None => brunt_meter::own::all_absent("no load thread ran"),
         };
         if let Some(meter) = &mut self.server {
             let (server, missing) = meter.close(completed);

@@ -1,6 +1,6 @@
 //! What `--dry-run` prints: every cell with its cores, what is skipped and why, and how long it will take.
 
-use lab::{
+use brunt_lab::{
     machine::Machine,
     order::Slot,
     plan::Plan,
@@ -25,7 +25,7 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
     for cell in wanted {
         let client = &cell.placement.client;
         let server = if cell.placement.free { "any core".to_owned() } else { cell.placement.server.to_string() };
-        let rate = cell.rate().map_or("closed loop".to_owned(), |rate| format!("{} req/s", outcome::Rate(rate)));
+        let rate = cell.rate().map_or("closed loop".to_owned(), |rate| format!("{} req/s", brunt_results::Rate(rate)));
         let what = match &cell.settings.path {
             Some(path) => format!("GET {path}"),
             None => cell.settings.size.to_string(),

@@ -3,8 +3,7 @@
 //! Never fails a run: a stderr that cannot be written is simply not written.
 
 use super::preview::headlines;
-use indicatif::{ProgressBar, ProgressStyle};
-use lab::{
+use brunt_lab::{
     experiment::Request,
     machine::{Machine, busy},
     report::time,
@@ -13,6 +12,7 @@ use lab::{
     trial::End,
     watch::{Event, Place, Watch},
 };
+use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use super::{
     source::{Source, What},
     tls::Tls,
 };
-use outcome::{Count, ExitCode, Size, Span};
-use serve::{
+use brunt_results::{Count, ExitCode, Size, Span};
+use brunt_serve::{
     Model,
     http::{Options, Reloader, Server, Service, Settings, script},
 };

@@ -1,7 +1,7 @@
 //! Where what is answered comes from: flags, and the files that they name. Read at the start, and again for each SIGHUP.
 
 use super::tls::Tls;
-use serve::http::{
+use brunt_serve::http::{
     Own, Plan, Service, read_routes,
     script::{Limits, Script, to_stderr},
 };

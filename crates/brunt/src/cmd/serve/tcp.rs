@@ -1,10 +1,10 @@
 //! `brunt serve echo` and `brunt serve discard`: plain TCP, on every server model.
 
 use super::{Common, Setup, address};
-use meter::doctor::{self, Facts};
-use outcome::{Count, ExitCode};
-use runtime::Stop;
-use serve::{Counts, Notice, Options, ServeError, Service, TcpModel, Work};
+use brunt_meter::doctor::{self, Facts};
+use brunt_results::{Count, ExitCode};
+use brunt_runtime::Stop;
+use brunt_serve::{Counts, Notice, Options, ServeError, Service, TcpModel, Work};
 use std::{net::SocketAddr, sync::mpsc};
 
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ impl Tcp {
             let pool = self.pool.map(usize::from);
             let options = Options { service, listen: self.listen, model, workers, grace, spin, pool };
             match self.connections {
-                None => serve::tcp(&options, stop, notices),
+                None => brunt_serve::tcp(&options, stop, notices),
                 Some(connections) => in_processes(&options, connections, stop, notices),
             }
         })
@@ -99,17 +99,21 @@ fn in_processes(
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     let impossible = |why: String| ServeError::Process(format!("--connections {connections}: {why}"));
-    crew::files::raise().map_err(|error| impossible(format!("the limit of open files cannot be raised: {error}")))?;
-    let layout = serve::processes::layout(options, connections.0).ok_or_else(|| {
-        impossible(format!("too many for processes of {} open files: raise ulimit -Hn", crew::files::most()))
+    brunt_multiprocess::files::raise()
+        .map_err(|error| impossible(format!("the limit of open files cannot be raised: {error}")))?;
+    let layout = brunt_serve::processes::layout(options, connections.0).ok_or_else(|| {
+        impossible(format!(
+            "too many for processes of {} open files: raise ulimit -Hn",
+            brunt_multiprocess::files::most()
+        ))
     })?;
     match layout.len() {
-        1 => serve::tcp(options, stop, notices),
-        _ => serve::processes::tcp(options, connections.0, &layout, stop, notices),
+        1 => brunt_serve::tcp(options, stop, notices),
+        _ => brunt_serve::processes::tcp(options, connections.0, &layout, stop, notices),
     }
 }
 
 fn at_least_one(text: &str) -> Result<Count, String> {
-    let count: Count = text.parse().map_err(|error: outcome::UnitError| error.to_string())?;
+    let count: Count = text.parse().map_err(|error: brunt_results::UnitError| error.to_string())?;
     if count.0 > 0 { Ok(count) } else { Err("at least 1 connection".to_owned()) }
 }

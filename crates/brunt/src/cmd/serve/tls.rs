@@ -1,11 +1,11 @@
 //! The flags of `brunt serve http` over TLS.
 
-use serve::http::Own;
+use brunt_serve::http::Own;
+use brunt_tls::Identity;
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
 };
-use tls::Identity;
 
 /// How listeners speak TLS, if they do.
 #[derive(Debug, Clone, clap::Args)]
@@ -39,7 +39,7 @@ impl Tls {
         &self,
         addresses: impl IntoIterator<Item = SocketAddr>,
         own: &Own,
-    ) -> Result<Option<tls::Server>, String> {
+    ) -> Result<Option<brunt_tls::Server>, String> {
         if !self.tls && self.file().is_none() {
             return Ok(None);
         }
@@ -47,6 +47,6 @@ impl Tls {
             (Some(certificate), Some(key)) => Identity::read(certificate, key)?,
             _ => own.identity(addresses)?,
         };
-        tls::Server::new(&identity, self.tls_client_ca.as_deref()).map(Some)
+        brunt_tls::Server::new(&identity, self.tls_client_ca.as_deref()).map(Some)
     }
 }

@@ -1,7 +1,7 @@
 //! The swept values that a line can be drawn over: numbers whose order and distance mean something to a server.
 
 use crate::report::Row;
-use outcome::{Count, Rate};
+use brunt_results::{Count, Rate};
 
 /// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::{
     report::{Figures, Row, columns::shown, format},
     stats::Spread,
 };
-use outcome::judge::RATE_TOLERANCE;
+use brunt_results::judge::RATE_TOLERANCE;
 
 /// A chart without its page.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use crate::{
     },
     settings::{Amount, ClientCores},
 };
-use outcome::{Count, Rate};
+use brunt_results::{Count, Rate};
 
 /// The names of the values that may tell rows apart, but for the axis and for what rows were chosen by.
 pub fn telling(rows: &[&Row], axis: Option<Axis>, over: Option<&str>) -> Vec<String> {

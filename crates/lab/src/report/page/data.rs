@@ -11,7 +11,7 @@ use crate::{
     stats::Interval,
     store::Store,
 };
-use outcome::{env::Env, verdict::Kind};
+use brunt_results::{env::Env, verdict::Kind};
 use serde::{Serialize, Serializer, ser::Error};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -211,7 +211,7 @@ fn ends(interval: Interval) -> (Short, Short) {
 
 /// The worst kind first.
 fn raised(row: &Row, texts: &mut Texts) -> Vec<Raised> {
-    let mut kinds: BTreeMap<Kind, Vec<&(u32, outcome::Verdict)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<Kind, Vec<&(u32, brunt_results::Verdict)>> = BTreeMap::new();
     for doubt in &row.doubts {
         kinds.entry(doubt.1.kind).or_default().push(doubt);
     }

@@ -3,7 +3,7 @@
 
 use super::data::{Rough, Short};
 use crate::{report::Row, store::Store};
-use outcome::{hlog, judge::BEYOND_QUANTILE, latency::new_histogram};
+use brunt_results::{hlog, judge::BEYOND_QUANTILE, latency::new_histogram};
 use std::fs;
 
 /// How many percentiles lie between one and ten, ten and a hundred requests, and so on.

@@ -7,7 +7,7 @@ use crate::{
     record::{Links, Recorder},
     schedule::Share,
 };
-use outcome::latency::new_histogram;
+use brunt_results::latency::new_histogram;
 use proptest::prelude::*;
 use std::{
     sync::{

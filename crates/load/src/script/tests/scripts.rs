@@ -137,7 +137,7 @@ fn setup() {
 fn report() {
     let wrk = file("report.lua", &[], 1);
     assert!(wrk.has_done());
-    let mut nanos = outcome::latency::new_histogram();
+    let mut nanos = brunt_results::latency::new_histogram();
     for micros in 1..=1000 {
         nanos.record(micros * 1000).unwrap();
     }

@@ -6,9 +6,9 @@ use crate::http::{
     chance::{Delay, When},
     plan::{Body, Pace, Say},
 };
+use brunt_wire::http1::Ready;
 use std::{fmt::Write, path::Path, sync::Arc, time::Duration};
 use toml::de::DeValue;
-use wire::http1::Ready;
 
 /// Longest time that a file may ask for.
 const LONGEST: Duration = Duration::from_secs(3600);

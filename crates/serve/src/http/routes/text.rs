@@ -1,6 +1,6 @@
 //! The text of a routes file, to point at: where a mistake is, what it is, and the nearest name that would do.
 
-use outcome::{Size, Span};
+use brunt_results::{Size, Span};
 use std::{ops::Range, ops::RangeInclusive, str::FromStr, time::Duration};
 use toml::{
     Spanned,

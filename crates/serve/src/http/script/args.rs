@@ -1,6 +1,6 @@
 //! `req.args`: the query as a table. Decoding never fails: what is no valid escape stands for itself, as browsers have it.
 
-use luau::mlua::{Lua, Result, Table};
+use brunt_luau::mlua::{Lua, Result, Table};
 
 /// The table of a query: the first value of each name; names without `=` have the empty text.
 pub(super) fn table(lua: &Lua, query: &[u8]) -> Result<Table> {

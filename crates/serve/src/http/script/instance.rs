@@ -11,7 +11,7 @@ use crate::http::{
     answer::{Answer, Request},
     handler::Handler,
 };
-use luau::{
+use brunt_luau::{
     Vm,
     mlua::{self, AnyUserData, Function, Value, Variadic},
 };

@@ -2,7 +2,7 @@
 //! a guess.
 
 use super::{request::Headers, values::shown};
-use luau::{
+use brunt_luau::{
     mlua::{Error, Lua, LuaString, Result, Table, Value},
     number,
 };

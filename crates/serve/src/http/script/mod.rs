@@ -15,8 +15,8 @@ mod returned;
 mod tests;
 mod values;
 
+pub use brunt_luau::{Fault, Kind, Limits};
 pub use instance::Instance;
-pub use luau::{Fault, Kind, Limits};
 
 use complaint::Say;
 use std::{

@@ -3,16 +3,16 @@
 
 use super::{args, values};
 use crate::http::answer::Request;
-use luau::mlua::{
+use brunt_luau::mlua::{
     AnyUserData, Error, IntoLua, Lua, LuaString, MetaMethod, Result, Table, UserData, UserDataMethods, Value, Variadic,
 };
+use brunt_wire::http1::Fields;
 use std::{
     cell::RefCell,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     ops::Range,
     rc::Rc,
 };
-use wire::http1::Fields;
 
 /// What buffers keep between calls; a large body is not kept.
 const KEPT: usize = 64 << 10;

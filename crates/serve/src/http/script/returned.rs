@@ -3,7 +3,7 @@
 
 use super::values::{each, elements, shown, text, whole};
 use crate::http::answer::{Answer, Content, Fault};
-use luau::{
+use brunt_luau::{
     mlua::{LuaString, Table, Value},
     number,
 };

@@ -1,6 +1,6 @@
 //! Values of a script as Rust wants them: what a script says in a number, a text or a list, with the words to refuse it.
 
-use luau::{
+use brunt_luau::{
     mlua::{LuaString, Table, Value},
     number,
 };
@@ -30,7 +30,7 @@ pub(super) fn each(table: &Table, mut each: impl FnMut(Value, Value) -> Result<(
     let walked = table.for_each(|key, value| {
         each(key, value).map_err(|text| {
             refused = Some(text);
-            luau::mlua::Error::runtime("refused")
+            brunt_luau::mlua::Error::runtime("refused")
         })
     });
     match (refused, walked) {

@@ -2,12 +2,12 @@
 
 use super::Bench;
 use crate::http::answer::{Answer, Content};
-use proptest::prelude::*;
-use std::{sync::Arc, time::Duration};
-use wire::http1::{
+use brunt_wire::http1::{
     Limits, Response, Stamp,
     server::{Connection, Event},
 };
+use proptest::prelude::*;
+use std::{sync::Arc, time::Duration};
 
 /// A Luau expression: mostly what an answer could be made of, and often not quite.
 fn expression() -> impl Strategy<Value = String> {

@@ -9,11 +9,11 @@ use crate::http::{
     answer::{Answer, Content, Request},
     handler::Handler,
 };
-use std::sync::{Arc, Mutex};
-use wire::http1::{
+use brunt_wire::http1::{
     Limits,
     server::{Connection, Event},
 };
+use std::sync::{Arc, Mutex};
 
 /// A script at work, and what it has said.
 pub struct Bench {

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 #[test]
 fn the_published_schema_is_the_one_of_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/result.schema.json");
-    let mut current = serde_json::to_string_pretty(&outcome::result::json_schema()).unwrap();
+    let mut current = serde_json::to_string_pretty(&brunt_results::result::json_schema()).unwrap();
     current.push('\n');
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         fs::write(&path, &current).unwrap();
@@ -19,7 +19,7 @@ fn the_published_schema_is_the_one_of_the_code() {
 
 #[test]
 fn the_keys_that_scripts_rely_on_are_there() {
-    let schema = outcome::result::json_schema().to_string();
+    let schema = brunt_results::result::json_schema().to_string();
     for key in [
         "schema",
         "measurement_revision",
