@@ -3,7 +3,7 @@
 
 mod live;
 
-use super::{complaint, stdout};
+use super::{report_error, stdout};
 use brunt_lab::{
     Error,
     compare::{self, Bound, Comparison, MARGIN, Side},
@@ -92,7 +92,7 @@ fn margin(text: &str) -> Result<f64, String> {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        self.compare().unwrap_or_else(|error| complaint(&error))
+        self.compare().unwrap_or_else(|error| report_error(&error))
     }
 
     fn compare(&self) -> Result<ExitCode, Error> {

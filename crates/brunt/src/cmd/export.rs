@@ -1,6 +1,6 @@
 //! `brunt export`: results in the format of another program, on stdout or in a file.
 
-use super::{complaint, stdout};
+use super::{report_error, stdout};
 use brunt_lab::{
     Error,
     export::{self, FIGURES, TAGS},
@@ -61,7 +61,7 @@ enum Format {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        self.export().map_or_else(|error| complaint(&error), |()| ExitCode::Good)
+        self.export().map_or_else(|error| report_error(&error), |()| ExitCode::Good)
     }
 
     fn export(&self) -> Result<(), Error> {

@@ -2,9 +2,9 @@
 //! nothing here decides.
 
 use super::{
-    complaint,
-    remember::remembering,
-    signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
+    register_run::registered,
+    report_error,
+    signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
     stdout,
 };
 use brunt_lab::{
@@ -92,7 +92,7 @@ const OURS_SHORT: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        self.find().unwrap_or_else(|error| complaint(&error))
+        self.find().unwrap_or_else(|error| report_error(&error))
     }
 
     fn find(&self) -> Result<ExitCode, Error> {
@@ -114,8 +114,8 @@ impl Args {
             out,
         };
         // To die at once would leave a load running.
-        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
-        let found = remembering(&request.out, || find::run(&request, &stop, &mut |next, step| self.tell(next, step)))?;
+        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
+        let found = registered(&request.out, || find::run(&request, &stop, &mut |next, step| self.tell(next, step)))?;
         let Some(found) = found else {
             let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
             return Ok(ExitCode::Failed);

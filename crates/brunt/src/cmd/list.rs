@@ -1,7 +1,7 @@
 //! `brunt list`: what has been measured, from the index. The table goes to stdout, everything else to stderr; nothing here
 //! remembers or decides.
 
-use super::{complaint, stdout};
+use super::{report_error, stdout};
 use brunt_lab::{
     Error,
     index::{self, Filter, Index, NamedValue, Rebuilt, Since},
@@ -69,7 +69,7 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        self.list().map_or_else(|error| complaint(&error), |()| ExitCode::Good)
+        self.list().map_or_else(|error| report_error(&error), |()| ExitCode::Good)
     }
 
     fn list(&self) -> Result<(), Error> {

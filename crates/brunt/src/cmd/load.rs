@@ -4,22 +4,22 @@
 //! starts, not after. This file holds the flags and the order of things; nothing here computes a figure.
 
 mod address;
-mod ask;
-mod ceiling;
-mod figures;
+mod calibration;
+mod format;
 mod handshakes;
 mod http;
+mod observer;
+mod options;
+mod output;
+mod percentiles;
 mod progress;
 mod replies;
 mod script;
-mod spectrum;
-mod store;
-mod text;
+mod summary;
 mod tls;
-mod watch;
 
 use super::{
-    signals::{self, SIGINT, SIGTERM, Second},
+    signals::{self, Repeated, SIGINT, SIGTERM},
     stdout,
 };
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
@@ -172,7 +172,7 @@ impl Measured {
     ///
     /// # Errors
     /// What went wrong in the script, or with the log.
-    pub(super) fn tell_script(&self) -> Result<(), String> {
+    pub(super) fn call_script_done(&self) -> Result<(), String> {
         let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
         let response = brunt_results::hlog::distribution(&self.hlog, "response")?;
         let threads = self.result.generator.thread_cpu_percent.len() as u64;
@@ -193,23 +193,24 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> 
     }
     let line = <Line as clap::Parser>::try_parse_from(words);
     let line = line.map_err(|error| (error.render().to_string(), ExitCode::Usage))?;
-    let measured = store::Store::create(None, None).map_err(Trouble::from).and_then(|mut s| line.args.measure(&mut s));
-    measured.map_err(|trouble| match trouble {
-        Trouble::Usage(message) => (message, ExitCode::Usage),
-        Trouble::Failed(message) => (message, ExitCode::Failed),
+    let measured =
+        output::Output::create(None, None).map_err(CliError::from).and_then(|mut s| line.args.measure(&mut s));
+    measured.map_err(|error| match error {
+        CliError::Usage(message) => (message, ExitCode::Usage),
+        CliError::Failed(message) => (message, ExitCode::Failed),
     })
 }
 
 /// Why a run did not happen, or its result could not be kept.
 #[derive(Debug)]
-enum Trouble {
+enum CliError {
     /// The command line asks for something that makes no sense.
     Usage(String),
     /// It could not be done.
     Failed(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         Self::Failed(error.to_string())
     }
@@ -220,30 +221,30 @@ impl Args {
     pub fn run(self) -> ExitCode {
         let (message, code) = match self.load() {
             Ok(code) => return code,
-            Err(Trouble::Usage(message)) => (message, ExitCode::Usage),
-            Err(Trouble::Failed(message)) => (message, ExitCode::Failed),
+            Err(CliError::Usage(message)) => (message, ExitCode::Usage),
+            Err(CliError::Failed(message)) => (message, ExitCode::Failed),
         };
         let _ = writeln!(io::stderr(), "error: {message}");
         code
     }
 
-    fn load(&self) -> Result<ExitCode, Trouble> {
-        let mut store = store::Store::create(self.out.as_deref(), self.json.as_deref())?;
-        let measured = self.measure(&mut store)?;
+    fn load(&self) -> Result<ExitCode, CliError> {
+        let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
+        let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
-        if !store.has_taken_stdout() {
-            let facts = text::Facts { result, env, no_server: no_server.as_deref() };
-            let mut page = text::page(&facts);
+        if !output.has_taken_stdout() {
+            let facts = summary::Facts { result, env, no_server: no_server.as_deref() };
+            let mut page = summary::page(&facts);
             if self.latency {
-                let response = brunt_results::hlog::distribution(hlog, "response").map_err(Trouble::Failed)?;
-                page += &spectrum::page(&response);
+                let response = brunt_results::hlog::distribution(hlog, "response").map_err(CliError::Failed)?;
+                page += &percentiles::page(&response);
             }
             stdout::print(&page)?;
         }
-        measured.tell_script().map_err(Trouble::Failed)?;
+        measured.call_script_done().map_err(CliError::Failed)?;
         if let Some(lost) = &measured.lost {
             let why = format!("{lost}, so the load has ended; what was measured until then is kept");
-            return Err(Trouble::Failed(why));
+            return Err(CliError::Failed(why));
         }
         match measured.late_error {
             Some(error) => Err(error.into()),
@@ -252,32 +253,32 @@ impl Args {
     }
 
     /// Makes the load and keeps what was asked to be kept; prints nothing but progress.
-    fn measure(&self, store: &mut store::Store) -> Result<Measured, Trouble> {
+    fn measure(&self, output: &mut output::Output) -> Result<Measured, CliError> {
         let mut env = brunt_meter::environment::collect();
-        let mut options = ask::options(self, env.cpus_allowed.as_deref())?;
+        let mut options = options::options(self, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
-        let layout = ask::layout(self, &options)?;
-        let ceiling = ceiling::Ceiling::new(&options, self.calibrate)?;
-        let stop = signals::flag(&[SIGINT, SIGTERM], Second::Kills)?;
+        let layout = options::layout(self, &options)?;
+        let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
+        let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
         let (server, no_server) = self.find_server(&options.target)?;
         if let Some(why) = &no_server {
             env.absent.extend(brunt_meter::server::all_absent(why));
         }
-        store.write_env(&env)?;
+        output.write_env(&env)?;
 
-        let mut watch = watch::Watch::new(
+        let mut observer = observer::LoadObserver::new(
             server,
-            store.series()?,
+            output.series()?,
             stop,
             progress::Progress::new(&options, layout.len(), self.quiet),
         );
         let report = match layout.len() {
-            1 => brunt_load::run(&options, &mut watch),
-            _ => brunt_load::processes::run(&options, &layout, &mut watch),
+            1 => brunt_load::run(&options, &mut observer),
+            _ => brunt_load::processes::run(&options, &layout, &mut observer),
         };
-        let report = report.map_err(|error| Trouble::Failed(error.to_string()))?;
+        let report = report.map_err(|error| CliError::Failed(error.to_string()))?;
         let mut result = report.result;
-        let seen = watch.end(&report.seconds, &mut result);
+        let seen = observer.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),
             None => report.backend.to_string(),
@@ -298,7 +299,7 @@ impl Args {
             result.verdict.add(&doubt);
         }
 
-        store.write(&env, &report.hlog, &result)?;
+        output.write(&env, &report.hlog, &result)?;
         Ok(Measured {
             result,
             env,
@@ -315,11 +316,11 @@ impl Args {
     fn find_server(
         &self,
         target: &brunt_load::Target,
-    ) -> Result<(Option<brunt_meter::ServerMeter>, Option<String>), Trouble> {
+    ) -> Result<(Option<brunt_meter::ServerMeter>, Option<String>), CliError> {
         let meter = match self.server_pid {
             Some(pid) => {
                 let meter = brunt_meter::ServerMeter::attach(pid);
-                Ok(meter.map_err(|why| Trouble::Failed(format!("--server-pid {pid}: {why}")))?)
+                Ok(meter.map_err(|why| CliError::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
             None => listeners(&target.addresses()).and_then(|pids| brunt_meter::ServerMeter::attach_all(&pids)),
@@ -360,5 +361,5 @@ fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
 /// The text of a result that was kept.
 pub(super) fn page(result: &RunResult, env: &brunt_results::env::Env) -> String {
     let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
-    text::page(&text::Facts { result, env, no_server: no_server.map(String::as_str) })
+    summary::page(&summary::Facts { result, env, no_server: no_server.map(String::as_str) })
 }

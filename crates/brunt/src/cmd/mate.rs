@@ -1,6 +1,6 @@
 //! `brunt mate`: what a server or a load that needs several processes starts as each of them. Nobody types it.
 
-use super::signals::{SIGINT, SIGTERM, Second, on_first};
+use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::ExitCode;
 use clap::ValueEnum;
 
@@ -30,7 +30,7 @@ impl Args {
             }
         };
         // A signal to the whole group, as from a terminal, is the parent's: it says what is to be done.
-        let signals = on_first(&[SIGINT, SIGTERM], Second::ChangesNothing, || ());
+        let signals = on_first(&[SIGINT, SIGTERM], Repeated::Ignore, || ());
         let result = signals.and_then(|()| match self.work {
             Work::Serve => brunt_serve::processes::mate(parent),
             Work::Load => brunt_load::processes::mate(parent),

@@ -1,14 +1,14 @@
 //! The commands, one file each.
 
-mod as_;
 mod compare;
+mod compat;
 mod doctor;
 mod export;
 mod find;
 mod list;
 mod load;
 mod mate;
-mod remember;
+mod register_run;
 mod report;
 mod run;
 mod serve;
@@ -38,7 +38,7 @@ pub enum Command {
     /// Write results in the format of another program.
     Export(export::Args),
     /// Make load as wrk, ab or fortio would: their command line, their output.
-    As(as_::Args),
+    As(compat::Args),
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),
     /// A process of a server or a load that needs several; started by brunt alone.
@@ -66,7 +66,7 @@ impl Command {
 }
 
 /// Says what went wrong, and what the shell gets.
-fn complaint(error: &brunt_lab::Error) -> ExitCode {
+fn report_error(error: &brunt_lab::Error) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "error: {error}");
     match error {
         brunt_lab::Error::Usage(_) => ExitCode::Usage,

@@ -1,6 +1,6 @@
 //! `brunt report`: renders what a directory holds once more, from its files alone.
 
-use super::{complaint, load, stdout};
+use super::{load, report_error, stdout};
 use brunt_lab::{
     Error,
     report::{self, Report, Run, Style},
@@ -40,7 +40,7 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        self.report().map_or_else(|error| complaint(&error), |()| ExitCode::Good)
+        self.report().map_or_else(|error| report_error(&error), |()| ExitCode::Good)
     }
 
     fn report(&self) -> Result<(), Error> {

@@ -1,14 +1,14 @@
 //! `brunt run`: finds the plan, hands it to the laboratory, shows what happens and what came of it. The table goes to
 //! stdout, everything else to stderr; nothing here measures or decides.
 
-mod choose;
+mod find_plan;
 mod preview;
 mod progress;
 
 use super::{
-    complaint,
-    remember::remembering,
-    signals::{self, SIGHUP, SIGINT, SIGTERM, Second},
+    register_run::registered,
+    report_error,
+    signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
     stdout,
 };
 use brunt_lab::{
@@ -113,11 +113,11 @@ enum Order {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        self.experiment().unwrap_or_else(|error| complaint(&error))
+        self.experiment().unwrap_or_else(|error| report_error(&error))
     }
 
     fn experiment(&self) -> Result<ExitCode, Error> {
-        let chosen = choose::plan(&self.plan)?;
+        let chosen = find_plan::plan(&self.plan)?;
         let plan = self.overridden(chosen.plan)?;
         let machine = Machine::here()?;
         let unavailable = prepare::unavailable(&plan, &chosen.base, no_uring().as_deref());
@@ -158,9 +158,9 @@ impl Args {
             command: command(),
         };
         // To die at once would leave the target behind.
-        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
+        let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let mut progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
-        let finish = remembering(&request.out, || {
+        let finish = registered(&request.out, || {
             let finish = experiment::run(&request, &schedule, &mut progress, &stop);
             drop(progress);
             finish

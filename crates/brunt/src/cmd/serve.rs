@@ -5,7 +5,7 @@ mod source;
 mod tcp;
 mod tls;
 
-use super::signals::{SIGINT, SIGTERM, Second, on_first};
+use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::{Cores, ExitCode, Span};
 use brunt_runtime::{Spinning, Stop};
 use brunt_serve::{Counts, Model, Notice, ServeError};
@@ -122,7 +122,7 @@ impl Common {
 fn stop_on_signals() -> Option<Stop> {
     let stop = Stop::new();
     let raised = stop.clone();
-    let watched = on_first(&[SIGINT, SIGTERM], Second::Kills, move || raised.raise());
+    let watched = on_first(&[SIGINT, SIGTERM], Repeated::Kill, move || raised.raise());
     watched.inspect_err(|error| eprintln!("brunt serve: cannot watch for signals: {error}")).ok().map(|()| stop)
 }
 

@@ -16,15 +16,15 @@ pub use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// What a signal does that is not the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Second {
+pub enum Repeated {
     /// What it does to programs that know no signals: it ends the process.
-    Kills,
+    Kill,
     /// Nothing: dying at once would leave something behind.
-    ChangesNothing,
+    Ignore,
 }
 
 /// Calls `end` when the first of these signals comes.
-pub fn on_first(signals: &[i32], second: Second, end: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub fn on_first(signals: &[i32], second: Repeated, end: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new(signals)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let mut signals = signals.forever();
@@ -32,7 +32,7 @@ pub fn on_first(signals: &[i32], second: Second, end: impl FnOnce() + Send + 'st
             end();
         }
         for signal in signals {
-            if second == Second::Kills {
+            if second == Repeated::Kill {
                 let _ = emulate_default_handler(signal);
             }
         }
@@ -49,7 +49,7 @@ pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
 }
 
 /// A flag that the first of these signals sets.
-pub fn flag(signals: &[i32], second: Second) -> io::Result<Arc<AtomicBool>> {
+pub fn flag(signals: &[i32], second: Repeated) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();
     on_first(signals, second, move || set.store(true, Ordering::SeqCst))?;

@@ -2,7 +2,7 @@
 //! any other, and can be compared again.
 
 use super::Args;
-use crate::cmd::signals::{self, SIGHUP, SIGINT, SIGTERM, Second};
+use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use brunt_lab::{
     Error,
     ledger::Ledger,
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
         stdout: File::options().write(true).open("/dev/null")?,
         stderr: File::from(io::stderr().as_fd().try_clone_to_owned()?),
     };
-    let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Second::ChangesNothing)?;
+    let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
     // Not the ledger of the run itself, which it opens to end what is noted there.
     let noted = out.join("comparing.json");
     let (ledger, _) = Ledger::open(&noted)?;

@@ -2,7 +2,7 @@
 //!
 //! Syntax is checked before anything is looked up, so that a typing error never waits for a name server.
 
-use super::Trouble;
+use super::CliError;
 use std::{
     net::{SocketAddr, TcpStream, ToSocketAddrs},
     time::Duration,
@@ -17,12 +17,12 @@ const SCHEMES: &str =
 pub(super) struct Url {
     pub host: String,
     pub port: u16,
-    pub asks: Asks,
+    pub protocol: Protocol,
 }
 
-/// What a URL asks of its host.
+/// What a URL protocol of its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asks {
+pub(super) enum Protocol {
     /// An echo.
     Tcp,
     /// A resource.
@@ -32,13 +32,13 @@ pub(super) enum Asks {
         /// Path and query.
         target: String,
         /// Over TLS.
-        secret: bool,
+        tls: bool,
     },
 }
 
 /// Takes a URL apart.
-pub(super) fn parse(url: &str) -> Result<Url, Trouble> {
-    let wrong = |reason: &str| Trouble::Usage(format!("'{}' {reason}", url.escape_debug()));
+pub(super) fn parse(url: &str) -> Result<Url, CliError> {
+    let wrong = |reason: &str| CliError::Usage(format!("'{}' {reason}", url.escape_debug()));
     let Some((scheme, rest)) = url.split_once("://") else {
         return Err(wrong(&format!("names no protocol; write http://{url} or tcp://{url}", url = url.escape_debug())));
     };
@@ -47,7 +47,7 @@ pub(super) fn parse(url: &str) -> Result<Url, Trouble> {
         "http" => http(rest, false).map_err(|why| wrong(&why)),
         "https" => http(rest, true).map_err(|why| wrong(&why)),
         _ => Err(wrong(&format!(
-            "asks for the protocol '{}', which is not known; known are: {SCHEMES}",
+            "protocol for the protocol '{}', which is not known; known are: {SCHEMES}",
             scheme.escape_debug()
         ))),
     }
@@ -57,11 +57,11 @@ fn tcp(rest: &str) -> Result<Url, String> {
     let form = || "is not of the form tcp://HOST:PORT, as tcp://127.0.0.1:7100 or tcp://[::1]:7100".to_owned();
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let (host, port) = rest.rsplit_once(':').ok_or_else(form)?;
-    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, asks: Asks::Tcp })
+    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, protocol: Protocol::Tcp })
 }
 
-fn http(rest: &str, secret: bool) -> Result<Url, String> {
-    let (scheme, usual) = if secret { ("https", 443) } else { ("http", 80) };
+fn http(rest: &str, tls: bool) -> Result<Url, String> {
+    let (scheme, usual) = if tls { ("https", 443) } else { ("http", 80) };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, target) = rest.split_at(end);
     if authority.contains('@') {
@@ -86,8 +86,8 @@ fn http(rest: &str, secret: bool) -> Result<Url, String> {
         path if path.starts_with('/') => path.to_owned(),
         query => format!("/{query}"),
     };
-    let asks = Asks::Http { authority: authority.to_owned(), target, secret };
-    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port, asks })
+    let protocol = Protocol::Http { authority: authority.to_owned(), target, tls };
+    Ok(Url { host: unbracketed(host).ok_or_else(form)?, port, protocol })
 }
 
 /// A name or an address, without the brackets of IPv6.
@@ -105,13 +105,13 @@ fn number(port: &str) -> Result<u16, String> {
 
 /// The address of a host. A name with several goes to the first that accepts a connection, as `localhost` is often
 /// both ::1 and 127.0.0.1 and a server listens on one of them.
-pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<SocketAddr, Trouble> {
+pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<SocketAddr, CliError> {
     let found = (host, port).to_socket_addrs();
     let addresses: Vec<SocketAddr> =
-        found.map_err(|error| Trouble::Failed(format!("cannot look up the host '{host}': {error}")))?.collect();
+        found.map_err(|error| CliError::Failed(format!("cannot look up the host '{host}': {error}")))?.collect();
     let accepts = |address: &&SocketAddr| TcpStream::connect_timeout(address, timeout).is_ok();
     match addresses.as_slice() {
-        [] => Err(Trouble::Failed(format!("the host '{host}' has no address"))),
+        [] => Err(CliError::Failed(format!("the host '{host}' has no address"))),
         [only] => Ok(*only),
         // When none accepts, the load on the first one will say why.
         [first, ..] => Ok(*addresses.iter().find(accepts).unwrap_or(first)),
@@ -130,7 +130,7 @@ mod tests {
             ("tcp://[::1]:7100", "::1", 7100),
         ] {
             let parsed = parse(url).unwrap_or_else(|why| panic!("{url}: {why:?}"));
-            assert_eq!(parsed, Url { host: host.to_owned(), port, asks: Asks::Tcp }, "{url}");
+            assert_eq!(parsed, Url { host: host.to_owned(), port, protocol: Protocol::Tcp }, "{url}");
         }
     }
 
@@ -148,9 +148,9 @@ mod tests {
             ("https://[::1]:8443?x", "::1", 8443, "[::1]:8443", "/?x"),
         ] {
             let parsed = parse(url).unwrap_or_else(|why| panic!("{url}: {why:?}"));
-            let secret = url.starts_with("https");
-            let asks = Asks::Http { authority: authority.to_owned(), target: target.to_owned(), secret };
-            assert_eq!(parsed, Url { host: host.to_owned(), port, asks }, "{url}");
+            let tls = url.starts_with("https");
+            let protocol = Protocol::Http { authority: authority.to_owned(), target: target.to_owned(), tls };
+            assert_eq!(parsed, Url { host: host.to_owned(), port, protocol }, "{url}");
         }
     }
 
@@ -180,12 +180,12 @@ mod tests {
             ("http://x/\u{e9}", "%C3"),
         ] {
             match parse(url) {
-                Err(Trouble::Usage(why)) => assert!(why.contains(needle) && why.contains(url), "{url}: {why}"),
+                Err(CliError::Usage(why)) => assert!(why.contains(needle) && why.contains(url), "{url}: {why}"),
                 other => panic!("{url}: {other:?}"),
             }
         }
         match parse("http://x/a\r\nb") {
-            Err(Trouble::Usage(why)) => assert!(why.contains("%0D") && !why.contains('\n'), "{why}"),
+            Err(CliError::Usage(why)) => assert!(why.contains("%0D") && !why.contains('\n'), "{why}"),
             other => panic!("{other:?}"),
         }
     }

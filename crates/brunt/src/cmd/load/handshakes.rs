@@ -1,6 +1,6 @@
 //! One row about TLS handshakes: how they went, how long they took, and in which versions.
 
-use super::{figures::time, text::supported};
+use super::format::{supported, time};
 use brunt_results::result::Handshakes;
 use std::fmt::Write;
 

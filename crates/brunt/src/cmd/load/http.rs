@@ -1,8 +1,8 @@
 //! The flags of a load over HTTP, and what they make of the URLs.
 
 use super::{
-    Trouble,
-    address::{self, Asks, Url},
+    CliError,
+    address::{self, Protocol, Url},
     tls::Tls,
 };
 use brunt_load::{
@@ -104,7 +104,7 @@ impl Flags {
     }
 
     /// Method, fields and body as typed, for a script to begin with.
-    pub(super) fn typed(&self) -> Result<Typed, Trouble> {
+    pub(super) fn typed(&self) -> Result<Typed, CliError> {
         let Fields { host, others: mut fields } = self.fields()?;
         fields.extend(host.map(|host| ("Host".to_owned(), host)));
         let body = self.body.as_deref().map(body).transpose()?;
@@ -113,7 +113,7 @@ impl Flags {
     }
 
     /// What is asked of the generator. Nothing is looked up before everything else is right.
-    pub(super) fn target(&self, urls: &[Url], tls: &Tls, timeout: Duration, is_open: bool) -> Result<Target, Trouble> {
+    pub(super) fn target(&self, urls: &[Url], tls: &Tls, timeout: Duration, is_open: bool) -> Result<Target, CliError> {
         let reuse = match (self.no_keepalive, self.reuse) {
             (true, Some(reuse)) => {
                 return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
@@ -135,7 +135,7 @@ impl Flags {
             (Some(depth), true) => Pipeline::Single(depth),
             (Some(depth), false) => Pipeline::Batches(depth),
         };
-        let render = |asked: &Asked| Rendered::render(&form, &asked.goals, pipeline, reuse).map_err(Trouble::Usage);
+        let render = |asked: &Asked| Rendered::render(&form, &asked.goals, pipeline, reuse).map_err(CliError::Usage);
         let rendered = asked.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
@@ -144,21 +144,21 @@ impl Flags {
         };
         let clients = tls.clients(asked.iter().any(|asked| asked.host.2))?;
         let host = |(asked, rendered): (&Asked, Rendered)| {
-            let (name, port, secret) = &asked.host;
-            let tls = clients.as_ref().filter(|_| *secret).map(|clients| clients.of(name));
+            let (name, port, tls) = &asked.host;
+            let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.of(name));
             Ok(Host {
-                tls: tls.transpose().map_err(Trouble::Usage)?,
+                tls: tls.transpose().map_err(CliError::Usage)?,
                 address: address::resolve(name, *port, timeout)?,
                 requests: Requests::Rendered(Arc::new(rendered)),
                 weight: asked.goals.iter().map(|goal| u64::from(goal.weight)).sum(),
             })
         };
-        let hosts = asked.iter().zip(rendered).map(host).collect::<Result<_, Trouble>>()?;
+        let hosts = asked.iter().zip(rendered).map(host).collect::<Result<_, CliError>>()?;
         Ok(Target::Http(Http { hosts, reuse, expect }))
     }
 
     /// The fields as typed.
-    fn fields(&self) -> Result<Fields, Trouble> {
+    fn fields(&self) -> Result<Fields, CliError> {
         let mut fields = Fields { host: None, others: Vec::new() };
         for header in &self.header {
             let Some((name, value)) = header.split_once(':') else {
@@ -175,7 +175,7 @@ impl Flags {
     }
 
     /// What is asked of each host, in the order in which they were first named.
-    fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, Trouble> {
+    fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, CliError> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
             return usage(format!(
                 "--weight has {} numbers for {} URLs: give one for each",
@@ -185,7 +185,7 @@ impl Flags {
         }
         let mut all: Vec<Asked> = Vec::new();
         for (number, url) in urls.iter().enumerate() {
-            let Asks::Http { authority, target, secret } = &url.asks else {
+            let Protocol::Http { authority, target, tls } = &url.protocol else {
                 return usage("tcp:// and http:// cannot be asked for in one load".to_owned());
             };
             let goal = Goal {
@@ -193,7 +193,7 @@ impl Flags {
                 target: target.clone(),
                 weight: self.weight.get(number).copied().unwrap_or(1),
             };
-            let host = (url.host.clone(), url.port, *secret);
+            let host = (url.host.clone(), url.port, *tls);
             match all.iter_mut().find(|asked| asked.host == host) {
                 Some(asked) => asked.goals.push(goal),
                 None => all.push(Asked { host, goals: vec![goal] }),
@@ -204,9 +204,9 @@ impl Flags {
 }
 
 /// The body as typed, or what the file holds.
-fn body(text: &str) -> Result<Vec<u8>, Trouble> {
+fn body(text: &str) -> Result<Vec<u8>, CliError> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
-    let failed = |error| Trouble::Failed(format!("cannot read the body from {path}: {error}"));
+    let failed = |error| CliError::Failed(format!("cannot read the body from {path}: {error}"));
     let length = fs::metadata(path).map_err(failed)?.len();
     if length > LARGEST_BODY {
         return usage(format!("--body @{path} has {}: it may have {}", Size(length), Size(LARGEST_BODY)));
@@ -214,6 +214,6 @@ fn body(text: &str) -> Result<Vec<u8>, Trouble> {
     fs::read(path).map_err(failed)
 }
 
-fn usage<T>(message: String) -> Result<T, Trouble> {
-    Err(Trouble::Usage(message))
+fn usage<T>(message: String) -> Result<T, CliError> {
+    Err(CliError::Usage(message))
 }

@@ -2,7 +2,7 @@
 //!
 //! Never fails a run: a stderr that cannot be written is simply not written.
 
-use super::figures;
+use super::format;
 use brunt_load::{Options, Target};
 use brunt_results::{Span, series::Second};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,7 +15,7 @@ use std::{
 const PLAIN_EVERY: f64 = 5.0;
 
 #[derive(Debug)]
-enum Manner {
+enum Display {
     Live(ProgressBar),
     Plain { next_s: f64 },
     Quiet,
@@ -24,7 +24,7 @@ enum Manner {
 /// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Progress {
-    manner: Manner,
+    display: Display,
     total_s: Option<f64>,
     warmup_s: f64,
     last_s: f64,
@@ -42,17 +42,17 @@ struct Connecting {
 impl Progress {
     /// Says what is about to happen.
     pub(super) fn new(options: &Options, processes: usize, quiet: bool) -> Self {
-        let manner = match () {
-            () if quiet => Manner::Quiet,
-            () if io::stderr().is_terminal() => Manner::Live(live_line()),
-            () => Manner::Plain { next_s: PLAIN_EVERY },
+        let display = match () {
+            () if quiet => Display::Quiet,
+            () if io::stderr().is_terminal() => Display::Live(live_line()),
+            () => Display::Plain { next_s: PLAIN_EVERY },
         };
         if !quiet {
             let _ = writeln!(io::stderr(), "{}", announcement(options, processes));
         }
         let warmup_s = options.warmup.as_secs_f64();
         Self {
-            manner,
+            display,
             total_s: ends_by_time(options).then_some(warmup_s + options.duration.as_secs_f64()),
             warmup_s,
             last_s: 0.0,
@@ -64,14 +64,14 @@ impl Progress {
     /// Shows how many connections have been opened.
     pub(super) fn connecting(&mut self, opened: u64, of: u64) {
         let since_s = self.connecting.since.elapsed().as_secs_f64();
-        let line = format!("{since_s:>4.1} s  {opened} of {} opened", figures::plural(of, "connection"));
-        match &mut self.manner {
-            Manner::Live(bar) => bar.set_message(line),
-            Manner::Plain { .. } if since_s >= self.connecting.next_s => {
+        let line = format!("{since_s:>4.1} s  {opened} of {} opened", format::plural(of, "connection"));
+        match &mut self.display {
+            Display::Live(bar) => bar.set_message(line),
+            Display::Plain { .. } if since_s >= self.connecting.next_s => {
                 let _ = writeln!(io::stderr(), "{line}");
                 self.connecting.next_s += PLAIN_EVERY;
             }
-            Manner::Plain { .. } | Manner::Quiet => (),
+            Display::Plain { .. } | Display::Quiet => (),
         }
     }
 
@@ -80,19 +80,19 @@ impl Progress {
         self.errors += second.failed;
         let line = self.line(second);
         self.last_s = second.at_s;
-        match &mut self.manner {
-            Manner::Live(bar) => bar.set_message(line),
-            Manner::Plain { next_s } if second.at_s + 0.5 >= *next_s => {
+        match &mut self.display {
+            Display::Live(bar) => bar.set_message(line),
+            Display::Plain { next_s } if second.at_s + 0.5 >= *next_s => {
                 let _ = writeln!(io::stderr(), "{line}");
                 *next_s += PLAIN_EVERY;
             }
-            Manner::Plain { .. } | Manner::Quiet => (),
+            Display::Plain { .. } | Display::Quiet => (),
         }
     }
 
     /// Removes the live line, so that the result starts on a clean one.
     pub(super) fn end(&mut self) {
-        if let Manner::Live(bar) = &self.manner {
+        if let Display::Live(bar) = &self.display {
             bar.finish_and_clear();
         }
     }
@@ -106,16 +106,16 @@ impl Progress {
         }
         // The last second of a part of the run may be a short one.
         let length = (second.at_s - self.last_s).max(1e-3);
-        line += &format!("  {}", figures::rate(second.completed as f64 / length));
-        line += &format!("  p50 {}", figures::or_dash(second.p50_us, figures::time));
-        line += &format!("  p99 {}", figures::or_dash(second.p99_us, figures::time));
-        line += &format!("  {}", figures::plural(second.connections, "connection"));
+        line += &format!("  {}", format::rate(second.completed as f64 / length));
+        line += &format!("  p50 {}", format::or_dash(second.p50_us, format::time));
+        line += &format!("  p99 {}", format::or_dash(second.p99_us, format::time));
+        line += &format!("  {}", format::plural(second.connections, "connection"));
         if self.errors > 0 {
-            line += &format!("  {}", figures::plural(self.errors, "failure"));
+            line += &format!("  {}", format::plural(self.errors, "failure"));
         }
         let server = second.server_cpu_user_percent.zip(second.server_cpu_system_percent);
         if let Some((user, system)) = server {
-            line += &format!("  server CPU {}", figures::percent(user + system));
+            line += &format!("  server CPU {}", format::percent(user + system));
         }
         line
     }
@@ -143,21 +143,21 @@ fn announcement(options: &Options, processes: usize) -> String {
         Target::Http(_) => String::new(),
     };
     let end = match options.requests {
-        Some(requests) => figures::plural(requests, "request"),
+        Some(requests) => format::plural(requests, "request"),
         None => Span(options.duration).to_string(),
     };
     let rate = match options.rate {
-        Some(rate) => format!("open loop at {}", figures::rate(rate)),
+        Some(rate) => format!("open loop at {}", format::rate(rate)),
         None => "closed loop".to_owned(),
     };
     let threads = match processes {
-        1 => format!("on {}", figures::plural(options.threads.len() as u64, "thread")),
+        1 => format!("on {}", format::plural(options.threads.len() as u64, "thread")),
         more => format!("in {more} processes"),
     };
     format!(
         "{}: {}{messages} {threads}, {rate}; {} of warm-up, then {end}",
         options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-        figures::plural(options.connections as u64, "connection"),
+        format::plural(options.connections as u64, "connection"),
         Span(options.warmup),
     )
 }

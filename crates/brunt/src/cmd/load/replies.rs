@@ -1,6 +1,6 @@
 //! One row about what the replies said: their statuses, and how many bytes each took.
 
-use super::figures;
+use super::format;
 use brunt_results::result::Responses;
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub(super) fn row(responses: &Responses, received: u64) -> String {
     let statuses: Vec<String> =
         responses.statuses.iter().map(|(status, count)| format!("{count} with status {status}")).collect();
     let mut row = statuses.join(", ");
-    let each = |bytes: u64| figures::bytes(bytes as f64 / all as f64);
+    let each = |bytes: u64| format::bytes(bytes as f64 / all as f64);
     let _ = write!(row, "; {} each", each(received));
     if let Some(bodies) = responses.body_bytes {
         let _ = write!(row, ", of it {} of body", each(bodies));

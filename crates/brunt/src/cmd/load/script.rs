@@ -1,8 +1,8 @@
 //! `brunt load --script`: a script of wrk's makes the requests, sees the replies, and is told what became of it all.
 
 use super::{
-    Args, Trouble,
-    address::{self, Asks},
+    Args, CliError,
+    address::{self, Protocol},
 };
 use brunt_load::{
     Options, Target,
@@ -27,8 +27,8 @@ pub(super) struct Scripting {
 impl Scripting {
     /// Puts the script, if there is one, in the place of the requests that the other flags describe. They are what it
     /// finds in the table `wrk`.
-    pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, Trouble> {
-        let usage = |text: String| Err(Trouble::Usage(text));
+    pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, CliError> {
+        let usage = |text: String| Err(CliError::Usage(text));
         let Some(path) = &self.script else {
             return match self.script_arguments.first() {
                 Some(first) => usage(format!("-- {first}: what follows -- is for a script: give one with --script")),
@@ -46,7 +46,7 @@ impl Scripting {
             return usage(format!("--script {name} takes one URL: let the script choose among paths"));
         };
         let parsed = address::parse(url)?;
-        let Asks::Http { authority, target, secret } = parsed.asks else {
+        let Protocol::Http { authority, target, tls } = parsed.protocol else {
             return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
         };
         let [host] = &mut http.hosts[..] else {
@@ -55,7 +55,7 @@ impl Scripting {
         let (method, headers, body) = args.http.typed()?;
         let facts = Facts {
             url: url.clone(),
-            scheme: if secret { "https" } else { "http" }.to_owned(),
+            scheme: if tls { "https" } else { "http" }.to_owned(),
             host: parsed.host,
             port: authority.ends_with(&format!(":{}", parsed.port)).then_some(parsed.port),
             path: target,
@@ -65,7 +65,7 @@ impl Scripting {
             addresses: vec![host.address],
             arguments: self.script_arguments.clone(),
         };
-        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| Trouble::Usage(fault.to_string()))?;
+        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| CliError::Usage(fault.to_string()))?;
         if let Some(other) = wrk.addresses().iter().find(|address| **address != host.address) {
             return usage(format!(
                 "the script {name} sends a thread to {other}: all threads go to the address of the URL, {}",

@@ -1,6 +1,6 @@
 //! The flags of https://: whom the load trusts, and who it is.
 
-use super::Trouble;
+use super::CliError;
 use brunt_tls::{Asked, Clients, Identity, Trust, Version};
 use std::path::PathBuf;
 
@@ -43,10 +43,10 @@ impl Tls {
     }
 
     /// The clients' side, if it is wanted.
-    pub(super) fn clients(&self, wanted: bool) -> Result<Option<Clients>, Trouble> {
+    pub(super) fn clients(&self, wanted: bool) -> Result<Option<Clients>, CliError> {
         if !wanted {
             return match self.given() {
-                Some(flag) => Err(Trouble::Usage(format!(
+                Some(flag) => Err(CliError::Usage(format!(
                     "{flag} means nothing without https://: leave it out, or load such a URL"
                 ))),
                 None => Ok(None),
@@ -58,11 +58,11 @@ impl Tls {
             None => Trust::System,
         };
         let identity = match (&self.cert, &self.key) {
-            (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(Trouble::Failed)?),
+            (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(CliError::Failed)?),
             _ => None,
         };
         let asked = Asked { trust, identity, version: self.tls_version, forget: self.no_resumption };
-        Clients::new(&asked).map(Some).map_err(Trouble::Failed)
+        Clients::new(&asked).map(Some).map_err(CliError::Failed)
     }
 }
 

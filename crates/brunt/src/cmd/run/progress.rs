@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 
 #[derive(Debug)]
-enum Manner {
+enum Display {
     Live(ProgressBar),
     Plain,
     Quiet,
@@ -25,18 +25,18 @@ enum Manner {
 /// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Progress {
-    manner: Manner,
+    display: Display,
 }
 
 impl Progress {
     /// Says what is about to happen.
     pub(super) fn new(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> Self {
-        let manner = match () {
-            () if quiet => Manner::Quiet,
-            () if io::stderr().is_terminal() => Manner::Live(live_line()),
-            () => Manner::Plain,
+        let display = match () {
+            () if quiet => Display::Quiet,
+            () if io::stderr().is_terminal() => Display::Live(live_line()),
+            () => Display::Plain,
         };
-        let progress = Self { manner };
+        let progress = Self { display };
         let mut lines = headlines(&request.plan, schedule, machine, &Store::at(&request.out), request.fresh);
         lines.extend(skipped_lines(&schedule.skipped));
         lines.extend(busy().map(|load| {
@@ -52,24 +52,24 @@ impl Progress {
 
     /// Removes the live line, so that the result starts on a clean one.
     pub(super) fn end(&mut self) {
-        if let Manner::Live(bar) = &self.manner {
+        if let Display::Live(bar) = &self.display {
             bar.finish_and_clear();
         }
     }
 
     /// A line that stays.
     fn say(&self, line: &str) {
-        match &self.manner {
-            Manner::Live(bar) => bar.suspend(|| drop(writeln!(io::stderr(), "{line}"))),
-            Manner::Plain => drop(writeln!(io::stderr(), "{line}")),
-            Manner::Quiet => {}
+        match &self.display {
+            Display::Live(bar) => bar.suspend(|| drop(writeln!(io::stderr(), "{line}"))),
+            Display::Plain => drop(writeln!(io::stderr(), "{line}")),
+            Display::Quiet => {}
         }
     }
 
     /// What goes on now.
     fn show(&self, line: String) {
         // Drawn only when it changes: the processor belongs to the trial.
-        if let Manner::Live(bar) = &self.manner
+        if let Display::Live(bar) = &self.display
             && bar.message() != line
         {
             bar.set_message(line);
@@ -90,7 +90,7 @@ impl Watch for Progress {
                 self.say(&format!("ended what a killed run had left running: {groups} process groups"));
             }
             Event::Building { target, command } => {
-                if let Manner::Plain = self.manner {
+                if let Display::Plain = self.display {
                     self.say(&format!("building {target}: {command}"));
                 }
                 self.show(format!("building {target}: {command}"));
@@ -113,7 +113,7 @@ impl Watch for Progress {
                     }
                 };
                 let failed = matches!(end, End::Failed(_));
-                if failed || matches!(self.manner, Manner::Plain) {
+                if failed || matches!(self.display, Display::Plain) {
                     self.say(&line(&place, &format!("{what} ({:.1} s)", took.as_secs_f64())));
                 }
             }

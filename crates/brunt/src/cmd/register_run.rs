@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Tells the index that there will be results in `dir`; then does the work, and tells it what came of it.
-pub(super) fn remembering<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
+pub(super) fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
     let noted = index::folder().and_then(|folder| index::note(&folder, dir).map(|()| folder));
     let done = work();
     let added = noted.and_then(|folder| Index::open(&folder)?.add(dir));

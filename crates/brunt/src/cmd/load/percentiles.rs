@@ -3,7 +3,7 @@
 //! Each step halves or thirds what lies beyond; the list ends where fewer than ten values do, for further out a
 //! percentile is only the luck of single requests.
 
-use super::figures::time;
+use super::format::time;
 use brunt_results::judge::BEYOND_QUANTILE;
 use hdrhistogram::Histogram;
 use std::fmt::Write;

@@ -5,12 +5,12 @@
 //! passed over. What we think of the result is one line on stderr.
 
 mod ab;
+mod argv;
 mod fortio;
-mod go;
+mod go_json;
 mod spread;
 #[cfg(test)]
 mod tests;
-mod words;
 mod wrk;
 
 use super::{load, stdout};
@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 /// What a command line of another tool asks for.
-struct Asked {
+struct Invocation {
     /// The words of `brunt load`.
     load: Vec<String>,
     /// What the tool prints before its load.
@@ -46,11 +46,11 @@ struct Asked {
     /// Where it prints its pages: fortio keeps stdout for JSON.
     on_stderr: bool,
     /// What it prints after it.
-    page: Box<dyn FnOnce(&Seen) -> Page>,
+    page: Box<dyn FnOnce(&Measurement) -> Page>,
 }
 
 /// What a page is made of.
-struct Seen<'a> {
+struct Measurement<'a> {
     result: &'a RunResult,
     seconds: &'a [Second],
     /// done - intended, in nanoseconds.
@@ -69,11 +69,11 @@ struct Page {
 }
 
 /// Why there is no load to make.
-enum Refusal {
-    /// It was asked for something else, such as its help: this text answers it.
-    Answer(String),
+enum ArgError {
+    /// It was invocation for something else, such as its help: this text answers it.
+    Help(String),
     /// What is wrong with the command line.
-    Wrong(String),
+    Usage(String),
 }
 
 const HELP: &str = "Takes the command line of wrk (or wrk2, with -R), ab or fortio, makes that load with brunt's own
@@ -101,23 +101,23 @@ impl Args {
 
     fn load(&self) -> Result<(), (String, ExitCode)> {
         let failed = |error: io::Error| (error.to_string(), ExitCode::Failed);
-        let asked = match self.asked() {
-            Ok(asked) => asked,
-            Err(Refusal::Answer(text)) => return stdout::print(&text).map_err(failed),
-            Err(Refusal::Wrong(why)) => return Err((why, ExitCode::Usage)),
+        let invocation = match self.parse() {
+            Ok(invocation) => invocation,
+            Err(ArgError::Help(text)) => return stdout::print(&text).map_err(failed),
+            Err(ArgError::Usage(why)) => return Err((why, ExitCode::Usage)),
         };
-        let on_stderr = asked.on_stderr;
-        let tell = |text: &str| if on_stderr { eprint(text) } else { stdout::print(text).map_err(failed) };
-        tell(&asked.head)?;
-        let measured = load::measure(&asked.load)?;
+        let on_stderr = invocation.on_stderr;
+        let print = |text: &str| if on_stderr { eprint(text) } else { stdout::print(text).map_err(failed) };
+        print(&invocation.head)?;
+        let measured = load::measure(&invocation.load)?;
         let distribution = |tag| hlog::distribution(&measured.hlog, tag).map_err(|why| (why, ExitCode::Failed));
-        let page = (asked.page)(&Seen {
+        let page = (invocation.page)(&Measurement {
             result: &measured.result,
             seconds: &measured.seconds,
             response: distribution("response")?,
             service: distribution("service")?,
         });
-        tell(&page.text)?;
+        print(&page.text)?;
         for (path, text) in &page.files {
             if path.as_os_str() == "-" {
                 stdout::print(text).map_err(failed)?;
@@ -126,21 +126,21 @@ impl Args {
             let write = fs::write(path, text);
             write.map_err(|e| (format!("cannot write to {}: {e}", path.display()), ExitCode::Failed))?;
         }
-        measured.tell_script().map_err(|why| (why, ExitCode::Failed))?;
+        measured.call_script_done().map_err(|why| (why, ExitCode::Failed))?;
         eprint(&format!("{}\n", verdict(&measured.result)))
     }
 
-    fn asked(&self) -> Result<Asked, Refusal> {
+    fn parse(&self) -> Result<Invocation, ArgError> {
         match self.words.split_first() {
             Some((tool, words)) => match tool.as_str() {
-                "wrk" | "wrk2" => wrk::asked(words),
-                "ab" => ab::asked(words),
-                "fortio" => fortio::asked(words),
-                "-h" | "--help" => Err(Refusal::Answer(HELP.to_owned())),
-                other => Err(Refusal::Wrong(format!("brunt as '{other}': known are wrk, wrk2, ab and fortio"))),
+                "wrk" | "wrk2" => wrk::parse(words),
+                "ab" => ab::parse(words),
+                "fortio" => fortio::parse(words),
+                "-h" | "--help" => Err(ArgError::Help(HELP.to_owned())),
+                other => Err(ArgError::Usage(format!("brunt as '{other}': known are wrk, wrk2, ab and fortio"))),
             },
             None => {
-                Err(Refusal::Wrong("brunt as whom? wrk, wrk2, ab or fortio, then that tool's own flags".to_owned()))
+                Err(ArgError::Usage("brunt as whom? wrk, wrk2, ab or fortio, then that tool's own flags".to_owned()))
             }
         }
     }
@@ -172,7 +172,7 @@ fn basic(credentials: &str) -> String {
 }
 
 /// Adds the fields that a tool sends unasked, unless the command line has given them.
-fn introduce(load: &mut Vec<String>, fields: &[(&str, &str)]) {
+fn add_default_headers(load: &mut Vec<String>, fields: &[(&str, &str)]) {
     for (name, value) in fields {
         let is_it = |field: &String| field.split(':').next().is_some_and(|given| given.eq_ignore_ascii_case(name));
         if !load.windows(2).any(|words| words[0] == "-H" && is_it(&words[1])) {
@@ -182,7 +182,7 @@ fn introduce(load: &mut Vec<String>, fields: &[(&str, &str)]) {
 }
 
 /// Takes any certificate, as these tools do.
-fn trust_anybody(load: &mut Vec<String>, url: &str) {
+fn accept_any_certificate(load: &mut Vec<String>, url: &str) {
     if url.starts_with("https://") {
         load.push("--insecure".to_owned());
     }

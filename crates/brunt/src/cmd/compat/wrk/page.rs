@@ -1,29 +1,29 @@
 //! What wrk 4 and wrk2 print, to the byte. Times are service times without a rate, as wrk has them, and response times
 //! with one, as wrk2 has them.
 
-use super::Shape;
-use crate::cmd::as_::{Seen, spread::Spread};
+use super::PageOptions;
+use crate::cmd::compat::{Measurement, spread::Spread};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 
 /// What is printed before the load.
-pub(super) fn head(shape: &Shape) -> String {
-    let Shape { url, threads, connections, .. } = shape;
-    let time = scaled(shape.seconds, 60.0, "s", &["m"], 0);
+pub(super) fn head(options: &PageOptions) -> String {
+    let PageOptions { url, threads, connections, .. } = options;
+    let time = scaled(options.seconds, 60.0, "s", &["m"], 0);
     format!("Running {time} test @ {url}\n  {threads} threads and {connections} connections\n")
 }
 
 /// What is printed after it.
-pub(super) fn page(shape: &Shape, seen: &Seen) -> String {
-    let result = seen.result;
-    let latency = if shape.has_rate { &seen.response } else { &seen.service };
+pub(super) fn page(options: &PageOptions, measured: &Measurement) -> String {
+    let result = measured.result;
+    let latency = if options.has_rate { &measured.response } else { &measured.service };
     let mut out = format!("  Thread Stats{:>6}{:>11}{:>8}{:>12}\n", "Avg", "Stdev", "Max", "+/- Stdev");
     let us = Spread::of(latency);
     let us = Spread { mean: us.mean / 1e3, stdev: us.stdev / 1e3, max: us.max / 1e3, ..us };
     stats(&mut out, "Latency", us, time_us);
-    stats(&mut out, "Req/Sec", Spread::of_numbers(&rates(shape, seen)), metric);
-    if shape.latency {
-        percentiles(&mut out, shape, seen);
+    stats(&mut out, "Req/Sec", Spread::of_numbers(&rates(options, measured)), metric);
+    if options.latency {
+        percentiles(&mut out, options, measured);
     }
     // Replies that report a failure are requests to wrk.
     let replies = result.requests.completed + result.errors.status;
@@ -44,7 +44,7 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> String {
     out
 }
 
-pub(in crate::cmd::as_) fn stats(out: &mut String, name: &str, spread: Spread, show: fn(f64) -> String) {
+pub(in crate::cmd::compat) fn stats(out: &mut String, name: &str, spread: Spread, show: fn(f64) -> String) {
     let _ = write!(out, "    {name:<10}");
     out.push_str(&aligned(&show(spread.mean), 8));
     out.push_str(&aligned(&show(spread.stdev), 10));
@@ -55,49 +55,53 @@ pub(in crate::cmd::as_) fn stats(out: &mut String, name: &str, spread: Spread, s
 }
 
 /// Requests of one thread in each second; the last, shorter one counts if it is half a second at least.
-fn rates(shape: &Shape, seen: &Seen) -> Vec<f64> {
+fn rates(options: &PageOptions, measured: &Measurement) -> Vec<f64> {
     let mut rates = Vec::new();
     let mut before = 0.0;
-    for second in seen.seconds {
+    for second in measured.seconds {
         let length = second.at_s - before;
         if length >= 0.5 {
-            rates.push(second.completed as f64 / length / shape.threads as f64);
+            rates.push(second.completed as f64 / length / options.threads as f64);
         }
         before = second.at_s;
     }
     if rates.is_empty() {
-        rates.push(seen.result.requests.rate / shape.threads as f64);
+        rates.push(measured.result.requests.rate / options.threads as f64);
     }
     rates
 }
 
-fn percentiles(out: &mut String, shape: &Shape, seen: &Seen) {
-    if !shape.has_rate {
+fn percentiles(out: &mut String, options: &PageOptions, measured: &Measurement) {
+    if !options.has_rate {
         out.push_str("  Latency Distribution\n");
         for percent in [50.0, 75.0, 90.0, 99.0] {
-            let us = seen.service.value_at_percentile(percent) as f64 / 1e3;
+            let us = measured.service.value_at_percentile(percent) as f64 / 1e3;
             let _ = writeln!(out, "{percent:7.0}%{}", aligned(&time_us(us), 10));
         }
         return;
     }
     let line = "----------------------------------------------------------\n";
-    spectrum(out, &seen.response, "Recorded Latency");
+    percentile_list(out, &measured.response, "Recorded Latency");
     out.push_str(line);
-    if shape.uncorrected {
+    if options.uncorrected {
         out.push('\n');
-        spectrum(out, &seen.service, "Uncorrected Latency (measured without taking delayed starts into account)");
+        percentile_list(
+            out,
+            &measured.service,
+            "Uncorrected Latency (measured without taking delayed starts into account)",
+        );
         out.push_str(line);
     }
 }
 
 /// wrk2's list, then every percentile in the layout of HdrHistogram's own tools; values in milliseconds.
-fn spectrum(out: &mut String, times: &Histogram<u64>, what: &str) {
+fn percentile_list(out: &mut String, times: &Histogram<u64>, what: &str) {
     let _ = writeln!(out, "  Latency Distribution (HdrHistogram - {what})");
     for percent in [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0] {
         let us = times.value_at_percentile(percent) as f64 / 1e3;
         let _ = writeln!(out, "{percent:7.3}%{}", aligned(&time_us(us), 10));
     }
-    out.push_str("\n  Detailed Percentile spectrum:\n");
+    out.push_str("\n  Detailed Percentile percentile_list:\n");
     let _ = writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut total = 0;
     for at in times.iter_quantiles(5) {
@@ -112,7 +116,7 @@ fn spectrum(out: &mut String, times: &Histogram<u64>, what: &str) {
     let (mean, stdev, max) = (times.mean() / 1e6, times.stdev() / 1e6, times.max() as f64 / 1e6);
     let _ = writeln!(out, "#[Mean    = {mean:12.3}, StdDeviation   = {stdev:12.3}]");
     let _ = writeln!(out, "#[Max     = {max:12.3}, Total count    = {:12}]", times.len());
-    // The shape of a histogram of 3 digits up to an hour in nanoseconds.
+    // The layout of a histogram of 3 digits up to an hour in nanoseconds.
     let _ = writeln!(out, "#[Buckets = {:12}, SubBuckets     = {:12}]", times.buckets(), 2048);
 }
 
@@ -141,11 +145,11 @@ fn scaled(number: f64, scale: f64, base: &str, units: &[&str], decimals: usize) 
 
 // The largest unit of each list is one that wrk knows and never prints; it is left out here.
 
-pub(in crate::cmd::as_) fn time_us(us: f64) -> String {
+pub(in crate::cmd::compat) fn time_us(us: f64) -> String {
     if us >= 1e6 { scaled(us / 1e6, 60.0, "s", &["m"], 2) } else { scaled(us, 1000.0, "us", &["ms"], 2) }
 }
 
-pub(in crate::cmd::as_) fn metric(number: f64) -> String {
+pub(in crate::cmd::compat) fn metric(number: f64) -> String {
     scaled(number, 1000.0, "", &["k", "M", "G", "T"], 2)
 }
 

@@ -3,8 +3,8 @@
 pub(super) mod page;
 
 use super::{
-    Asked, Page, Refusal,
-    words::{Flag, Manner, count, read, time, url},
+    ArgError, Invocation, Page,
+    argv::{Flag, Syntax, count, read, time, url},
 };
 
 const FLAGS: &[Flag] = &[
@@ -22,7 +22,7 @@ const FLAGS: &[Flag] = &[
 const TOOL: &str = "wrk";
 
 /// What of the command line the page shows.
-struct Shape {
+struct PageOptions {
     url: String,
     threads: u64,
     connections: u64,
@@ -33,8 +33,8 @@ struct Shape {
     uncorrected: bool,
 }
 
-pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
-    let mut given = read(TOOL, Manner::Getopt, FLAGS, words)?;
+pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
+    let mut given = read(TOOL, Syntax::Getopt, FLAGS, words)?;
     // With a script, what follows the address is for its init().
     let for_script = match given.iter().position(|(name, _)| name.is_empty()) {
         Some(url) if given.iter().any(|(name, _)| *name == "-s") => {
@@ -71,21 +71,21 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
         }
     }
     if connections < threads {
-        return Err(Refusal::Wrong("number of connections must be >= threads".to_owned()));
+        return Err(ArgError::Usage("number of connections must be >= threads".to_owned()));
     }
     let words = ["-t", &threads.to_string(), "-c", &connections.to_string(), "-d", &duration, "--warmup", "0s"];
     let mut load = vec![url.clone()];
     load.extend(words.iter().map(|word| (*word).to_owned()));
     load.extend(["--timeout", &timeout, "--quiet", "--allow-untrusted"].map(str::to_owned));
-    super::trust_anybody(&mut load, &url);
+    super::accept_any_certificate(&mut load, &url);
     load.extend(more);
     if !for_script.is_empty() {
         load.push("--".to_owned());
         load.extend(for_script);
     }
     let seconds = duration.parse::<brunt_results::Span>().map_or(0.0, |span| span.0.as_secs_f64());
-    let shape = Shape { url, threads, connections, seconds, has_rate, latency, uncorrected };
-    let head = page::head(&shape);
-    let page = move |seen: &super::Seen| Page { text: page::page(&shape, seen), files: Vec::new() };
-    Ok(Asked { load, head, on_stderr: false, page: Box::new(page) })
+    let options = PageOptions { url, threads, connections, seconds, has_rate, latency, uncorrected };
+    let head = page::head(&options);
+    let page = move |measured: &super::Measurement| Page { text: page::page(&options, measured), files: Vec::new() };
+    Ok(Invocation { load, head, on_stderr: false, page: Box::new(page) })
 }

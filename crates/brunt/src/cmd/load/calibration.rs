@@ -1,6 +1,6 @@
 //! `--calibrate`: the generator's own ceiling, measured when it is asked for and remembered from run to run.
 
-use super::Trouble;
+use super::CliError;
 use brunt_load::{Options, Target};
 use brunt_results::{
     RunResult,
@@ -18,24 +18,24 @@ const NO_TLS: &str = "the target that does nothing speaks no TLS";
 
 /// See the head of this file.
 #[derive(Debug)]
-pub(super) struct Ceiling {
+pub(super) struct Calibration {
     known: Result<Ceilings, String>,
     calibrate: bool,
 }
 
-impl Ceiling {
+impl Calibration {
     /// Before the load: what could not be kept after it is an error now.
-    pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Trouble> {
+    pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, CliError> {
         if calibrate && is_scripted(options) {
             let why = "a script's requests cannot be made again for a target that does nothing: leave --calibrate out";
-            return Err(Trouble::Usage(format!("--calibrate and --script: {why}")));
+            return Err(CliError::Usage(format!("--calibrate and --script: {why}")));
         }
         if calibrate && is_secret(options) {
-            return Err(Trouble::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
+            return Err(CliError::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
         }
         let known = state::directory().map(Ceilings::at);
         if calibrate {
-            known.as_ref().map_err(|error| Trouble::Failed(error.to_string()))?.prove_writable()?;
+            known.as_ref().map_err(|error| CliError::Failed(error.to_string()))?.prove_writable()?;
         }
         Ok(Self { known: known.map_err(|error| error.to_string()), calibrate })
     }
@@ -43,7 +43,7 @@ impl Ceiling {
     /// After the load: the ceiling goes into the result, or the reason why there is none into the circumstances. The
     /// error is what has gone wrong with the calibration; the result stands without it.
     pub(super) fn fill_in(self, options: &Options, result: &mut RunResult, env: &mut Env) -> Option<io::Error> {
-        let mut trouble = None;
+        let mut error = None;
         let found = self.known.and_then(|known| {
             let circumstances = circumstances(options, result, env)?;
             if self.calibrate && !result.interrupted {
@@ -51,7 +51,7 @@ impl Ceiling {
                 let measured = brunt_load::null::ceiling(options, &circumstances.target_cores, body);
                 let measured = measured.map_err(io::Error::other);
                 let kept = measured.and_then(|rate| known.keep(circumstances.clone(), rate, env.started_unix_s));
-                trouble = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
+                error = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
             }
             known.find(&circumstances).map_err(|error| error.to_string())
         });
@@ -59,7 +59,7 @@ impl Ceiling {
             rate.ok_or_else(|| "not measured on this machine under this load; --calibrate measures it".to_owned())
         });
         result.generator.ceiling_rate = rate.map_err(|why| env.absent.insert(FIGURE.to_owned(), why)).ok();
-        trouble
+        error
     }
 }
 

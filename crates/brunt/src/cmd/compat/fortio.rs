@@ -3,9 +3,9 @@
 mod page;
 
 use super::{
-    Asked, Refusal,
-    go::{seconds, switch},
-    words::{Flag, Manner, count, read, url},
+    ArgError, Invocation,
+    argv::{Flag, Syntax, count, read, url},
+    go_json::{seconds, switch},
 };
 use std::{path::PathBuf, time::Duration};
 
@@ -51,7 +51,7 @@ const TOOL: &str = "fortio";
 const LARGEST_PAYLOAD: u64 = 1 << 20;
 
 /// What of the command line the page shows.
-struct Shape {
+struct PageOptions {
     url: String,
     connections: u64,
     /// 0 is the closed loop.
@@ -67,18 +67,18 @@ struct Shape {
     id: String,
 }
 
-pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
+pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
     let words = match words.split_first() {
         Some((command, rest)) if command == "load" => rest,
         Some((command, _)) if !command.starts_with('-') => {
-            return Err(Refusal::Wrong(format!("brunt as fortio {command}: the one command is load")));
+            return Err(ArgError::Usage(format!("brunt as fortio {command}: the one command is load")));
         }
         _ => words,
     };
-    let given = read(TOOL, Manner::Go, FLAGS, words)?;
+    let given = read(TOOL, Syntax::Go, FLAGS, words)?;
     let url = url(TOOL, &given)?;
     let wrong = |name: &str, value: &str, want: &str| {
-        Refusal::Wrong(format!("brunt as fortio {name}: '{value}' is not {want}"))
+        ArgError::Usage(format!("brunt as fortio {name}: '{value}' is not {want}"))
     };
     let number = |name: &str, value: &str| {
         let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -133,7 +133,7 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
         }
     }
     let agent = format!("fortio.org/fortio-brunt-{}", env!("CARGO_PKG_VERSION"));
-    super::introduce(&mut load, &[("User-Agent", &agent[..])]);
+    super::add_default_headers(&mut load, &[("User-Agent", &agent[..])]);
     if labels.is_empty() {
         labels = page::labels(&url);
     }
@@ -158,10 +158,11 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
     pass("--timeout", span(timeout));
     pass("--warmup", "0s".to_owned());
     load.extend(["--quiet", "--allow-untrusted"].map(str::to_owned));
-    let (seconds, duration) = (duration, (duration > 0.0).then(|| super::go::duration(duration)));
-    let shape = Shape { url, connections, qps, duration, seconds, requests, percentiles, resolution, json, labels, id };
-    let head = page::head(&shape);
-    Ok(Asked { load, head, on_stderr: true, page: Box::new(move |seen| page::page(&shape, seen)) })
+    let (seconds, duration) = (duration, (duration > 0.0).then(|| super::go_json::duration(duration)));
+    let options =
+        PageOptions { url, connections, qps, duration, seconds, requests, percentiles, resolution, json, labels, id };
+    let head = page::head(&options);
+    Ok(Invocation { load, head, on_stderr: true, page: Box::new(move |measured| page::page(&options, measured)) })
 }
 
 /// In the words of `brunt load`.

@@ -1,7 +1,7 @@
 //! Our pages beside what the tools themselves printed, to the byte; and read by the parsers that read those tools, which
 //! must find what the result holds.
 
-use super::{Asked, Page, Refusal, Seen, ab, fortio, spread::Spread, wrk};
+use super::{ArgError, Invocation, Measurement, Page, ab, fortio, spread::Spread, wrk};
 use brunt_lab::tester::foreign::Told;
 use brunt_results::{
     RunResult,
@@ -23,15 +23,15 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-fn asked(line: &str) -> Result<Asked, String> {
+fn invocation(line: &str) -> Result<Invocation, String> {
     let words = words(line);
-    let asked = match words[0].as_str() {
-        "wrk" => wrk::asked(&words[1..]),
-        "ab" => ab::asked(&words[1..]),
-        _ => fortio::asked(&words[1..]),
+    let parsed = match words[0].as_str() {
+        "wrk" => wrk::parse(&words[1..]),
+        "ab" => ab::parse(&words[1..]),
+        _ => fortio::parse(&words[1..]),
     };
-    asked.map_err(|refusal| match refusal {
-        Refusal::Answer(text) | Refusal::Wrong(text) => text,
+    parsed.map_err(|refusal| match refusal {
+        ArgError::Help(text) | ArgError::Usage(text) => text,
     })
 }
 
@@ -52,17 +52,17 @@ fn result(completed: u64, measured_s: f64) -> RunResult {
 
 /// The page of a command line: a thousand times of 1 to 1000 us unless there is no reply at all.
 fn page(line: &str, result: &RunResult) -> (String, Page) {
-    let asked = asked(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+    let invocation = invocation(line).unwrap_or_else(|why| panic!("{line}: {why}"));
     let mut times = new_histogram();
     if result.requests.completed > 0 {
         (1..=1000u64).for_each(|us| times.record(us * 1000).unwrap());
     }
     let seconds = [Second { at_s: 1.0, completed: result.requests.completed, ..Second::default() }];
-    let seen = Seen { result, seconds: &seconds, response: times.clone(), service: times };
-    (asked.head, (asked.page)(&seen))
+    let measured = Measurement { result, seconds: &seconds, response: times.clone(), service: times };
+    (invocation.head, (invocation.page)(&measured))
 }
 
-fn parse(tester: &str, text: &str, file: &str) -> Told {
+fn parse_output(tester: &str, text: &str, file: &str) -> Told {
     let read = brunt_lab::tester::foreign(tester).unwrap().read;
     read(text, file).unwrap_or_else(|why| panic!("{why} in\n{text}"))
 }
@@ -107,13 +107,13 @@ fn what_wrk_would_have_said_is_read_back() {
     let mut result = result(9593 - 1598, 1.0);
     result.errors = Errors { status: 1598, reset: 1500, protocol: 90, timeout: 9, ..Errors::default() };
     for line in ["wrk --latency http://h/", "wrk -R 10k -L http://h/", "wrk -R 10k -U http://h/"] {
-        let told = parse("wrk", &page(line, &result).1.text, "");
+        let told = parse_output("wrk", &page(line, &result).1.text, "");
         assert_eq!((told.completed, told.failed), (9593 - 1598 - 9, 1598 + 1590 + 9), "{line}");
         assert_eq!(told.errors, Errors { status: 1598, reset: 1590, timeout: 9, ..Errors::default() });
         assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", told.times);
         assert_eq!(told.times.p999_us.is_some(), line.contains("-R"), "{line}");
     }
-    let none = parse("wrk", &page("wrk -L http://h/", &self::result(0, 1.0)).1.text, "");
+    let none = parse_output("wrk", &page("wrk -L http://h/", &self::result(0, 1.0)).1.text, "");
     assert_eq!((none.completed, none.failed), (0, 0));
 }
 
@@ -157,7 +157,7 @@ fn what_ab_would_have_said_is_read_back() {
     result.errors = Errors { reset: 30, timeout: 10, connect: 5, protocol: 60, status: 100 };
     result.responses.as_mut().unwrap().statuses.insert("500".into(), 100);
     let page = page("ab -c 20 -n 1000 -e /x/t.csv http://h:81/p?q", &result).1;
-    let told = parse("ab", &page.text, &page.files[0].1);
+    let told = parse_output("ab", &page.text, &page.files[0].1);
     assert_eq!(told.errors, Errors { reset: 40, connect: 5, protocol: 20, status: 100, timeout: 0 });
     assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0 && told.received == Some(900 * 159));
     assert_eq!(page.files[0].0, std::path::Path::new("/x/t.csv"));
@@ -194,13 +194,13 @@ fn what_fortio_would_have_written_is_read_back() {
     result.responses.as_mut().unwrap().statuses.insert("500".into(), 100);
     let page = page("fortio load -json - -qps 500 -p 50,90,99,99.9 -r 0.00001 http://h/", &result).1;
     assert_eq!(page.files[0].0.as_os_str(), "-");
-    let told = parse("fortio", &page.files[0].1, "");
+    let told = parse_output("fortio", &page.files[0].1, "");
     assert_eq!((told.completed, told.failed, told.opened), (900, 140, Some(20)));
     assert_eq!(told.errors, Errors { reset: 40, status: 100, ..Errors::default() });
     assert_eq!((told.received, told.body_bytes), (Some(900 * 159), Some(900 * 11)));
     assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0 && told.times.count == 1000);
     let none = self::page("fortio load -json - http://h/", &self::result(0, 1.0)).1;
-    assert_eq!(parse("fortio", &none.files[0].1, "").completed, 0);
+    assert_eq!(parse_output("fortio", &none.files[0].1, "").completed, 0);
 }
 
 #[test]
@@ -253,10 +253,10 @@ fn command_lines_are_translated() {
             ),
         ),
     ] {
-        assert_eq!(asked(line).map(|asked| asked.load.join(" ")), Ok(load), "{line}");
+        assert_eq!(invocation(line).map(|invocation| invocation.load.join(" ")), Ok(load), "{line}");
     }
-    let close = wrk::asked(&["-H", "Connection: Close", "h"].map(str::to_owned));
-    assert!(close.is_ok_and(|asked| asked.load.contains(&"--no-keepalive".to_owned())));
+    let close = wrk::parse(&["-H", "Connection: Close", "h"].map(str::to_owned));
+    assert!(close.is_ok_and(|invocation| invocation.load.contains(&"--no-keepalive".to_owned())));
 }
 
 #[test]
@@ -280,8 +280,8 @@ fn what_has_no_translation_is_refused_by_name() {
         ("fortio load -keepalive=perhaps http://h/", "-keepalive: 'perhaps'"),
         ("fortio load -payload-size 1G http://h/", "-payload-file"),
     ] {
-        let why = asked(line).err().unwrap_or_else(|| panic!("{line} was taken"));
+        let why = invocation(line).err().unwrap_or_else(|| panic!("{line} was taken"));
         assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}");
     }
-    assert!(asked("ab --help").err().unwrap().contains("-n N"));
+    assert!(invocation("ab --help").err().unwrap().contains("-n N"));
 }

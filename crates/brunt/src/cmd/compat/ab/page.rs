@@ -1,21 +1,21 @@
 //! What ab 2.3 prints. Times are response times; in a closed loop, which is all that ab knows, they begin when the
 //! request was sent, or its connection begun. Time to the first byte is not measured: its row is left out.
 
-use super::Shape;
-use crate::cmd::as_::{Page, Seen, spread::Spread};
+use super::PageOptions;
+use crate::cmd::compat::{Measurement, Page, spread::Spread};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 
 /// What is printed before the load.
-pub(super) fn head(shape: &Shape) -> String {
+pub(super) fn head(options: &PageOptions) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let done = if shape.quiet { ".....done" } else { "" };
-    format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient){done}\n", shape.host)
+    let done = if options.quiet { ".....done" } else { "" };
+    format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient){done}\n", options.host)
 }
 
 /// What is printed and written after it.
-pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
-    let result = seen.result;
+pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
+    let result = measured.result;
     let errors = &result.errors;
     // Replies that report a failure are complete to ab.
     let done = result.requests.completed + errors.status;
@@ -24,15 +24,15 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     let mut out = String::from("\n\n");
     row(&mut out, "Server Software", "");
-    row(&mut out, "Server Hostname", &shape.host);
-    row(&mut out, "Server Port", &shape.port);
+    row(&mut out, "Server Hostname", &options.host);
+    row(&mut out, "Server Port", &options.port);
     out.push('\n');
-    row(&mut out, "Document Path", &shape.path);
+    row(&mut out, "Document Path", &options.path);
     let length =
-        bodies.filter(|_| done > 0 && !shape.varies).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
+        bodies.filter(|_| done > 0 && !options.varies).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
     row(&mut out, "Document Length", &length.map_or("Variable".to_owned(), |bytes| format!("{bytes} bytes")));
     out.push('\n');
-    row(&mut out, "Concurrency Level", &shape.connections.to_string());
+    row(&mut out, "Concurrency Level", &options.connections.to_string());
     let seconds = result.load.measured_s;
     row(&mut out, "Time taken for tests", &format!("{seconds:.3} seconds"));
     row(&mut out, "Complete requests", &done.to_string());
@@ -46,35 +46,35 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     if other > 0 {
         row(&mut out, "Non-2xx responses", &other.to_string());
     }
-    if shape.keepalive {
+    if options.keepalive {
         // Every connection beyond the first of each slot means that one reply was not kept alive.
-        let reopened = result.connections.opened.saturating_sub(shape.connections);
+        let reopened = result.connections.opened.saturating_sub(options.connections);
         row(&mut out, "Keep-Alive requests", &done.saturating_sub(reopened).to_string());
     }
     let received = result.bytes.received;
     row(&mut out, "Total transferred", &format!("{received} bytes"));
     let sent = result.bytes.sent;
-    if shape.has_body {
+    if options.has_body {
         row(&mut out, "Total body sent", &sent.to_string());
     }
     row(&mut out, "HTML transferred", &format!("{} bytes", bodies.unwrap_or(0)));
     if seconds > 0.0 && done > 0 {
-        let (count, connections) = (done as f64, shape.connections as f64);
+        let (count, connections) = (done as f64, options.connections as f64);
         row(&mut out, "Requests per second", &format!("{:.2} [#/sec] (mean)", count / seconds));
         row(&mut out, "Time per request", &format!("{:.3} [ms] (mean)", connections * seconds * 1e3 / count));
         let all = format!("{:.3} [ms] (mean, across all concurrent requests)", seconds * 1e3 / count);
         row(&mut out, "Time per request", &all);
         let rate = received as f64 / 1024.0 / seconds;
         row(&mut out, "Transfer rate", &format!("{rate:.2} [Kbytes/sec] received"));
-        if shape.has_body {
+        if options.has_body {
             let out_rate = sent as f64 / 1024.0 / seconds;
             let _ = writeln!(out, "{:24}{out_rate:.2} kb/s sent", "");
             let _ = writeln!(out, "{:24}{:.2} kb/s total", "", rate + out_rate);
         }
     }
-    times(&mut out, shape, seen);
-    let table = shape.table.as_ref().filter(|_| done > 0);
-    let files = table.map(|path| (path.clone(), csv(&seen.response))).into_iter().collect();
+    times(&mut out, options, measured);
+    let table = options.table.as_ref().filter(|_| done > 0);
+    let files = table.map(|path| (path.clone(), csv(&measured.response))).into_iter().collect();
     Page { text: out, files }
 }
 
@@ -83,7 +83,7 @@ fn row(out: &mut String, name: &str, value: &str) {
 }
 
 /// A row of the table of times, in milliseconds.
-pub(in crate::cmd::as_) struct Times {
+pub(in crate::cmd::compat) struct Times {
     pub min: u64,
     pub mean: u64,
     pub stdev: f64,
@@ -120,32 +120,32 @@ impl Times {
     }
 }
 
-fn times(out: &mut String, shape: &Shape, seen: &Seen) {
-    if seen.response.is_empty() {
+fn times(out: &mut String, options: &PageOptions, measured: &Measurement) {
+    if measured.response.is_empty() {
         return;
     }
-    let columns = if shape.confidence { "min  mean[+/-sd] median   max" } else { "min   avg   max" };
+    let columns = if options.confidence { "min  mean[+/-sd] median   max" } else { "min   avg   max" };
     let _ = writeln!(out, "\nConnection Times (ms)\n              {columns}");
-    if shape.keepalive {
+    if options.keepalive {
         let never = Times { min: 0, mean: 0, stdev: 0.0, median: 0, max: 0 };
-        never.row(out, "Connect:", shape.confidence);
+        never.row(out, "Connect:", options.confidence);
     }
-    let (processing, total) = (Times::of(&seen.service), Times::of(&seen.response));
-    processing.row(out, "Processing:", shape.confidence);
-    total.row(out, "Total:", shape.confidence);
-    if shape.confidence {
+    let (processing, total) = (Times::of(&measured.service), Times::of(&measured.response));
+    processing.row(out, "Processing:", options.confidence);
+    total.row(out, "Total:", options.confidence);
+    if options.confidence {
         processing.doubt(out, "the processing time");
         total.doubt(out, "the total time");
     }
-    if !shape.percentiles || seen.response.len() < 2 {
+    if !options.percentiles || measured.response.len() < 2 {
         return;
     }
     out.push_str("\nPercentage of the requests served within a certain time (ms)\n");
     for percent in [50, 66, 75, 80, 90, 95, 98, 99] {
-        let time = ms(seen.response.value_at_percentile(f64::from(percent)) as f64);
+        let time = ms(measured.response.value_at_percentile(f64::from(percent)) as f64);
         let _ = writeln!(out, "  {percent}%  {time:5}");
     }
-    let _ = writeln!(out, " 100%  {:5} (longest request)", ms(seen.response.max() as f64));
+    let _ = writeln!(out, " 100%  {:5} (longest request)", ms(measured.response.max() as f64));
 }
 
 /// The table of `-e`.

@@ -15,7 +15,7 @@ use std::{
 
 /// See the head of this file.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct LoadObserver {
     server: Option<ServerMeter>,
     own: Option<OwnMeter>,
     host: HostMeter,
@@ -35,7 +35,7 @@ pub(super) struct Seen {
     pub series_error: Option<io::Error>,
 }
 
-impl Watch {
+impl LoadObserver {
     pub(super) fn new(
         server: Option<ServerMeter>,
         series: Option<SeriesWriter>,
@@ -77,7 +77,7 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
+impl Observer for LoadObserver {
     fn started(&mut self, threads: &[u32]) {
         self.own = Some(OwnMeter::attach(threads));
     }

@@ -1,6 +1,6 @@
 //! Other tools' command lines: which flags they have, in the two manners there are. Nothing unknown is passed over.
 
-use super::Refusal;
+use super::ArgError;
 
 /// One flag.
 pub(super) struct Flag {
@@ -16,7 +16,7 @@ pub(super) struct Flag {
 
 /// How words become flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum Syntax {
     /// `-kc100`, `-c 100`, `--header=x`.
     Getopt,
     /// `-c 100`, `-c=100`, `--c 100`; switches take `=false`.
@@ -24,25 +24,25 @@ pub(super) enum Manner {
 }
 
 /// A flag by its name and its value, `true` for a switch; or, without a name, what is no flag.
-pub(super) type Given = (&'static str, String);
+pub(super) type ParsedArg = (&'static str, String);
 
 /// Reads the words of `tool`.
 pub(super) fn read(
     tool: &str,
-    manner: Manner,
+    syntax: Syntax,
     flags: &'static [Flag],
     words: &[String],
-) -> Result<Vec<Given>, Refusal> {
+) -> Result<Vec<ParsedArg>, ArgError> {
     let mut given = Vec::new();
     let mut words = words.iter();
     let unknown = |word: &str| {
         let known: Vec<&str> = flags.iter().map(|flag| flag.name).collect();
-        Refusal::Wrong(format!("brunt as {tool} has no flag '{word}'; it has {}", known.join(" ")))
+        ArgError::Usage(format!("brunt as {tool} has no flag '{word}'; it has {}", known.join(" ")))
     };
     let find = |name: &str| flags.iter().find(|flag| flag.name == name || flag.also.contains(&name));
     while let Some(word) = words.next() {
         let mut next = |flag: &Flag| {
-            let lacks = || Refusal::Wrong(format!("brunt as {tool}: {} needs a value, {}", flag.name, flag.value));
+            let lacks = || ArgError::Usage(format!("brunt as {tool}: {} needs a value, {}", flag.name, flag.value));
             words.next().cloned().ok_or_else(lacks)
         };
         if word == "--" {
@@ -50,16 +50,16 @@ pub(super) fn read(
             break;
         }
         if matches!(word.as_str(), "--help" | "-help" | "-h") {
-            return Err(Refusal::Answer(help(tool, flags)));
+            return Err(ArgError::Help(help(tool, flags)));
         }
         let is_flag = word.len() > 1 && word.starts_with('-');
         match () {
             () if !is_flag => given.push(("", word.clone())),
-            () if manner == Manner::Go || word.starts_with("--") => {
+            () if syntax == Syntax::Go || word.starts_with("--") => {
                 let (name, value) =
                     word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v.to_owned())));
                 // Go takes one dash for two.
-                let name = if manner == Manner::Go && name.starts_with("--") { &name[1..] } else { name };
+                let name = if syntax == Syntax::Go && name.starts_with("--") { &name[1..] } else { name };
                 let flag = find(name).ok_or_else(|| unknown(word))?;
                 let value = match (value, flag.value.is_empty()) {
                     (Some(value), _) => value,
@@ -88,29 +88,29 @@ pub(super) fn read(
 }
 
 /// The one address among what was given.
-pub(super) fn url(tool: &str, given: &[Given]) -> Result<String, Refusal> {
+pub(super) fn url(tool: &str, given: &[ParsedArg]) -> Result<String, ArgError> {
     let plain: Vec<&String> = given.iter().filter(|(name, _)| name.is_empty()).map(|(_, word)| word).collect();
     match plain.as_slice() {
         [url] if url.starts_with("http://") || url.starts_with("https://") => Ok((*url).clone()),
         // These tools take it for granted.
         [url] if !url.contains("://") => Ok(format!("http://{url}")),
-        [url] => Err(Refusal::Wrong(format!("brunt as {tool}: '{url}' is not an http:// address"))),
-        [] => Err(Refusal::Wrong(format!("brunt as {tool}: no address; add http://HOST:PORT/"))),
-        [_, more, ..] => Err(Refusal::Wrong(format!("brunt as {tool}: one address is enough, what is '{more}'?"))),
+        [url] => Err(ArgError::Usage(format!("brunt as {tool}: '{url}' is not an http:// address"))),
+        [] => Err(ArgError::Usage(format!("brunt as {tool}: no address; add http://HOST:PORT/"))),
+        [_, more, ..] => Err(ArgError::Usage(format!("brunt as {tool}: one address is enough, what is '{more}'?"))),
     }
 }
 
 /// A whole number; these tools know k, M and G.
-pub(super) fn count(tool: &str, flag: &str, value: &str) -> Result<u64, Refusal> {
+pub(super) fn count(tool: &str, flag: &str, value: &str) -> Result<u64, ArgError> {
     let parsed = value.parse::<brunt_results::Count>();
-    parsed.map(|count| count.0).map_err(|why| Refusal::Wrong(format!("brunt as {tool} {flag}: {why}")))
+    parsed.map(|count| count.0).map_err(|why| ArgError::Usage(format!("brunt as {tool} {flag}: {why}")))
 }
 
 /// A length of time in the words of `brunt load`; a bare number is seconds.
-pub(super) fn time(tool: &str, flag: &str, value: &str) -> Result<String, Refusal> {
+pub(super) fn time(tool: &str, flag: &str, value: &str) -> Result<String, ArgError> {
     let value = if value.bytes().all(|byte| byte.is_ascii_digit()) { format!("{value}s") } else { value.to_owned() };
     let parsed = value.parse::<brunt_results::Span>();
-    parsed.map(|span| span.to_string()).map_err(|why| Refusal::Wrong(format!("brunt as {tool} {flag}: {why}")))
+    parsed.map(|span| span.to_string()).map_err(|why| ArgError::Usage(format!("brunt as {tool} {flag}: {why}")))
 }
 
 fn help(tool: &str, flags: &[Flag]) -> String {
@@ -132,10 +132,10 @@ mod tests {
         Flag { name: "-qps", also: &[], value: "N", help: "" },
     ];
 
-    fn given(manner: Manner, line: &str) -> Result<Vec<(&'static str, String)>, String> {
+    fn given(syntax: Syntax, line: &str) -> Result<Vec<(&'static str, String)>, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read("t", manner, FLAGS, &words).map_err(|refusal| match refusal {
-            Refusal::Answer(text) | Refusal::Wrong(text) => text,
+        read("t", syntax, FLAGS, &words).map_err(|refusal| match refusal {
+            ArgError::Help(text) | ArgError::Usage(text) => text,
         })
     }
 
@@ -143,28 +143,28 @@ mod tests {
     fn both_manners_are_read() {
         for line in ["-kc100 u", "-k -c 100 u", "-k --connections=100 u", "-k --connections 100 -- u"] {
             let expected = [("-k", "true"), ("-c", "100"), ("", "u")].map(|(n, v)| (n, v.to_owned()));
-            assert_eq!(given(Manner::Getopt, line).unwrap(), expected, "{line}");
+            assert_eq!(given(Syntax::Getopt, line).unwrap(), expected, "{line}");
         }
         for line in ["-k=false -qps 5 u", "--k=false --qps=5 u"] {
             let expected = [("-k", "false"), ("-qps", "5"), ("", "u")].map(|(n, v)| (n, v.to_owned()));
-            assert_eq!(given(Manner::Go, line).unwrap(), expected, "{line}");
+            assert_eq!(given(Syntax::Go, line).unwrap(), expected, "{line}");
         }
     }
 
     #[test]
     fn what_is_not_known_or_not_whole_is_named() {
-        for (manner, line, needle) in [
-            (Manner::Getopt, "-x", "no flag '-x'"),
-            (Manner::Getopt, "-kx", "no flag '-kx'"),
-            (Manner::Getopt, "--nope=1", "no flag '--nope=1'"),
-            (Manner::Getopt, "-c", "-c needs a value, N"),
-            (Manner::Go, "-nope", "no flag '-nope'"),
-            (Manner::Go, "-qps", "-qps needs a value"),
-            (Manner::Getopt, "-\u{e4}", "no flag"),
+        for (syntax, line, needle) in [
+            (Syntax::Getopt, "-x", "no flag '-x'"),
+            (Syntax::Getopt, "-kx", "no flag '-kx'"),
+            (Syntax::Getopt, "--nope=1", "no flag '--nope=1'"),
+            (Syntax::Getopt, "-c", "-c needs a value, N"),
+            (Syntax::Go, "-nope", "no flag '-nope'"),
+            (Syntax::Go, "-qps", "-qps needs a value"),
+            (Syntax::Getopt, "-\u{e4}", "no flag"),
         ] {
-            let why = given(manner, line).unwrap_err();
+            let why = given(syntax, line).unwrap_err();
             assert!(why.contains(needle), "{line}: {why}");
         }
-        assert!(given(Manner::Getopt, "--help").unwrap_err().contains("-c, --connections N"));
+        assert!(given(Syntax::Getopt, "--help").unwrap_err().contains("-c, --connections N"));
     }
 }

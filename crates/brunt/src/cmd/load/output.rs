@@ -16,7 +16,7 @@ use std::{
 
 /// See the head of this file.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct Output {
     directory: Option<Directory>,
     json: Option<Json>,
 }
@@ -53,7 +53,7 @@ impl Drop for Beside {
     }
 }
 
-impl Store {
+impl Output {
     /// Opens what will be written.
     pub(super) fn create(out: Option<&Path>, json: Option<&Path>) -> io::Result<Self> {
         let directory = out.map(Directory::create).transpose()?;
@@ -140,7 +140,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let missing = home.path().join("no/such/out.json");
         for path in [missing.as_path(), home.path(), Path::new("..")] {
-            let error = Store::create(None, Some(path)).unwrap_err().to_string();
+            let error = Output::create(None, Some(path)).unwrap_err().to_string();
             assert!(error.starts_with(&format!("cannot write to {}", path.display())), "{error}");
         }
     }
@@ -150,9 +150,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("out.json");
         fs::write(&path, "older").unwrap();
-        drop(Store::create(None, Some(&path)).unwrap());
+        drop(Output::create(None, Some(&path)).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "older");
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
-        assert!(Store::create(None, Some(Path::new("/dev/null"))).is_ok());
+        assert!(Output::create(None, Some(Path::new("/dev/null"))).is_ok());
     }
 }

@@ -1,10 +1,10 @@
 //! What fortio 1.x prints and writes. Times are service times, as fortio has them; percentiles are those recorded, not
 //! interpolated within the bins that are shown.
 
-use super::Shape;
-use crate::cmd::as_::{
-    Page, Seen,
-    go::{duration, general, shortest},
+use super::PageOptions;
+use crate::cmd::compat::{
+    Measurement, Page,
+    go_json::{duration, general, shortest},
     spread::Spread,
 };
 use hdrhistogram::Histogram;
@@ -31,32 +31,32 @@ struct Bin {
 }
 
 /// What is printed before the load.
-pub(super) fn head(shape: &Shape) -> String {
-    let Shape { url, connections, .. } = shape;
+pub(super) fn head(options: &PageOptions) -> String {
+    let PageOptions { url, connections, .. } = options;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (rate, asked) = (rate_text(shape), shortest(shape.qps));
-    let end = match (shape.requests, &shape.duration) {
+    let (rate, requested) = (rate_text(options), shortest(options.qps));
+    let end = match (options.requests, &options.duration) {
         (Some(requests), _) => format!("for {requests} calls"),
         (None, Some(duration)) => format!("for {duration}"),
         (None, None) => "until interrupted".to_owned(),
     };
     let version = env!("CARGO_PKG_VERSION");
     let mut out = format!(
-        "Fortio (brunt {version}) running at {asked} queries per second, {cores}->{cores} procs, {end}: {url}\n"
+        "Fortio (brunt {version}) running at {requested} queries per second, {cores}->{cores} procs, {end}: {url}\n"
     );
     let each = |all: u64| all / (*connections).max(1);
-    let calls = match shape.requests {
-        Some(all) if shape.qps > 0.0 => {
+    let calls = match options.requests {
+        Some(all) if options.qps > 0.0 => {
             let rest = all - each(all) * connections;
             format!(" : exactly {all}, {} calls each (total {} + {rest})", each(all), each(all) * connections)
         }
         Some(all) => {
             format!(" for exactly {all} calls ({} per thread + {})", each(all), all - each(all) * connections)
         }
-        None => match &shape.duration {
+        None => match &options.duration {
             None => " until interrupted".to_owned(),
-            Some(duration) if shape.qps > 0.0 => {
-                let each = (shape.qps * shape.seconds / *connections as f64).round() as u64;
+            Some(duration) if options.qps > 0.0 => {
+                let each = (options.qps * options.seconds / *connections as f64).round() as u64;
                 format!(" for {duration} : {each} calls each (total {})", each * connections)
             }
             Some(duration) => format!(" for {duration}"),
@@ -67,11 +67,11 @@ pub(super) fn head(shape: &Shape) -> String {
 }
 
 /// What is printed and written after it.
-pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
-    let bins = bins(&seen.service, shape.resolution);
-    let page = || format!("{:#}\n", document(shape, seen, &bins));
-    let files: Vec<(PathBuf, String)> = shape.json.iter().map(|path| (path.clone(), page())).collect();
-    let mut text = text(shape, seen, &bins);
+pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
+    let bins = bins(&measured.service, options.resolution);
+    let page = || format!("{:#}\n", document(options, measured, &bins));
+    let files: Vec<(PathBuf, String)> = options.json.iter().map(|path| (path.clone(), page())).collect();
+    let mut text = text(options, measured, &bins);
     for (path, page) in &files {
         let place = if path.as_os_str() == "-" { "stdout".into() } else { path.display().to_string() };
         let _ = writeln!(text, "Successfully wrote {} bytes of Json data to {place}", page.len());
@@ -79,31 +79,31 @@ pub(super) fn page(shape: &Shape, seen: &Seen) -> Page {
     Page { text, files }
 }
 
-fn text(shape: &Shape, seen: &Seen, bins: &[Bin]) -> String {
-    let result = seen.result;
+fn text(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> String {
+    let result = measured.result;
     let calls = result.requests.completed + result.errors.total();
     let elapsed = result.load.measured_s;
     let qps = if elapsed > 0.0 { calls as f64 / elapsed } else { 0.0 };
     let mut out = format!("Ended after {} : {calls} calls. qps={}\n", duration(elapsed), general(qps, 5));
-    histogram(&mut out, shape, &seen.service, bins);
+    histogram(&mut out, options, &measured.service, bins);
     if result.errors.total() == 0 {
         out.push_str("Error cases : no data\n");
     }
     let _ = writeln!(
         out,
         "Sockets used: {} (for perfect keepalive, would be {})",
-        result.connections.opened, shape.connections
+        result.connections.opened, options.connections
     );
     out.push_str("Uniform: true, Jitter: false, Catchup allowed: true\n");
-    for (code, count) in codes(seen) {
+    for (code, count) in codes(measured) {
         let _ = writeln!(out, "Code {code:>3} : {count} ({:.1} %)", count as f64 * 100.0 / calls.max(1) as f64);
     }
-    let mean = Spread::of(&seen.service).mean / 1e6;
+    let mean = Spread::of(&measured.service).mean / 1e6;
     let _ = writeln!(out, "All done {calls} calls (plus 0 warmup) {mean:.3} ms avg, {qps:.1} qps");
     out
 }
 
-fn histogram(out: &mut String, shape: &Shape, times: &Histogram<u64>, bins: &[Bin]) {
+fn histogram(out: &mut String, options: &PageOptions, times: &Histogram<u64>, bins: &[Bin]) {
     let what = "Aggregated Function Time";
     if times.is_empty() {
         let _ = writeln!(out, "{what} : no data");
@@ -121,7 +121,7 @@ fn histogram(out: &mut String, shape: &Shape, times: &Histogram<u64>, bins: &[Bi
             (general(bin.start, 6), general(bin.end, 6), general((bin.start + bin.end) / 2.0, 6));
         let _ = writeln!(out, "{sign} {start} <= {end} , {middle} , {:.2}, {}", bin.percent, bin.count);
     }
-    for percent in &shape.percentiles {
+    for percent in &options.percentiles {
         let value = times.value_at_percentile(*percent) as f64 / 1e9;
         let _ = writeln!(out, "# target {}% {}", shortest(*percent), general(value, 6));
     }
@@ -151,8 +151,8 @@ fn bins(times: &Histogram<u64>, resolution: f64) -> Vec<Bin> {
 }
 
 /// How many replies had which status; -1 stands for those that never came.
-fn codes(seen: &Seen) -> Vec<(i32, u64)> {
-    let result = seen.result;
+fn codes(measured: &Measurement) -> Vec<(i32, u64)> {
+    let result = measured.result;
     let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
     let mut codes: Vec<(i32, u64)> = statuses.filter_map(|(code, count)| Some((code.parse().ok()?, *count))).collect();
     let lost = result.errors.total() - result.errors.status;
@@ -163,8 +163,8 @@ fn codes(seen: &Seen) -> Vec<(i32, u64)> {
 }
 
 /// The JSON, as far as there is anything to say under fortio's keys; times in seconds.
-fn document(shape: &Shape, seen: &Seen, bins: &[Bin]) -> Value {
-    let result = seen.result;
+fn document(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> Value {
+    let result = measured.result;
     let calls = result.requests.completed + result.errors.total();
     let elapsed = result.load.measured_s;
     let counted = |times: &Histogram<u64>, bins: &[Bin]| {
@@ -177,11 +177,11 @@ fn document(shape: &Shape, seen: &Seen, bins: &[Bin]) -> Value {
             "Count": times.len(), "Min": times.min() as f64 / 1e9, "Max": times.max() as f64 / 1e9,
             "Sum": spread.mean / 1e9 * times.len() as f64, "Avg": spread.mean / 1e9, "StdDev": spread.stdev / 1e9,
             "Data": data.collect::<Vec<_>>(),
-            "Percentiles": shape.percentiles.iter().map(percentile).collect::<Vec<_>>(),
+            "Percentiles": options.percentiles.iter().map(percentile).collect::<Vec<_>>(),
         })
     };
     let codes: serde_json::Map<String, Value> =
-        codes(seen).into_iter().map(|(code, count)| (code.to_string(), json!(count))).collect();
+        codes(measured).into_iter().map(|(code, count)| (code.to_string(), json!(count))).collect();
     // Sums alone: what single replies had is not kept.
     let sizes = |sum: u64| {
         let average = if calls > 0 { sum as f64 / calls as f64 } else { 0.0 };
@@ -191,34 +191,34 @@ fn document(shape: &Shape, seen: &Seen, bins: &[Bin]) -> Value {
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
     json!({
         "RunType": "HTTP",
-        "ID": shape.id,
-        "Labels": shape.labels,
+        "ID": options.id,
+        "Labels": options.labels,
         "StartTime": date(elapsed),
-        "RequestedQPS": if shape.qps > 0.0 { shortest(shape.qps) } else { "max".to_owned() },
-        "RequestedDuration": match (shape.requests, &shape.duration) {
+        "RequestedQPS": if options.qps > 0.0 { shortest(options.qps) } else { "max".to_owned() },
+        "RequestedDuration": match (options.requests, &options.duration) {
             (Some(requests), _) => format!("exactly {requests} calls"),
             (None, Some(duration)) => duration.clone(),
             (None, None) => "until stop".to_owned(),
         },
         "ActualQPS": if elapsed > 0.0 { calls as f64 / elapsed } else { 0.0 },
         "ActualDuration": (elapsed * 1e9).round() as u64,
-        "NumThreads": shape.connections,
+        "NumThreads": options.connections,
         "Version": format!("brunt {}", env!("CARGO_PKG_VERSION")),
-        "DurationHistogram": counted(&seen.service, bins),
-        "Exactly": shape.requests.unwrap_or(0),
+        "DurationHistogram": counted(&measured.service, bins),
+        "Exactly": options.requests.unwrap_or(0),
         "Jitter": false,
         "Uniform": true,
         "NoCatchUp": false,
         "RetCodes": codes,
-        "URL": shape.url,
+        "URL": options.url,
         "Sizes": sizes(received),
         "HeaderSizes": bodies.map(|bodies| sizes(received.saturating_sub(bodies))),
         "SocketCount": result.connections.opened,
     })
 }
 
-fn rate_text(shape: &Shape) -> String {
-    if shape.qps > 0.0 { shortest(shape.qps) } else { "max".to_owned() }
+fn rate_text(options: &PageOptions) -> String {
+    if options.qps > 0.0 { shortest(options.qps) } else { "max".to_owned() }
 }
 
 /// When a load that has just ended and took so long began, as JSON has it.

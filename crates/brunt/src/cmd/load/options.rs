@@ -4,8 +4,8 @@
 //! silence: a default may depend on other flags, a value that was typed never changes.
 
 use super::{
-    Args, Arrival, Trouble,
-    address::{self, Asks, Url},
+    Args, Arrival, CliError,
+    address::{self, Protocol, Url},
 };
 use brunt_load::{Options, Target};
 use brunt_meter::doctor::{self, Facts};
@@ -24,7 +24,7 @@ const MESSAGE: Size = Size(100);
 const LARGEST_MESSAGE: Size = Size(1 << 30);
 
 /// The options of the run; `allowed` are the cores this process may use, as the kernel prints them.
-pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Trouble> {
+pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, CliError> {
     let urls = args.urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
     let connections = connections(args, threads.len() as u64)?;
@@ -63,7 +63,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Tro
 }
 
 /// Which threads each process of the load has, if it needs several; those may be asked for less.
-pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, Trouble> {
+pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, CliError> {
     let connections = Count(options.connections as u64);
     let layout = brunt_load::processes::layout(options);
     if let Ok(layout) = &layout
@@ -74,9 +74,9 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     // Of connections within this machine it holds both ends.
     let ends = if options.target.addresses().iter().any(|to| brunt_meter::listener::is_local(to.ip())) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
-        return Err(Trouble::Failed(format!("-c {connections} is more than this machine holds: {why}")));
+        return Err(CliError::Failed(format!("-c {connections} is more than this machine holds: {why}")));
     }
-    let layout = layout.map_err(|error| Trouble::Failed(error.to_string()))?;
+    let layout = layout.map_err(|error| CliError::Failed(error.to_string()))?;
     let processes = layout.len();
     let alone = |flag: &str, why: &str| {
         usage(&format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
@@ -91,18 +91,18 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
 }
 
 /// What the URLs and the flags of their protocol make.
-fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, Trouble> {
+fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, CliError> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
-        [Url { asks: Asks::Http { .. }, .. }, ..] => {
+        [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
             let stray = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
             match stray.iter().find(|(_, given)| *given) {
                 Some((flag, _)) => usage(&format!("{flag} means nothing with http://: leave it out")),
                 None => args.http.target(urls, &args.tls, args.timeout.0, is_open),
             }
         }
-        [Url { asks: Asks::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
-        [Url { host, port, asks: Asks::Tcp }] => {
+        [Url { protocol: Protocol::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
+        [Url { host, port, protocol: Protocol::Tcp }] => {
             if let Some(flag) = args.http.given().or_else(|| args.tls.given()) {
                 return usage(&format!("{flag} means nothing with tcp://: leave it out, or load an http:// URL"));
             }
@@ -112,7 +112,7 @@ fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, Trouble> {
     }
 }
 
-fn size(args: &Args) -> Result<usize, Trouble> {
+fn size(args: &Args) -> Result<usize, CliError> {
     match args.size.unwrap_or(MESSAGE) {
         Size(0) => usage("--size 0B: a message has at least 1B"),
         size if size > LARGEST_MESSAGE => usage(&format!("--size {size}: the largest message is {LARGEST_MESSAGE}")),
@@ -120,11 +120,11 @@ fn size(args: &Args) -> Result<usize, Trouble> {
     }
 }
 
-fn usage<T>(message: &str) -> Result<T, Trouble> {
-    Err(Trouble::Usage(message.to_owned()))
+fn usage<T>(message: &str) -> Result<T, CliError> {
+    Err(CliError::Usage(message.to_owned()))
 }
 
-fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Trouble> {
+fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, CliError> {
     match (args.threads, &args.cores) {
         (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
         (Some(count), _) if count.0 > MOST_THREADS => usage(&format!("-t {count}: at most {MOST_THREADS} threads")),
@@ -144,7 +144,7 @@ fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Tro
     }
 }
 
-fn connections(args: &Args, threads: u64) -> Result<u64, Trouble> {
+fn connections(args: &Args, threads: u64) -> Result<u64, CliError> {
     let (connections, flag) = match (args.connections, args.connections_per_core) {
         (Some(all), Some(each)) => {
             return usage(&format!("-c {all} and --connections-per-core {each}: give one of them"));
@@ -163,7 +163,7 @@ fn connections(args: &Args, threads: u64) -> Result<u64, Trouble> {
     }
 }
 
-fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Trouble> {
+fn rate(args: &Args, threads: f64) -> Result<Option<f64>, CliError> {
     match (args.rate, args.rate_per_core) {
         (Some(all), Some(each)) => usage(&format!("--rate {all} and --rate-per-core {each}: give one of them")),
         (None, None) if args.arrival.is_some() => {
@@ -176,7 +176,7 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Trouble> {
 }
 
 /// Duration and warm-up.
-fn times(args: &Args) -> Result<(Duration, Duration), Trouble> {
+fn times(args: &Args) -> Result<(Duration, Duration), CliError> {
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => duration.0,
         (None, Some(_)) => LONGEST,
@@ -215,11 +215,11 @@ mod tests {
         args: Args,
     }
 
-    fn asked(flags: &str) -> Result<Options, Trouble> {
+    fn asked(flags: &str) -> Result<Options, CliError> {
         asked_of(&format!("tcp://127.0.0.1:7100 {flags}"))
     }
 
-    fn asked_of(line: &str) -> Result<Options, Trouble> {
+    fn asked_of(line: &str) -> Result<Options, CliError> {
         let words = ["load"].into_iter().chain(line.split_whitespace());
         options(&Line::try_parse_from(words).unwrap().args, Some("0-3"))
     }
@@ -311,13 +311,13 @@ mod tests {
             ("http://a/ -X HEAD --expect-length 3B", "HEAD"),
         ] {
             match asked_of(line) {
-                Err(Trouble::Usage(why)) => assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}"),
+                Err(CliError::Usage(why)) => assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}"),
                 other => panic!("{line}: {other:?}"),
             }
         }
         for line in ["http://a/ --body @/no/such/file", "https://a/ --cacert /no/such/file"] {
             match asked_of(line) {
-                Err(Trouble::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
+                Err(CliError::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
                 other => panic!("{line}: {other:?}"),
             }
         }
@@ -345,7 +345,7 @@ mod tests {
             ("-c 1G", vec!["-c 1000M", "100M"]),
         ] {
             match asked(flags) {
-                Err(Trouble::Usage(why)) => {
+                Err(CliError::Usage(why)) => {
                     assert!(needles.iter().all(|n| why.contains(n)) && !why.contains('\n'), "{flags}: {why}")
                 }
                 other => panic!("{flags}: {other:?}"),

@@ -1,5 +1,7 @@
 //! Numbers for people: a fitting unit, three significant digits, `-` for what could not be had.
 
+use brunt_results::{LatencySummary, judge::BEYOND_QUANTILE};
+
 /// A time given in microseconds.
 pub(super) fn time(us: f64) -> String {
     let (value, unit) = match us {
@@ -60,6 +62,20 @@ pub(super) fn or_dash(value: Option<f64>, show: impl Fn(f64) -> String) -> Strin
 /// `1 thread`, `2 threads`.
 pub(super) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The figure, if enough values lie beyond it.
+pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
+    let beyond = match column {
+        "p50" => 0.5,
+        "p90" => 0.1,
+        "p99" => 0.01,
+        "p99.9" => 0.001,
+        _ => return summary.figure(column).flatten(),
+    };
+    // The last part absorbs that 1000 * 0.01 is a little less than 10 in floating point.
+    let enough = summary.count as f64 * beyond + 1e-6 >= BEYOND_QUANTILE;
+    summary.figure(column).flatten().filter(|_| enough)
 }
 
 #[cfg(test)]

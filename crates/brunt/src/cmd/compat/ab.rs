@@ -3,8 +3,8 @@
 pub(super) mod page;
 
 use super::{
-    Asked, Refusal, address,
-    words::{Flag, Manner, count, read, url},
+    ArgError, Invocation, address,
+    argv::{Flag, Syntax, count, read, url},
 };
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ const FLAGS: &[Flag] = &[
 const TOOL: &str = "ab";
 
 /// What of the command line the page shows.
-struct Shape {
+struct PageOptions {
     host: String,
     port: String,
     path: String,
@@ -61,8 +61,8 @@ struct Shape {
     table: Option<PathBuf>,
 }
 
-pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
-    let given = read(TOOL, Manner::Getopt, FLAGS, words)?;
+pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
+    let given = read(TOOL, Syntax::Getopt, FLAGS, words)?;
     let url = url(TOOL, &given)?;
     let (mut requests, mut connections, mut seconds, mut timeout) = (1, 1, None, 30);
     let (mut keepalive, mut percentiles, mut confidence, mut quiet, mut table) = (false, true, true, false, None);
@@ -100,11 +100,11 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
         }
     }
     if connections > requests {
-        return Err(Refusal::Wrong(
+        return Err(ArgError::Usage(
             "ab: Cannot use concurrency level greater than total number of requests".to_owned(),
         ));
     }
-    super::introduce(&mut load, &[("User-Agent", "ApacheBench/2.3"), ("Accept", "*/*")]);
+    super::add_default_headers(&mut load, &[("User-Agent", "ApacheBench/2.3"), ("Accept", "*/*")]);
     let mut pass = |flag: &str, value: String| load.extend([flag.to_owned(), value]);
     if has_body {
         pass("-H", format!("Content-Type: {content_type}"));
@@ -120,12 +120,23 @@ pub(super) fn asked(words: &[String]) -> Result<Asked, Refusal> {
         load.push("--no-keepalive".to_owned());
     }
     load.extend(["--http1.0", "--quiet", "--allow-untrusted"].map(str::to_owned));
-    super::trust_anybody(&mut load, &url);
+    super::accept_any_certificate(&mut load, &url);
     let (host, port, path) = address(&url);
     // ab tells of its progress only where there are more.
     let quiet = quiet || requests <= 150;
-    let shape =
-        Shape { host, port, path, connections, keepalive, percentiles, confidence, quiet, has_body, varies, table };
-    let head = page::head(&shape);
-    Ok(Asked { load, head, on_stderr: false, page: Box::new(move |seen| page::page(&shape, seen)) })
+    let options = PageOptions {
+        host,
+        port,
+        path,
+        connections,
+        keepalive,
+        percentiles,
+        confidence,
+        quiet,
+        has_body,
+        varies,
+        table,
+    };
+    let head = page::head(&options);
+    Ok(Invocation { load, head, on_stderr: false, page: Box::new(move |measured| page::page(&options, measured)) })
 }

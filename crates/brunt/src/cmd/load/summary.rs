@@ -4,10 +4,10 @@
 //! whatever could not be had.
 
 use super::{
-    figures::{amount, bytes, or_dash, percent, plural, rate, time},
+    format::{amount, bytes, or_dash, percent, plural, rate, supported, time},
     handshakes, replies,
 };
-use brunt_results::{LatencySummary, RunResult, env::Env, judge::BEYOND_QUANTILE, result::Server};
+use brunt_results::{RunResult, env::Env, result::Server};
 use std::fmt::Write;
 
 /// What a page is made of.
@@ -109,20 +109,6 @@ fn latency(rows: &mut Rows, result: &RunResult) {
             rows.row(name, &cells(COLUMNS.map(|column| or_dash(supported(summary, column), time))));
         }
     }
-}
-
-/// The figure, if enough values lie beyond it.
-pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
-    let beyond = match column {
-        "p50" => 0.5,
-        "p90" => 0.1,
-        "p99" => 0.01,
-        "p99.9" => 0.001,
-        _ => return summary.figure(column).flatten(),
-    };
-    // The last part absorbs that 1000 * 0.01 is a little less than 10 in floating point.
-    let enough = summary.count as f64 * beyond + 1e-6 >= BEYOND_QUANTILE;
-    summary.figure(column).flatten().filter(|_| enough)
 }
 
 fn requests(rows: &mut Rows, result: &RunResult) {
@@ -271,6 +257,7 @@ fn kernel(result: &RunResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_results::LatencySummary;
     use brunt_results::result::*;
 
     fn summary(count: u64, us: f64) -> LatencySummary {
