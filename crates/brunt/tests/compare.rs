@@ -5,7 +5,7 @@ mod common;
 use brunt_results::{
     RunResult,
     directory::Directory,
-    verdict::{Disturbance, Doubt},
+    verdict::{Disturbance, ValidityIssue},
 };
 use common::told;
 use std::{
@@ -90,7 +90,7 @@ fn few_repeats_tell_nothing_and_say_so() {
 fn results_that_may_not_be_believed_are_exit_3_unless_allowed() {
     let home = tempfile::tempdir().unwrap();
     let disturbed = |result: &mut RunResult| {
-        result.verdict.add(&Doubt::Disturbed(Disturbance::Steal { percent: 9.0 }));
+        result.verdict.add(&ValidityIssue::Disturbed(Disturbance::Steal { percent: 9.0 }));
     };
     repeats(home.path(), "good", 5, 200_000.0, |_| ());
     repeats(home.path(), "bad", 5, 200_000.0, disturbed);

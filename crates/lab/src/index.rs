@@ -43,7 +43,7 @@ use std::{
 /// # Errors
 /// Nothing says where that is.
 pub fn folder() -> Result<PathBuf, Error> {
-    brunt_results::state::directory()
+    brunt_results::state_dir::path()
         .map_err(|error| Error::Failed(format!("there is no place for the index: {error}")))
 }
 

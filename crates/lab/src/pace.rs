@@ -1,7 +1,7 @@
 //! Which trials ran while the machine was slower than it can be.
 //!
 //! A shared machine has slow spells of seconds to minutes. Before and after each trial a fixed piece of work is timed on
-//! the trial's cores ([`brunt_meter::pace`]); the fastest time of the experiment is the machine's own. A trial beside a time
+//! the trial's cores ([`brunt_meter::machine_speed`]); the fastest time of the experiment is the machine's own. A trial beside a time
 //! that is much longer is `disturbed`, whatever its result was: the judgement never looks at what is measured.
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 use brunt_results::{
     RunResult,
-    verdict::{Disturbance, Doubt},
+    verdict::{Disturbance, ValidityIssue},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub fn time(cell: &Cell) -> Option<f64> {
     let mut cores: Vec<usize> = placement.server.0.iter().chain(&placement.client.0).copied().collect();
     cores.sort_unstable();
     cores.dedup();
-    brunt_meter::pace::measure(&cores).ok()
+    brunt_meter::machine_speed::measure(&cores).ok()
 }
 
 /// The fastest time for each set of cores.
@@ -79,7 +79,7 @@ impl Paces {
     pub fn judge(&self, cell: &Cell, pace: Option<Pace>, result: &mut RunResult) {
         let Some(percent) = pace.map(|pace| self.percent(cell, pace)) else { return };
         if percent < SLOW_PERCENT {
-            result.verdict.add(&Doubt::Disturbed(Disturbance::Pace { percent }));
+            result.verdict.add(&ValidityIssue::Disturbed(Disturbance::SlowMachine { percent }));
         }
     }
 

@@ -5,7 +5,7 @@
 //! once a second. The cells are the same, so nothing is lost: a test holds the two together. A value above the range is
 //! counted as the highest and in [`Counts::saturated`]: it must never vanish.
 
-use brunt_results::latency::HIGHEST_NS;
+use brunt_results::latency::MAX_LATENCY_NS;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -14,7 +14,7 @@ const LINEAR_BITS: u32 = 11;
 /// Cells of each further doubling.
 const HALF: usize = 1 << (LINEAR_BITS - 1);
 /// Cells in all.
-const CELLS: usize = cell_of(HIGHEST_NS) + 1;
+const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
 
 /// How often each value, in nanoseconds, was recorded.
 #[derive(Debug, Clone)]
@@ -49,10 +49,10 @@ impl Counts {
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        if ns > HIGHEST_NS {
+        if ns > MAX_LATENCY_NS {
             self.saturated += 1;
         }
-        self.cells[cell_of(ns.min(HIGHEST_NS))] += 1;
+        self.cells[cell_of(ns.min(MAX_LATENCY_NS))] += 1;
     }
 
     /// Values above the range so far; they count as the highest.
@@ -122,14 +122,14 @@ mod tests {
     #[test]
     fn a_value_above_the_range_counts_as_the_highest_and_is_reported() {
         let mut counts = Counts::default();
-        for value in [HIGHEST_NS, HIGHEST_NS + 1, u64::MAX] {
+        for value in [MAX_LATENCY_NS, MAX_LATENCY_NS + 1, u64::MAX] {
             counts.record(value);
         }
         assert_eq!(counts.saturated(), 2);
         let mut histogram = new_histogram();
         counts.pour_into(&mut histogram);
         assert_eq!((histogram.len(), counts.saturated()), (3, 0));
-        assert!(histogram.equivalent(histogram.max(), HIGHEST_NS));
+        assert!(histogram.equivalent(histogram.max(), MAX_LATENCY_NS));
     }
 
     #[test]

@@ -10,33 +10,33 @@
 //! | [`process`] | CPU, memory, page faults and threads of a process tree over a window |
 //! | [`counters`] | instructions and cycles of a set of threads |
 //! | [`server`] | the two above and what its connections carried, as the `server` part of a result |
-//! | [`own`] | what this very process consumes, for the `generator` part |
+//! | [`generator`] | what this very process consumes, for the `generator` part |
 //! | [`host`] | processors, interfaces and TCP of the machine, as the `host` part |
-//! | [`tables`] | counters of the network namespace |
+//! | [`proc_net`] | counters of the network namespace |
 //! | [`environment`] | the circumstances of a trial, `env.json` |
 //! | [`doctor`] | what on this machine falsifies results, and how to mend it |
-//! | [`lost`] | what a busy core loses to others |
-//! | [`pace`] | how fast the machine is at the moment
+//! | [`cpu_interference`] | what a busy core loses to others |
+//! | [`machine_speed`] | how fast the machine is at the moment
 
 mod absent;
-mod at_once;
-mod clock;
+mod per_core;
+mod process_clock;
 pub mod counters;
-mod diag;
+mod sock_diag;
 pub mod doctor;
 pub mod environment;
 pub mod host;
-mod ledger;
+mod process_tree;
 pub mod listener;
-pub mod lost;
+pub mod cpu_interference;
 mod network;
-pub mod own;
-pub mod pace;
+pub mod generator;
+pub mod machine_speed;
 mod proc;
 pub mod process;
-mod ration;
+mod sampling_budget;
 pub mod server;
-pub mod tables;
+pub mod proc_net;
 mod threads;
 
 pub use host::HostMeter;

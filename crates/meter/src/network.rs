@@ -4,7 +4,7 @@
 //! given when every connection that was open at the beginning is still open at the end and none came and went between,
 //! and are absent otherwise: a sum over some of the connections is never given.
 
-use crate::{diag, listener, tables};
+use crate::{listener, proc_net, sock_diag};
 use std::{
     collections::{BTreeSet, HashMap},
     fs, io,
@@ -38,8 +38,8 @@ pub(crate) struct Carried {
 
 /// All connections at one moment.
 #[derive(Debug, Clone)]
-pub(crate) struct Look {
-    sockets: HashMap<u64, diag::Socket>,
+pub(crate) struct Sample {
+    sockets: HashMap<u64, sock_diag::Socket>,
     /// Connections ever accepted in this network namespace, by anybody.
     accepted: Option<u64>,
 }
@@ -66,8 +66,8 @@ impl Network {
     ///
     /// # Errors
     /// The reason why they cannot all be seen.
-    pub(crate) fn glance(&self) -> Result<Look, String> {
-        match tables::tcp_in_use() {
+    pub(crate) fn glance(&self) -> Result<Sample, String> {
+        match proc_net::tcp_in_use() {
             Some((in_use, _)) if in_use > MOST_IN_USE => Err(format!(
                 "{in_use} TCP sockets are in use on this machine: to look at each would disturb the load above {MOST_IN_USE}"
             )),
@@ -79,10 +79,10 @@ impl Network {
     ///
     /// # Errors
     /// The reason why they cannot all be seen.
-    pub(crate) fn look(&self) -> Result<Look, String> {
+    pub(crate) fn look(&self) -> Result<Sample, String> {
         let mut sockets = HashMap::new();
         for port in &self.ports {
-            diag::of_port(*port, &mut |socket| {
+            sock_diag::of_port(*port, &mut |socket| {
                 sockets.insert(socket.cookie, socket);
                 sockets.len() <= MOST_SOCKETS
             })?;
@@ -90,11 +90,11 @@ impl Network {
                 return Err(format!("it has more than {MOST_SOCKETS} connections, too many to look at each"));
             }
         }
-        Ok(Look { sockets, accepted: tables::snmp("Tcp", "PassiveOpens") })
+        Ok(Sample { sockets, accepted: proc_net::snmp("Tcp", "PassiveOpens") })
     }
 }
 
-impl Look {
+impl Sample {
     /// Memory of the buffers of all connections.
     pub(crate) fn buffer_bytes(&self) -> u64 {
         self.sockets.values().map(|socket| socket.buffer_bytes).sum()
@@ -122,7 +122,7 @@ impl Look {
         let mut carried = Carried::default();
         for (cookie, now) in &self.sockets {
             let before = earlier.sockets.get(cookie);
-            let of = |field: fn(&diag::Socket) -> u64| field(now).saturating_sub(before.map_or(0, field));
+            let of = |field: fn(&sock_diag::Socket) -> u64| field(now).saturating_sub(before.map_or(0, field));
             carried.received_bytes += of(|socket| socket.received_bytes);
             carried.sent_bytes += of(|socket| socket.acked_bytes);
             carried.retransmitted_segments += of(|socket| socket.retransmits.into());
@@ -161,15 +161,15 @@ fn sockets_of(pids: &[u32]) -> Result<BTreeSet<u64>, String> {
 mod tests {
     use super::*;
 
-    fn look(sockets: &[(u64, u64)], accepted: u64) -> Look {
-        let socket = |(cookie, bytes): &(u64, u64)| diag::Socket {
+    fn look(sockets: &[(u64, u64)], accepted: u64) -> Sample {
+        let socket = |(cookie, bytes): &(u64, u64)| sock_diag::Socket {
             cookie: *cookie,
             received_bytes: *bytes,
             acked_bytes: 2 * bytes,
             retransmits: 1,
             buffer_bytes: 10,
         };
-        Look { sockets: sockets.iter().map(|s| (s.0, socket(s))).collect(), accepted: Some(accepted) }
+        Sample { sockets: sockets.iter().map(|s| (s.0, socket(s))).collect(), accepted: Some(accepted) }
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         assert!(look(&[(1, 150)], 7).since(&first).unwrap_err().starts_with("1 connections"));
         // One was accepted and is nowhere to be seen.
         assert!(look(&[(1, 150), (2, 50)], 8).since(&first).unwrap_err().contains("came and went"));
-        let blind = Look { accepted: None, ..first.clone() };
+        let blind = Sample { accepted: None, ..first.clone() };
         assert!(first.since(&blind).is_err());
     }
 

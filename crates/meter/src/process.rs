@@ -8,9 +8,9 @@
 //! built with IRQ_TIME_ACCOUNTING.
 
 use crate::{
-    ledger::{Ledger, Used},
+    process_tree::{ProcessTree, Used},
     proc,
-    ration::Ration,
+    sampling_budget::SamplingBudget,
     threads::{self, ThreadTimes, Times},
 };
 use std::{
@@ -23,7 +23,7 @@ pub use crate::threads::Switches;
 /// A process tree under observation: one or more processes and everything they fork.
 #[derive(Debug)]
 pub struct Tree {
-    ledger: Ledger,
+    ledger: ProcessTree,
 }
 
 /// What a tree had used at one moment.
@@ -115,7 +115,7 @@ impl Tree {
                 Some(_) => (),
             }
         }
-        Ok(Self { ledger: Ledger::open(roots) })
+        Ok(Self { ledger: ProcessTree::open(roots) })
     }
 
     /// Looks at the whole tree. Takes some 20 us for each process, and a few milliseconds more when anything on the
@@ -186,7 +186,7 @@ pub struct Window {
     threads_at: Instant,
     threads_first: Option<ThreadTimes>,
     threads_newest: ThreadTimes,
-    ration: Ration,
+    ration: SamplingBudget,
 }
 
 impl Window {
@@ -194,7 +194,7 @@ impl Window {
     pub fn open(tree: &mut Tree) -> Self {
         let first = tree.sample();
         let threads_at = Instant::now();
-        let mut ration = Ration::default();
+        let mut ration = SamplingBudget::default();
         let threads_first = ration.spend(|| tree.thread_times(first.threads));
         let threads_newest = threads_first.clone().unwrap_or_default();
         Self { first, threads_at, threads_first, threads_newest, ration }

@@ -8,7 +8,7 @@ use crate::{
     counters::{Counters, Event, Reading},
     network::{self, Network},
     process::{Snapshot, Switches, Tree, Usage, Window},
-    ration::Sampler,
+    sampling_budget::Sampler,
 };
 use brunt_results::{result::Server, series::Second};
 use std::{collections::BTreeMap, time::Instant};
@@ -28,7 +28,7 @@ pub struct ServerMeter {
 }
 
 /// All connections of the server, or why they cannot be seen.
-type Connections = Result<network::Look, String>;
+type Connections = Result<network::Sample, String>;
 
 /// While the window is open.
 #[derive(Debug)]
@@ -219,7 +219,7 @@ impl Stopped {
 
     fn carried(&self, server: &mut Server, absent: &mut Absent) {
         let (first, last) = &self.network;
-        server.socket_bytes = last.as_ref().ok().map(network::Look::buffer_bytes);
+        server.socket_bytes = last.as_ref().ok().map(network::Sample::buffer_bytes);
         if let Err(why) = last {
             absent.note(&["socket_bytes"], why);
         }

@@ -4,7 +4,7 @@ mod common;
 
 use brunt_meter::{
     counters::{Counters, Event},
-    own::OwnMeter,
+    generator::GeneratorMeter,
     process::Tree,
 };
 use brunt_results::result::Generator;
@@ -76,8 +76,8 @@ fn instructions_follow_the_length_of_a_loop() {
 #[test]
 fn own_threads_are_counted_or_the_reason_is_given() {
     let tid = rustix::thread::gettid().as_raw_pid() as u32;
-    let mut own = OwnMeter::attach(&[tid]);
-    let check = |own: &OwnMeter, completed: u64| {
+    let mut own = GeneratorMeter::attach(&[tid]);
+    let check = |own: &GeneratorMeter, completed: u64| {
         let mut generator = Generator::default();
         let absent = own.close(completed, &mut generator);
         match (generator.instructions_user_per_request, absent.get("generator.instructions_user_per_request")) {

@@ -18,16 +18,16 @@ use std::{
 
 /// What is heard of a mate.
 #[derive(Debug)]
-pub enum Heard<M> {
+pub enum WorkerEvent<M> {
     /// A message.
-    Said(M),
+    Message(M),
     /// Nothing more will come: it has ended, or says what nobody understands.
-    Gone,
+    Exited,
 }
 
 /// Several processes of this very program. Dropping it ends them.
 #[derive(Debug)]
-pub struct Crew {
+pub struct Workers {
     mates: Vec<Mate>,
 }
 
@@ -40,7 +40,7 @@ struct Mate {
 /// A mate whose socket is closed ends at once; one that does not is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-impl Crew {
+impl Workers {
     /// Starts `count` processes of this program with these arguments. What a mate says goes to `hear`, with the number of
     /// the mate, on a thread for each; the last call for a mate says that it is gone.
     ///
@@ -49,7 +49,7 @@ impl Crew {
     pub fn start<M, F>(args: &[&str], count: usize, hear: F) -> io::Result<Self>
     where
         M: DeserializeOwned,
-        F: Fn(usize, Heard<M>) + Clone + Send + 'static,
+        F: Fn(usize, WorkerEvent<M>) + Clone + Send + 'static,
     {
         let mut crew = Self { mates: Vec::with_capacity(count) };
         for number in 0..count {
@@ -65,9 +65,9 @@ impl Crew {
             let hear = hear.clone();
             thread::Builder::new().name(format!("mate-{number}")).spawn(move || {
                 while let Ok(Some((message, _))) = frame::read(&heard) {
-                    hear(number, Heard::Said(message));
+                    hear(number, WorkerEvent::Message(message));
                 }
-                hear(number, Heard::Gone);
+                hear(number, WorkerEvent::Exited);
             })?;
         }
         Ok(crew)
@@ -82,7 +82,7 @@ impl Crew {
     ///
     /// # Errors
     /// The message cannot be written down.
-    pub fn tell(&self, mate: usize, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    pub fn send(&self, mate: usize, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
         match frame::write(&self.mates[mate].socket, message, file) {
             Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),
             result => result,
@@ -93,12 +93,12 @@ impl Crew {
     ///
     /// # Errors
     /// As [`Self::tell`].
-    pub fn tell_all(&self, message: &impl Serialize) -> io::Result<()> {
-        (0..self.count()).try_for_each(|mate| self.tell(mate, message, None))
+    pub fn send_all(&self, message: &impl Serialize) -> io::Result<()> {
+        (0..self.count()).try_for_each(|mate| self.send(mate, message, None))
     }
 
     /// What became of a mate that is gone, as `process 3 of 51 (pid 77) was killed by signal 9`.
-    pub fn obituary(&mut self, mate: usize) -> String {
+    pub fn exit_reason(&mut self, mate: usize) -> String {
         let ended = ended_within(&mut self.mates[mate].child, PATIENCE);
         let how = match ended.map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => format!("ended with status {code}"),
@@ -120,7 +120,7 @@ fn ended_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Workers {
     fn drop(&mut self) {
         // All at once, then one by one: each takes its time to close its files.
         for mate in &mut self.mates {

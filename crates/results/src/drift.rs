@@ -9,7 +9,7 @@ mod warmup;
 pub use trend::{Trend, trend};
 pub use warmup::warmup;
 
-use crate::{series::Second, verdict::Doubt};
+use crate::{series::Second, verdict::ValidityIssue};
 
 /// Whole seconds of a window below which nothing is said.
 pub const LEAST_SECONDS: usize = 8;
@@ -23,7 +23,7 @@ const BEYOND_CHANCE: f64 = 4.0;
 const MOST_PIECES: usize = 240;
 
 /// The doubt that a window's seconds raise, if any; those of the warm-up and broken ones at the end are left out.
-pub fn doubt(seconds: &[Second]) -> Option<Doubt> {
+pub fn check(seconds: &[Second]) -> Option<ValidityIssue> {
     let whole = whole(seconds);
     if whole.len() < LEAST_SECONDS {
         return None;
@@ -34,7 +34,7 @@ pub fn doubt(seconds: &[Second]) -> Option<Doubt> {
         .into_iter()
         .filter_map(|(what, values)| drift(what, &values?))
         .collect();
-    (!evidence.is_empty()).then(|| Doubt::NotStationary { evidence: evidence.join("; ") })
+    (!evidence.is_empty()).then(|| ValidityIssue::NotStationary { evidence: evidence.join("; ") })
 }
 
 /// The whole seconds of the measured window.
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn a_server_that_gets_slower_is_not_stationary() {
         let slower = series((0..20).map(|second| 10_000.0 * (1.0 - 0.01 * second as f64) + 100.0 * noise(second)));
-        let doubt = doubt(&slower).unwrap();
+        let doubt = check(&slower).unwrap();
         assert_eq!(doubt.kind(), Kind::NotStationary);
-        let why = doubt.why();
+        let why = doubt.evidence();
         assert!(why.starts_with("throughput fell by 2") && why.contains("; the median response time rose by"), "{why}");
     }
 
@@ -122,22 +122,22 @@ mod tests {
             0..6 => 6_000.0 + 500.0 * second as f64,
             _ => 10_000.0 + 50.0 * noise(second),
         }));
-        let why = doubt(&caching).unwrap().why();
+        let why = check(&caching).unwrap().evidence();
         assert!(why.starts_with("throughput of the first 6 s was 28 % below that of the rest"), "{why}");
     }
 
     #[test]
     fn noise_and_small_or_short_drifts_raise_nothing() {
-        assert_eq!(doubt(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.2 * noise(second))))), None);
-        assert_eq!(doubt(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.002 * second as f64)))), None);
-        assert_eq!(doubt(&series((0..7).map(|second| 10_000.0 * (1.0 + 0.1 * second as f64)))), None);
-        assert_eq!(doubt(&series((0..30).map(|_| 20_000.0))), None);
-        assert_eq!(doubt(&[]), None);
+        assert_eq!(check(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.2 * noise(second))))), None);
+        assert_eq!(check(&series((0..30).map(|second| 10_000.0 * (1.0 + 0.002 * second as f64)))), None);
+        assert_eq!(check(&series((0..7).map(|second| 10_000.0 * (1.0 + 0.1 * second as f64)))), None);
+        assert_eq!(check(&series((0..30).map(|_| 20_000.0))), None);
+        assert_eq!(check(&[]), None);
     }
 
     #[test]
     fn a_day_is_judged_in_a_moment() {
         let day = series((0..86_400).map(|second| 10_000.0 * (1.0 + second as f64 / 86_400.0)));
-        assert!(doubt(&day).is_some());
+        assert!(check(&day).is_some());
     }
 }

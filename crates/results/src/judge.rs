@@ -2,7 +2,7 @@
 
 use crate::{
     result::RunResult,
-    verdict::{ClientLimit, Disturbance, Doubt, Verdict},
+    verdict::{ClientLimit, Disturbance, ValidityIssue, Verdict},
 };
 
 /// Lag above this share of the response time, at the 99th percentile, makes the generator the suspect ...
@@ -34,7 +34,7 @@ pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
     doubts.extend(ceiling(result));
     doubts.extend(rate(result));
     doubts.extend(samples(result));
-    doubts.extend(disturbances(result, steal_percent).map(Doubt::Disturbed));
+    doubts.extend(disturbances(result, steal_percent).map(ValidityIssue::Disturbed));
     Verdict::of(doubts)
 }
 
@@ -47,36 +47,36 @@ fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator
     steal.into_iter().chain(waited.map(|(whose, percent)| Disturbance::RunQueue { whose, percent }))
 }
 
-fn errors(result: &RunResult) -> Option<Doubt> {
+fn errors(result: &RunResult) -> Option<ValidityIssue> {
     let e = &result.errors;
     let failed = e.total().max(result.requests.failed);
-    (failed > 0).then_some(Doubt::Errors { failed, completed: result.requests.completed, kinds: e.words() })
+    (failed > 0).then_some(ValidityIssue::Errors { failed, completed: result.requests.completed, kinds: e.words() })
 }
 
 /// Whether the generator sent late by itself.
-pub fn lag(result: &RunResult) -> Option<Doubt> {
+pub fn lag(result: &RunResult) -> Option<ValidityIssue> {
     let lag_p99_us = result.latency.lag.p99_us?;
     let response_p99_us = result.latency.response.p99_us?;
     (lag_p99_us > LAG_FLOOR_US.max(LAG_SHARE * response_p99_us))
-        .then_some(Doubt::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }))
+        .then_some(ValidityIssue::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }))
 }
 
 /// Whether the generator was full and the server was not.
-pub fn generator_cpu(result: &RunResult) -> Option<Doubt> {
+pub fn generator_cpu(result: &RunResult) -> Option<ValidityIssue> {
     let generator = &result.generator;
     let spin_each = generator.spin_percent.unwrap_or(0.0) / generator.thread_cpu_percent.len().max(1) as f64;
     let generator_percent = generator.thread_cpu_percent.iter().copied().fold(0.0, f64::max) - spin_each;
     let server_percent = result.server.busiest_thread_percent;
     // Both full: the closed loop is balanced, and the server was driven as hard as it goes.
     (generator_percent >= FULL_PERCENT && !server_is_full(result))
-        .then_some(Doubt::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
+        .then_some(ValidityIssue::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
 }
 
 /// Whether the generator was hardly faster on a target that does nothing.
-pub fn ceiling(result: &RunResult) -> Option<Doubt> {
+pub fn ceiling(result: &RunResult) -> Option<ValidityIssue> {
     let (rate, ceiling) = (result.requests.rate, result.generator.ceiling_rate?);
     let near = (CEILING_SHARE..=CEILING_DOUBTFUL).contains(&(rate / ceiling));
-    (near && !server_is_full(result)).then_some(Doubt::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
+    (near && !server_is_full(result)).then_some(ValidityIssue::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
 }
 
 /// Its busiest thread has no time left, or all its threads together have none on their cores: many processes may share
@@ -90,24 +90,24 @@ fn server_is_full(result: &RunResult) -> bool {
 }
 
 /// Whether the offered rate was not reached.
-pub fn rate(result: &RunResult) -> Option<Doubt> {
+pub fn rate(result: &RunResult) -> Option<ValidityIssue> {
     let offered = result.requests.offered_rate?;
     let achieved = result.requests.rate;
     // What counting noise alone can hide: three standard deviations of a Poisson count.
     let noise = 3.0 * (offered * result.load.measured_s).sqrt() / result.load.measured_s.max(1e-9);
     let waited = result.requests.waited.unwrap_or(0) as f64 / (result.requests.completed.max(1)) as f64;
-    (achieved < offered * (1.0 - RATE_TOLERANCE) - noise).then_some(Doubt::RateMissed {
+    (achieved < offered * (1.0 - RATE_TOLERANCE) - noise).then_some(ValidityIssue::RateMissed {
         offered,
         achieved,
         waited: waited.min(1.0),
     })
 }
 
-fn samples(result: &RunResult) -> Option<Doubt> {
+fn samples(result: &RunResult) -> Option<ValidityIssue> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
     // A foreign tester may know service times alone; of our own there are never more than of response times.
     let count = result.latency.response.count.max(result.latency.service.count);
-    (count < needed).then_some(Doubt::TooFewSamples { count, needed, quantile: "p99" })
+    (count < needed).then_some(ValidityIssue::TooFewSamples { count, needed, quantile: "p99" })
 }
 
 #[cfg(test)]

@@ -24,11 +24,11 @@ pub struct LatencySummary {
 }
 
 /// The range every latency histogram of brunt covers, in nanoseconds: 1 ns to 1 h.
-pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
 
 /// A histogram as brunt records it: nanoseconds, three significant digits (0.1 % relative error), up to one hour.
 pub fn new_histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, HIGHEST_NS, 3).expect("the bounds are constants that hdrhistogram accepts")
+    Histogram::new_with_bounds(1, MAX_LATENCY_NS, 3).expect("the bounds are constants that hdrhistogram accepts")
 }
 
 impl LatencySummary {

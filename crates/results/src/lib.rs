@@ -4,7 +4,7 @@
 //! whether it may be believed, the exit code it leads to. It knows no socket, no clock and no other crate of the house.
 #![forbid(unsafe_code)]
 
-pub mod ceiling;
+pub mod calibration;
 pub mod directory;
 pub mod drift;
 pub mod env;
@@ -15,7 +15,7 @@ pub mod latency;
 pub mod result;
 pub mod series;
 pub mod slo;
-pub mod state;
+pub mod state_dir;
 pub mod threshold;
 pub mod units;
 pub mod verdict;
@@ -26,4 +26,4 @@ pub use result::RunResult;
 pub use slo::Slo;
 pub use threshold::Threshold;
 pub use units::{Cores, Count, Rate, Size, Span, UnitError};
-pub use verdict::{Doubt, Verdict};
+pub use verdict::{ValidityIssue, Verdict};

@@ -29,7 +29,7 @@ impl FromStr for Slo {
 impl Slo {
     /// What of it the result does not keep, a sentence each; a condition on a figure that was not had is not kept. Errors
     /// are allowed only as far as a condition on `errors` or `failed` allows them.
-    pub fn broken(&self, result: &RunResult) -> Vec<String> {
+    pub fn violations(&self, result: &RunResult) -> Vec<String> {
         let mut broken: Vec<String> = self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
         let failed = result.requests.failed.max(result.errors.total());
         if failed > 0 && !self.conditions.iter().any(|condition| matches!(condition.figure(), "errors" | "failed")) {
@@ -39,7 +39,7 @@ impl Slo {
     }
 
     /// Requests below which one of its percentiles is only the luck of single ones: n (1 - q) >= 10.
-    pub fn least_requests(&self) -> u64 {
+    pub fn min_requests(&self) -> u64 {
         let beyond = |figure: &str| match figure {
             "p90" => 0.1,
             "p99" => 0.01,
@@ -75,18 +75,18 @@ mod tests {
     fn all_of_it_must_be_kept() {
         let slo: Slo = "p99<6ms, errors<0.1%".parse().unwrap();
         assert_eq!(slo.to_string(), "p99<6ms,errors<0.1%");
-        assert_eq!(slo.broken(&result(Some(5_999.0), 9)), Vec::<String>::new());
-        assert_eq!(slo.broken(&result(Some(6_000.0), 10)).len(), 2);
-        assert_eq!(slo.broken(&result(None, 0)), ["p99<6ms: no value was recorded"]);
-        assert_eq!(slo.least_requests(), 1000);
-        assert_eq!("p50<1ms,p99.9<9ms".parse::<Slo>().unwrap().least_requests(), 10_000);
+        assert_eq!(slo.violations(&result(Some(5_999.0), 9)), Vec::<String>::new());
+        assert_eq!(slo.violations(&result(Some(6_000.0), 10)).len(), 2);
+        assert_eq!(slo.violations(&result(None, 0)), ["p99<6ms: no value was recorded"]);
+        assert_eq!(slo.min_requests(), 1000);
+        assert_eq!("p50<1ms,p99.9<9ms".parse::<Slo>().unwrap().min_requests(), 10_000);
     }
 
     #[test]
     fn errors_are_not_allowed_in_silence() {
         let slo: Slo = "p99<6ms".parse().unwrap();
-        assert!(slo.broken(&result(Some(1.0), 0)).is_empty());
-        assert!(slo.broken(&result(Some(1.0), 1))[0].contains("1 timeout"));
+        assert!(slo.violations(&result(Some(1.0), 0)).is_empty());
+        assert!(slo.violations(&result(Some(1.0), 1))[0].contains("1 timeout"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One reason not to believe a result, with its evidence.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Doubt {
+pub enum ValidityIssue {
     /// Requests failed.
     Errors {
         /// Failed requests and failed connections.
@@ -88,13 +88,13 @@ pub enum Disturbance {
         percent: f64,
     },
     /// Whoever shares the processor unseen: the machine was slow for a while.
-    Pace {
+    SlowMachine {
         /// How fast a fixed piece of work went before or after, in percent of the fastest time of the experiment.
         percent: f64,
     },
 }
 
-impl Doubt {
+impl ValidityIssue {
     /// The word that stands for this doubt in results and tables.
     pub fn kind(&self) -> Kind {
         match self {
@@ -108,7 +108,7 @@ impl Doubt {
     }
 
     /// The evidence in one sentence.
-    pub fn why(&self) -> String {
+    pub fn evidence(&self) -> String {
         match self {
             Self::Errors { failed, completed, kinds } => {
                 let total = failed + completed;
@@ -145,7 +145,7 @@ impl Doubt {
             Self::Disturbed(Disturbance::RunQueue { whose, percent }) => {
                 format!("a thread of the {whose} waited {percent:.0} % of the time for its core while others had it")
             }
-            Self::Disturbed(Disturbance::Pace { percent }) => {
+            Self::Disturbed(Disturbance::SlowMachine { percent }) => {
                 format!(
                     "just before or after, the machine was at {percent:.0} % of the pace it has shown in this experiment"
                 )
@@ -178,7 +178,7 @@ impl Doubt {
             Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle".to_owned(),
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate".to_owned(),
             Self::Disturbed(Disturbance::Steal { .. }) => "repeat the run on a quieter machine".to_owned(),
-            Self::Disturbed(Disturbance::Pace { .. }) => {
+            Self::Disturbed(Disturbance::SlowMachine { .. }) => {
                 "more repeats, or --again to run disturbed trials anew; a machine of its own has no slow spells"
                     .to_owned()
             }
@@ -238,20 +238,20 @@ pub struct Verdict {
 
 impl Verdict {
     /// The verdict that these doubts amount to.
-    pub fn of(mut doubts: Vec<Doubt>) -> Self {
+    pub fn of(mut doubts: Vec<ValidityIssue>) -> Self {
         doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.kind()));
         Self {
-            kind: doubts.first().map_or(Kind::Ok, Doubt::kind),
-            why: doubts.iter().map(Doubt::why).collect(),
-            remedy: doubts.iter().map(Doubt::remedy).collect(),
+            kind: doubts.first().map_or(Kind::Ok, ValidityIssue::kind),
+            why: doubts.iter().map(ValidityIssue::evidence).collect(),
+            remedy: doubts.iter().map(ValidityIssue::remedy).collect(),
         }
     }
 
     /// Adds a doubt that was found later.
-    pub fn add(&mut self, doubt: &Doubt) {
+    pub fn add(&mut self, doubt: &ValidityIssue) {
         let worst = doubt.kind() > self.kind;
         let place = if worst { 0 } else { self.why.len() };
-        self.why.insert(place, doubt.why());
+        self.why.insert(place, doubt.evidence());
         self.remedy.insert(place, doubt.remedy());
         self.kind = self.kind.max(doubt.kind());
     }

@@ -2,7 +2,7 @@
 
 use super::stdout;
 use brunt_meter::doctor::{self, Facts, Finding, Needs, State};
-use brunt_results::{Count, ExitCode, Rate, ceiling::Ceilings, state};
+use brunt_results::{Count, ExitCode, Rate, calibration::Calibrations, state_dir};
 use brunt_runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
 
@@ -44,8 +44,8 @@ impl Args {
 /// What the generator knows of its own ceiling here.
 fn ceiling() -> Finding {
     let subject = "generator's ceiling";
-    let known = state::directory().map_err(|error| error.to_string()).and_then(|directory| {
-        Ceilings::at(directory).all(&brunt_meter::environment::collect()).map_err(|error| error.to_string())
+    let known = state_dir::path().map_err(|error| error.to_string()).and_then(|directory| {
+        Calibrations::at(directory).rates(&brunt_meter::environment::collect()).map_err(|error| error.to_string())
     });
     let evidence = match known.as_deref() {
         Ok([]) => "not measured with this brunt on this machine".to_owned(),

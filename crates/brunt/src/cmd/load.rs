@@ -295,7 +295,7 @@ impl Args {
         }
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         result.verdict = judge::judge(&result, env.steal_percent);
-        if let Some(doubt) = brunt_results::drift::doubt(&report.seconds) {
+        if let Some(doubt) = brunt_results::drift::check(&report.seconds) {
             result.verdict.add(&doubt);
         }
 

@@ -7,11 +7,11 @@ mod export;
 mod find;
 mod list;
 mod load;
-mod mate;
 mod register_run;
 mod report;
 mod run;
 mod serve;
+mod worker;
 mod signals;
 mod stdout;
 
@@ -42,8 +42,8 @@ pub enum Command {
     /// Find what on this machine falsifies results, and the command that mends it.
     Doctor(doctor::Args),
     /// A process of a server or a load that needs several; started by brunt alone.
-    #[command(hide = true)]
-    Mate(mate::Args),
+    #[command(hide = true, alias = "mate")]
+    Worker(worker::Args),
 }
 
 impl Command {
@@ -60,7 +60,7 @@ impl Command {
             Self::Export(args) => args.run(),
             Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
-            Self::Mate(args) => args.run(),
+            Self::Worker(args) => args.run(),
         }
     }
 }

@@ -49,8 +49,10 @@ fn nothing_listens() {
 }
 
 #[test]
-fn the_words_of_its_processes_are_for_itself() {
-    let output = brunt("mate load").stdin(std::process::Stdio::null()).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("brunt starts this by itself"), "{}", told(&output));
+fn the_worker_command_and_its_old_name_need_a_socket_from_a_parent() {
+    for command in ["worker load", "mate load"] {
+        let output = brunt(command).stdin(std::process::Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("brunt starts this by itself"), "{}", told(&output));
+    }
 }

@@ -10,7 +10,7 @@ use brunt_results::{
     Rate, RunResult, Slo, Span,
     directory::Directory,
     judge,
-    verdict::{Doubt, Kind},
+    verdict::{ValidityIssue, Kind},
 };
 use serde::Serialize;
 use std::{
@@ -126,7 +126,7 @@ impl Ask<'_> {
     /// Long enough for the SLO's percentiles.
     fn window(&self) -> Duration {
         let asked = if self.next.confirms { self.request.confirm } else { self.request.step };
-        let needed = self.request.slo.least_requests() as f64 / self.next.rate * 1.1;
+        let needed = self.request.slo.min_requests() as f64 / self.next.rate * 1.1;
         // In whole milliseconds, for a command line that people can read.
         asked.0.max(Duration::from_millis((needed * 1e3).ceil() as u64))
     }
@@ -152,9 +152,9 @@ impl Ask<'_> {
 /// Whether a result keeps an SLO, and what of it is not kept. A rate that was asked for and not reached is not kept either.
 /// A generator that is the limit is no excuse for what holds all the same: its lateness only makes response times longer.
 pub(super) fn answer(result: &RunResult, slo: &Slo) -> (Answer, Vec<String>) {
-    let mut broken = slo.broken(result);
-    broken.extend(judge::rate(result).as_ref().map(Doubt::why));
-    let (count, needed) = (result.latency.response.count, slo.least_requests());
+    let mut broken = slo.violations(result);
+    broken.extend(judge::rate(result).as_ref().map(ValidityIssue::evidence));
+    let (count, needed) = (result.latency.response.count, slo.min_requests());
     if count < needed {
         broken.push(format!("{slo} needs {needed} requests, {count} were recorded"));
     }
@@ -165,7 +165,7 @@ pub(super) fn answer(result: &RunResult, slo: &Slo) -> (Answer, Vec<String>) {
         (false, Some(_)) => Answer::GeneratorLimited,
     };
     if answer == Answer::GeneratorLimited {
-        broken.extend(limited.as_ref().map(Doubt::why));
+        broken.extend(limited.as_ref().map(ValidityIssue::evidence));
     }
     (answer, broken)
 }

@@ -96,7 +96,7 @@ pub(super) fn failed(folder: &Path, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another brunt is writing to it: try again".into(),
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull) => {
-            format!("{} names another place", brunt_results::state::VARIABLE)
+            format!("{} names another place", brunt_results::state_dir::ENV_VAR)
         }
         _ => "it may be deleted: it is made anew from the directories".to_owned(),
     };
@@ -105,7 +105,7 @@ pub(super) fn failed(folder: &Path, error: &rusqlite::Error) -> Error {
 
 fn make(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| {
-        Error::Failed(format!("{}: {error}; {} names another place", folder.display(), brunt_results::state::VARIABLE))
+        Error::Failed(format!("{}: {error}; {} names another place", folder.display(), brunt_results::state_dir::ENV_VAR))
     })
 }
 

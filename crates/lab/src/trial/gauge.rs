@@ -14,7 +14,7 @@ use brunt_meter::{
     HostMeter, ServerMeter,
     process::{Tree, Usage, Window},
     server::all_absent,
-    tables,
+    proc_net,
 };
 use brunt_results::{
     RunResult,
@@ -175,7 +175,7 @@ impl Gauge {
                     Watched::Never(why) => why,
                     _ => "it ended before its time".to_owned(),
                 };
-                env.absent.extend(brunt_meter::own::all_absent(&why));
+                env.absent.extend(brunt_meter::generator::all_absent(&why));
                 for figure in ["cpu_percent", "thread_cpu_percent"] {
                     env.absent.insert(format!("generator.{figure}"), why.clone());
                 }
@@ -228,5 +228,5 @@ fn generator(usage: &Usage, ask: &Ask) -> Generator {
 }
 
 fn accepted() -> Option<u64> {
-    tables::snmp("Tcp", "PassiveOpens")
+    proc_net::snmp("Tcp", "PassiveOpens")
 }

@@ -2,7 +2,7 @@
 
 use crate::chance::{Chance, share_of};
 use brunt_results::{
-    drift::{doubt, trend, warmup},
+    drift::{check, trend, warmup},
     series::Second,
 };
 
@@ -25,7 +25,7 @@ fn steady_servers_are_hardly_ever_called_drifting() {
     {
         let called = share_of(1000, || {
             let series = chance.series(length, like);
-            doubt(&seconds(series.iter().map(|x| 100_000.0 * (spread * x).exp()))).is_some()
+            check(&seconds(series.iter().map(|x| 100_000.0 * (spread * x).exp()))).is_some()
         });
         assert!(called <= most, "{length} s, alike by {like}, {spread}: {called}");
     }
@@ -38,7 +38,7 @@ fn drifting_servers_are_found() {
         let found = share_of(300, || {
             let rates = (0..length).map(|i| 1.0 + drift * f64::from(i) / f64::from(length - 1));
             let rates: Vec<f64> = rates.map(|share| 100_000.0 * share * (0.03 * chance.normal()).exp()).collect();
-            doubt(&seconds(rates)).is_some()
+            check(&seconds(rates)).is_some()
         });
         assert!(found >= 0.95, "{length} s, {drift}: {found}");
     }

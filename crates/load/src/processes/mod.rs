@@ -6,13 +6,13 @@
 //! comes to it cell by cell, so percentiles are those of all requests together. A process that is lost ends the run, which
 //! keeps what was measured.
 
-mod mate;
+mod worker;
 mod parent;
-mod words;
+mod messages;
 
-pub use mate::mate;
+pub use worker::run_worker;
 pub use parent::run;
-pub(crate) use words::Order;
+pub(crate) use messages::Order;
 
 use crate::{
     engine::limits::beside,
@@ -21,8 +21,8 @@ use crate::{
 };
 
 /// What makes a process of this program part of a load: whoever links this crate answers these arguments with a call of
-/// [`mate`].
-pub const MATE: [&str; 2] = ["mate", "load"];
+/// [`run_worker`].
+pub const WORKER_ARGS: [&str; 2] = ["worker", "load"];
 
 /// Which threads, by their cores, each process has: one process if it can hold all connections.
 ///
@@ -33,9 +33,9 @@ pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
     if matches!(options.target, Target::Http(_)) {
         return Ok(vec![options.threads.clone()]);
     }
-    let limit = brunt_multiprocess::files::most();
+    let limit = brunt_multiprocess::fd_limit::hard();
     let fits = |part: brunt_multiprocess::Part| part.connections.saturating_add(beside(part.slots)) <= limit;
-    brunt_multiprocess::deal(&options.threads, options.connections as u64, fits).ok_or(LoadError::Descriptors {
+    brunt_multiprocess::partition(&options.threads, options.connections as u64, fits).ok_or(LoadError::Descriptors {
         connections: options.connections,
         fit: limit.saturating_sub(beside(options.threads.len() as u64)) as usize,
         limit,

@@ -1,8 +1,8 @@
 //! The parent: starts the mates, gives each its part, and conducts them as if their threads were its own.
 
 use super::{
-    MATE,
-    words::{Order, Report, Task},
+    WORKER_ARGS,
+    messages::{Order, Report, Task},
 };
 use crate::{
     check,
@@ -19,7 +19,7 @@ use crate::{
     report,
     schedule::Schedule,
 };
-use brunt_multiprocess::{Crew, Heard};
+use brunt_multiprocess::{Workers, WorkerEvent};
 use std::{
     cell::RefCell,
     io,
@@ -36,7 +36,7 @@ const SLOWEST_START: Duration = Duration::from_secs(60);
 const HEADSTART_EACH: Duration = Duration::from_millis(2);
 
 /// Makes the load that `options` ask for in as many processes as `layout` has parts, each of them this program started with
-/// [`MATE`]. Blocks until the run is over; the observer is called on this thread, and
+/// [`WORKER_ARGS`]. Blocks until the run is over; the observer is called on this thread, and
 /// hears the kernel ids of all load threads, whosever they are.
 ///
 /// # Errors
@@ -55,7 +55,7 @@ pub fn run(
     let hear = {
         let (hub, firsts, mut told) = (Arc::clone(&hub), firsts.clone(), Vec::new());
         told.resize_with(layout.len(), || Arc::new(Mutex::new(Ear::default())));
-        move |process: usize, heard: Heard<Report>| {
+        move |process: usize, heard: WorkerEvent<Report>| {
             let ear = &mut *told[process].lock().unwrap_or_else(PoisonError::into_inner);
             ear.hear(process, firsts[process], heard, &hub, &out, &here);
         }
@@ -64,7 +64,7 @@ pub fn run(
         let count = layout.len();
         LoadError::Process(format!("{count} processes could not be started ({error}): raise ulimit -u, or lower -c"))
     };
-    let crew = Processes(RefCell::new(Crew::start(&MATE, layout.len(), hear).map_err(failed)?));
+    let crew = Processes(RefCell::new(Workers::start(&WORKER_ARGS, layout.len(), hear).map_err(failed)?));
     crew.gather(&arrivals)?;
 
     let shared = Shared::new(options);
@@ -73,7 +73,7 @@ pub fn run(
     for (process, first) in firsts.iter().copied().enumerate() {
         let end = first + layout[process].len();
         let task = Task { options: options.clone(), first, end, zero_ns };
-        crew.0.borrow().tell(process, &task, None).map_err(failed)?;
+        crew.0.borrow().send(process, &task, None).map_err(failed)?;
     }
     let mut conductor = Conductor::new(shared, messages, Vec::new(), &crew);
     conductor.connect(observer)?;
@@ -122,7 +122,7 @@ impl Ear {
         &mut self,
         process: usize,
         first: usize,
-        heard: Heard<Report>,
+        heard: WorkerEvent<Report>,
         hub: &Hub,
         out: &Sender<(usize, Message)>,
         here: &Sender<Result<(), usize>>,
@@ -135,15 +135,15 @@ impl Ear {
             let _ = here.send(arrival);
         };
         let (report, shared) = match (heard, hub.shared.get()) {
-            (Heard::Said(Report::Here), _) => return arrive(Ok(())),
-            (Heard::Said(report), Some(shared)) => (report, shared),
+            (WorkerEvent::Message(Report::Here), _) => return arrive(Ok(())),
+            (WorkerEvent::Message(report), Some(shared)) => (report, shared),
             // It is gone before it was told anything: those who wait for its first word hear it, or those who conduct.
             (_, None) => {
                 arrive(Err(process));
                 return say(process, Message::Gone);
             }
-            (Heard::Gone, Some(_)) if self.is_done => return,
-            (Heard::Gone, Some(_)) => return say(process, Message::Gone),
+            (WorkerEvent::Exited, Some(_)) if self.is_done => return,
+            (WorkerEvent::Exited, Some(_)) => return say(process, Message::Gone),
         };
         match report {
             Report::Here => (),
@@ -171,7 +171,7 @@ impl Ear {
 }
 
 /// The mates, as the conductor sees them.
-struct Processes(RefCell<Crew>);
+struct Processes(RefCell<Workers>);
 
 impl Processes {
     /// Waits until all have said that they are there.
@@ -194,7 +194,7 @@ impl Processes {
 impl Others for Processes {
     fn order(&self, order: Order) {
         // A mate that cannot be told is gone, and heard to be.
-        let _ = self.0.borrow().tell_all(&order);
+        let _ = self.0.borrow().send_all(&order);
     }
 
     fn headstart(&self) -> Duration {
@@ -202,6 +202,6 @@ impl Others for Processes {
     }
 
     fn obituary(&self, process: usize) -> String {
-        self.0.borrow_mut().obituary(process)
+        self.0.borrow_mut().exit_reason(process)
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     counters::{Counters, Event},
     environment,
     host::HostCpu,
-    lost::{self, Lost},
+    cpu_interference::{self, CpuInterference},
     process::Tree,
 };
 use brunt_results::env::Env;
@@ -23,7 +23,7 @@ pub struct Facts {
     /// Processors that others kept busy while nothing was measured.
     pub busy_cores: Option<f64>,
     /// What one busy core loses, and what each loses when all are busy.
-    pub lost: Option<(Lost, Lost)>,
+    pub lost: Option<(CpuInterference, CpuInterference)>,
     /// CPU quota of this process's control group, in processors.
     pub quota_cores: Option<f64>,
     /// Memory limit of the control group, bytes.
@@ -87,10 +87,10 @@ impl Facts {
     }
 }
 
-fn lost(env: &Env, watch: Duration) -> Option<(Lost, Lost)> {
+fn lost(env: &Env, watch: Duration) -> Option<(CpuInterference, CpuInterference)> {
     let allowed: brunt_results::Cores = env.cpus_allowed.as_deref()?.parse().ok()?;
     let all = &allowed.0[..];
-    Some((lost::watch(&[*all.last()?], watch).ok()?, lost::watch(all, watch).ok()?))
+    Some((cpu_interference::measure(&[*all.last()?], watch).ok()?, cpu_interference::measure(all, watch).ok()?))
 }
 
 /// CPU quota in processors: `cpu.max` of the new hierarchy, or the two files of the old one.

@@ -1,7 +1,7 @@
 //! Judgements about processors, clock and neighbours.
 
 use super::{Facts, Finding, State};
-use crate::lost::Lost;
+use crate::cpu_interference::CpuInterference;
 
 /// Stolen time above this shows in percentiles: the verdict `disturbed` begins at 1 % of a window.
 const STEAL_PERCENT: f64 = 1.0;
@@ -140,7 +140,7 @@ fn lost(facts: &Facts) -> Finding {
     let Some((alone, together)) = facts.lost else {
         return Finding::unknown(subject, "could not be watched", "pauses of the machine would pass for the server's");
     };
-    let ms = |lost: Lost| lost.longest.as_secs_f64() * 1e3;
+    let ms = |lost: CpuInterference| lost.longest.as_secs_f64() * 1e3;
     let evidence = format!(
         "{:.2} % of a busy core, up to {:.1} ms at once; with all cores busy {:.2} %, up to {:.1} ms",
         alone.percent,
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(state(|facts| facts.steal_percent = Some(0.2), steal), State::Good);
         assert_eq!(state(|facts| facts.busy_cores = Some(0.8), busy), State::Warn);
         assert_eq!(state(|facts| facts.busy_cores = Some(0.01), busy), State::Good);
-        let takes = |percent| Lost { percent, ..Default::default() };
+        let takes = |percent| CpuInterference { percent, ..Default::default() };
         assert_eq!(state(|facts| facts.lost = Some((takes(0.02), takes(3.0))), lost), State::Bad);
         assert_eq!(state(|facts| facts.lost = Some((takes(0.3), takes(0.2))), lost), State::Warn);
         assert_eq!(state(|facts| facts.lost = Some((takes(0.02), takes(0.05))), lost), State::Good);

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     absent::Absent,
-    ration::Ration,
-    tables::{self, Traffic},
+    sampling_budget::SamplingBudget,
+    proc_net::{self, Traffic},
 };
 use brunt_results::{
     result::{Core, Host},
@@ -20,16 +20,16 @@ use std::{collections::BTreeMap, fs, time::Instant};
 /// Meters the host.
 #[derive(Debug)]
 pub struct HostMeter {
-    first: Option<Look>,
-    last: Option<Look>,
-    last_sample: Look,
+    first: Option<Sample>,
+    last: Option<Sample>,
+    last_sample: Sample,
     frequencies: Vec<f64>,
-    ration: Ration,
+    ration: SamplingBudget,
     slab_start_bytes: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
-struct Look {
+struct Sample {
     at: Instant,
     cpu: Option<HostCpu>,
     cores: Vec<(usize, HostCpu)>,
@@ -47,7 +47,7 @@ fn slab_bytes() -> Option<u64> {
     procfs::Meminfo::current().ok().map(|memory| memory.slab)
 }
 
-impl Look {
+impl Sample {
     fn now() -> Self {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         Self {
@@ -56,9 +56,9 @@ impl Look {
             cores: HostCpu::cores(&stat),
             waited_us: RESOURCES.map(pressure::some_us),
             traffic: Traffic::now(),
-            retransmits: tables::snmp("Tcp", "RetransSegs"),
-            drops: tables::netstat("TcpExt", "ListenDrops"),
-            tcp: tables::tcp_in_use(),
+            retransmits: proc_net::snmp("Tcp", "RetransSegs"),
+            drops: proc_net::netstat("TcpExt", "ListenDrops"),
+            tcp: proc_net::tcp_in_use(),
             slab_bytes: slab_bytes(),
         }
     }
@@ -113,14 +113,14 @@ impl Default for HostMeter {
 impl HostMeter {
     /// Begins to look.
     pub fn new() -> Self {
-        let last_sample = Look::now();
-        let (frequencies, ration) = (Vec::new(), Ration::default());
+        let last_sample = Sample::now();
+        let (frequencies, ration) = (Vec::new(), SamplingBudget::default());
         Self { first: None, last: None, last_sample, frequencies, ration, slab_start_bytes: slab_bytes() }
     }
 
     /// Opens the measured window now; opening again starts it anew.
     pub fn open(&mut self) {
-        let now = Look::now();
+        let now = Sample::now();
         self.last_sample = now.clone();
         self.first = Some(now);
         self.last = None;
@@ -129,7 +129,7 @@ impl HostMeter {
 
     /// Fills in what happened since the last sample (or the opening), for the series.
     pub fn sample(&mut self, second: &mut Second) {
-        let now = Look::now();
+        let now = Sample::now();
         let earlier = std::mem::replace(&mut self.last_sample, now.clone());
         let per_s = |count: Option<u64>| Some(count? as f64 / now.wall_s(&earlier));
         second.host_cpu_percent = now.percent(&earlier, HostCpu::busy_share_since);
@@ -151,7 +151,7 @@ impl HostMeter {
 
     /// Ends the measured window now. Without it, `close` ends it.
     pub fn stop(&mut self) {
-        self.last = Some(Look::now());
+        self.last = Some(Sample::now());
     }
 
     /// The figures of the window, and why any of them is absent, by the name of the figure in `result.json`, as
@@ -160,7 +160,7 @@ impl HostMeter {
         let Some(first) = self.first.take() else {
             return (Host::default(), all_absent("the measured window never opened"));
         };
-        let last = self.last.take().unwrap_or_else(Look::now);
+        let last = self.last.take().unwrap_or_else(Sample::now);
         let traffic = last.traffic.zip(first.traffic).map(|(last, first)| last.since(&first));
         let [pressure_cpu_percent, pressure_memory_percent, pressure_io_percent] = last.pressure_percent(&first);
         let mean = self.frequencies.iter().sum::<f64>() / self.frequencies.len() as f64;

@@ -6,19 +6,19 @@
 //! by a hash of their addresses (SO_REUSEPORT), evenly but for chance, for which each process has room. A process that is
 //! lost ends the server: the others could not hold what was promised.
 
-mod mate;
+mod worker;
 mod parent;
-mod words;
+mod messages;
 
-pub use mate::mate;
+pub use worker::run_worker;
 pub(crate) use parent::on_one_listener;
 pub use parent::tcp;
 
 use crate::Options;
 
 /// What makes a process of this program part of a server: whoever links this crate answers these arguments with a call of
-/// [`mate`].
-pub const MATE: [&str; 2] = ["mate", "serve"];
+/// [`run_worker`].
+pub const WORKER_ARGS: [&str; 2] = ["worker", "serve"];
 /// Files of a worker beside its connections: listener, ring or epoll set, wake-up, and some to spare.
 const EACH_WORKER: u64 = 8;
 /// Standard input, output and error, what a process may inherit, and some to spare.
@@ -30,8 +30,8 @@ const DEVIATIONS: f64 = 6.0;
 /// Which workers, by their cores, each process has: as few processes as hold so many connections, of which each may have as
 /// many files as this one. `None` if no number of processes would do.
 pub fn layout(options: &Options, connections: u64) -> Option<Vec<Vec<Option<usize>>>> {
-    let limit = brunt_multiprocess::files::most();
-    brunt_multiprocess::deal(&options.workers, connections, |part| {
+    let limit = brunt_multiprocess::fd_limit::hard();
+    brunt_multiprocess::partition(&options.workers, connections, |part| {
         let beside = OF_A_PROCESS + part.slots * (EACH_WORKER + options.listen.len() as u64);
         most_of(part).saturating_add(beside) <= limit
     })

@@ -1,11 +1,11 @@
 //! The parent: gets the processes ready, listens for them, adds up what they have served.
 
 use super::{
-    MATE,
-    words::{Order, Report, Task},
+    WORKER_ARGS,
+    messages::{Order, Report, Task},
 };
 use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, model::stage::Stage};
-use brunt_multiprocess::{Crew, Heard};
+use brunt_multiprocess::{Workers, WorkerEvent};
 use std::{
     io,
     net::TcpListener,
@@ -60,8 +60,8 @@ pub(crate) fn on_one_listener(stage: &Stage) -> Result<Counts, ServeError> {
 
 /// The processes, and what they say.
 struct Band {
-    crew: Crew,
-    heard: Receiver<(usize, Heard<Report>)>,
+    crew: Workers,
+    heard: Receiver<(usize, WorkerEvent<Report>)>,
 }
 
 impl Band {
@@ -76,7 +76,7 @@ impl Band {
         let hear = move |process, report| {
             let _ = out.send((process, report));
         };
-        let crew = Crew::start(&MATE, layout.len(), hear).map_err(|error| {
+        let crew = Workers::start(&WORKER_ARGS, layout.len(), hear).map_err(|error| {
             let count = layout.len();
             ServeError::Process(format!(
                 "{count} processes could not be started ({error}): raise ulimit -u, or ask for less"
@@ -85,7 +85,7 @@ impl Band {
         let mut band = Self { crew, heard };
         band.each_says(|report| matches!(report, Report::Here).then_some(()), stop)?;
         for (process, workers) in layout.iter().enumerate() {
-            band.crew.tell(process, &Order::Serve(Task::new(options, model, workers)), None)?;
+            band.crew.send(process, &Order::Serve(Task::new(options, model, workers)), None)?;
         }
         Ok(band)
     }
@@ -101,10 +101,10 @@ impl Band {
         for (process, listeners) in listeners.into_iter().enumerate() {
             for (reserved, listener) in reserved.iter().zip(listeners) {
                 let order = Order::Listener { address: reserved.address, only_v6: reserved.only_v6() };
-                self.crew.tell(process, &order, Some(listener.as_fd()))?;
+                self.crew.send(process, &order, Some(listener.as_fd()))?;
             }
         }
-        self.crew.tell_all(&Order::Go)?;
+        self.crew.send_all(&Order::Go)?;
         let listens = |report| match report {
             Report::Notice(Notice::Listening { backend, .. }) => Some(backend),
             _ => None,
@@ -122,9 +122,9 @@ impl Band {
         let mut patience = SLOWEST;
         while said.len() < self.crew.count() {
             match self.heard.recv_timeout(POLL) {
-                Ok((process, Heard::Said(Report::Failed(why)))) => return Err(self.failure(process, &why)),
-                Ok((process, Heard::Gone)) => return Err(self.loss(process)),
-                Ok((_, Heard::Said(report))) => {
+                Ok((process, WorkerEvent::Message(Report::Failed(why)))) => return Err(self.failure(process, &why)),
+                Ok((process, WorkerEvent::Exited)) => return Err(self.loss(process)),
+                Ok((_, WorkerEvent::Message(report))) => {
                     said.extend(word(report));
                     patience = SLOWEST;
                 }
@@ -149,20 +149,20 @@ impl Band {
         let mut is_stopping = false;
         while done.contains(&false) {
             match self.heard.recv_timeout(POLL) {
-                Ok((process, Heard::Said(Report::Done(more)))) => {
+                Ok((process, WorkerEvent::Message(Report::Done(more)))) => {
                     counts += more;
                     done[process] = true;
                 }
-                Ok((_, Heard::Said(Report::Notice(notice)))) => {
+                Ok((_, WorkerEvent::Message(Report::Notice(notice)))) => {
                     let _ = notices.send(notice);
                 }
-                Ok((process, Heard::Said(Report::Failed(why)))) => return Err(self.failure(process, &why)),
-                Ok((process, Heard::Gone)) if !done[process] => return Err(self.loss(process)),
+                Ok((process, WorkerEvent::Message(Report::Failed(why)))) => return Err(self.failure(process, &why)),
+                Ok((process, WorkerEvent::Exited)) if !done[process] => return Err(self.loss(process)),
                 Ok(_) => (),
                 Err(RecvTimeoutError::Timeout) if stop.is_raised() && !is_stopping => {
                     is_stopping = true;
                     // A process that cannot be told is gone, and heard to be.
-                    let _ = self.crew.tell_all(&Order::Stop);
+                    let _ = self.crew.send_all(&Order::Stop);
                 }
                 Err(RecvTimeoutError::Timeout) => (),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -176,7 +176,7 @@ impl Band {
     }
 
     fn loss(&mut self, process: usize) -> ServeError {
-        let obituary = self.crew.obituary(process);
+        let obituary = self.crew.exit_reason(process);
         ServeError::Process(format!("{obituary}; the others cannot hold its connections, so the server has ended"))
     }
 }

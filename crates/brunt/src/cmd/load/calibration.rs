@@ -4,9 +4,9 @@ use super::CliError;
 use brunt_load::{Options, Target};
 use brunt_results::{
     RunResult,
-    ceiling::{Ceilings, Circumstances, Http},
+    calibration::{CalibrationKey, Calibrations, HttpKey},
     env::Env,
-    state,
+    state_dir,
 };
 use std::io;
 
@@ -19,7 +19,7 @@ const NO_TLS: &str = "the target that does nothing speaks no TLS";
 /// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Calibration {
-    known: Result<Ceilings, String>,
+    known: Result<Calibrations, String>,
     calibrate: bool,
 }
 
@@ -33,9 +33,9 @@ impl Calibration {
         if calibrate && is_secret(options) {
             return Err(CliError::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
         }
-        let known = state::directory().map(Ceilings::at);
+        let known = state_dir::path().map(Calibrations::at);
         if calibrate {
-            known.as_ref().map_err(|error| CliError::Failed(error.to_string()))?.prove_writable()?;
+            known.as_ref().map_err(|error| CliError::Failed(error.to_string()))?.check_writable()?;
         }
         Ok(Self { known: known.map_err(|error| error.to_string()), calibrate })
     }
@@ -50,10 +50,10 @@ impl Calibration {
                 let body = circumstances.http.as_ref().map_or(0, |http| http.body_bytes);
                 let measured = brunt_load::null::ceiling(options, &circumstances.target_cores, body);
                 let measured = measured.map_err(io::Error::other);
-                let kept = measured.and_then(|rate| known.keep(circumstances.clone(), rate, env.started_unix_s));
+                let kept = measured.and_then(|rate| known.store(circumstances.clone(), rate, env.started_unix_s));
                 error = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
             }
-            known.find(&circumstances).map_err(|error| error.to_string())
+            known.get(&circumstances).map_err(|error| error.to_string())
         });
         let rate = found.and_then(|rate| {
             rate.ok_or_else(|| "not measured on this machine under this load; --calibrate measures it".to_owned())
@@ -64,8 +64,12 @@ impl Calibration {
 }
 
 /// What the ceiling of this run depends on; or why it has none.
-fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<Circumstances, String> {
-    let all = Circumstances::of(result, env, options.verify);
+fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<CalibrationKey, String> {
+    let protocol = match &options.target {
+        Target::Http(_) => "http",
+        _ => "tcp",
+    };
+    let all = CalibrationKey::of(result, env, protocol, options.verify);
     let Target::Http(http) = &options.target else { return Ok(all) };
     if is_secret(options) {
         return Err(NO_TLS.to_owned());
@@ -73,14 +77,14 @@ fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<Cir
     let Some((_, rendered)) = http.longest() else {
         return Err("a script's requests cannot be made again for a target that does nothing".to_owned());
     };
-    let body = result.responses.as_ref().and_then(Http::body_of);
-    let own = Http {
+    let body = result.responses.as_ref().and_then(HttpKey::mean_body_bytes);
+    let own = HttpKey {
         body_bytes: body.ok_or("there was no reply whose like could be sent")?,
         pipeline: rendered.batch().requests(),
         reuse: http.reuse,
     };
     let request_bytes = Some(rendered.longest_bytes(false) as u64);
-    Ok(Circumstances { request_bytes, verified: http.expect.body.is_some(), http: Some(own), ..all })
+    Ok(CalibrationKey { request_bytes, verified: http.expect.body.is_some(), http: Some(own), ..all })
 }
 
 fn is_secret(options: &Options) -> bool {

@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use brunt_load::Observer;
-use brunt_meter::{HostMeter, ServerMeter, own::OwnMeter};
+use brunt_meter::{HostMeter, ServerMeter, generator::GeneratorMeter};
 use brunt_results::{RunResult, directory::SeriesWriter, series::Second};
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use std::{
 #[derive(Debug)]
 pub(super) struct LoadObserver {
     server: Option<ServerMeter>,
-    own: Option<OwnMeter>,
+    own: Option<GeneratorMeter>,
     host: HostMeter,
     series: Option<SeriesWriter>,
     seconds_seen: usize,
@@ -55,7 +55,7 @@ impl LoadObserver {
         let completed = result.requests.completed;
         let mut absent = match &self.own {
             Some(own) => own.close(completed, &mut result.generator),
-            None => brunt_meter::own::all_absent("no load thread ran"),
+            None => brunt_meter::generator::all_absent("no load thread ran"),
         };
         if let Some(meter) = &mut self.server {
             let (server, missing) = meter.close(completed);
@@ -79,7 +79,7 @@ impl LoadObserver {
 
 impl Observer for LoadObserver {
     fn started(&mut self, threads: &[u32]) {
-        self.own = Some(OwnMeter::attach(threads));
+        self.own = Some(GeneratorMeter::attach(threads));
     }
 
     fn connecting(&mut self, opened: u64, of: u64) {
@@ -87,7 +87,7 @@ impl Observer for LoadObserver {
     }
 
     fn window_opened(&mut self) {
-        self.own.iter_mut().for_each(OwnMeter::open);
+        self.own.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
         // Last: a look at the connections takes its time.
         self.server.iter_mut().for_each(ServerMeter::open);
@@ -105,7 +105,7 @@ impl Observer for LoadObserver {
     }
 
     fn window_closed(&mut self) {
-        self.own.iter_mut().for_each(OwnMeter::stop);
+        self.own.iter_mut().for_each(GeneratorMeter::stop);
         self.host.stop();
         self.server.iter_mut().for_each(ServerMeter::stop);
     }

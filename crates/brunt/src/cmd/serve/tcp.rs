@@ -99,12 +99,12 @@ fn in_processes(
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     let impossible = |why: String| ServeError::Process(format!("--connections {connections}: {why}"));
-    brunt_multiprocess::files::raise()
+    brunt_multiprocess::fd_limit::raise()
         .map_err(|error| impossible(format!("the limit of open files cannot be raised: {error}")))?;
     let layout = brunt_serve::processes::layout(options, connections.0).ok_or_else(|| {
         impossible(format!(
             "too many for processes of {} open files: raise ulimit -Hn",
-            brunt_multiprocess::files::most()
+            brunt_multiprocess::fd_limit::hard()
         ))
     })?;
     match layout.len() {

@@ -1,6 +1,6 @@
 //! A mate: serves on the listeners that it is given, as the models do in one process, until it is told to stop.
 
-use super::words::{Order, Report, Task};
+use super::messages::{Order, Report, Task};
 use crate::{Counts, Options, listen::Reserved, model::stage::Stage};
 use brunt_runtime::{Spinning, Stop};
 use std::{
@@ -15,12 +15,12 @@ use std::{
 ///
 /// # Errors
 /// Nobody can be told: the parent is gone, or is none of ours.
-pub fn mate(parent: brunt_multiprocess::Parent) -> io::Result<()> {
-    parent.tell(&Report::Here)?;
+pub fn run_worker(parent: brunt_multiprocess::Parent) -> io::Result<()> {
+    parent.send(&Report::Here)?;
     let Some((task, reserved)) = part(&parent)? else { return Ok(()) };
     match serve(&parent, task, reserved)? {
-        Ok(counts) => parent.tell(&Report::Done(counts)),
-        Err(why) => parent.tell(&Report::Failed(why)),
+        Ok(counts) => parent.send(&Report::Done(counts)),
+        Err(why) => parent.send(&Report::Failed(why)),
     }
 }
 
@@ -28,7 +28,7 @@ pub fn mate(parent: brunt_multiprocess::Parent) -> io::Result<()> {
 fn part(parent: &brunt_multiprocess::Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
     let (mut task, mut reserved) = (None, Vec::new());
     loop {
-        match parent.hear()? {
+        match parent.recv()? {
             Some((Order::Serve(part), _)) => task = Some(part),
             Some((Order::Listener { address, only_v6 }, Some(file))) => {
                 reserved.push(Reserved::adopt(TcpListener::from(file), address, only_v6));
@@ -53,13 +53,13 @@ fn serve(
         spin: Spinning { most: task.spin, connections: task.spin_connections },
         pool: task.pool,
     };
-    if let Err(error) = brunt_multiprocess::files::raise() {
+    if let Err(error) = brunt_multiprocess::fd_limit::raise() {
         return Ok(Err(format!("the limit of open files cannot be raised: {error}")));
     }
     let stop = Stop::new();
     let (orders, stopped) = (parent.try_clone()?, stop.clone());
     Builder::new().name("orders".to_owned()).spawn(move || {
-        while let Ok(Some((Order::Stop, _))) = orders.hear() {
+        while let Ok(Some((Order::Stop, _))) = orders.recv() {
             stopped.raise();
         }
         // Without its parent it is no part of a server, and nobody would ever stop it.
@@ -74,7 +74,7 @@ fn serve(
             options.model.run(&stage).map_err(|error| error.to_string())
         });
         for notice in heard {
-            parent.tell(&Report::Notice(notice))?;
+            parent.send(&Report::Notice(notice))?;
             // The start is over; it is no loss if its text cannot be let go of.
             let _ = brunt_runtime::let_go_of_text();
         }

@@ -15,7 +15,10 @@ const MOST: usize = 200;
 
 /// On what a ceiling depends. Another machine, build or load has another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Circumstances {
+pub struct CalibrationKey {
+    /// Name of the protocol, as `tcp` or `http`.
+    #[serde(default)]
+    pub protocol: String,
     /// As in `env.json`.
     pub binary_hash: Option<String>,
     /// As in `env.json`.
@@ -38,13 +41,13 @@ pub struct Circumstances {
     pub verified: bool,
     /// What else there is to say of a load over HTTP.
     #[serde(default)]
-    pub http: Option<Http>,
+    pub http: Option<HttpKey>,
 }
 
 /// What a load over HTTP makes the generator do for each request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Http {
-    /// Bytes of the body of a reply, to two digits: see [`Http::body_of`].
+pub struct HttpKey {
+    /// Bytes of the body of a reply, to two digits: see [`HttpKey::mean_body_bytes`].
     pub body_bytes: u64,
     /// Requests in one write.
     pub pipeline: u32,
@@ -52,20 +55,21 @@ pub struct Http {
     pub reuse: Option<u64>,
 }
 
-impl Http {
+impl HttpKey {
     /// The mean length of the bodies in bytes, rounded to two digits, so that a target whose replies differ is the same in
     /// its next run; `None` if there was no reply.
-    pub fn body_of(responses: &Responses) -> Option<u64> {
+    pub fn mean_body_bytes(responses: &Responses) -> Option<u64> {
         let mean = responses.body_bytes?.checked_div(responses.statuses.values().sum())?;
         let unit = 10u64.pow(mean.checked_ilog10().unwrap_or(0).saturating_sub(1));
         Some((mean + unit / 2) / unit * unit)
     }
 }
 
-impl Circumstances {
+impl CalibrationKey {
     /// Those of a run that has ended; what is HTTP's own is still to be filled in.
-    pub fn of(result: &RunResult, env: &Env, verified: bool) -> Self {
+    pub fn of(result: &RunResult, env: &Env, protocol: &str, verified: bool) -> Self {
         Self {
+            protocol: protocol.to_owned(),
             binary_hash: env.binary_hash.clone(),
             kernel: env.kernel.clone(),
             cpu: env.cpu.clone(),
@@ -84,7 +88,8 @@ impl Circumstances {
 /// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Entry {
-    circumstances: Circumstances,
+    #[serde(rename = "circumstances")]
+    key: CalibrationKey,
     /// Requests per second.
     rate: f64,
     /// When, in seconds since 1970-01-01 UTC.
@@ -99,11 +104,11 @@ struct File {
 
 /// The ceilings of one state directory.
 #[derive(Debug)]
-pub struct Ceilings {
+pub struct Calibrations {
     path: PathBuf,
 }
 
-impl Ceilings {
+impl Calibrations {
     /// Those of this directory, which need not exist.
     pub fn at(path: PathBuf) -> Self {
         Self { path }
@@ -113,19 +118,19 @@ impl Ceilings {
     ///
     /// # Errors
     /// The file is there and cannot be read.
-    pub fn find(&self, circumstances: &Circumstances) -> io::Result<Option<f64>> {
+    pub fn get(&self, key: &CalibrationKey) -> io::Result<Option<f64>> {
         let entries = self.entries()?;
-        Ok(entries.iter().find(|entry| entry.circumstances == *circumstances).map(|entry| entry.rate))
+        Ok(entries.iter().find(|entry| entry.key == *key).map(|entry| entry.rate))
     }
 
     /// The rates that hold for this build of brunt on this machine, of whatever loads, in requests per second.
     ///
     /// # Errors
     /// The file is there and cannot be read.
-    pub fn all(&self, env: &Env) -> io::Result<Vec<f64>> {
+    pub fn rates(&self, env: &Env) -> io::Result<Vec<f64>> {
         let (binary, machine) = (&env.binary_hash, (&env.kernel, &env.cpu, env.cpus_online));
         let mut entries = self.entries()?;
-        entries.retain(|Entry { circumstances: of, .. }| {
+        entries.retain(|Entry { key: of, .. }| {
             of.binary_hash == *binary && (&of.kernel, &of.cpu, of.cpus_online) == machine
         });
         Ok(entries.iter().map(|entry| entry.rate).collect())
@@ -135,7 +140,7 @@ impl Ceilings {
     ///
     /// # Errors
     /// It cannot; the path is named.
-    pub fn prove_writable(&self) -> io::Result<()> {
+    pub fn check_writable(&self) -> io::Result<()> {
         Directory::create(&self.path).map(drop)
     }
 
@@ -143,10 +148,10 @@ impl Ceilings {
     ///
     /// # Errors
     /// The file cannot be written; it is named.
-    pub fn keep(&self, circumstances: Circumstances, rate: f64, measured_unix_s: u64) -> io::Result<()> {
+    pub fn store(&self, key: CalibrationKey, rate: f64, measured_unix_s: u64) -> io::Result<()> {
         let mut entries = self.entries().unwrap_or_default();
-        entries.retain(|entry| entry.circumstances != circumstances);
-        entries.push(Entry { circumstances, rate, measured_unix_s });
+        entries.retain(|entry| entry.key != key);
+        entries.push(Entry { key, rate, measured_unix_s });
         let surplus = entries.len().saturating_sub(MOST);
         entries.drain(..surplus);
         let file = File { schema: SCHEMA.to_owned(), entries };
@@ -155,7 +160,13 @@ impl Ceilings {
 
     fn entries(&self) -> io::Result<Vec<Entry>> {
         match Directory::open(&self.path).read_json::<File>(FILE) {
-            Ok(file) if file.schema == SCHEMA => Ok(file.entries),
+            Ok(mut file) if file.schema == SCHEMA => {
+                // Entries of older versions name no protocol; there were two.
+                for key in file.entries.iter_mut().map(|entry| &mut entry.key).filter(|key| key.protocol.is_empty()) {
+                    key.protocol = if key.http.is_some() { "http" } else { "tcp" }.to_owned();
+                }
+                Ok(file.entries)
+            }
             // Another version of brunt measures in its own way.
             Ok(_) => Ok(Vec::new()),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -170,44 +181,44 @@ impl Ceilings {
 mod tests {
     use super::*;
 
-    fn circumstances(connections: u64) -> Circumstances {
+    fn circumstances(connections: u64) -> CalibrationKey {
         let mut result = RunResult::new("brunt");
         result.load.connections = connections;
         result.server.cores = Some(vec![1]);
-        Circumstances::of(&result, &Env::default(), true)
+        CalibrationKey::of(&result, &Env::default(), "tcp", true)
     }
 
     #[test]
     fn a_ceiling_is_found_under_its_own_circumstances_alone() {
         let home = tempfile::tempdir().unwrap();
-        let ceilings = Ceilings::at(home.path().join("not/yet"));
-        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), None);
-        ceilings.prove_writable().unwrap();
-        ceilings.keep(circumstances(8), 1000.0, 1).unwrap();
-        ceilings.keep(circumstances(8), 2000.0, 2).unwrap();
-        ceilings.keep(circumstances(9), 3000.0, 3).unwrap();
-        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), Some(2000.0));
-        assert_eq!(ceilings.find(&Circumstances { verified: false, ..circumstances(8) }).unwrap(), None);
+        let ceilings = Calibrations::at(home.path().join("not/yet"));
+        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), None);
+        ceilings.check_writable().unwrap();
+        ceilings.store(circumstances(8), 1000.0, 1).unwrap();
+        ceilings.store(circumstances(8), 2000.0, 2).unwrap();
+        ceilings.store(circumstances(9), 3000.0, 3).unwrap();
+        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), Some(2000.0));
+        assert_eq!(ceilings.get(&CalibrationKey { verified: false, ..circumstances(8) }).unwrap(), None);
         let over_http =
-            Circumstances { http: Some(Http { body_bytes: 13, pipeline: 1, reuse: None }), ..circumstances(8) };
-        assert_eq!(ceilings.find(&over_http).unwrap(), None);
-        ceilings.keep(over_http.clone(), 4000.0, 3).unwrap();
-        assert_eq!(ceilings.find(&over_http).unwrap(), Some(4000.0));
-        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), Some(2000.0));
-        assert_eq!(ceilings.all(&Env::default()).unwrap(), [2000.0, 3000.0, 4000.0]);
+            CalibrationKey { http: Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None }), ..circumstances(8) };
+        assert_eq!(ceilings.get(&over_http).unwrap(), None);
+        ceilings.store(over_http.clone(), 4000.0, 3).unwrap();
+        assert_eq!(ceilings.get(&over_http).unwrap(), Some(4000.0));
+        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), Some(2000.0));
+        assert_eq!(ceilings.rates(&Env::default()).unwrap(), [2000.0, 3000.0, 4000.0]);
         let other = Env { binary_hash: Some("another".to_owned()), ..Env::default() };
-        assert_eq!(ceilings.all(&other).unwrap(), [0.0; 0]);
+        assert_eq!(ceilings.rates(&other).unwrap(), [0.0; 0]);
         for connections in 100..100 + MOST as u64 {
-            ceilings.keep(circumstances(connections), 1.0, 4).unwrap();
+            ceilings.store(circumstances(connections), 1.0, 4).unwrap();
         }
-        assert_eq!(ceilings.find(&circumstances(9)).unwrap(), None);
+        assert_eq!(ceilings.get(&circumstances(9)).unwrap(), None);
         assert_eq!(ceilings.entries().unwrap().len(), MOST);
     }
 
     #[test]
     fn bodies_of_nearly_the_same_length_are_the_same() {
         let of = |bytes: u64, replies: u64| {
-            Http::body_of(&Responses { statuses: [("200".to_owned(), replies)].into(), body_bytes: Some(bytes) })
+            HttpKey::mean_body_bytes(&Responses { statuses: [("200".to_owned(), replies)].into(), body_bytes: Some(bytes) })
         };
         assert_eq!(of(0, 0), None);
         for (mean, rounded) in
@@ -220,12 +231,12 @@ mod tests {
     #[test]
     fn a_damaged_file_is_an_error_to_who_reads_and_replaced_by_who_writes() {
         let home = tempfile::tempdir().unwrap();
-        let ceilings = Ceilings::at(home.path().to_owned());
+        let ceilings = Calibrations::at(home.path().to_owned());
         std::fs::write(home.path().join(FILE), "{").unwrap();
-        assert!(ceilings.find(&circumstances(8)).unwrap_err().to_string().contains(FILE));
-        ceilings.keep(circumstances(8), 5.0, 1).unwrap();
-        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), Some(5.0));
+        assert!(ceilings.get(&circumstances(8)).unwrap_err().to_string().contains(FILE));
+        ceilings.store(circumstances(8), 5.0, 1).unwrap();
+        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), Some(5.0));
         std::fs::write(home.path().join(FILE), r#"{"schema": "brunt.ceiling/0", "entries": []}"#).unwrap();
-        assert_eq!(ceilings.find(&circumstances(8)).unwrap(), None);
+        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), None);
     }
 }

@@ -9,11 +9,11 @@ const SHARE: u32 = 400;
 
 /// The ration of one kind of look.
 #[derive(Debug, Default)]
-pub(crate) struct Ration {
+pub(crate) struct SamplingBudget {
     next: Option<Instant>,
 }
 
-impl Ration {
+impl SamplingBudget {
     /// Looks, if it is time to.
     pub(crate) fn take<T>(&mut self, look: impl FnOnce() -> T) -> Option<T> {
         let due = self.next.is_none_or(|next| Instant::now() >= next);
@@ -44,7 +44,7 @@ fn cpu() -> Duration {
 /// The newest of a row of rationed looks.
 #[derive(Debug)]
 pub(crate) struct Sampler<T> {
-    ration: Ration,
+    ration: SamplingBudget,
     at: Instant,
     newest: T,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Sampler<T> {
 impl<T> Sampler<T> {
     /// Looks for the first time.
     pub(crate) fn first(look: impl FnOnce() -> T) -> Self {
-        let mut ration = Ration::default();
+        let mut ration = SamplingBudget::default();
         let newest = ration.spend(look);
         Self { ration, at: Instant::now(), newest }
     }
@@ -91,12 +91,12 @@ mod tests {
 
     #[test]
     fn a_dear_look_is_not_repeated_soon_and_a_cheap_one_is() {
-        let mut ration = Ration::default();
+        let mut ration = SamplingBudget::default();
         assert_eq!(ration.take(burn), Some(()));
         // Eight seconds; a busy machine lets some of them pass.
         assert!(ration.pause() > Duration::from_secs(1), "{:?}", ration.pause());
         assert_eq!(ration.take(|| ()), None);
-        let mut ration = Ration::default();
+        let mut ration = SamplingBudget::default();
         assert_eq!(ration.take(|| 7), Some(7));
         assert_eq!(soon(|| ration.take(|| 8)), 8);
     }

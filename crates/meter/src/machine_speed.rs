@@ -4,7 +4,7 @@
 //! stolen time to show for it. What took how long before and after a measurement says whether it ran at the machine's
 //! usual pace. The work is what servers do: short messages through the kernel's TCP over loopback.
 
-use crate::at_once;
+use crate::per_core;
 use std::{
     io::{self, Read, Write},
     net::{TcpListener, TcpStream},
@@ -21,7 +21,7 @@ const SIZE: usize = 100;
 /// Times a message sent and received by the same thread, on each of these cores at once: the mean of the fastest batch of
 /// the slowest core, in microseconds. Takes some three milliseconds.
 pub fn measure(cores: &[usize]) -> io::Result<f64> {
-    let fastest = at_once::on_each(cores, pair, fastest_batch)?;
+    let fastest = per_core::on_each(cores, pair, fastest_batch)?;
     let slowest = fastest.into_iter().max().unwrap_or_default();
     Ok(slowest.as_secs_f64() * 1e6 / f64::from(ROUNDS))
 }

@@ -4,22 +4,22 @@
 use std::{ffi::OsString, io, path::PathBuf};
 
 /// Names another directory, for tests and for machines whose homes are shared.
-pub const VARIABLE: &str = "BRUNT_STATE_DIR";
+pub const ENV_VAR: &str = "BRUNT_STATE_DIR";
 
 /// The directory: `$BRUNT_STATE_DIR`, else `$XDG_STATE_HOME/brunt`, else `~/.local/state/brunt`. It may not exist yet.
 ///
 /// # Errors
 /// There is neither such a variable nor a home.
-pub fn directory() -> io::Result<PathBuf> {
+pub fn path() -> io::Result<PathBuf> {
     choose(|name| std::env::var_os(name)).ok_or_else(|| {
-        io::Error::other(format!("neither {VARIABLE} nor XDG_STATE_HOME nor HOME names a directory to keep things in"))
+        io::Error::other(format!("neither {ENV_VAR} nor XDG_STATE_HOME nor HOME names a directory to keep things in"))
     })
 }
 
 fn choose(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let xdg = || path("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|state| state.join("brunt"));
-    path(VARIABLE).or_else(xdg).or_else(|| Some(path("HOME")?.join(".local/state/brunt")))
+    let value = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let xdg = || value("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|state| state.join("brunt"));
+    value(ENV_VAR).or_else(xdg).or_else(|| Some(value("HOME")?.join(".local/state/brunt")))
 }
 
 #[cfg(test)]
@@ -36,8 +36,8 @@ mod tests {
         assert_eq!(chosen(&[home, ("XDG_STATE_HOME", "/s")]).unwrap(), PathBuf::from("/s/brunt"));
         // The specification has relative paths ignored.
         assert_eq!(chosen(&[home, ("XDG_STATE_HOME", "s")]).unwrap(), PathBuf::from("/home/a/.local/state/brunt"));
-        assert_eq!(chosen(&[home, ("XDG_STATE_HOME", "/s"), (VARIABLE, "/b")]).unwrap(), PathBuf::from("/b"));
-        assert_eq!(chosen(&[home, (VARIABLE, "")]).unwrap(), PathBuf::from("/home/a/.local/state/brunt"));
+        assert_eq!(chosen(&[home, ("XDG_STATE_HOME", "/s"), (ENV_VAR, "/b")]).unwrap(), PathBuf::from("/b"));
+        assert_eq!(chosen(&[home, (ENV_VAR, "")]).unwrap(), PathBuf::from("/home/a/.local/state/brunt"));
         assert_eq!(chosen(&[]), None);
     }
 }

@@ -4,7 +4,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
 /// The most files that this process may have open, once it has raised its limit.
-pub fn most() -> u64 {
+pub fn hard() -> u64 {
     getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
@@ -23,9 +23,9 @@ mod tests {
 
     #[test]
     fn the_limit_is_raised_to_the_most_and_no_further() {
-        let before = most();
+        let before = hard();
         raise().unwrap();
         let now = getrlimit(Resource::Nofile);
-        assert_eq!((now.current.unwrap_or(u64::MAX), most()), (before, before));
+        assert_eq!((now.current.unwrap_or(u64::MAX), hard()), (before, before));
     }
 }

@@ -1,10 +1,10 @@
-//! `brunt mate`: what a server or a load that needs several processes starts as each of them. Nobody types it.
+//! `brunt worker` (hidden; formerly `mate`): one of the processes of a server or load that needs several.
 
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::ExitCode;
 use clap::ValueEnum;
 
-/// What the parent asks for.
+/// What the parent process asks for.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The work
@@ -12,7 +12,7 @@ pub struct Args {
     work: Work,
 }
 
-/// Work that can be shared.
+/// Work that several processes can share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Work {
     Serve,
@@ -22,20 +22,20 @@ enum Work {
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let parent = match brunt_multiprocess::Parent::of_stdin() {
+        let parent = match brunt_multiprocess::Parent::from_stdin() {
             Ok(parent) => parent,
             Err(error) => {
-                eprintln!("brunt mate: brunt starts this by itself, with a socket to talk over: {error}");
+                eprintln!("brunt worker: brunt starts this by itself, with a socket as standard input: {error}");
                 return ExitCode::Usage;
             }
         };
-        // A signal to the whole group, as from a terminal, is the parent's: it says what is to be done.
+        // A signal to the whole process group, as from a terminal, is left to the parent, which tells its workers.
         let signals = on_first(&[SIGINT, SIGTERM], Repeated::Ignore, || ());
         let result = signals.and_then(|()| match self.work {
-            Work::Serve => brunt_serve::processes::mate(parent),
-            Work::Load => brunt_load::processes::mate(parent),
+            Work::Serve => brunt_serve::processes::run_worker(parent),
+            Work::Load => brunt_load::processes::run_worker(parent),
         });
-        // An error here is a parent that has gone; whoever ended it knows.
+        // An error means that the parent is gone: there is nothing to report to.
         if result.is_ok() { ExitCode::Good } else { ExitCode::Failed }
     }
 }

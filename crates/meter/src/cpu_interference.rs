@@ -1,7 +1,7 @@
 //! What a busy core loses: a thread that only reads the clock, and the moments in which it could not. Whoever took them
 //! (a hypervisor that counts no stolen time, a quota, another process, an interrupt), a server would have lost them too.
 
-use crate::at_once;
+use crate::per_core;
 use std::{
     io,
     time::{Duration, Instant},
@@ -12,7 +12,7 @@ const SHORTEST: Duration = Duration::from_micros(50);
 
 /// Of the core that lost most.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Lost {
+pub struct CpuInterference {
     /// Time that was lost, in percent.
     pub percent: f64,
     /// The longest moment.
@@ -23,15 +23,15 @@ pub struct Lost {
 ///
 /// # Errors
 /// One of the cores is not there or not allowed.
-pub fn watch(cores: &[usize], time: Duration) -> io::Result<Lost> {
-    let each = at_once::on_each(cores, || Ok(()), |()| Ok(while_busy(time)))?;
-    Ok(each.into_iter().fold(Lost::default(), |worst, lost| Lost {
+pub fn measure(cores: &[usize], time: Duration) -> io::Result<CpuInterference> {
+    let each = per_core::on_each(cores, || Ok(()), |()| Ok(while_busy(time)))?;
+    Ok(each.into_iter().fold(CpuInterference::default(), |worst, lost| CpuInterference {
         percent: worst.percent.max(lost.percent),
         longest: worst.longest.max(lost.longest),
     }))
 }
 
-fn while_busy(time: Duration) -> Lost {
+fn while_busy(time: Duration) -> CpuInterference {
     let begin = Instant::now();
     let (mut last, mut sum, mut longest) = (begin, Duration::ZERO, Duration::ZERO);
     while last - begin < time {
@@ -43,7 +43,7 @@ fn while_busy(time: Duration) -> Lost {
         }
         last = now;
     }
-    Lost { percent: 100.0 * sum.as_secs_f64() / (last - begin).as_secs_f64(), longest }
+    CpuInterference { percent: 100.0 * sum.as_secs_f64() / (last - begin).as_secs_f64(), longest }
 }
 
 #[cfg(test)]
@@ -54,9 +54,9 @@ mod tests {
     fn a_core_that_is_shared_loses_what_the_other_takes() {
         let core = rustix::thread::sched_getcpu();
         // Two threads on one core: each loses about half, whatever else the machine does.
-        let shared = watch(&[core, core], Duration::from_millis(300)).unwrap();
+        let shared = measure(&[core, core], Duration::from_millis(300)).unwrap();
         assert!(shared.percent > 25.0 && shared.percent <= 100.0, "{shared:?}");
         assert!(shared.longest >= SHORTEST, "{shared:?}");
-        assert!(watch(&[core, 1000], Duration::from_millis(1)).is_err());
+        assert!(measure(&[core, 1000], Duration::from_millis(1)).is_err());
     }
 }

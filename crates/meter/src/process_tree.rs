@@ -6,7 +6,7 @@
 //! a death. What the law misses is entered by hand: a death that no living member inherits (the parent ignores SIGCHLD, or
 //! was not in the tree) keeps what it was last seen with.
 
-use crate::{clock, proc, proc::Stat};
+use crate::{proc, proc::Stat, process_clock};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// CPU time and page faults since the processes began.
@@ -47,7 +47,7 @@ impl Used {
 
     fn own(stat: &Stat) -> Self {
         let ticks = (stat.user_ticks + stat.system_ticks) * proc::tick_ns();
-        let nanos = clock::process_cpu(stat.pid).map_or(ticks, |cpu| cpu.as_nanos() as u64);
+        let nanos = process_clock::process_cpu(stat.pid).map_or(ticks, |cpu| cpu.as_nanos() as u64);
         Self {
             nanos,
             user_ticks: stat.user_ticks,
@@ -87,7 +87,7 @@ impl Member {
 
 /// See the head of this file.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct ProcessTree {
     members: BTreeMap<u32, Member>,
     /// Time of dead members that no living one inherited.
     kept: Used,
@@ -99,7 +99,7 @@ pub(crate) struct Ledger {
     last_pid: Option<u32>,
 }
 
-impl Ledger {
+impl ProcessTree {
     /// Opens the book on these processes and all that descend from them. The calling process and its own descendants
     /// are left out unless it is named itself: a meter that was started by its target is no part of it.
     pub(crate) fn open(roots: &[u32]) -> Self {
@@ -137,7 +137,7 @@ impl Ledger {
                 None => gone.push(*old),
             }
         }
-        self.bury(&before, &gone);
+        self.account_exited(&before, &gone);
         self.find_new();
         let sum = self.members.values().fold(self.kept, |sum, m| sum.plus(m.all()));
         self.total = sum.minus(self.earlier).at_least(self.total);
@@ -145,7 +145,7 @@ impl Ledger {
     }
 
     /// Keeps what the dead had used as far as their nearest living ancestor did not inherit it.
-    fn bury(&mut self, before: &BTreeMap<u32, Member>, gone: &[Member]) {
+    fn account_exited(&mut self, before: &BTreeMap<u32, Member>, gone: &[Member]) {
         let mut by_heir: HashMap<Option<u32>, Used> = HashMap::new();
         for dead in gone {
             let mut heir = dead.stat.parent;

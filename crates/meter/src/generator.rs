@@ -17,17 +17,17 @@ use std::{
 
 /// Watches the load threads.
 #[derive(Debug)]
-pub struct OwnMeter {
+pub struct GeneratorMeter {
     threads: Vec<u32>,
     /// This process, and others whose threads they are.
     processes: BTreeSet<u32>,
     counters: Counters,
-    first: Option<Look>,
-    last: Option<Look>,
+    first: Option<Sample>,
+    last: Option<Sample>,
 }
 
 #[derive(Debug)]
-struct Look {
+struct Sample {
     at: Instant,
     counted: Reading,
     times: ThreadTimes,
@@ -42,7 +42,7 @@ struct Used {
     rss_bytes: u64,
 }
 
-impl OwnMeter {
+impl GeneratorMeter {
     /// Attaches to these thread ids.
     pub fn attach(threads: &[u32]) -> Self {
         let counters = Counters::attach_threads(threads, &[Event::InstructionsUser]);
@@ -62,10 +62,10 @@ impl OwnMeter {
         self.last = Some(self.look());
     }
 
-    fn look(&mut self) -> Look {
+    fn look(&mut self) -> Sample {
         // A thread id may stand for its process in a path below /proc.
         let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(*tid, *tid)?))).collect();
-        Look { at: Instant::now(), counted: self.counters.read(), times, used: self.used() }
+        Sample { at: Instant::now(), counted: self.counters.read(), times, used: self.used() }
     }
 
     fn used(&self) -> Option<Used> {
@@ -121,7 +121,7 @@ impl OwnMeter {
     }
 }
 
-impl Look {
+impl Sample {
     /// How long the thread that waited most was ready to run and had no core, in percent of the window; absent where
     /// the kernel keeps no account of it.
     fn run_queue_wait_percent(&self, first: &Self) -> Option<f64> {

@@ -19,7 +19,7 @@ impl Parent {
     ///
     /// # Errors
     /// Standard input is no socket: nobody's mate was started.
-    pub fn of_stdin() -> io::Result<Self> {
+    pub fn from_stdin() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         socket.peer_addr()?;
         Ok(Self(socket))
@@ -37,7 +37,7 @@ impl Parent {
     ///
     /// # Errors
     /// What came is not what was agreed on.
-    pub fn hear<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Option<OwnedFd>)>> {
+    pub fn recv<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Option<OwnedFd>)>> {
         frame::read(&self.0)
     }
 
@@ -46,7 +46,7 @@ impl Parent {
     ///
     /// # Errors
     /// The parent has ended.
-    pub fn tell(&self, message: &impl Serialize) -> io::Result<()> {
+    pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
         frame::write(&self.0, message, None)
     }
 }

@@ -1,6 +1,6 @@
 //! A mate: runs its load threads as it is told, and passes on what they see. It decides nothing.
 
-use super::words::{Order, Report, Task};
+use super::messages::{Order, Report, Task};
 use crate::{
     engine::{
         Dismiss, Threads, limits,
@@ -27,12 +27,12 @@ const TELL: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// Nobody can be told: the parent is gone, or is none of ours.
-pub fn mate(parent: brunt_multiprocess::Parent) -> io::Result<()> {
-    parent.tell(&Report::Here)?;
-    let Some((task, _)) = parent.hear::<Task>()? else { return Ok(()) };
+pub fn run_worker(parent: brunt_multiprocess::Parent) -> io::Result<()> {
+    parent.send(&Report::Here)?;
+    let Some((task, _)) = parent.recv::<Task>()? else { return Ok(()) };
     match work(&parent, task) {
-        Ok(taken) => parent.tell(&Report::Done { taken }),
-        Err(error) => parent.tell(&Report::Failed(error.to_string())),
+        Ok(taken) => parent.send(&Report::Done { taken }),
+        Err(error) => parent.send(&Report::Failed(error.to_string())),
     }
 }
 
@@ -55,7 +55,7 @@ fn work(parent: &brunt_multiprocess::Parent, task: Task) -> Result<Vec<Option<u6
 fn obey(parent: &brunt_multiprocess::Parent, shared: &Arc<Shared>) -> io::Result<()> {
     let (parent, shared) = (parent.try_clone()?, Arc::clone(shared));
     Builder::new().name("orders".to_owned()).spawn(move || {
-        while let Ok(Some((order, _))) = parent.hear() {
+        while let Ok(Some((order, _))) = parent.recv() {
             match order {
                 Order::Begin { start, open, close } => shared.begin(start, open, close),
                 Order::Close(at) => shared.close_at(at),
@@ -77,7 +77,7 @@ fn pass_on(
     threads: &Threads<'_>,
 ) -> Result<(), LoadError> {
     let lost = |error: io::Error| LoadError::Process(format!("the parent cannot be told: {error}"));
-    let tell = |report: Report| parent.tell(&report).map_err(lost);
+    let tell = |report: Report| parent.send(&report).map_err(lost);
     let mut told = (Progress::none(shared.hosts.addresses.len()), Instant::now());
     loop {
         let ended = match messages.recv_timeout(TELL) {

@@ -17,7 +17,7 @@ const MOST: usize = 10_000;
 /// Deals `slots` (threads, each with its core) to the fewest processes of which each can hold its part of the
 /// connections, as `fits` says of the largest part. Of fewer slots than processes each is given to several, as often as the
 /// others: all slots, process after process, are then the list of slots repeated. `None` if no number of processes will do.
-pub fn deal<T: Clone>(slots: &[T], connections: u64, fits: impl Fn(Part) -> bool) -> Option<Vec<Vec<T>>> {
+pub fn partition<T: Clone>(slots: &[T], connections: u64, fits: impl Fn(Part) -> bool) -> Option<Vec<Vec<T>>> {
     let count = slots.len();
     if count == 0 {
         return None;
@@ -46,15 +46,15 @@ mod tests {
     #[test]
     fn as_few_processes_as_hold_it() {
         let hold = |most: u64| move |part: Part| part.connections <= most;
-        assert_eq!(deal(&[7], 100, hold(100)), Some(vec![vec![7]]));
-        assert_eq!(deal(&[7], 101, hold(100)), Some(vec![vec![7], vec![7]]));
-        assert_eq!(deal(&[0, 1], 100, hold(100)), Some(vec![vec![0, 1]]));
-        assert_eq!(deal(&[0, 1], 150, hold(100)), Some(vec![vec![0], vec![1]]));
-        assert_eq!(deal(&[0, 1], 201, hold(100)), Some(vec![vec![0], vec![1], vec![0], vec![1]]));
-        assert_eq!(deal(&[0, 1, 2], 150, hold(100)), Some(vec![vec![0], vec![1, 2]]));
-        assert_eq!(deal(&[0], 10, |_| false), None);
-        assert_eq!(deal::<u8>(&[], 10, |_| true), None);
-        assert_eq!(deal(&[()], 1_000_000, hold(19_900)).unwrap().len(), 51);
+        assert_eq!(partition(&[7], 100, hold(100)), Some(vec![vec![7]]));
+        assert_eq!(partition(&[7], 101, hold(100)), Some(vec![vec![7], vec![7]]));
+        assert_eq!(partition(&[0, 1], 100, hold(100)), Some(vec![vec![0, 1]]));
+        assert_eq!(partition(&[0, 1], 150, hold(100)), Some(vec![vec![0], vec![1]]));
+        assert_eq!(partition(&[0, 1], 201, hold(100)), Some(vec![vec![0], vec![1], vec![0], vec![1]]));
+        assert_eq!(partition(&[0, 1, 2], 150, hold(100)), Some(vec![vec![0], vec![1, 2]]));
+        assert_eq!(partition(&[0], 10, |_| false), None);
+        assert_eq!(partition::<u8>(&[], 10, |_| true), None);
+        assert_eq!(partition(&[()], 1_000_000, hold(19_900)).unwrap().len(), 51);
     }
 
     proptest! {
@@ -66,7 +66,7 @@ mod tests {
         ) {
             let numbers: Vec<usize> = (0..slots).collect();
             let fits = |part: Part| part.connections <= most;
-            if let Some(dealt) = deal(&numbers, connections, fits) {
+            if let Some(dealt) = partition(&numbers, connections, fits) {
                 let flat: Vec<usize> = dealt.iter().flatten().copied().collect();
                 prop_assert!(flat.len().is_multiple_of(slots));
                 prop_assert!(flat.iter().enumerate().all(|(at, slot)| *slot == at % slots));
