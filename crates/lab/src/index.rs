@@ -43,8 +43,7 @@ use std::{
 /// # Errors
 /// Nothing says where that is.
 pub fn folder() -> Result<PathBuf, Error> {
-    brunt_results::state_dir::path()
-        .map_err(|error| Error::Failed(format!("there is no place for the index: {error}")))
+    brunt_results::state_dir::path().map_err(|error| Error::Failed(format!("there is no place for the index: {error}")))
 }
 
 /// Writes down that results will be found in a directory, which need not exist yet: one line in a text file.

@@ -19,24 +19,24 @@
 //! | [`machine_speed`] | how fast the machine is at the moment
 
 mod absent;
-mod per_core;
-mod process_clock;
 pub mod counters;
-mod sock_diag;
+pub mod cpu_interference;
 pub mod doctor;
 pub mod environment;
-pub mod host;
-mod process_tree;
-pub mod listener;
-pub mod cpu_interference;
-mod network;
 pub mod generator;
+pub mod host;
+pub mod listener;
 pub mod machine_speed;
+mod network;
+mod per_core;
 mod proc;
+pub mod proc_net;
 pub mod process;
+mod process_clock;
+mod process_tree;
 mod sampling_budget;
 pub mod server;
-pub mod proc_net;
+mod sock_diag;
 mod threads;
 
 pub use host::HostMeter;

@@ -8,8 +8,8 @@
 //! built with IRQ_TIME_ACCOUNTING.
 
 use crate::{
-    process_tree::{ProcessTree, Used},
     proc,
+    process_tree::{ProcessTree, Used},
     sampling_budget::SamplingBudget,
     threads::{self, ThreadTimes, Times},
 };

@@ -6,12 +6,12 @@
 //! the socket, and the kernel does that for the dead too. Nothing here knows what the processes are for.
 #![forbid(unsafe_code)]
 
-mod partition;
 pub mod fd_limit;
 mod frame;
-mod worker;
 mod parent;
+mod partition;
+mod worker;
 
+pub use parent::{WorkerEvent, Workers};
 pub use partition::{Part, partition};
 pub use worker::Parent;
-pub use parent::{Workers, WorkerEvent};

@@ -218,7 +218,10 @@ mod tests {
     #[test]
     fn bodies_of_nearly_the_same_length_are_the_same() {
         let of = |bytes: u64, replies: u64| {
-            HttpKey::mean_body_bytes(&Responses { statuses: [("200".to_owned(), replies)].into(), body_bytes: Some(bytes) })
+            HttpKey::mean_body_bytes(&Responses {
+                statuses: [("200".to_owned(), replies)].into(),
+                body_bytes: Some(bytes),
+            })
         };
         assert_eq!(of(0, 0), None);
         for (mean, rounded) in

@@ -11,9 +11,9 @@ mod register_run;
 mod report;
 mod run;
 mod serve;
-mod worker;
 mod signals;
 mod stdout;
+mod worker;
 
 use brunt_results::ExitCode;
 use std::io::Write as _;

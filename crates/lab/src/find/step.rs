@@ -10,7 +10,7 @@ use brunt_results::{
     Rate, RunResult, Slo, Span,
     directory::Directory,
     judge,
-    verdict::{ValidityIssue, Kind},
+    verdict::{Kind, ValidityIssue},
 };
 use serde::Serialize;
 use std::{

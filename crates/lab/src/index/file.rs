@@ -105,7 +105,11 @@ pub(super) fn failed(folder: &Path, error: &rusqlite::Error) -> Error {
 
 fn make(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| {
-        Error::Failed(format!("{}: {error}; {} names another place", folder.display(), brunt_results::state_dir::ENV_VAR))
+        Error::Failed(format!(
+            "{}: {error}; {} names another place",
+            folder.display(),
+            brunt_results::state_dir::ENV_VAR
+        ))
     })
 }
 

@@ -11,10 +11,9 @@ use crate::{
     tester::foreign::{Ask, Foreign, Told},
 };
 use brunt_meter::{
-    HostMeter, ServerMeter,
+    HostMeter, ServerMeter, proc_net,
     process::{Tree, Usage, Window},
     server::all_absent,
-    proc_net,
 };
 use brunt_results::{
     RunResult,

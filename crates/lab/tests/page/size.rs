@@ -36,7 +36,9 @@ fn large(home: &Path) -> Scene {
         let figures = model::Figures { rate, p50_us: 40.0 + 9e3 * chance(number + 7), cpu_us: 3.0 + chance(number) };
         let mut result = model::result(figures, cell.rate());
         if number % 4 > 0 {
-            result.verdict.add(&ValidityIssue::Disturbed(Disturbance::SlowMachine { percent: 55.0 + 30.0 * chance(number + 3) }));
+            result
+                .verdict
+                .add(&ValidityIssue::Disturbed(Disturbance::SlowMachine { percent: 55.0 + 30.0 * chance(number + 3) }));
         }
         leave(&store.trial(&cell.id, repeat), rate, 1e3 * chance(number));
         (repeat, Kept::Done(Box::new(result)))

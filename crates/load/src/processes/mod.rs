@@ -6,13 +6,13 @@
 //! comes to it cell by cell, so percentiles are those of all requests together. A process that is lost ends the run, which
 //! keeps what was measured.
 
-mod worker;
-mod parent;
 mod messages;
+mod parent;
+mod worker;
 
-pub use worker::run_worker;
-pub use parent::run;
 pub(crate) use messages::Order;
+pub use parent::run;
+pub use worker::run_worker;
 
 use crate::{
     engine::limits::beside,

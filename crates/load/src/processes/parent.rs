@@ -19,7 +19,7 @@ use crate::{
     report,
     schedule::Schedule,
 };
-use brunt_multiprocess::{Workers, WorkerEvent};
+use brunt_multiprocess::{WorkerEvent, Workers};
 use std::{
     cell::RefCell,
     io,

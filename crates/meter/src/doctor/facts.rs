@@ -2,9 +2,9 @@
 
 use crate::{
     counters::{Counters, Event},
+    cpu_interference::{self, CpuInterference},
     environment,
     host::HostCpu,
-    cpu_interference::{self, CpuInterference},
     process::Tree,
 };
 use brunt_results::env::Env;

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     absent::Absent,
-    sampling_budget::SamplingBudget,
     proc_net::{self, Traffic},
+    sampling_budget::SamplingBudget,
 };
 use brunt_results::{
     result::{Core, Host},

@@ -6,13 +6,13 @@
 //! by a hash of their addresses (SO_REUSEPORT), evenly but for chance, for which each process has room. A process that is
 //! lost ends the server: the others could not hold what was promised.
 
-mod worker;
-mod parent;
 mod messages;
+mod parent;
+mod worker;
 
-pub use worker::run_worker;
 pub(crate) use parent::on_one_listener;
 pub use parent::tcp;
+pub use worker::run_worker;
 
 use crate::Options;
 

@@ -5,7 +5,7 @@ use super::{
     messages::{Order, Report, Task},
 };
 use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, model::stage::Stage};
-use brunt_multiprocess::{Workers, WorkerEvent};
+use brunt_multiprocess::{WorkerEvent, Workers};
 use std::{
     io,
     net::TcpListener,
