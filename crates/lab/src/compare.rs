@@ -4,13 +4,13 @@
 //! unknown: there are three answers, and the third one is that more repeats are needed.
 
 mod bound;
-mod finding;
-mod side;
+mod metric_comparison;
+mod result_set;
 mod text;
 
 pub use bound::Bound;
-pub use finding::{Answer, Figure, Finding, MARGIN, find};
-pub use side::{Group, Side};
+pub use metric_comparison::{Conclusion, Figure, MARGIN, MetricComparison, compare_metric};
+pub use result_set::{Group, ResultSet};
 pub use text::text;
 
 use crate::Error;
@@ -43,7 +43,7 @@ pub struct Pair {
     /// How many trials of each side have which verdict.
     pub verdicts: [BTreeMap<Kind, usize>; 2],
     /// One for each figure that some trial has.
-    pub figures: Vec<Finding>,
+    pub figures: Vec<MetricComparison>,
 }
 
 impl Pair {
@@ -58,10 +58,10 @@ impl Pair {
 ///
 /// # Errors
 /// They have no cell in common.
-pub fn compare(a: &Side, b: &Side, margin: f64) -> Result<Comparison, Error> {
-    let (matched, alone) = side::matched(a, b);
+pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, Error> {
+    let (matched, alone) = result_set::matched(a, b);
     if matched.is_empty() {
-        let names = |side: &Side| {
+        let names = |side: &ResultSet| {
             let names: Vec<&str> = side.groups.iter().map(|group| group.id.as_str()).take(3).collect();
             let more = side.groups.len().saturating_sub(3);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -72,8 +72,8 @@ pub fn compare(a: &Side, b: &Side, margin: f64) -> Result<Comparison, Error> {
     // Targets of one experiment run one after the other in each repeat.
     let beside = a.run.is_some() && a.run == b.run;
     let mut cells: Vec<Pair> = matched.into_iter().map(|(cell, a, b)| pair(cell, a, b, beside)).collect();
-    let mut findings: Vec<&mut Finding> = cells.iter_mut().flat_map(|pair| &mut pair.figures).collect();
-    finding::answer(&mut findings, margin);
+    let mut findings: Vec<&mut MetricComparison> = cells.iter_mut().flat_map(|pair| &mut pair.figures).collect();
+    metric_comparison::conclude(&mut findings, margin);
     Ok(Comparison { sides: [a.name.clone(), b.name.clone()], margin, cells, alone })
 }
 
@@ -90,7 +90,7 @@ fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
         repeats: [of_a.len(), of_b.len()],
         in_pairs,
         verdicts: [a.verdicts(), b.verdicts()],
-        figures: Figure::ALL.into_iter().filter_map(|figure| find(figure, &of_a, &of_b, in_pairs)).collect(),
+        figures: Figure::ALL.into_iter().filter_map(|figure| compare_metric(figure, &of_a, &of_b, in_pairs)).collect(),
     }
 }
 

@@ -6,13 +6,13 @@ mod fortio;
 mod hgrm;
 mod hyperfine;
 mod k6;
-mod one;
 mod prometheus;
+mod single_trial;
 mod trials;
 mod vegeta;
 
 use crate::Error;
-use one::One;
+use single_trial::SingleTrial;
 use std::path::Path;
 use trials::Trials;
 
@@ -36,7 +36,7 @@ pub fn csv(dir: &Path) -> Result<String, Error> {
 /// # Errors
 /// The directory holds no interval log, or it cannot be read, or has nothing of that tag.
 pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
-    Ok(hgrm::text(&one::distribution(dir, tag)?))
+    Ok(hgrm::text(&single_trial::distribution(dir, tag)?))
 }
 
 /// A trial as `fortio report` shows it: durations of one distribution in seconds, every bucket of the histogram.
@@ -44,7 +44,7 @@ pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
 /// # Errors
 /// As [`hgrm`]; or the directory holds no result.
 pub fn fortio(dir: &Path, tag: &str) -> Result<String, Error> {
-    Ok(pretty(&fortio::value(&One::read(dir, tag)?)))
+    Ok(pretty(&fortio::value(&SingleTrial::read(dir, tag)?)))
 }
 
 /// A trial as `k6 run --summary-export` writes it: durations of one distribution in milliseconds.
@@ -52,7 +52,7 @@ pub fn fortio(dir: &Path, tag: &str) -> Result<String, Error> {
 /// # Errors
 /// As [`fortio`].
 pub fn k6(dir: &Path, tag: &str) -> Result<String, Error> {
-    Ok(pretty(&k6::value(&One::read(dir, tag)?)))
+    Ok(pretty(&k6::value(&SingleTrial::read(dir, tag)?)))
 }
 
 /// A trial as `vegeta report -type=json` writes it: durations of one distribution in nanoseconds.
@@ -60,7 +60,7 @@ pub fn k6(dir: &Path, tag: &str) -> Result<String, Error> {
 /// # Errors
 /// As [`fortio`].
 pub fn vegeta(dir: &Path, tag: &str) -> Result<String, Error> {
-    Ok(pretty(&vegeta::value(&One::read(dir, tag)?)))
+    Ok(pretty(&vegeta::value(&SingleTrial::read(dir, tag)?)))
 }
 
 /// Every cell of a run as `hyperfine --export-json` writes a command: one of [`FIGURES`] of each repeat, in seconds.

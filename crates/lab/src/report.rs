@@ -1,20 +1,18 @@
 //! The report of a run: a table with a row for each cell, and all that a reader must know to believe it. A pure
 //! function of the run's directory, so it can be rendered again at any time and anywhere.
 
-mod chart;
-mod columns;
-mod format;
+mod baseline;
+mod charts;
+mod html;
 mod http;
 mod interval;
+mod live;
 mod markdown;
+mod multi_run;
 mod notes;
-mod page;
-mod paired;
-mod rows;
-mod style;
+mod row;
 mod tables;
-mod text;
-mod together;
+mod terminal;
 
 use crate::{
     cells::Skipped,
@@ -27,16 +25,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use chart::{Chart, FOLDER, MARK, charts};
-pub use format::{date, number, plural, time};
+pub use charts::{Chart, FOLDER, MARK, charts};
+pub use html::{FILE, page, page_of_runs};
 pub use http::Figures as HttpFigures;
+pub(crate) use live::Live;
 pub use markdown::markdown;
-pub(crate) use page::Live;
-pub use page::{FILE, page, page_of};
-pub use rows::{Figures, Row};
-pub use style::Style;
-pub use text::text;
-pub use together::{Run, run_names, way};
+pub use multi_run::{Run, relative_path, run_names};
+pub use row::{Figures, Row};
+pub use tables::Style;
+pub use terminal::text;
 
 /// Everything that the directory of a run tells.
 #[derive(Debug, Clone)]
@@ -78,9 +75,9 @@ pub fn read(dir: &Path) -> io::Result<Report> {
             rows.push(row);
         }
     }
-    rows::sort(&mut rows);
+    row::sort(&mut rows);
     if let Some(baseline) = &experiment.baseline {
-        paired::compare(&mut rows, baseline);
+        baseline::compare(&mut rows, baseline);
     }
     let is_kept = |trial: &&String| {
         let (cell, repeat) = trial.rsplit_once('/')?;
@@ -111,7 +108,7 @@ impl Report {
     }
 
     /// Where one of its rows stands among them.
-    fn place(&self, row: &Row) -> usize {
+    fn index_of(&self, row: &Row) -> usize {
         self.rows.iter().position(|own| std::ptr::eq(own, row)).expect("the row is one of this report")
     }
 

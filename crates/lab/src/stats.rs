@@ -1,6 +1,7 @@
 //! Statistics over the repeats of a cell and over the seconds of a run. Pure; no function averages percentiles, fills in
 //! a missing figure or draws a random number that its seed does not name. `docs/statistics.md` has every formula.
 
+pub mod batch_means;
 pub mod bootstrap;
 pub mod normal;
 pub mod outliers;
@@ -8,7 +9,6 @@ pub mod permutation;
 pub mod ratio;
 mod spread;
 pub mod student;
-pub mod within;
 
 pub use spread::{Spread, median, percentile_median, spread};
 

@@ -6,7 +6,7 @@ mod live;
 use super::{report_error, stdout};
 use brunt_lab::{
     Error,
-    compare::{self, Bound, Comparison, MARGIN, Side},
+    compare::{self, Bound, Comparison, MARGIN, ResultSet},
 };
 use brunt_results::ExitCode;
 use std::{
@@ -105,14 +105,14 @@ impl Args {
                     return Ok(ending);
                 }
                 code = ending;
-                let all = Side::read(&dir)?;
+                let all = ResultSet::read(&dir)?;
                 (all.of_target(a)?, all.of_target(b)?)
             }
             (None, [dir], Some((a, b))) => {
-                let all = Side::read(dir)?;
+                let all = ResultSet::read(dir)?;
                 (all.of_target(a)?, all.of_target(b)?)
             }
-            (None, [a, b], None) => (Side::read(a)?, Side::read(b)?),
+            (None, [a, b], None) => (ResultSet::read(a)?, ResultSet::read(b)?),
             (_, dirs, targets) => {
                 let with = if targets.is_some() { " and --targets" } else { "" };
                 return Err(Error::Usage(format!(

@@ -9,8 +9,8 @@ use super::{
 };
 use brunt_lab::{
     Error,
-    find::{self, Answer, End, Range, Request, Step, Try},
-    report::time,
+    format::time,
+    slo_search::{self, Attempt, Range, Request, SearchResult, SloOutcome, Step},
     store::default_directory,
 };
 use brunt_results::{ExitCode, Rate, Slo, Span};
@@ -115,7 +115,8 @@ impl Args {
         };
         // To die at once would leave a load running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
-        let found = registered(&request.out, || find::run(&request, &stop, &mut |next, step| self.tell(next, step)))?;
+        let found =
+            registered(&request.out, || slo_search::run(&request, &stop, &mut |next, step| self.tell(next, step)))?;
         let Some(found) = found else {
             let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
             return Ok(ExitCode::Failed);
@@ -124,11 +125,11 @@ impl Args {
             let text = serde_json::to_string_pretty(&found).map_err(|e| Error::Failed(e.to_string()))?;
             stdout::print(&format!("{text}\n"))?;
         } else {
-            stdout::print(&find::text(&found))?;
+            stdout::print(&slo_search::text(&found))?;
         }
         Ok(match found.end {
-            End::Holds { .. } | End::HoldsAtMost { .. } => ExitCode::Good,
-            End::GeneratorLimited { .. } | End::Never { .. } => ExitCode::Untrusted,
+            SearchResult::Holds { .. } | SearchResult::HoldsAtMost { .. } => ExitCode::Good,
+            SearchResult::GeneratorLimited { .. } | SearchResult::Never { .. } => ExitCode::Untrusted,
         })
     }
 
@@ -155,7 +156,7 @@ impl Args {
         }
     }
 
-    fn tell(&self, next: &Try, step: Option<&Step>) {
+    fn tell(&self, next: &Attempt, step: Option<&Step>) {
         if self.quiet {
             return;
         }
@@ -164,10 +165,10 @@ impl Args {
             None if next.confirms => writeln!(io::stderr(), "{rate} requests/s, to confirm it"),
             None => writeln!(io::stderr(), "{rate} requests/s"),
             Some(step) => {
-                let word = match step.answer {
-                    Answer::Holds => "holds",
-                    Answer::Breaks => "breaks",
-                    Answer::GeneratorLimited => "the generator was the limit",
+                let word = match step.outcome {
+                    SloOutcome::Holds => "holds",
+                    SloOutcome::Breaks => "breaks",
+                    SloOutcome::GeneratorLimited => "the generator was the limit",
                 };
                 writeln!(io::stderr(), "  {word}: p50 {}, p99 {}", time(step.p50_us), time(step.p99_us))
             }

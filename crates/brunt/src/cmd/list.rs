@@ -4,8 +4,8 @@
 use super::{report_error, stdout};
 use brunt_lab::{
     Error,
-    index::{self, Filter, Index, NamedValue, Rebuilt, Since},
-    report::plural,
+    format::plural,
+    history::{self, Filter, Index, NamedValue, Rebuilt, Since},
 };
 use brunt_results::{ExitCode, Threshold};
 use serde_json::json;
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
     /// With this verdict, or failed
-    #[arg(long, value_name = "VERDICT", value_parser = index::verdict_words())]
+    #[arg(long, value_name = "VERDICT", value_parser = history::verdict_words())]
     verdict: Option<String>,
     /// Started on this day (UTC) or later, or so long ago at most, as 12h or 7d
     #[arg(long, value_name = "WHEN")]
@@ -73,7 +73,7 @@ impl Args {
     }
 
     fn list(&self) -> Result<(), Error> {
-        let mut index = Index::open(&index::folder()?)?;
+        let mut index = Index::open(&history::folder()?)?;
         if let Some(roots) = &self.rebuild {
             return Ok(stdout::print(&summary(&index.rebuild(roots)?))?);
         }
@@ -84,11 +84,11 @@ impl Args {
         let (table, json, shown, all, gone) = if self.trials {
             let (trials, all) = index.trials(&filter, limit)?;
             let gone = trials.iter().filter(|trial| trial.gone).count();
-            (index::trials_text(&trials, &here), json!(trials), trials.len(), all, gone)
+            (history::trials_text(&trials, &here), json!(trials), trials.len(), all, gone)
         } else {
             let (runs, all) = index.runs(&filter, limit)?;
             let gone = runs.iter().filter(|run| run.gone).count();
-            (index::runs_text(&runs, &here), json!(runs), runs.len(), all, gone)
+            (history::runs_text(&runs, &here), json!(runs), runs.len(), all, gone)
         };
         if self.json {
             stdout::print(&format!("{json:#}\n"))?;

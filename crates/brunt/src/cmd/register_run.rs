@@ -3,7 +3,7 @@
 
 use brunt_lab::{
     Error,
-    index::{self, Index},
+    history::{self, Index},
 };
 use std::{
     io::{self, Write as _},
@@ -12,7 +12,7 @@ use std::{
 
 /// Tells the index that there will be results in `dir`; then does the work, and tells it what came of it.
 pub(super) fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
-    let noted = index::folder().and_then(|folder| index::note(&folder, dir).map(|()| folder));
+    let noted = history::folder().and_then(|folder| history::register(&folder, dir).map(|()| folder));
     let done = work();
     let added = noted.and_then(|folder| Index::open(&folder)?.add(dir));
     if let Err(Error::Usage(why) | Error::Failed(why)) = added {

@@ -72,11 +72,11 @@ impl Args {
         };
         let mut runs = Vec::new();
         for ((report, store), name) in all.iter().zip(names) {
-            let place = report::way(file, store.path())
+            let place = report::relative_path(file, store.path())
                 .map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
             runs.push(Run { name, report, store, place });
         }
-        let page = report::page_of(&runs)?;
+        let page = report::page_of_runs(&runs)?;
         fs::write(file, page).map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
         let _ = writeln!(io::stderr(), "page: {}", file.display());
         Ok(())

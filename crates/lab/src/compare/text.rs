@@ -1,7 +1,7 @@
 //! The comparison for a terminal: effect and interval first, the probability second, the answer in words.
 
-use super::{Answer, Comparison, Figure, Finding, Pair};
-use crate::report::{plural, time};
+use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
+use crate::format::{plural, time};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
 use std::fmt::Write;
 
@@ -47,7 +47,7 @@ fn table(pair: &Pair, margin: f64) -> String {
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn row(finding: &Finding, margin: f64) -> [String; 7] {
+fn row(finding: &MetricComparison, margin: f64) -> [String; 7] {
     const ABSENT: &str = "-";
     let change = finding.change().map_or(ABSENT.to_owned(), |change| format!("{} %", signed(change)));
     let interval = finding
@@ -81,12 +81,12 @@ fn value(figure: Figure, value: Option<f64>) -> String {
     }
 }
 
-fn words(finding: &Finding, margin: f64) -> String {
-    match &finding.answer {
-        Answer::NoDifference => format!("no difference within {} %", percent(margin)),
-        Answer::Different => "different".to_owned(),
-        Answer::CannotTell { repeats: Some(repeats) } => format!("cannot tell: about {repeats} repeats would"),
-        Answer::CannotTell { repeats: None } => "cannot tell: more repeats".to_owned(),
+fn words(finding: &MetricComparison, margin: f64) -> String {
+    match &finding.conclusion {
+        Conclusion::NoDifference => format!("no difference within {} %", percent(margin)),
+        Conclusion::Different => "different".to_owned(),
+        Conclusion::CannotTell { repeats: Some(repeats) } => format!("cannot tell: about {repeats} repeats would"),
+        Conclusion::CannotTell { repeats: None } => "cannot tell: more repeats".to_owned(),
     }
 }
 

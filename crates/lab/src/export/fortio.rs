@@ -1,6 +1,6 @@
 //! What `fortio report` and its charts read: the JSON that `fortio load -json` writes. Times are seconds.
 
-use super::one::{One, instant};
+use super::single_trial::{SingleTrial, instant};
 use brunt_results::{Rate, Span};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
@@ -12,41 +12,41 @@ const PERCENTILES: [(f64, f64); 7] =
 /// Fortio's code of a request without any HTTP status.
 const NO_STATUS: &str = "-1";
 
-pub(super) fn value(one: &One) -> Value {
-    let (result, load) = (&one.result, &one.result.load);
+pub(super) fn value(trial: &SingleTrial) -> Value {
+    let (result, load) = (&trial.result, &trial.result.load);
     let mut value = json!({
-        "RunType": if one.is_http() { "HTTP" } else { "TCP" },
+        "RunType": if trial.is_http() { "HTTP" } else { "TCP" },
         "Labels": format!("{} {}", result.tester, result.verdict.kind.word()),
-        "StartTime": instant(one.window_start_unix_s()),
+        "StartTime": instant(trial.window_start_unix_s()),
         "RequestedQPS": result.requests.offered_rate.map_or("max".to_owned(), |rate| Rate(rate).0.to_string()),
-        "RequestedDuration": Span(Duration::from_nanos(one.window_ns())).to_string(),
+        "RequestedDuration": Span(Duration::from_nanos(trial.window_ns())).to_string(),
         "ActualQPS": result.requests.rate,
-        "ActualDuration": one.window_ns(),
+        "ActualDuration": trial.window_ns(),
         // Fortio has a thread for each connection.
         "NumThreads": load.connections,
-        "Version": format!("brunt {}", one.env.brunt),
-        "DurationHistogram": histogram(&one.times),
+        "Version": format!("brunt {}", trial.env.brunt),
+        "DurationHistogram": histogram(&trial.times),
         "SocketCount": result.connections.opened,
         "BytesSent": result.bytes.sent,
         "BytesReceived": result.bytes.received,
     });
-    let target = if one.is_http() { "URL" } else { "Destination" };
+    let target = if trial.is_http() { "URL" } else { "Destination" };
     value[target] = json!(load.url);
-    value["RetCodes"] = codes(one);
+    value["RetCodes"] = codes(trial);
     value
 }
 
 /// How many replies had which code. Ping-pong has none; there fortio says `OK`.
-fn codes(one: &One) -> Value {
+fn codes(trial: &SingleTrial) -> Value {
     let mut codes = serde_json::Map::new();
-    match &one.result.responses {
+    match &trial.result.responses {
         Some(responses) => codes.extend(responses.statuses.iter().map(|(code, count)| (code.clone(), json!(count)))),
         None => {
-            codes.insert("OK".to_owned(), json!(one.result.requests.completed));
+            codes.insert("OK".to_owned(), json!(trial.result.requests.completed));
         }
     }
-    if one.without_status() > 0 {
-        codes.insert(NO_STATUS.to_owned(), json!(one.without_status()));
+    if trial.without_status() > 0 {
+        codes.insert(NO_STATUS.to_owned(), json!(trial.without_status()));
     }
     Value::Object(codes)
 }

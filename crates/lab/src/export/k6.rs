@@ -1,13 +1,13 @@
-//! The summary of a k6 run, for the programs that read one, in both of its shapes at once: the figures of a metric stand
+//! The summary of a k6 run, for the programs that read trial, in both of its shapes at once: the figures of a metric stand
 //! beside its name, as `--summary-export` has them, and in `values`, as `handleSummary` is given them. Times are
 //! milliseconds. Only what was measured is there: metrics of phases that brunt does not tell apart, as `http_req_waiting`,
 //! are not.
 
-use super::one::One;
+use super::single_trial::SingleTrial;
 use serde_json::{Map, Value, json};
 
-pub(super) fn value(one: &One) -> Value {
-    let (result, seconds) = (&one.result, one.result.load.measured_s);
+pub(super) fn value(trial: &SingleTrial) -> Value {
+    let (result, seconds) = (&trial.result, trial.result.load.measured_s);
     let (completed, failed) = (result.requests.completed, result.requests.failed);
     let mut metrics = Map::new();
     let mut add = |name: &str, kind: &str, contains: &str, values: Value| {
@@ -25,10 +25,10 @@ pub(super) fn value(one: &One) -> Value {
     let connections = result.load.connections;
     let gauge = json!({"value": connections, "min": connections, "max": connections});
     add("iterations", "counter", "default", counter(completed + failed));
-    add("iteration_duration", "trend", "time", trend(one));
-    if one.is_http() {
+    add("iteration_duration", "trend", "time", trend(trial));
+    if trial.is_http() {
         add("http_reqs", "counter", "default", counter(completed + failed));
-        add("http_req_duration", "trend", "time", trend(one));
+        add("http_req_duration", "trend", "time", trend(trial));
         // Of a rate, k6 counts as passes what is true: here, that a request has failed.
         let share = per(failed, (completed + failed) as f64);
         add("http_req_failed", "rate", "default", json!({"passes": failed, "fails": completed, "rate": share}));
@@ -46,14 +46,14 @@ pub(super) fn value(one: &One) -> Value {
     })
 }
 
-fn trend(one: &One) -> Value {
+fn trend(trial: &SingleTrial) -> Value {
     let milliseconds = |nanos: f64| nanos / 1e6;
-    let quantile = |share: f64| milliseconds(one.times.value_at_quantile(share) as f64);
+    let quantile = |share: f64| milliseconds(trial.times.value_at_quantile(share) as f64);
     json!({
-        "avg": milliseconds(one.times.mean()),
-        "min": milliseconds(one.times.min() as f64),
+        "avg": milliseconds(trial.times.mean()),
+        "min": milliseconds(trial.times.min() as f64),
         "med": quantile(0.5),
-        "max": milliseconds(one.times.max() as f64),
+        "max": milliseconds(trial.times.max() as f64),
         "p(90)": quantile(0.9),
         "p(95)": quantile(0.95),
         "p(99)": quantile(0.99),

@@ -1,34 +1,34 @@
 //! What `vegeta report -type=json` writes. Times are nanoseconds. The stream of single requests that `vegeta report` and
 //! `vegeta plot` read is not written: brunt keeps distributions, and to make requests up from them would be a lie.
 
-use super::one::{One, instant};
+use super::single_trial::{SingleTrial, instant};
 use serde_json::{Value, json};
 
-pub(super) fn value(one: &One) -> Value {
-    let (result, seconds) = (&one.result, one.result.load.measured_s);
+pub(super) fn value(trial: &SingleTrial) -> Value {
+    let (result, seconds) = (&trial.result, trial.result.load.measured_s);
     let count = result.requests.completed + result.requests.failed + result.requests.unanswered;
     let per = |amount: f64, of: f64| (of > 0.0).then(|| amount / of);
-    let quantile = |share: f64| one.times.value_at_quantile(share);
+    let quantile = |share: f64| trial.times.value_at_quantile(share);
     let bytes = |total: u64| json!({"total": total, "mean": per(total as f64, count as f64)});
     let mut codes = serde_json::Map::new();
     let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
     codes.extend(statuses.map(|(code, count)| (code.clone(), json!(count))));
-    if one.without_status() > 0 {
+    if trial.without_status() > 0 {
         // Vegeta's code of a request without any HTTP status.
-        codes.insert("0".to_owned(), json!(one.without_status()));
+        codes.insert("0".to_owned(), json!(trial.without_status()));
     }
     let kinds = result.errors.by_kind().into_iter().filter(|(_, count)| *count > 0);
-    let start = one.window_start_unix_s();
+    let start = trial.window_start_unix_s();
     json!({
         "latencies": {
-            "total": (one.times.mean() * one.times.len() as f64).round() as u64,
-            "mean": one.times.mean().round() as u64,
+            "total": (trial.times.mean() * trial.times.len() as f64).round() as u64,
+            "mean": trial.times.mean().round() as u64,
             "50th": quantile(0.5),
             "90th": quantile(0.9),
             "95th": quantile(0.95),
             "99th": quantile(0.99),
-            "max": one.times.max(),
-            "min": one.times.min(),
+            "max": trial.times.max(),
+            "min": trial.times.min(),
         },
         "bytes_in": bytes(result.bytes.received),
         "bytes_out": bytes(result.bytes.sent),
@@ -36,7 +36,7 @@ pub(super) fn value(one: &One) -> Value {
         "latest": instant(start.saturating_add(seconds.round() as u64)),
         // When the last reply came is not kept.
         "end": null,
-        "duration": one.window_ns(),
+        "duration": trial.window_ns(),
         "wait": null,
         "requests": count,
         "rate": per(count as f64, seconds),

@@ -1,7 +1,8 @@
 //! What an HTTP experiment shows beyond every other: service time and how its tail compares with its middle, sockets,
 //! bytes of a reply. Service time, because that is what every tester knows; see `tester::foreign`.
 
-use super::{Row, format, rows::supported};
+use super::{Row, row::supported};
+use crate::format;
 use crate::stats::{median, percentile_median};
 use brunt_results::{LatencySummary, RunResult};
 

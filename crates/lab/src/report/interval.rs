@@ -5,8 +5,9 @@
 use super::Row;
 use crate::{
     stats::{
-        CONFIDENCE, Interval, bootstrap, percentile_median, spread,
-        within::{Batch, ranks, share},
+        CONFIDENCE, Interval,
+        batch_means::{Batch, ranks, share},
+        bootstrap, percentile_median, spread,
     },
     store::Store,
 };

@@ -2,10 +2,9 @@
 
 use super::{
     Report, Style,
-    chart::{Chart, FOLDER, charts},
-    columns::Column,
+    charts::{Chart, FOLDER, charts},
     notes,
-    style::sheets,
+    tables::{Column, rendered_tables},
 };
 use std::fmt::Write;
 
@@ -22,19 +21,19 @@ pub fn markdown(report: &Report, style: Style) -> String {
         out.push_str("No trial was run.\n");
     }
     let charts = charts(report);
-    let sheets = sheets(report, style);
-    for (index, sheet) in sheets.iter().enumerate() {
+    let tables = rendered_tables(report, style);
+    for (index, rendered) in tables.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        if !sheet.title.is_empty() {
-            let _ = writeln!(out, "## {}\n", escaped(&sheet.title));
+        if !rendered.title.is_empty() {
+            let _ = writeln!(out, "## {}\n", escaped(&rendered.title));
         }
-        table(&mut out, &sheet.columns);
+        table(&mut out, &rendered.columns);
         // Charts stand beneath their own table, or, where the layout has others, beneath the last.
         let is_here = |chart: &&Chart| match style {
             Style::Plain => chart.table == index,
-            _ => index + 1 == sheets.len(),
+            _ => index + 1 == tables.len(),
         };
         let own: Vec<&Chart> = charts.iter().filter(is_here).collect();
         images(&mut out, &own);

@@ -2,12 +2,13 @@
 //! and where it was measured.
 
 use super::{
-    Figures, Report, Row,
-    columns::{names, shown, spaced, varying},
-    format::{date, plural},
-    http,
+    Figures, Report, Row, http,
+    tables::columns::{names, shown, spaced, varying},
 };
-use crate::schedule::skipped_lines;
+use crate::{
+    format::{date, plural},
+    schedule::skipped_lines,
+};
 use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 

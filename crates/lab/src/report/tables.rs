@@ -1,70 +1,78 @@
-//! Which tables a report has: the one with every cell, and before it, if the plan asks for that, the one with the best
-//! value of an axis for each target and each combination of the rest.
+//! Which rows and columns a printed report has: all figures in one table, or the layout that people who compare servers
+//! of one kind are used to. A layout leaves figures out; it never leaves the verdict out.
 
-use super::{
-    Report, Row,
-    columns::{names, shown},
-};
+pub(super) mod columns;
+mod ping_pong;
+mod selection;
+mod upstreams;
 
-/// A table: rows in order, and the group that each belongs to.
-#[derive(Debug)]
-pub struct Table<'a> {
-    /// Stands above it; empty for the one with every cell.
+use super::Report;
+use crate::nearest::hint;
+use columns::columns;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+pub(super) use columns::Column;
+pub(super) use selection::{Selection, selections};
+
+/// A layout.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// A row for each cell, every figure.
+    #[default]
+    Plain,
+    /// A block for each server and load, a row for each step of the load: rate, mean latency, CPU.
+    PingPong,
+    /// A numbered case for each tester and server: rate, percentiles held against the median, memory, CPU.
+    Upstreams,
+}
+
+impl Style {
+    /// Every layout by its name.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("plain", Self::Plain), ("ping-pong", Self::PingPong), ("upstreams", Self::Upstreams)];
+}
+
+impl FromStr for Style {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(|(name, _)| name);
+        let known = Self::ALL.into_iter().find(|(name, _)| *name == text);
+        known.map(|(_, style)| style).ok_or_else(|| format!("'{text}' is not a style{}", hint(text, &names)))
+    }
+}
+
+/// A table as it is printed.
+pub(super) struct RenderedTable {
+    /// Stands above it; may be empty.
     pub title: String,
-    /// What the rows were chosen by, which is shown in any case.
-    pub over: Option<&'a str>,
-    /// Its rows.
-    pub rows: Vec<&'a Row>,
-    /// For each row the number of its group; rows of one group stand together and are compared.
+    /// All of the same height.
+    pub columns: Vec<Column>,
+    /// For each row the number of its group; rows of one group stand together.
     pub groups: Vec<usize>,
 }
 
-/// The tables of a report, in order.
-pub fn tables(report: &Report) -> Vec<Table<'_>> {
-    let mut tables = Vec::new();
-    if let Some(over) = &report.experiment.best_over {
-        tables.extend(best(report, over));
+/// The tables of a report in a layout, none of them empty.
+pub(super) fn rendered_tables(report: &Report, style: Style) -> Vec<RenderedTable> {
+    match style {
+        Style::Plain => {
+            let tables = selections(report).into_iter().filter(|table| !table.rows.is_empty());
+            tables
+                .map(|table| RenderedTable {
+                    columns: columns(&table.rows, table.over),
+                    title: table.title,
+                    groups: table.groups,
+                })
+                .collect()
+        }
+        Style::PingPong => ping_pong::rendered_tables(report),
+        Style::Upstreams => upstreams::rendered_tables(report),
     }
-    let title = if tables.is_empty() { String::new() } else { "Every cell".to_owned() };
-    let all = grouped(title, report.rows.iter().map(|row| (row.cell.combination.clone(), row)));
-    tables.push(all);
-    tables
 }
 
-/// The rows with the highest median throughput over the values of `over`.
-fn best<'a>(report: &'a Report, over: &'a str) -> Option<Table<'a>> {
-    // A total and an amount per core are one column.
-    let over = over.strip_suffix("_per_core").unwrap_or(over);
-    let names: Vec<String> = names(&report.rows).into_iter().filter(|name| name != over).collect();
-    let rest = |row: &Row| names.iter().map(|name| shown(row, name)).collect::<Vec<_>>().join(",");
-    let rate = |row: &Row| row.figures.rate.map(|rate| rate.median);
-    let mut winners: Vec<(String, &Row)> = Vec::new();
-    for row in report.rows.iter().filter(|row| rate(row).is_some()) {
-        let key = rest(row);
-        match winners.iter_mut().find(|(known, winner)| *known == key && winner.cell.target == row.cell.target) {
-            Some((_, winner)) if rate(row) > rate(winner) => *winner = row,
-            Some(_) => {}
-            None => winners.push((key, row)),
-        }
-    }
-    // Nothing to choose between is no table of its own.
-    if winners.is_empty() || winners.len() == report.rows.len() {
-        return None;
-    }
-    let title = format!("Best throughput over {over} (the highest of several medians favours chance)");
-    let table = grouped(title, winners);
-    Some(Table { over: Some(over), ..table })
-}
-
-/// Brings rows of one key together, keys in the order of their first row.
-fn grouped<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a Row)>) -> Table<'a> {
-    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
-    for (key, row) in rows {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((key, vec![row])),
-        }
-    }
-    let numbers = groups.iter().enumerate().flat_map(|(number, (_, rows))| rows.iter().map(move |_| number)).collect();
-    Table { title, over: None, rows: groups.into_iter().flat_map(|(_, rows)| rows).collect(), groups: numbers }
+/// A column of these rows.
+fn column<R>(rows: &[R], header: [&str; 2], right: bool, show: impl Fn(&R) -> String) -> Column {
+    Column { header: header.map(str::to_owned), right, weight: 0, cells: rows.iter().map(show).collect() }
 }

@@ -22,7 +22,7 @@ fn series_of_two_runs_stand_side_by_side_under_their_names() {
     other.experiment.name = "q".into();
     other.experiment.command = vec!["brunt".into(), "run".into(), "elsewhere".into()];
     let second = scene::scene(&home.path().join("b"), other);
-    let page = report::page_of(&[run("monday", &first), run("to<day", &second)]).unwrap();
+    let page = report::page_of_runs(&[run("monday", &first), run("to<day", &second)]).unwrap();
     assert!(page.contains("<h1>p, q</h1>") && page.contains("<h3>to&lt;day</h3>"), "no headings");
     assert!(page.contains("`brunt run elsewhere`"), "each run has its own command");
     let data = data(&page);

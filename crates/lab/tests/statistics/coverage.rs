@@ -3,9 +3,9 @@
 
 use crate::chance::{Chance, share_of};
 use brunt_lab::stats::{
+    batch_means::{Batch, ranks, share},
     bootstrap, median,
     ratio::ratio,
-    within::{Batch, ranks, share},
 };
 
 #[test]

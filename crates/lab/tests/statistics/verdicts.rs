@@ -3,7 +3,7 @@
 //! repeats have on a quiet machine.
 
 use crate::chance::{Chance, share_of};
-use brunt_lab::compare::{Answer, Comparison, Figure, Group, MARGIN, Side, compare};
+use brunt_lab::compare::{Comparison, Conclusion, Figure, Group, MARGIN, ResultSet, compare};
 use brunt_results::{LatencySummary, RunResult, result::Requests};
 
 const REPEATS: usize = 16;
@@ -27,7 +27,7 @@ fn trials(chance: &mut Chance, slower: f64, spells: f64) -> Vec<RunResult> {
 }
 
 fn compared(chance: &mut Chance, slower: f64, spells: f64) -> Comparison {
-    let mut side = |name: &str, slower: f64| Side {
+    let mut side = |name: &str, slower: f64| ResultSet {
         name: name.to_owned(),
         run: None,
         groups: vec![Group { id: name.to_owned(), results: trials(chance, slower, spells), ..Group::default() }],
@@ -36,9 +36,9 @@ fn compared(chance: &mut Chance, slower: f64, spells: f64) -> Comparison {
     compare(&a, &b, MARGIN).unwrap()
 }
 
-fn answer(comparison: &Comparison, figure: Figure) -> Answer {
+fn conclusion(comparison: &Comparison, figure: Figure) -> Conclusion {
     let finding = comparison.cells[0].figures.iter().find(|finding| finding.figure == figure).unwrap();
-    finding.answer.clone()
+    finding.conclusion.clone()
 }
 
 #[test]
@@ -46,11 +46,12 @@ fn a_target_is_no_different_from_itself() {
     let mut chance = Chance::new(21);
     let comparisons: Vec<Comparison> = (0..200).map(|_| compared(&mut chance, 1.0, 0.0)).collect();
     let mut all = comparisons.iter();
-    let same = share_of(200, || answer(all.next().unwrap(), Figure::Rate) == Answer::NoDifference);
+    let same = share_of(200, || conclusion(all.next().unwrap(), Figure::Rate) == Conclusion::NoDifference);
     assert!(same >= 0.95, "{same}");
     let mut all = comparisons.iter();
-    let false_alarm =
-        share_of(200, || all.next().unwrap().cells[0].figures.iter().any(|found| found.answer == Answer::Different));
+    let false_alarm = share_of(200, || {
+        all.next().unwrap().cells[0].figures.iter().any(|found| found.conclusion == Conclusion::Different)
+    });
     assert!(false_alarm <= 0.05, "{false_alarm}");
 }
 
@@ -58,7 +59,7 @@ fn a_target_is_no_different_from_itself() {
 fn slow_spells_of_the_machine_make_no_difference() {
     let mut chance = Chance::new(22);
     let false_alarm = share_of(200, || {
-        compared(&mut chance, 1.0, 0.15).cells[0].figures.iter().any(|found| found.answer == Answer::Different)
+        compared(&mut chance, 1.0, 0.15).cells[0].figures.iter().any(|found| found.conclusion == Conclusion::Different)
     });
     assert!(false_alarm <= 0.05, "{false_alarm}");
 }
@@ -69,7 +70,7 @@ fn a_target_slowed_by_five_percent_is_found() {
     let found = share_of(200, || {
         let comparison = compared(&mut chance, 1.05, 0.0);
         let change = comparison.cells[0].figures[0].change().unwrap();
-        answer(&comparison, Figure::Rate) == Answer::Different && (-0.08..-0.02).contains(&change)
+        conclusion(&comparison, Figure::Rate) == Conclusion::Different && (-0.08..-0.02).contains(&change)
     });
     assert!(found >= 0.95, "{found}");
 }
@@ -84,7 +85,7 @@ fn wandering(chance: &mut Chance, slower: f64, in_pairs: bool) -> Comparison {
         }
         let repeats = (1..=REPEATS as u32).collect();
         let groups = vec![Group { id: name.to_owned(), results, repeats, ..Group::default() }];
-        Side { name: name.to_owned(), run: in_pairs.then(|| "runs/x".into()), groups }
+        ResultSet { name: name.to_owned(), run: in_pairs.then(|| "runs/x".into()), groups }
     };
     let (a, b) = (side("a", 1.0), side("b", slower));
     compare(&a, &b, MARGIN).unwrap()
@@ -93,13 +94,13 @@ fn wandering(chance: &mut Chance, slower: f64, in_pairs: bool) -> Comparison {
 #[test]
 fn in_pairs_a_machine_that_wanders_hides_nothing_and_shows_nothing() {
     let mut chance = Chance::new(24);
-    let mut shares = |slower: f64, in_pairs: bool, wanted: Answer| {
-        share_of(200, || answer(&wandering(&mut chance, slower, in_pairs), Figure::Rate) == wanted)
+    let mut shares = |slower: f64, in_pairs: bool, wanted: Conclusion| {
+        share_of(200, || conclusion(&wandering(&mut chance, slower, in_pairs), Figure::Rate) == wanted)
     };
-    let same = shares(1.0, true, Answer::NoDifference);
-    let false_alarm = shares(1.0, true, Answer::Different);
-    let found = shares(1.05, true, Answer::Different);
-    let without = shares(1.05, false, Answer::Different);
+    let same = shares(1.0, true, Conclusion::NoDifference);
+    let false_alarm = shares(1.0, true, Conclusion::Different);
+    let found = shares(1.05, true, Conclusion::Different);
+    let without = shares(1.05, false, Conclusion::Different);
     assert!(same >= 0.93 && false_alarm <= 0.03 && found >= 0.95, "{same} {false_alarm} {found}");
     assert!(without < 0.5, "{without}");
 }

@@ -1,10 +1,10 @@
 //! What `--dry-run` prints: every cell with its cores, what is skipped and why, and how long it will take.
 
 use brunt_lab::{
+    format::plural,
     machine::Machine,
     order::Slot,
     plan::Plan,
-    report::plural,
     schedule::{Schedule, skipped_lines, spoken},
     store::Store,
 };

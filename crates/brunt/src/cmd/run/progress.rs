@@ -5,8 +5,8 @@
 use super::preview::headlines;
 use brunt_lab::{
     experiment::Request,
+    format::time,
     machine::{Machine, busy},
-    report::time,
     schedule::{Schedule, skipped_lines, spoken},
     store::Store,
     trial::End,

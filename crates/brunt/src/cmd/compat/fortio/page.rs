@@ -224,7 +224,7 @@ fn rate_text(options: &PageOptions) -> String {
 /// When a load that has just ended and took so long began, as JSON has it.
 fn date(elapsed: f64) -> String {
     let start = now().saturating_sub(elapsed as u64);
-    brunt_lab::report::date(start).replace(' ', "T").replace("TUTC", &format!(":{:02}Z", start % 60))
+    brunt_lab::format::date(start).replace(' ', "T").replace("TUTC", &format!(":{:02}Z", start % 60))
 }
 
 /// Seconds since 1970-01-01 UTC.
@@ -245,7 +245,7 @@ pub(super) fn id(labels: &str) -> String {
 }
 
 fn named(unix_s: u64, labels: &str) -> String {
-    let minute = brunt_lab::report::date(unix_s).trim_end_matches(" UTC").replace(' ', "-").replace(':', "");
+    let minute = brunt_lab::format::date(unix_s).trim_end_matches(" UTC").replace(' ', "-").replace(':', "");
     let mut id = format!("{minute}{:02}", unix_s % 60);
     let words = labels.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.for_each(|word| id += &format!("_{word}"));

@@ -1,0 +1,254 @@
+//! One figure on both sides: the effect, its interval, the probability of chance, and what follows from them.
+
+use crate::stats::{
+    CONFIDENCE, median, percentile_median, permutation,
+    ratio::{Effect, holm, paired, ratio},
+};
+use brunt_results::{LatencySummary, RunResult, judge::BEYOND_QUANTILE};
+use serde::Serialize;
+
+/// Differences of less than this share are none that matter, if nothing else is said.
+pub const MARGIN: f64 = 0.03;
+/// A probability of chance below this makes a difference.
+const CHANCE: f64 = 0.05;
+/// More repeats than this are no advice.
+const MOST_REPEATS: f64 = 1000.0;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Figure {
+    /// Completed requests per second.
+    Rate,
+    /// Median response time.
+    P50,
+    /// 99th percentile of the response time.
+    P99,
+    /// CPU time of the server for a request.
+    Cost,
+}
+
+impl Figure {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 4] = [Self::Rate, Self::P50, Self::P99, Self::Cost];
+
+    /// Its name on the command line and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::P50 => "p50",
+            Self::P99 => "p99",
+            Self::Cost => "cost",
+        }
+    }
+
+    /// The figure of one trial; requests per second, or microseconds.
+    pub fn of(self, result: &RunResult) -> Option<f64> {
+        let response = &result.latency.response;
+        let value = match self {
+            Self::Rate => Some(result.requests.rate),
+            Self::P50 => supported(response, 0.5, response.p50_us),
+            Self::P99 => supported(response, 0.99, response.p99_us),
+            Self::Cost => result.server.cpu_us_per_request,
+        };
+        // Ratios are made of it.
+        value.filter(|value| value.is_finite() && *value > 0.0)
+    }
+}
+
+/// A percentile counts only where enough values lie beyond it.
+fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
+    figure.filter(|_| summary.count as f64 * (1.0 - quantile) >= BEYOND_QUANTILE * (1.0 - 1e-9))
+}
+
+/// What follows from a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Conclusion {
+    /// The whole interval lies within the margin.
+    NoDifference,
+    /// There is one, and chance does not explain it.
+    Different,
+    /// Neither can be said; this many repeats of each would probably tell, where that can be foreseen.
+    CannotTell {
+        /// Repeats of each side.
+        repeats: Option<u32>,
+    },
+}
+
+/// One figure on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricComparison {
+    /// Which.
+    pub figure: Figure,
+    /// Its median over the repeats of A.
+    pub a: Option<f64>,
+    /// Its median over the repeats of B.
+    pub b: Option<f64>,
+    /// B over A, of the geometric means over the repeats.
+    pub ratio: Option<f64>,
+    /// Where that ratio lies, lower and upper end of a 95 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// The permutation test's probability of such a difference by chance alone.
+    pub p: Option<f64>,
+    /// The t test's probability, raised for the number of figures compared together (Holm).
+    #[serde(rename = "p_all")]
+    pub p_adjusted: Option<f64>,
+    /// What follows.
+    #[serde(rename = "answer")]
+    pub conclusion: Conclusion,
+    /// Repeats of the side that has fewer.
+    #[serde(skip)]
+    repeats: usize,
+}
+
+/// Compares one figure; `None` if no trial has it. In pairs the first of one side belongs to the first of the other, and so
+/// on. The answer is not given yet: it depends on what else is compared.
+pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pairs: bool) -> Option<MetricComparison> {
+    let values = |results: &[&RunResult]| results.iter().map(|result| figure.of(result)).collect::<Vec<_>>();
+    let (all_a, all_b) = (values(a), values(b));
+    if all_a.iter().chain(&all_b).all(Option::is_none) {
+        return None;
+    }
+    let present = |values: &[Option<f64>]| values.iter().flatten().copied().collect::<Vec<f64>>();
+    let (a, b) = (present(&all_a), present(&all_b));
+    // A trial without the figure is one with few requests: to leave it out would favour its side.
+    let is_whole = a.len() == all_a.len() && b.len() == all_b.len();
+    let effect = if in_pairs { paired(&a, &b, CONFIDENCE) } else { ratio(&a, &b, CONFIDENCE) };
+    let effect = effect.filter(|_| is_whole);
+    let p = || if in_pairs { permutation::paired(&a, &b, 1) } else { permutation::p(&a, &b, 1) };
+    let middle = |values: &[Option<f64>]| match figure {
+        Figure::P50 | Figure::P99 => percentile_median(values.iter().copied()),
+        Figure::Rate | Figure::Cost => median(values.iter().copied()),
+    };
+    Some(MetricComparison {
+        figure,
+        a: middle(&all_a),
+        b: middle(&all_b),
+        ratio: effect.map(|effect| effect.ratio),
+        interval: effect.map(|Effect { interval, .. }| [interval.low, interval.high]),
+        p: effect.and_then(|_| p()),
+        p_adjusted: effect.map(|effect| effect.p),
+        conclusion: Conclusion::CannotTell { repeats: None },
+        repeats: a.len().min(b.len()),
+    })
+}
+
+/// Gives the answers of figures that are compared together.
+pub(super) fn conclude(findings: &mut [&mut MetricComparison], margin: f64) {
+    let raised = holm(&findings.iter().filter_map(|finding| finding.p_adjusted).collect::<Vec<_>>());
+    let compared = findings.iter_mut().filter(|finding| finding.p_adjusted.is_some());
+    for (finding, p_adjusted) in compared.zip(raised) {
+        finding.p_adjusted = Some(p_adjusted);
+        finding.conclusion = finding.follows(margin);
+    }
+}
+
+impl MetricComparison {
+    fn follows(&self, margin: f64) -> Conclusion {
+        let (Some([low, high]), Some(p), Some(p_adjusted)) = (self.interval, self.p, self.p_adjusted) else {
+            return Conclusion::CannotTell { repeats: None };
+        };
+        // As logarithms, so that a half and the double are equally far.
+        let (low, high, margin) = (low.ln(), high.ln(), margin.ln_1p());
+        if -margin <= low && high <= margin {
+            return Conclusion::NoDifference;
+        }
+        // Two tests that fail differently: one supposes that logarithms are normal, the other cannot be sure of few values.
+        if p <= CHANCE && p_adjusted <= CHANCE {
+            return Conclusion::Different;
+        }
+        let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
+        // Either must fit: the interval into the margin, or between the middle and no difference.
+        let room = (margin - middle.abs()).max(middle.abs());
+        let now = self.repeats as f64;
+        let repeats = (now * (half / room).powi(2)).max(now * 1.5).max(4.0).ceil();
+        Conclusion::CannotTell { repeats: (repeats <= MOST_REPEATS).then_some(repeats as u32) }
+    }
+
+    /// B less A as a share of A: -0.05 is 5 % less.
+    pub fn change(&self) -> Option<f64> {
+        self.ratio.map(|ratio| ratio - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trials(rates: &[f64]) -> Vec<RunResult> {
+        let with = |rate: &f64| {
+            let mut result = RunResult::new("test");
+            result.requests.rate = *rate;
+            result
+        };
+        rates.iter().map(with).collect()
+    }
+
+    fn compared(a: &[f64], b: &[f64]) -> MetricComparison {
+        let (a, b) = (trials(a), trials(b));
+        let mut finding = compare_metric(Figure::Rate, &refer(&a), &refer(&b), false).unwrap();
+        conclude(&mut [&mut finding], MARGIN);
+        finding
+    }
+
+    fn refer(results: &[RunResult]) -> Vec<&RunResult> {
+        results.iter().collect()
+    }
+
+    const STEADY: [f64; 6] = [1000.0, 1004.0, 997.0, 1001.0, 1006.0, 995.0];
+
+    #[test]
+    fn there_are_three_answers() {
+        let times = |factor: f64| STEADY.map(|rate| rate * factor);
+        assert_eq!(compared(&STEADY, &times(1.002)).conclusion, Conclusion::NoDifference);
+        let slower = compared(&STEADY, &times(0.95));
+        assert_eq!(slower.conclusion, Conclusion::Different);
+        assert!((slower.change().unwrap() + 0.05).abs() < 1e-9);
+        let noisy = [900.0, 1100.0, 1000.0, 1200.0, 850.0, 1020.0];
+        let Conclusion::CannotTell { repeats: Some(repeats) } = compared(&STEADY, &noisy).conclusion else {
+            panic!("noise is no answer");
+        };
+        assert!(repeats > 6, "{repeats}");
+    }
+
+    #[test]
+    fn in_pairs_what_both_sides_meet_alike_makes_no_noise() {
+        let spells = [1.0, 0.6, 0.8, 1.0, 0.7, 0.9];
+        let met =
+            |factor: f64| std::iter::zip(STEADY, spells).map(|(rate, spell)| rate * factor * spell).collect::<Vec<_>>();
+        let (a, b) = (
+            trials(&met(1.0)),
+            trials(&std::iter::zip(met(0.9), STEADY).map(|(r, s)| r * s / 1e3).collect::<Vec<_>>()),
+        );
+        let of = |in_pairs: bool| {
+            let mut finding = compare_metric(Figure::Rate, &refer(&a), &refer(&b), in_pairs).unwrap();
+            conclude(&mut [&mut finding], MARGIN);
+            finding.conclusion
+        };
+        assert_eq!(of(true), Conclusion::Different);
+        assert!(matches!(of(false), Conclusion::CannotTell { .. }));
+    }
+
+    #[test]
+    fn three_repeats_cannot_show_a_difference_and_one_nothing() {
+        let three = compared(&[100.0, 101.0, 102.0], &[50.0, 51.0, 52.0]);
+        assert_eq!((three.p, three.conclusion), (Some(0.1), Conclusion::CannotTell { repeats: Some(5) }));
+        let one = compared(&[100.0], &[50.0]);
+        assert_eq!((one.a, one.b, one.ratio), (Some(100.0), Some(50.0), None));
+        assert_eq!(one.conclusion, Conclusion::CannotTell { repeats: None });
+    }
+
+    #[test]
+    fn a_percentile_that_some_repeat_lacks_is_not_compared() {
+        let with = |count: u64| {
+            let mut result = RunResult::new("test");
+            result.latency.response = LatencySummary { count, p99_us: Some(50.0), ..Default::default() };
+            result
+        };
+        let (enough, few) = (with(1000), with(999));
+        let finding = compare_metric(Figure::P99, &[&enough, &enough], &[&enough, &few], false).unwrap();
+        assert_eq!((finding.a, finding.b, finding.ratio), (Some(50.0), None, None));
+        assert_eq!(compare_metric(Figure::Cost, &[&few], &[&few], false), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! One side of a comparison: the trials of a directory, cell by cell. An experiment, one result, or a directory of results
+//! that are repeats of each other. Only reads.
+
+use crate::{
+    Error,
+    nearest::hint,
+    pace::Paces,
+    store::{Experiment, Kept, Store, naming},
+};
+use brunt_results::{RunResult, directory::Directory, verdict::Kind};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The trials of one cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Group {
+    /// The cell's name, target and all; a directory's name where there is no experiment.
+    pub id: String,
+    /// The target's name, if known.
+    pub target: String,
+    /// The swept values alone.
+    pub combination: String,
+    /// Its results.
+    pub results: Vec<RunResult>,
+    /// The number of each repeat; empty where there is no experiment.
+    pub repeats: Vec<u32>,
+}
+
+impl Group {
+    /// The results of the repeats that both have, each beside its partner.
+    pub(super) fn pairs<'a>(&'a self, other: &'a Self) -> Vec<(&'a RunResult, &'a RunResult)> {
+        let partner =
+            |repeat: &u32| other.repeats.iter().position(|of| of == repeat).map(|place| &other.results[place]);
+        let both = self.repeats.iter().zip(&self.results);
+        both.filter_map(|(repeat, result)| Some((result, partner(repeat)?))).collect()
+    }
+
+    /// How many results have which verdict.
+    pub fn verdicts(&self) -> BTreeMap<Kind, usize> {
+        let mut verdicts = BTreeMap::new();
+        for result in &self.results {
+            *verdicts.entry(result.verdict.kind).or_default() += 1;
+        }
+        verdicts
+    }
+}
+
+/// One side.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ResultSet {
+    /// What it is called: its directory, or a target's name.
+    pub name: String,
+    /// The experiment that it is a part of, if it is one.
+    pub run: Option<PathBuf>,
+    /// Its cells that have a result.
+    pub groups: Vec<Group>,
+}
+
+impl ResultSet {
+    /// Reads a directory.
+    ///
+    /// # Errors
+    /// It holds no results, or cannot be read.
+    pub fn read(dir: &Path) -> Result<Self, Error> {
+        let name = dir.display().to_string();
+        if !dir.is_dir() {
+            return Err(Error::Usage(format!(
+                "{name} is no directory: name one that brunt run or brunt load --out has made"
+            )));
+        }
+        let store = Store::at(dir);
+        if let Some(experiment) = store.experiment()? {
+            return Ok(Self { name, run: Some(dir.to_owned()), groups: experiment_groups(&store, &experiment) });
+        }
+        let directory = Directory::open(dir);
+        let results = if directory.is_complete() { vec![directory.read_result()?] } else { results_in(dir)? };
+        if results.is_empty() {
+            return Err(Error::Usage(format!(
+                "{name} holds no results: neither experiment.json (brunt run) nor result.json (brunt load --out), nor \
+                 directories with one"
+            )));
+        }
+        Ok(Self { groups: vec![Group { id: name.clone(), results, ..Group::default() }], name, run: None })
+    }
+
+    /// The cells of one target alone.
+    ///
+    /// # Errors
+    /// It has none; the nearest name is given.
+    pub fn of_target(&self, target: &str) -> Result<Self, Error> {
+        let groups: Vec<Group> = self.groups.iter().filter(|group| group.target == target).cloned().collect();
+        if groups.is_empty() {
+            let mut known: Vec<&str> = self.groups.iter().map(|group| group.target.as_str()).collect();
+            known.dedup();
+            return Err(Error::Usage(format!(
+                "{} has no results of a target '{target}'{}",
+                self.name,
+                hint(target, &known)
+            )));
+        }
+        Ok(Self { name: target.to_owned(), run: self.run.clone(), groups })
+    }
+
+    fn targets(&self) -> usize {
+        let targets: std::collections::BTreeSet<&str> = self.groups.iter().map(|group| group.target.as_str()).collect();
+        targets.len()
+    }
+}
+
+fn experiment_groups(store: &Store, experiment: &Experiment) -> Vec<Group> {
+    let paces = Paces::of(store, experiment);
+    let cells = experiment.cells.run.iter().map(|cell| {
+        let done = store.repeats(&cell.id).into_iter().filter_map(|repeat| match paces.kept(store, cell, repeat)? {
+            Kept::Done(result) => Some((repeat, *result)),
+            Kept::Failed(_) => None,
+        });
+        let (repeats, results) = done.unzip();
+        Group {
+            id: cell.id.clone(),
+            target: cell.target.clone(),
+            combination: cell.combination.clone(),
+            results,
+            repeats,
+        }
+    });
+    cells.filter(|group| !group.results.is_empty()).collect()
+}
+
+/// The results in the directories of a directory, ordered by name.
+fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {
+    let mut places = Vec::new();
+    for entry in fs::read_dir(dir).map_err(naming(dir))? {
+        places.push(entry.map_err(naming(dir))?.path());
+    }
+    places.sort();
+    let complete = places.into_iter().map(Directory::open).filter(Directory::is_complete);
+    Ok(complete.map(|directory| directory.read_result()).collect::<Result<_, _>>()?)
+}
+
+/// A cell of both sides, and what it is called.
+type Matched<'a> = (String, &'a Group, &'a Group);
+
+/// The cells of both sides that belong together, and the names of those that have no partner. Cells of the same name do;
+/// where each side has but one target, those under the same load do, whatever the targets are called.
+pub(super) fn matched<'a>(a: &'a ResultSet, b: &'a ResultSet) -> (Vec<Matched<'a>>, Vec<String>) {
+    let by_load = a.targets() == 1 && b.targets() == 1;
+    let key = |group: &'a Group| if by_load { &group.combination } else { &group.id };
+    let partner = |group: &'a Group, side: &'a ResultSet| side.groups.iter().find(|other| key(other) == key(group));
+    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+    for group in &a.groups {
+        match partner(group, b) {
+            Some(other) => pairs.push((key(group).clone(), group, other)),
+            None => alone.push(format!("A: {}", group.id)),
+        }
+    }
+    alone.extend(b.groups.iter().filter(|group| partner(group, a).is_none()).map(|group| format!("B: {}", group.id)));
+    (pairs, alone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(cells: &[(&str, &str)]) -> ResultSet {
+        let group = |(target, combination): &(&str, &str)| Group {
+            id: format!("target={target},{combination}"),
+            target: (*target).to_owned(),
+            combination: (*combination).to_owned(),
+            results: vec![RunResult::new("test")],
+            repeats: vec![1],
+        };
+        ResultSet { name: "s".into(), run: None, groups: cells.iter().map(group).collect() }
+    }
+
+    #[test]
+    fn cells_meet_by_name_or_by_load_and_the_others_are_named() {
+        let (a, b) = (side(&[("x", "size=1B"), ("x", "size=2B")]), side(&[("y", "size=2B"), ("y", "size=3B")]));
+        let (pairs, alone) = matched(&a, &b);
+        assert_eq!(pairs.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["size=2B"]);
+        assert_eq!(alone, ["A: target=x,size=1B", "B: target=y,size=3B"]);
+        let two = side(&[("x", "size=1B"), ("y", "size=1B")]);
+        assert_eq!(matched(&two, &two).0.len(), 2);
+        assert!(matched(&two, &b).0.is_empty());
+        assert_eq!(two.of_target("y").unwrap().groups.len(), 1);
+        assert!(two.of_target("z").unwrap_err().to_string().contains("no results of a target 'z'"));
+    }
+}

@@ -1,0 +1,111 @@
+//! The text file that names the directories with results: a path a line. It is all of the index that cannot be made from
+//! something else, so it is only ever added to, or replaced as a whole; and it never says what a directory holds.
+
+use super::database::hold;
+use crate::Error;
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf, absolute},
+};
+
+/// The file.
+#[derive(Debug)]
+pub(super) struct Places {
+    folder: PathBuf,
+}
+
+impl Places {
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join("places")
+    }
+
+    fn named(&self, error: &io::Error) -> Error {
+        Error::Failed(format!("{}: {error}", self.path().display()))
+    }
+
+    /// Every place, in the order in which they came.
+    pub(super) fn all(&self) -> Result<Vec<String>, Error> {
+        match fs::read_to_string(self.path()) {
+            Ok(text) => Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(self.named(&error)),
+        }
+    }
+
+    /// Adds a place that is not there yet.
+    pub(super) fn add(&self, place: &str) -> Result<(), Error> {
+        let _lock = hold(&self.folder)?;
+        if self.all()?.iter().any(|known| known == place) {
+            return Ok(());
+        }
+        let file = File::options().create(true).append(true).open(self.path());
+        // The empty lines keep what a full disk has cut short apart from what comes.
+        file.and_then(|mut file| file.write_all(format!("\n{place}\n").as_bytes())).map_err(|e| self.named(&e))
+    }
+
+    /// Has these places and no others.
+    pub(super) fn replace<'a>(&self, places: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
+        let _lock = hold(&self.folder)?;
+        let text: String = places.into_iter().map(|place| format!("{place}\n")).collect();
+        let beside = self.folder.join("places.new");
+        fs::write(&beside, text).and_then(|()| fs::rename(&beside, self.path())).map_err(|e| self.named(&e))
+    }
+}
+
+/// The one name of a directory, whether it exists yet or not: absolute, without links.
+///
+/// # Errors
+/// The name cannot be a line of the file.
+pub(super) fn canonical_path(dir: &Path) -> Result<String, Error> {
+    let whole = absolute(dir)?;
+    let there = whole.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let settled = match there {
+        Some((part, real)) => match whole.strip_prefix(part) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => whole.clone(),
+        },
+        None => whole.clone(),
+    };
+    let line = settled.into_os_string().into_string().ok().filter(|line| !line.contains('\n'));
+    line.ok_or_else(|| {
+        Error::Failed(format!("{} cannot be indexed: its name is no line of text (UTF-8)", whole.display()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_name_before_and_after_it_is_made() {
+        let home = tempfile::tempdir().unwrap();
+        let real = home.path().canonicalize().unwrap();
+        fs::create_dir(real.join("here")).unwrap();
+        std::os::unix::fs::symlink(real.join("here"), real.join("link")).unwrap();
+        let expected = real.join("here/runs/x").to_str().unwrap().to_owned();
+        assert_eq!(canonical_path(&real.join("link/runs/x")).unwrap(), expected);
+        fs::create_dir_all(real.join("here/runs/x")).unwrap();
+        assert_eq!(canonical_path(&real.join("link/./runs/x/")).unwrap(), expected);
+        assert!(canonical_path(&real.join("a\nb")).unwrap_err().to_string().contains("cannot be indexed"));
+    }
+
+    #[test]
+    fn a_place_is_written_once_and_half_a_line_spoils_no_other() {
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::in_folder(&home.path().join("deep/state"));
+        assert!(places.all().unwrap().is_empty());
+        ["/a", "/b", "/a"].iter().for_each(|place| places.add(place).unwrap());
+        assert_eq!(places.all().unwrap(), ["/a", "/b"]);
+        File::options().append(true).open(places.path()).unwrap().write_all(b"/hal").unwrap();
+        places.add("/c").unwrap();
+        assert_eq!(places.all().unwrap(), ["/a", "/b", "/hal", "/c"]);
+        places.replace(["/c"]).unwrap();
+        assert_eq!(places.all().unwrap(), ["/c"]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Answers of the index as tables for a terminal or a pipe. Pure.
+
+use super::query::{Run, Trial};
+use crate::format::{date, number, time};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use std::path::Path;
+
+/// A line a directory, the newest first; paths beneath `here` are shown from there.
+pub fn runs(runs: &[Run], here: &Path) -> String {
+    let heads = [
+        ("started", false),
+        ("plan", false),
+        ("targets", false),
+        ("trials", true),
+        ("verdicts", false),
+        ("directory", false),
+    ];
+    let lines = runs.iter().map(|run| {
+        let verdicts: Vec<String> = run.verdicts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        let trials = match (run.finished, run.missing) {
+            (true, _) => run.trials.to_string(),
+            (false, 0) => format!("{}, unfinished", run.trials),
+            (false, missing) => format!("{}, {missing} to come", run.trials),
+        };
+        let gone = if run.gone { " (gone)" } else { "" };
+        [
+            date(run.started_unix_s),
+            run.plan.clone(),
+            run.targets.join(", "),
+            trials,
+            verdicts.join(", "),
+            format!("{}{gone}", shown(&run.directory, "", here)),
+        ]
+    });
+    table(&heads, lines)
+}
+
+/// A line a trial; paths beneath `here` are shown from there.
+pub fn trials(trials: &[Trial], here: &Path) -> String {
+    let heads = [
+        ("plan", false),
+        ("target", false),
+        ("cell", false),
+        ("k req/s", true),
+        ("p50", true),
+        ("p99", true),
+        ("p99.9", true),
+        ("CPU us per req", true),
+        ("verdict", false),
+        ("directory", false),
+    ];
+    let lines = trials.iter().map(|trial| {
+        let gone = if trial.gone { " (gone)" } else { "" };
+        [
+            trial.plan.clone(),
+            trial.target.clone(),
+            trial.combination.clone(),
+            number(trial.rate.map(|rate| rate / 1e3), 1),
+            time(trial.p50_us),
+            time(trial.p99_us),
+            time(trial.p999_us),
+            number(trial.cost_us, 2),
+            trial.verdict.clone(),
+            format!("{}{gone}", shown(&trial.directory, &trial.place, here)),
+        ]
+    });
+    table(&heads, lines)
+}
+
+fn shown(directory: &str, place: &str, here: &Path) -> String {
+    let whole = Path::new(directory).join(place);
+    let near = whole.strip_prefix(here).ok().filter(|near| !near.as_os_str().is_empty());
+    let text = near.unwrap_or(&whole).display().to_string();
+    text.trim_end_matches('/').to_owned()
+}
+
+fn table<const N: usize>(heads: &[(&str, bool); N], lines: impl Iterator<Item = [String; N]>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let cell = |text: &str, right: bool| {
+        Cell::new(text).set_alignment(if right { CellAlignment::Right } else { CellAlignment::Left })
+    };
+    table.set_header(heads.iter().map(|(head, right)| cell(head, *right)));
+    for line in lines {
+        table.add_row(line.iter().zip(heads).map(|(text, (_, right))| cell(text, *right)));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}

@@ -1,0 +1,237 @@
+//! Which charts a table deserves: for rows along which a number is swept, lines over that number, one chart for each
+//! combination of everything else; for the others, bars. What would say nothing is left out.
+
+use super::{
+    axis::Axis,
+    bars::{Bar, Bars, Group},
+    lines::{Lines, Plot, Point, Series},
+    load::{is_same, key, phrases, telling},
+    metric::Metric,
+};
+use crate::{
+    format,
+    report::{Figures, Row, tables::columns::shown},
+    stats::Spread,
+};
+use brunt_results::judge::RATE_TOLERANCE;
+
+/// A chart without its page.
+#[derive(Debug, Clone)]
+pub struct ChartSelection<'a> {
+    /// What it shows, without the load.
+    pub what: String,
+    /// Names of values that the axis or headings within the chart tell.
+    pub told: Vec<String>,
+    /// The rows it is made of.
+    pub rows: Vec<&'a Row>,
+    /// What to draw.
+    pub body: Body,
+}
+
+/// What to draw.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Over a swept value.
+    Lines(Lines),
+    /// Side by side.
+    Bars(Bars),
+}
+
+/// So many bars still make one chart that can be taken in.
+const MOST_BARS: usize = 48;
+
+/// The charts of a table whose rows were chosen by the value `over`. `targets` numbers the targets.
+pub fn select_charts<'a>(rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<ChartSelection<'a>> {
+    let mut charts = Vec::new();
+    let mut rest = rows.to_vec();
+    for axis in Axis::ALL.into_iter().filter(|axis| Some(axis.name()) != over) {
+        let (panels, others) = panels(&rest, axis, over);
+        charts.extend(panels.into_iter().flat_map(|rows| lines(axis, &rows, over, targets)));
+        rest = others;
+    }
+    charts.extend(bars(&rest, over, targets));
+    charts
+}
+
+/// Rows of one load.
+type Rows<'a> = Vec<&'a Row>;
+
+/// Sets of rows that differ in target and axis alone and where some target has two places on the axis; and the others.
+fn panels<'a>(rows: &[&'a Row], axis: Axis, over: Option<&str>) -> (Vec<Rows<'a>>, Rows<'a>) {
+    let placed: Rows = rows.iter().copied().filter(|row| axis.value(row).is_some()).collect();
+    let mut panels = by_load(&placed, &telling(rows, Some(axis), over));
+    panels.retain(|rows| {
+        let measured = || rows.iter().filter(|row| row.figures.rate.is_some());
+        measured().any(|a| measured().any(|b| a.cell.target == b.cell.target && axis.value(a) != axis.value(b)))
+    });
+    let is_used = |row: &Row| panels.iter().flatten().any(|used| std::ptr::eq(*used, row));
+    let others = rows.iter().copied().filter(|row| !is_used(row)).collect();
+    (panels, others)
+}
+
+/// Rows together that have the same values under those names, in the order of the first of each.
+fn by_load<'a>(rows: &[&'a Row], names: &[String]) -> Vec<Rows<'a>> {
+    let mut groups: Vec<(Vec<Option<String>>, Rows)> = Vec::new();
+    for row in rows {
+        let key = key(row, names);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    groups.into_iter().map(|(_, rows)| rows).collect()
+}
+
+fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<ChartSelection<'a>> {
+    let is_open = rows.iter().all(|row| row.cell.rate().is_some());
+    let plot = |heading: &str, figure: &dyn Fn(&Figures) -> Option<Spread>| Plot {
+        heading: heading.to_owned(),
+        series: series(axis, rows, targets, figure),
+    };
+    let (cpu, of_cpu): (Metric, fn(&Figures) -> Option<f64>) =
+        if is_open { (Metric::Cpu, |f| f.cpu_percent) } else { (Metric::Cost, |f| f.cpu_us_per_request) };
+    let mut found = Vec::new();
+    // Where every target answers what is offered, the lines lie upon each other and repeat the axis.
+    if !is_open || rows.iter().any(|row| misses(row)) {
+        found.push((Metric::Throughput, vec![plot("", &|figures| figures.rate)]));
+    }
+    let response = vec![plot("p50", &|f| f.p50_us.map(alone)), plot("p99", &|f| f.p99_us.map(alone))];
+    found.push((Metric::Response, response));
+    found.push((cpu, vec![plot("", &|figures| of_cpu(figures).map(alone))]));
+
+    let mut charts = Vec::new();
+    for (metric, mut plots) in found {
+        plots.retain(Plot::says_something);
+        if !plots.is_empty() {
+            let shows_offered = metric == Metric::Throughput && axis == Axis::Rate;
+            charts.push(ChartSelection {
+                what: format!("{} by {}", what(metric, over), axis.title()),
+                told: vec![axis.name().to_owned()],
+                rows: rows.to_vec(),
+                body: Body::Lines(Lines { axis, metric, plots, shows_offered }),
+            });
+        }
+    }
+    charts
+}
+
+/// One line for each target, in the order of the plan.
+fn series(axis: Axis, rows: &[&Row], targets: &[String], figure: &dyn Fn(&Figures) -> Option<Spread>) -> Vec<Series> {
+    let of = |(number, name): (usize, &String)| {
+        let rows = rows.iter().filter(|row| row.cell.target == *name);
+        let mut points: Vec<Point> =
+            rows.filter_map(|row| point(row, axis.value(row)?, figure(&row.figures))).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        (!points.is_empty()).then(|| Series { number, name: name.clone(), points })
+    };
+    targets.iter().enumerate().filter_map(of).collect()
+}
+
+fn point(row: &Row, x: f64, figure: Option<Spread>) -> Option<Point> {
+    let figure = figure.filter(is_finite);
+    let range = figure.filter(|s| s.low < s.high).map(|s| (s.low, s.high));
+    Some(Point { x, y: figure.map(|s| s.median), range, is_trusted: !row.is_untrusted() })
+}
+
+fn bars<'a>(rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<ChartSelection<'a>> {
+    let names = telling(rows, None, over);
+    let groups = by_load(rows, &names);
+    let is_open = |rows: &Rows| rows.iter().all(|row| row.cell.rate().is_some());
+    let limited: Vec<Rows> =
+        groups.iter().filter(|rows| !is_open(rows) || rows.iter().any(|r| misses(r))).cloned().collect();
+    let open: Vec<Rows> = groups.iter().filter(|rows| is_open(rows)).cloned().collect();
+    let mut charts = Vec::new();
+    for (metric, groups) in [(Metric::Throughput, limited), (Metric::Response, open), (Metric::Cost, groups)] {
+        let parts = in_parts(groups);
+        let count = parts.len();
+        for (index, part) in parts.into_iter().enumerate() {
+            let rows: Rows = part.iter().flatten().copied().collect();
+            let told: Vec<String> = names.iter().filter(|name| !is_same(&rows, name)).cloned().collect();
+            let group = |rows: &Rows| Group {
+                heading: phrases(rows, &told),
+                bars: rows.iter().map(|row| bar(row, metric, over, targets)).collect(),
+            };
+            let bars = Bars { metric, groups: part.iter().map(group).collect() };
+            if bars.bars().filter(|bar| bar.value.is_some()).count() > 1 {
+                let part = if count > 1 { format!(", part {} of {count}", index + 1) } else { String::new() };
+                let what = format!("{}{part}", what(metric, over));
+                charts.push(ChartSelection { what, told, rows, body: Body::Bars(bars) });
+            }
+        }
+    }
+    charts
+}
+
+/// Whole groups, so that no part has more than the most bars, unless one group has.
+fn in_parts(groups: Vec<Rows>) -> Vec<Vec<Rows>> {
+    let mut parts: Vec<Vec<Rows>> = Vec::new();
+    for group in groups {
+        match parts.last_mut() {
+            Some(part) if part.iter().map(Vec::len).sum::<usize>() + group.len() <= MOST_BARS => part.push(group),
+            _ => parts.push(vec![group]),
+        }
+    }
+    parts
+}
+
+fn bar(row: &Row, metric: Metric, over: Option<&str>, targets: &[String]) -> Bar {
+    let figures = &row.figures;
+    let (figure, from) = match metric {
+        Metric::Throughput => (figures.rate, None),
+        Metric::Response => (figures.p99_us.map(alone), figures.p50_us),
+        Metric::Cpu => (figures.cpu_percent.map(alone), None),
+        Metric::Cost => (figures.cpu_us_per_request.map(alone), None),
+    };
+    let figure = figure.filter(is_finite);
+    let from = from.filter(|from| from.is_finite());
+    let mut label = match (figure, from) {
+        (Some(p99), Some(p50)) => format!("{} .. {}", format::time(Some(p50)), format::time(Some(p99.median))),
+        (Some(figure), None) => metric.value(figure.median),
+        (None, _) if row.done == 0 => "failed".to_owned(),
+        (None, _) => "not measured".to_owned(),
+    };
+    if let (Some(over), Some(_)) = (over, figure) {
+        label = format!("{label} at {}", shown(row, over));
+    }
+    if row.is_untrusted() && figure.is_some() {
+        label = format!("{label} ({})", row.verdict());
+    }
+    Bar {
+        number: targets.iter().position(|name| *name == row.cell.target).unwrap_or(0),
+        name: row.cell.target.clone(),
+        from,
+        value: figure.map(|s| s.median),
+        range: figure.filter(|s| s.low < s.high).map(|s| (s.low, s.high)),
+        label,
+        is_trusted: !row.is_untrusted(),
+    }
+}
+
+/// The name of a figure in titles.
+fn what(metric: Metric, over: Option<&str>) -> String {
+    let name = match metric {
+        Metric::Throughput => "Throughput",
+        Metric::Response => "Response time",
+        Metric::Cpu => "Server CPU",
+        Metric::Cost => "CPU time per request",
+    };
+    match (over, metric) {
+        (None, _) => name.to_owned(),
+        (Some(over), Metric::Throughput) => format!("Best throughput over {over},"),
+        (Some(over), _) => format!("{name} at the best throughput over {over},"),
+    }
+}
+
+/// Whether less is answered than is offered, as the verdicts count it.
+pub fn misses(row: &Row) -> bool {
+    let offered = row.cell.rate().unwrap_or(0.0);
+    row.figures.rate.is_some_and(|rate| rate.median < offered * (1.0 - RATE_TOLERANCE))
+}
+
+fn alone(value: f64) -> Spread {
+    Spread { median: value, low: value, high: value }
+}
+
+fn is_finite(spread: &Spread) -> bool {
+    [spread.median, spread.low, spread.high].iter().all(|value| value.is_finite())
+}

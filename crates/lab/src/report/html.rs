@@ -1,0 +1,96 @@
+//! The report as one HTML page that needs nothing but itself: no network, no other file. Without scripts it shows the
+//! tables, the bars and the charts as `report.md` has them; with scripts every point tells its interval, its verdict and
+//! its machine. Nothing is measured or judged here.
+
+mod bars;
+mod data;
+mod markup;
+mod spectrum;
+mod table;
+mod time_series;
+mod views;
+
+use super::{Report, Run, charts, multi_run::merged};
+use crate::{format, store::Store};
+use std::io;
+
+/// The page's name beside `report.md`.
+pub const FILE: &str = "report.html";
+
+/// Charts for readers without scripts are left out of a page that would become larger than this, in bytes.
+const ENOUGH: usize = 480_000;
+
+const TEMPLATE: &str = include_str!("html/assets/page.html");
+const STYLES: [&str; 2] = [include_str!("html/assets/uPlot.min.css"), include_str!("html/assets/page.css")];
+/// uPlot, MIT licence: see `uPlot.LICENSE` beside it.
+const UPLOT: &str = concat!(
+    "/*! uPlot 1.6.32, Copyright (c) 2022 Leon Sorokin, MIT License */\n",
+    include_str!("html/assets/uPlot.iife.min.js")
+);
+/// In the order in which they use each other.
+const SCRIPTS: [&str; 8] = [
+    include_str!("html/assets/unpack.js"),
+    include_str!("html/assets/figures.js"),
+    include_str!("html/assets/marks.js"),
+    include_str!("html/assets/tip.js"),
+    include_str!("html/assets/plot.js"),
+    include_str!("html/assets/views.js"),
+    include_str!("html/assets/table.js"),
+    include_str!("html/assets/start.js"),
+];
+
+/// The page of a report. Distributions and seconds are read from the run's directory, as far as they are there; a page
+/// of a run that goes on shows itself anew from time to time.
+///
+/// # Errors
+/// A chart cannot be drawn.
+pub fn page(report: &Report, store: &Store, is_running: bool) -> io::Result<String> {
+    made(report, &[Run::alone(report, store)], is_running)
+}
+
+/// One page of these runs: of several all are drawn together.
+///
+/// # Errors
+/// There is none, or a chart cannot be drawn.
+pub fn page_of_runs(runs: &[Run]) -> io::Result<String> {
+    match runs {
+        [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no run to make a page of")),
+        [one] => made(one.report, runs, false),
+        runs => made(&merged(runs), runs, false),
+    }
+}
+
+/// The page of a report that holds the rows of these runs.
+fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
+    let charts = charts::charts(report);
+    let views = views::views(report, &charts);
+    let data = data::data(report, runs, &views, is_running);
+    let json = serde_json::to_string(&data).map_err(io::Error::other)?;
+    let (styles, script) = (lean(&STYLES.join("\n")), lean(&SCRIPTS.concat()));
+    let around = styles.len() + UPLOT.len() + script.len() + TEMPLATE.len() + json.len();
+    let body = markup::body(report, runs, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
+    let parts = [
+        ("{title}", format::escaped(&report.experiment.name)),
+        ("{styles}", markup::colours() + &styles),
+        ("{body}", body),
+        // Nothing in a string may end the element it stands in.
+        ("{data}", json.replace('<', "\\u003c")),
+        ("{uplot}", UPLOT.to_owned()),
+        ("{script}", script),
+    ];
+    let mut out = String::new();
+    let mut rest = TEMPLATE;
+    for (place, text) in &parts {
+        let (before, after) = rest.split_once(place).expect("the template has every part, in this order");
+        out.push_str(before);
+        out.push_str(text);
+        rest = after;
+    }
+    Ok(out + rest)
+}
+
+/// The same program without indentation and comments, which have lines of their own.
+fn lean(text: &str) -> String {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    lines.map(|line| line.to_owned() + "\n").collect()
+}

@@ -1,0 +1,101 @@
+//! Which plots the page draws: those of the charts with lines, and beside each chart of response times the way of the
+//! same points through throughput, where a server that is full turns back.
+
+use crate::report::{
+    Report,
+    charts::{Axis, Body, Chart, Lines, Metric, misses},
+};
+use serde::Serialize;
+
+/// A plot. Names of figures are those of the rows.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct View {
+    /// Which of the report's charts it belongs to.
+    #[serde(skip)]
+    pub chart: usize,
+    #[serde(skip)]
+    pub title: String,
+    #[serde(skip)]
+    pub subtitle: String,
+    /// From left to right.
+    x: &'static str,
+    x_log: bool,
+    /// Upwards.
+    y: &'static str,
+    y_log: bool,
+    /// What orders the points of a line.
+    along: &'static str,
+    /// Places of its rows in the report.
+    rows: Vec<usize>,
+    /// Whether the value of `x` is also the value that ought to be reached.
+    offered: bool,
+    /// Whether lines are held against proportion.
+    ideal: bool,
+}
+
+/// The plots of these charts, in order.
+pub fn views(report: &Report, charts: &[Chart]) -> Vec<View> {
+    let of_chart = |(number, chart): (usize, &Chart)| match &chart.body {
+        Body::Lines(lines) => of_lines(report, number, chart, lines),
+        Body::Bars(_) => Vec::new(),
+    };
+    charts.iter().enumerate().flat_map(of_chart).collect()
+}
+
+fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec<View> {
+    let (x_scale, y_scale) = lines.scales();
+    let along = match lines.axis {
+        Axis::Rate => "offered",
+        Axis::Connections => "connections",
+        Axis::ServerCores => "cores",
+    };
+    let view = |y: &'static str, heading: &str| View {
+        chart: number,
+        title: titled(chart.title(), heading),
+        subtitle: chart.load().to_owned(),
+        x: along,
+        x_log: x_scale.is_log(),
+        y,
+        y_log: y_scale.is_log(),
+        along,
+        rows: chart.rows.clone(),
+        offered: lines.shows_offered,
+        ideal: lines.shows_ideal(),
+    };
+    let mut views: Vec<View> = match lines.metric {
+        Metric::Throughput => vec![view("rate", "")],
+        Metric::Cpu => vec![view("cpu", "")],
+        Metric::Cost => vec![view("cost", "")],
+        Metric::Response => lines.plots.iter().map(|plot| view(percentile(&plot.heading), &plot.heading)).collect(),
+    };
+    // Where every rate was reached, throughput is the rate, and the plot is there already.
+    let turns = lines.axis != Axis::Rate || chart.rows.iter().any(|row| misses(&report.rows[*row]));
+    if lines.metric == Metric::Response && lines.axis != Axis::ServerCores && turns {
+        let through = |view: &View| View {
+            title: view.title.replace(&format!(" by {}", lines.axis.title()), " by throughput"),
+            subtitle: format!("{}; along each line: {}", view.subtitle, lines.axis.title()),
+            x: "rate",
+            x_log: false,
+            offered: false,
+            ideal: false,
+            rows: view.rows.clone(),
+            ..*view
+        };
+        views.extend(views.iter().map(through).collect::<Vec<_>>());
+    }
+    views
+}
+
+fn percentile(heading: &str) -> &'static str {
+    if heading == "p50" { "p50" } else { "p99" }
+}
+
+/// `Response time by connections` of the 99th percentile is `Response p99 by connections`.
+fn titled(title: &str, heading: &str) -> String {
+    if heading.is_empty() {
+        title.to_owned()
+    } else {
+        title.replacen("Response time", &format!("Response {heading}"), 1)
+    }
+}

@@ -1,0 +1,71 @@
+//! A block for each server and load. Its rows are the steps of the load, as cores of the generator times connections, or
+//! times the rate, of each; its columns are throughput, mean latency and CPU.
+
+use super::{RenderedTable, Selection, column, selections};
+use crate::format::{self, ABSENT};
+use crate::report::{
+    Report, Row,
+    charts::load::phrases,
+    tables::columns::{shown, varying},
+};
+
+/// The blocks; before them, if the plan asks for that, one for each server with its best throughput.
+pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
+    selections(report).iter().flat_map(blocks).collect()
+}
+
+fn blocks(table: &Selection) -> Vec<RenderedTable> {
+    let names = varying(&table.rows);
+    let mut blocks: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in &table.rows {
+        let title = match table.over {
+            Some(_) => format!("{}: best throughput", row.cell.target),
+            None => format!("{}: {}", row.cell.target, load(row, &names)),
+        };
+        match blocks.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, rows)) => rows.push(row),
+            None => blocks.push((title, vec![row])),
+        }
+    }
+    blocks.into_iter().map(|(title, rows)| block(title, &rows, table.over)).collect()
+}
+
+/// What all rows of a block have in common: cores, size, whatever else varies in the plan but for the step.
+fn load(row: &Row, varying: &[String]) -> String {
+    let step = step(row);
+    let always = ["server_cores", "size", "connections"].map(str::to_owned);
+    let others = varying.iter().filter(|name| !always.contains(name)).cloned();
+    let names: Vec<String> =
+        always.iter().cloned().chain(others).filter(|name| name != step && name != "rate").collect();
+    phrases(&[row], &names)
+}
+
+/// What a closed loop has more of from row to row, and an open one.
+fn step(row: &Row) -> &'static str {
+    if row.cell.rate().is_some() { "rate" } else { "connections" }
+}
+
+fn block(title: String, rows: &[&Row], over: Option<&str>) -> RenderedTable {
+    let is_open = rows.iter().any(|row| row.cell.rate().is_some());
+    let name = if is_open { "rate" } else { "connections" };
+    let over_cores = if rows.iter().any(|row| shown(row, name).contains(" x ")) { "gen. cores x" } else { "" };
+    let load = column(rows, [over_cores, name], true, |row| shown(row, step(row)));
+    let rate = column(rows, ["", "req/s"], true, |row| {
+        row.figures.rate.map_or(ABSENT.to_owned(), |rate| format!("{:.0}", rate.median))
+    });
+    let mean = column(rows, ["mean", "latency"], true, |row| format::time(row.figures.service_mean_us));
+    let mut columns = match over {
+        Some(_) => {
+            let cores = column(rows, ["server", "cores"], true, |row| row.cell.placement.server.count().to_string());
+            vec![cores, rate, load]
+        }
+        None => vec![load, rate, mean],
+    };
+    if is_open {
+        columns.push(column(rows, ["CPU %", "user+kernel"], true, |row| format::number(row.figures.cpu_percent, 1)));
+        columns.push(column(rows, ["CPU %", "user"], true, |row| format::number(row.figures.cpu_user_percent, 1)));
+    }
+    columns.push(column(rows, ["", "verdict"], false, |row| row.verdict()));
+    // A block is a group of its own.
+    RenderedTable { title, columns, groups: (0..rows.len()).collect() }
+}

@@ -1,0 +1,68 @@
+//! Which tables a report has: the one with every cell, and before it, if the plan asks for that, the one with the best
+//! value of an axis for each target and each combination of the rest.
+
+use super::columns::{names, shown};
+use crate::report::{Report, Row};
+
+/// A table: rows in order, and the group that each belongs to.
+#[derive(Debug)]
+pub struct Selection<'a> {
+    /// Stands above it; empty for the one with every cell.
+    pub title: String,
+    /// What the rows were chosen by, which is shown in any case.
+    pub over: Option<&'a str>,
+    /// Its rows.
+    pub rows: Vec<&'a Row>,
+    /// For each row the number of its group; rows of one group stand together and are compared.
+    pub groups: Vec<usize>,
+}
+
+/// The tables of a report, in order.
+pub fn selections(report: &Report) -> Vec<Selection<'_>> {
+    let mut tables = Vec::new();
+    if let Some(over) = &report.experiment.best_over {
+        tables.extend(best(report, over));
+    }
+    let title = if tables.is_empty() { String::new() } else { "Every cell".to_owned() };
+    let all = grouped(title, report.rows.iter().map(|row| (row.cell.combination.clone(), row)));
+    tables.push(all);
+    tables
+}
+
+/// The rows with the highest median throughput over the values of `over`.
+fn best<'a>(report: &'a Report, over: &'a str) -> Option<Selection<'a>> {
+    // A total and an amount per core are one column.
+    let over = over.strip_suffix("_per_core").unwrap_or(over);
+    let names: Vec<String> = names(&report.rows).into_iter().filter(|name| name != over).collect();
+    let rest = |row: &Row| names.iter().map(|name| shown(row, name)).collect::<Vec<_>>().join(",");
+    let rate = |row: &Row| row.figures.rate.map(|rate| rate.median);
+    let mut winners: Vec<(String, &Row)> = Vec::new();
+    for row in report.rows.iter().filter(|row| rate(row).is_some()) {
+        let key = rest(row);
+        match winners.iter_mut().find(|(known, winner)| *known == key && winner.cell.target == row.cell.target) {
+            Some((_, winner)) if rate(row) > rate(winner) => *winner = row,
+            Some(_) => {}
+            None => winners.push((key, row)),
+        }
+    }
+    // Nothing to choose between is no table of its own.
+    if winners.is_empty() || winners.len() == report.rows.len() {
+        return None;
+    }
+    let title = format!("Best throughput over {over} (the highest of several medians favours chance)");
+    let table = grouped(title, winners);
+    Some(Selection { over: Some(over), ..table })
+}
+
+/// Brings rows of one key together, keys in the order of their first row.
+fn grouped<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a Row)>) -> Selection<'a> {
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for (key, row) in rows {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    let numbers = groups.iter().enumerate().flat_map(|(number, (_, rows))| rows.iter().map(move |_| number)).collect();
+    Selection { title, over: None, rows: groups.into_iter().flat_map(|(_, rows)| rows).collect(), groups: numbers }
+}

@@ -1,0 +1,56 @@
+//! A numbered case for each tester and server: what a server that stands behind a proxy answers, how far its slow
+//! requests are from its middle ones, and what it takes.
+
+use super::{RenderedTable, column};
+use crate::format::{self, ABSENT};
+use crate::report::{Report, Row, charts::load::phrases, tables::columns::varying};
+use std::collections::BTreeSet;
+
+/// The one table.
+pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
+    if report.rows.is_empty() {
+        return Vec::new();
+    }
+    let rows: Vec<(usize, &Row)> = (1..).zip(&report.rows).collect();
+    let systems: BTreeSet<String> = report.envs.iter().filter_map(|env| system(env.kernel.as_ref()?)).collect();
+    let system =
+        if systems.is_empty() { ABSENT.to_owned() } else { systems.into_iter().collect::<Vec<_>>().join(", ") };
+    let percent = |value: Option<f64>| value.map_or(ABSENT.to_owned(), |value| format!("{value:.1} %"));
+    let columns = vec![
+        column(&rows, ["test", "case"], true, |(number, _)| number.to_string()),
+        column(&rows, ["", "OS"], false, |_| system.clone()),
+        column(&rows, ["", "tester"], false, |(_, row)| tester(row, report)),
+        column(&rows, ["upstream", "server"], false, |(_, row)| row.cell.target.clone()),
+        column(&rows, ["", "req/s"], true, |(_, row)| {
+            row.figures.rate.map_or(ABSENT.to_owned(), |rate| format!("{:.0}", rate.median))
+        }),
+        column(&rows, ["latency", "p50"], true, |(_, row)| format::time(row.http.p50_us.or(row.figures.p50_us))),
+        column(&rows, ["p90", "/p50"], true, |(_, row)| percent(row.http.p90_percent)),
+        column(&rows, ["p99", "/p50"], true, |(_, row)| percent(row.http.p99_percent)),
+        column(&rows, ["p99.9", "/p50"], true, |(_, row)| percent(row.http.p999_percent)),
+        column(&rows, ["memory", "MiB"], true, |(_, row)| format::mebibytes(row.figures.rss_bytes)),
+        column(&rows, ["", "CPU %"], true, |(_, row)| format::number(row.figures.cpu_percent, 0)),
+        column(&rows, ["", "verdict"], false, |(_, row)| row.verdict()),
+    ];
+    // The cases of one load belong together.
+    let loads: Vec<&str> = report.rows.iter().map(|row| row.cell.combination.as_str()).collect();
+    let group = |load: &&str| loads.iter().position(|first| first == load).unwrap_or(0);
+    vec![RenderedTable { title: String::new(), columns, groups: loads.iter().map(group).collect() }]
+}
+
+/// The tester, and its load where it has several.
+fn tester(row: &Row, report: &Report) -> String {
+    let name = |row: &Row| row.cell.value("tester").unwrap_or(crate::tester::BRUNT.to_owned());
+    let own = name(row);
+    let of_it: Vec<&Row> = report.rows.iter().filter(|row| name(row) == own).collect();
+    let names: Vec<String> = varying(&of_it).into_iter().filter(|name| name != "tester").collect();
+    let load = phrases(&[row], &names);
+    if load.is_empty() { own } else { format!("{own}: {load}") }
+}
+
+/// `Linux 6.18.0` of what the kernel says of itself.
+fn system(kernel: &str) -> Option<String> {
+    let mut words = kernel.split_whitespace();
+    let (name, version) = (words.next()?, words.next()?);
+    Some(format!("{name} {}", version.split('-').next().unwrap_or(version)))
+}

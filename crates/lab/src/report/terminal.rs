@@ -1,0 +1,77 @@
+//! The report for a terminal: the table with a blank line between loads, and short notes beneath.
+
+use super::{
+    Report, Style, notes,
+    tables::{Column, RenderedTable, rendered_tables},
+};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use std::fmt::Write;
+
+/// The whole report in a layout. Columns that do not fit into `width` characters give way, the least telling first; `None` is a
+/// file or a pipe and takes them all.
+pub fn text(report: &Report, style: Style, width: Option<usize>) -> String {
+    let experiment = &report.experiment;
+    let colon = if experiment.description.is_empty() { "" } else { ": " };
+    let mut out = format!("{}{colon}{}\n{}\n\n", experiment.name, experiment.description, notes::common(report));
+    let mut hidden = 0;
+    if report.rows.is_empty() {
+        out.push_str("No trial was run.\n");
+    }
+    for (index, table) in rendered_tables(report, style).into_iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        if !table.title.is_empty() {
+            let _ = writeln!(out, "{}\n", table.title);
+        }
+        let (table, left_out) = fitting(table, width);
+        out.push_str(&table);
+        hidden = hidden.max(left_out);
+    }
+    let mut legend = notes::legend(report);
+    if hidden > 0 {
+        legend.push(format!("{hidden} columns do not fit this terminal; report.md has them all."));
+    }
+    for lines in [legend, notes::concerns(report), notes::circumstances(report)] {
+        if !lines.is_empty() {
+            out.push('\n');
+        }
+        for line in lines {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    out
+}
+
+fn fitting(table: RenderedTable, width: Option<usize>) -> (String, usize) {
+    let RenderedTable { mut columns, groups, .. } = table;
+    let all = columns.len();
+    loop {
+        let table = render(&groups, &columns);
+        let widest = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let heaviest = columns.iter().map(|column| column.weight).max().unwrap_or(0);
+        if heaviest == 0 || width.is_none_or(|width| widest <= width) {
+            return (table, all - columns.len());
+        }
+        columns.retain(|column| column.weight != heaviest);
+    }
+}
+
+fn render(groups: &[usize], columns: &[Column]) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let cell = |text: &str, column: &Column| {
+        let side = if column.right { CellAlignment::Right } else { CellAlignment::Left };
+        Cell::new(text).set_alignment(side)
+    };
+    table.set_header(columns.iter().map(|column| cell(&column.header.join("\n"), column)));
+    // Groups of one row each would only be spread out.
+    let has_groups = groups.windows(2).any(|pair| pair[0] == pair[1]);
+    for (index, group) in groups.iter().enumerate() {
+        if has_groups && (index == 0 || groups[index - 1] != *group) {
+            table.add_row(columns.iter().map(|_| Cell::new("")));
+        }
+        table.add_row(columns.iter().map(|column| cell(&column.cells[index], column)));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}

@@ -1,0 +1,205 @@
+//! One load of a search, as a process of its own, and what its result says of the SLO.
+
+use super::{Attempt, Request, SloOutcome};
+use crate::{
+    Error,
+    ledger::Ledger,
+    process::{Group, Launch, PATIENCE, ending, last_lines},
+};
+use brunt_results::{
+    Rate, RunResult, Slo, Span,
+    directory::Directory,
+    judge,
+    verdict::{Kind, ValidityIssue},
+};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A load to be made.
+#[derive(Debug)]
+pub struct LoadStep<'a> {
+    /// The search that it belongs to.
+    pub request: &'a Request,
+    /// Counted from 1.
+    pub number: usize,
+    /// At which rate, and how long.
+    pub next: Attempt,
+    /// Where its files go.
+    pub dir: PathBuf,
+}
+
+/// A load that was made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// The directory of its result.
+    pub dir: PathBuf,
+    /// Requests per second that were asked for.
+    pub rate: f64,
+    /// Whether it was the long load that confirms.
+    pub confirms: bool,
+    /// Requests per second that were answered.
+    pub answered: f64,
+    /// Median response time.
+    pub p50_us: Option<f64>,
+    /// 99th percentile of the response time.
+    pub p99_us: Option<f64>,
+    /// Share of the requests that failed, 0 to 1.
+    pub errors: f64,
+    /// The verdict on the result.
+    pub verdict: Kind,
+    /// What of the SLO was not kept, a sentence each.
+    pub broken: Vec<String>,
+    /// Whether the SLO holds.
+    #[serde(rename = "answer")]
+    pub outcome: SloOutcome,
+}
+
+/// What a load may take beyond its window before it counts as hung: connecting, warming up, draining, writing.
+const GRACE: Duration = Duration::from_secs(120);
+
+impl LoadStep<'_> {
+    /// Makes the load; `None` if that was interrupted.
+    ///
+    /// # Errors
+    /// The load could not be made: the flags are wrong, or the target does not answer at all.
+    pub fn run(&self, ledger: &Arc<Ledger>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
+        let directory = Directory::create(&self.dir)?;
+        let log = self.dir.join("load.log");
+        let launch = Launch {
+            program: self.request.brunt.clone(),
+            args: self.args(),
+            dir: None,
+            env: BTreeMap::new(),
+            cores: None,
+            stdout: File::create(self.dir.join("load.txt"))?,
+            stderr: File::create(&log)?,
+        };
+        let mut load = Group::start(launch, ledger)?;
+        let (since, limit) = (Instant::now(), self.window() * 2 + GRACE);
+        let status = loop {
+            if let Some(status) = load.ended() {
+                break status;
+            }
+            if stop.load(Ordering::Relaxed) {
+                load.stop(PATIENCE);
+                return Ok(None);
+            }
+            if since.elapsed() > limit {
+                load.stop(PATIENCE);
+                return Err(Error::Failed(format!("{} did not end within {} s", self.name(), limit.as_secs())));
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        let lines = last_lines(&log, 20);
+        let said = lines.iter().find_map(|line| line.strip_prefix("error: ")).unwrap_or("it did not say why");
+        match status.code() {
+            Some(0) => {}
+            Some(2) => return Err(Error::Usage(format!("brunt load: {said}"))),
+            _ => return Err(Error::Failed(format!("{} {}: {said}", self.name(), ending(status)))),
+        }
+        let result = directory.read_result()?;
+        Ok((!result.interrupted).then(|| self.step(&result)))
+    }
+
+    fn name(&self) -> String {
+        format!("the load of {} requests/s", Rate(self.next.rate))
+    }
+
+    fn args(&self) -> Vec<String> {
+        let window = Span(self.window()).to_string();
+        let seed = (self.request.seed.wrapping_add(self.number as u64 - 1)).to_string();
+        let own = ["-R", &Rate(self.next.rate).to_string(), "-d", &window, "--seed", &seed];
+        let last = ["--out", &self.dir.display().to_string(), "--quiet", "--allow-untrusted"];
+        let words = ["load".to_owned(), self.request.url.clone()].into_iter().chain(self.request.flags.iter().cloned());
+        words.chain(own.iter().chain(&last).map(|word| (*word).to_owned())).collect()
+    }
+
+    /// Long enough for the SLO's percentiles.
+    fn window(&self) -> Duration {
+        let asked = if self.next.confirms { self.request.confirm } else { self.request.step };
+        let needed = self.request.slo.min_requests() as f64 / self.next.rate * 1.1;
+        // In whole milliseconds, for a command line that people can read.
+        asked.0.max(Duration::from_millis((needed * 1e3).ceil() as u64))
+    }
+
+    fn step(&self, result: &RunResult) -> Step {
+        let (outcome, broken) = evaluate(result, &self.request.slo);
+        let (failed, completed) = (result.requests.failed as f64, result.requests.completed as f64);
+        Step {
+            dir: self.dir.clone(),
+            rate: self.next.rate,
+            confirms: self.next.confirms,
+            answered: result.requests.rate,
+            p50_us: result.latency.response.p50_us,
+            p99_us: result.latency.response.p99_us,
+            errors: if failed > 0.0 { failed / (failed + completed) } else { 0.0 },
+            verdict: result.verdict.kind,
+            broken,
+            outcome,
+        }
+    }
+}
+
+/// Whether a result keeps an SLO, and what of it is not kept. A rate that was asked for and not reached is not kept either.
+/// A generator that is the limit is no excuse for what holds all the same: its lateness only makes response times longer.
+pub(super) fn evaluate(result: &RunResult, slo: &Slo) -> (SloOutcome, Vec<String>) {
+    let mut broken = slo.violations(result);
+    broken.extend(judge::rate(result).as_ref().map(ValidityIssue::evidence));
+    let (count, needed) = (result.latency.response.count, slo.min_requests());
+    if count < needed {
+        broken.push(format!("{slo} needs {needed} requests, {count} were recorded"));
+    }
+    let limited = judge::lag(result).or_else(|| judge::generator_cpu(result));
+    let outcome = match (broken.is_empty(), &limited) {
+        (true, _) => SloOutcome::Holds,
+        (false, None) => SloOutcome::Breaks,
+        (false, Some(_)) => SloOutcome::GeneratorLimited,
+    };
+    if outcome == SloOutcome::GeneratorLimited {
+        broken.extend(limited.as_ref().map(ValidityIssue::evidence));
+    }
+    (outcome, broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brunt_results::{LatencySummary, result::Requests};
+
+    fn result(rate: f64, p99_us: f64) -> RunResult {
+        let mut result = RunResult::new("test");
+        result.load.measured_s = 3.0;
+        result.requests =
+            Requests { completed: 3 * rate as u64, rate, offered_rate: Some(1000.0), ..Requests::default() };
+        result.latency.response = LatencySummary { count: 3000, p99_us: Some(p99_us), ..LatencySummary::default() };
+        result
+    }
+
+    #[test]
+    fn what_holds_what_breaks_and_whose_fault_it_is() {
+        let slo: Slo = "p99<6ms".parse().unwrap();
+        let of = |result: &RunResult| evaluate(result, &slo).0;
+        assert_eq!(of(&result(1000.0, 5000.0)), SloOutcome::Holds);
+        assert_eq!(of(&result(1000.0, 7000.0)), SloOutcome::Breaks);
+        assert_eq!(of(&result(800.0, 5000.0)), SloOutcome::Breaks);
+        let mut late = result(1000.0, 7000.0);
+        late.latency.lag.p99_us = Some(500.0);
+        assert_eq!(of(&late), SloOutcome::GeneratorLimited);
+        assert!(evaluate(&late, &slo).1.iter().any(|why| why.contains("sent late")));
+        late.latency.response.p99_us = Some(5000.0);
+        assert_eq!(of(&late), SloOutcome::Holds);
+        let mut few = result(1000.0, 5000.0);
+        few.latency.response.count = 999;
+        assert_eq!(of(&few), SloOutcome::Breaks);
+    }
+}

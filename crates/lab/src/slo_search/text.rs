@@ -1,0 +1,134 @@
+//! The knee for a terminal: a line a load, by rate, and one closing line.
+
+use super::{SearchReport, SearchResult, SloOutcome, Step};
+use crate::format::time;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+
+const HEADER: [&str; 7] = ["offered /s", "answered /s", "p50", "p99", "failed", "verdict", "SLO"];
+/// Where the columns begin that are words and not numbers.
+const WORDS: usize = 5;
+
+/// The whole page.
+pub fn text(found: &SearchReport) -> String {
+    let mut steps: Vec<&Step> = found.steps.iter().collect();
+    // By rate, and of one rate in the order in which they were run.
+    steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    let mut table = comfy_table::Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let cell = |(column, text): (usize, String)| {
+        Cell::new(text).set_alignment(if column < WORDS { CellAlignment::Right } else { CellAlignment::Left })
+    };
+    table.set_header(HEADER.map(str::to_owned).into_iter().enumerate().map(cell));
+    for step in steps {
+        table.add_row(row(step).into_iter().enumerate().map(cell));
+    }
+    let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    format!("{}: the highest rate at which {} holds\n\n{lines}\n{}\n", found.url, found.slo, closing(found))
+}
+
+fn row(step: &Step) -> [String; 7] {
+    let word = match step.outcome {
+        SloOutcome::Holds if step.confirms => "holds, confirmed".to_owned(),
+        SloOutcome::Holds => "holds".to_owned(),
+        SloOutcome::Breaks => format!("breaks: {}", step.broken.join("; ")),
+        SloOutcome::GeneratorLimited => format!("generator-limited: {}", step.broken.join("; ")),
+    };
+    [
+        rate(step.rate),
+        rate(step.answered),
+        time(step.p50_us),
+        time(step.p99_us),
+        if step.errors > 0.0 { format!("{:.2} %", step.errors * 100.0) } else { "0".to_owned() },
+        step.verdict.word().to_owned(),
+        word,
+    ]
+}
+
+/// What was found, in one line.
+pub fn closing(found: &SearchReport) -> String {
+    let slo = &found.slo;
+    match found.end {
+        SearchResult::Holds { rate: highest, breaks } => format!(
+            "{slo} holds up to {} requests/s, confirmed; it breaks at {}: the limit lies between them",
+            rate(highest),
+            rate(breaks)
+        ),
+        SearchResult::HoldsAtMost { rate: highest } => {
+            format!(
+                "{slo} holds at {} requests/s, the highest rate that was to be tried (--to), confirmed",
+                rate(highest)
+            )
+        }
+        SearchResult::GeneratorLimited { rate: Some(highest), limited } => format!(
+            "{slo} holds at {} requests/s, confirmed; at {} the generator was the limit, so the target's own limit is not \
+             known: give the generator more cores (-t, --cores)",
+            rate(highest),
+            rate(limited)
+        ),
+        SearchResult::GeneratorLimited { rate: None, limited } => format!(
+            "client-limited: down to {} requests/s the generator was the limit, so nothing is known of the target: give the \
+             generator cores of its own (--cores)",
+            rate(limited)
+        ),
+        SearchResult::Never { lowest } => {
+            format!("{slo} does not hold at any rate down to {} requests/s; --from begins lower", rate(lowest))
+        }
+    }
+}
+
+/// Requests per second in three digits.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        r if r >= 999.5e3 => format!("{:.2}M", r / 1e6),
+        r if r >= 99.95e3 => format!("{:.0}k", r / 1e3),
+        r if r >= 9.995e3 => format!("{:.1}k", r / 1e3),
+        r if r >= 999.5 => format!("{:.2}k", r / 1e3),
+        r if r >= 99.95 => format!("{r:.0}"),
+        r => format!("{r:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brunt_results::verdict::Kind;
+
+    fn step(rate: f64, outcome: SloOutcome, confirms: bool) -> Step {
+        Step {
+            dir: "steps/01".into(),
+            rate,
+            confirms,
+            answered: rate * 0.999,
+            p50_us: Some(41.2),
+            p99_us: Some(rate / 2.0),
+            errors: 0.0,
+            verdict: Kind::Ok,
+            broken: if outcome == SloOutcome::Holds { Vec::new() } else { vec!["p99<6ms: it was 8000.0 us".into()] },
+            outcome,
+        }
+    }
+
+    #[test]
+    fn the_knee_is_in_the_order_of_its_rates() {
+        let steps = vec![
+            step(1000.0, SloOutcome::Holds, false),
+            step(16_000.0, SloOutcome::Breaks, false),
+            step(12_500.0, SloOutcome::Holds, false),
+            step(12_500.0, SloOutcome::Holds, true),
+        ];
+        let end = SearchResult::Holds { rate: 12_500.0, breaks: 13_100.0 };
+        let page = text(&SearchReport { url: "tcp://h:1".into(), slo: "p99<6ms".into(), end, steps });
+        let expected = "\
+tcp://h:1: the highest rate at which p99<6ms holds
+
+ offered /s  answered /s      p50      p99  failed  verdict  SLO
+      1.00k          999  41.2 us   500 us       0  ok       holds
+      12.5k        12.5k  41.2 us  6.25 ms       0  ok       holds
+      12.5k        12.5k  41.2 us  6.25 ms       0  ok       holds, confirmed
+      16.0k        16.0k  41.2 us  8.00 ms       0  ok       breaks: p99<6ms: it was 8000.0 us
+
+p99<6ms holds up to 12.5k requests/s, confirmed; it breaks at 13.1k: the limit lies between them
+";
+        assert_eq!(page, expected);
+    }
+}

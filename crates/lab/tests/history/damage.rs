@@ -1,0 +1,119 @@
+//! What the index survives: damage of any kind, and many processes at once.
+
+use super::scene::Scene;
+use brunt_lab::{
+    Error,
+    history::{Filter, Index, register},
+};
+use proptest::prelude::*;
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, thread};
+
+fn file(scene: &Scene) -> PathBuf {
+    let entries = fs::read_dir(scene.state()).unwrap().flatten().map(|entry| entry.path());
+    entries.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "sqlite")).unwrap()
+}
+
+fn count(scene: &Scene) -> usize {
+    let mut index = scene.index();
+    index.refresh().unwrap();
+    index.trials(&Filter::default(), 100).unwrap().1
+}
+
+fn filled() -> Scene {
+    let scene = Scene::new();
+    for number in 0..4 {
+        let trials = [("a", 1, 100e3, 2_000.0), ("b", 1, 90e3, 7_000.0)];
+        scene.run(&format!("runs/{number}"), "alpha", 1_000_000 + number, &trials);
+        scene.index().add(&scene.path(&format!("runs/{number}"))).unwrap();
+    }
+    scene
+}
+
+#[test]
+fn a_cache_that_is_missing_empty_or_something_else_is_made_anew() {
+    let scene = filled();
+    assert_eq!(count(&scene), 8);
+    let file = file(&scene);
+    fs::remove_file(&file).unwrap();
+    assert_eq!(count(&scene), 8);
+    fs::write(&file, "").unwrap();
+    assert_eq!(count(&scene), 8);
+    fs::write(&file, "not a database, and longer than the header of one: ".repeat(50)).unwrap();
+    assert_eq!(count(&scene), 8);
+    // A sound database of somebody else's.
+    fs::remove_file(&file).unwrap();
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("CREATE TABLE other (x); INSERT INTO other VALUES (1)").unwrap();
+    drop(other);
+    assert_eq!(count(&scene), 8);
+    assert!(file.with_extension("damaged").exists());
+    // Tables that bear our mark and lack something.
+    rusqlite::Connection::open(&file).unwrap().execute_batch("ALTER TABLE trial DROP COLUMN why").unwrap();
+    assert_eq!(count(&scene), 8);
+    assert!(scene.index().add(&scene.path("runs/1")).unwrap());
+    rusqlite::Connection::open(&file).unwrap().execute_batch("DROP TABLE value").unwrap();
+    assert!(scene.index().add(&scene.path("runs/1")).unwrap());
+    assert_eq!(count(&scene), 8);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn no_damage_is_an_error_or_a_wrong_answer(at in 0.0f64..1.0, length in 1usize..600, byte: u8, cut: bool) {
+        let scene = filled();
+        let file = file(&scene);
+        let mut bytes = fs::read(&file).unwrap();
+        let start = (at * bytes.len() as f64) as usize;
+        if cut {
+            bytes.truncate(start);
+        } else {
+            let end = (start + length).min(bytes.len());
+            bytes[start..end].fill(byte);
+        }
+        fs::write(&file, bytes).unwrap();
+        // Whatever of a value has changed without breaking a page is mended by making the index anew.
+        let mut index = scene.index();
+        let rebuilt = index.rebuild(&[]).unwrap();
+        prop_assert_eq!((rebuilt.directories, rebuilt.trials), (4, 8));
+        prop_assert_eq!(count(&scene), 8);
+    }
+}
+
+#[test]
+fn processes_that_write_at_once_wait_for_each_other() {
+    let scene = Scene::new();
+    for number in 0..8 {
+        scene.run(&format!("runs/{number}"), "alpha", 1_000_000 + number, &[("a", 1, 100e3, 2_000.0)]);
+    }
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let scene = &scene;
+            // Each with a connection of its own, as a process has.
+            scope.spawn(move || {
+                let dir = scene.path(&format!("runs/{number}"));
+                register(&scene.state(), &dir).unwrap();
+                let mut index = scene.index();
+                (0..5).for_each(|_| assert!(index.add(&dir).unwrap()));
+                index.runs(&Filter::default(), 100).unwrap();
+            });
+        }
+    });
+    assert_eq!(count(&scene), 8);
+    assert_eq!(fs::read_to_string(scene.state().join("places")).unwrap().split_whitespace().count(), 8);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error_with_a_way_out() {
+    let scene = Scene::new();
+    fs::write(scene.path("file"), "").unwrap();
+    let error = Index::open(&scene.path("file/state")).unwrap_err();
+    assert!(matches!(&error, Error::Failed(why) if why.contains("file/state: ") && why.contains("BRUNT_STATE_DIR")));
+    assert!(register(&scene.path("file/state"), &scene.path("x")).is_err());
+    if rustix::process::geteuid().is_root() {
+        return println!("skipped: permissions do not hold root back");
+    }
+    fs::create_dir(scene.path("locked")).unwrap();
+    fs::set_permissions(scene.path("locked"), fs::Permissions::from_mode(0o500)).unwrap();
+    let error = Index::open(&scene.path("locked")).unwrap_err().to_string();
+    assert!(error.contains("BRUNT_STATE_DIR"), "{error}");
+}

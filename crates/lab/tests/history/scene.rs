@@ -1,0 +1,123 @@
+//! A folder with results made by hand, and an index of its own.
+
+use brunt_lab::{
+    cells::cells,
+    history::Index,
+    machine::Machine,
+    plan::read,
+    store::{Experiment, SCHEMA, Store},
+    trial::Failure,
+};
+use brunt_results::{
+    LatencySummary, RunResult,
+    directory::Directory,
+    env::Env,
+    result::{Requests, Server},
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+const PLAN: &str = "name = 'p'\n[load]\nconnections = 80\n[sweep]\nsize = ['100B']\n\
+    [[target]]\nname = 'a'\ncommand = ['s', '{port}']\n[[target]]\nname = 'b'\ncommand = ['s', '{port}']\n";
+
+pub struct Scene {
+    home: tempfile::TempDir,
+    state: tempfile::TempDir,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        Self { home: tempfile::tempdir().unwrap(), state: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        let home = self.home.path().canonicalize().unwrap();
+        if name.is_empty() { home } else { home.join(name) }
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.state.path().join("brunt")
+    }
+
+    pub fn index(&self) -> Index {
+        Index::open(&self.state()).unwrap()
+    }
+
+    /// A finished run of these trials: target, repeat, requests per second, p99 in microseconds.
+    pub fn run(&self, dir: &str, plan: &str, started_unix_s: u64, trials: &[(&str, u32, f64, f64)]) -> Store {
+        let store = Store::at(self.path(dir));
+        let cells = cells(&read("p", PLAN).unwrap(), &Machine { cores: vec![0, 1] }, &BTreeMap::new());
+        let name = |target: &str| format!("target={target},size=100B");
+        let experiment = Experiment {
+            schema: SCHEMA.into(),
+            name: plan.into(),
+            description: "made by hand".into(),
+            plan_hash: format!("hash of {plan}"),
+            seed: 1,
+            repeats: 1,
+            command: vec!["brunt".into(), "run".into(), plan.into()],
+            started_unix_s,
+            cells,
+            order: trials.iter().map(|(target, repeat, ..)| format!("{}/{repeat}", name(target))).collect(),
+            ..Experiment::default()
+        };
+        fs::create_dir_all(store.path()).unwrap();
+        store.begin(&experiment, PLAN).unwrap();
+        for (target, repeat, rate, p99_us) in trials {
+            let directory = Directory::create(store.trial(&name(target), *repeat)).unwrap();
+            directory.write_env(&env(started_unix_s)).unwrap();
+            directory.write_result(&result(*rate, *p99_us)).unwrap();
+        }
+        store
+    }
+}
+
+fn env(started_unix_s: u64) -> Env {
+    let cpu = Some("a processor".to_owned());
+    Env { brunt: "0.1.0".into(), cpu, cpus_online: Some(2), started_unix_s, ..Env::default() }
+}
+
+fn result(rate: f64, p99_us: f64) -> RunResult {
+    let mut result = RunResult::new("brunt");
+    result.load.url = "tcp://127.0.0.1:7100".to_owned();
+    result.load.connections = 80;
+    result.requests = Requests { completed: 30_000, rate, ..Requests::default() };
+    result.latency.response = LatencySummary {
+        count: 30_000,
+        p50_us: Some(p99_us / 2.0),
+        p99_us: Some(p99_us),
+        p999_us: Some(p99_us * 2.0),
+        ..LatencySummary::default()
+    };
+    result.server = Server { cpu_us_per_request: Some(8.0), ..Server::default() };
+    result
+}
+
+/// The directory of `brunt load --out`.
+pub fn write_single(dir: &Path, started_unix_s: u64) {
+    let directory = Directory::create(dir).unwrap();
+    directory.write_env(&env(started_unix_s)).unwrap();
+    directory.write_result(&result(1000.0, 900.0)).unwrap();
+}
+
+/// The directory of `brunt find`, with two steps.
+pub fn write_search(dir: &Path, started_unix_s: u64, finished: bool) {
+    for step in ["01-rate=1k", "02-rate=2k"] {
+        write_single(&dir.join("steps").join(step), started_unix_s);
+    }
+    fs::write(dir.join("steps/running.json"), "{}").unwrap();
+    if finished {
+        fs::write(dir.join("find.json"), "{}").unwrap();
+    }
+}
+
+/// Makes a trial one that failed.
+pub fn fail(store: &Store, cell: &str, repeat: u32) {
+    let dir = store.trial(cell, repeat);
+    fs::remove_file(dir.join("result.json")).unwrap();
+    let failure = Failure { why: "it did not listen".into(), log: vec!["last words".into()] };
+    Directory::open(&dir).write_json("failed.json", &failure).unwrap();
+}
