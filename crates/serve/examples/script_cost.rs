@@ -4,7 +4,7 @@
 
 use brunt_serve::http::{
     Handler,
-    answer::{Answer, Content, Request},
+    message::{Content, Request, Response},
     script::{LIMITS, Script},
 };
 use brunt_wire::http1::{
@@ -40,7 +40,7 @@ const SCRIPTS: &[(&str, &str)] = &[
 fn main() {
     let only = std::env::args().nth(1).unwrap_or_default();
     let body: Rc<[u8]> = Rc::from(&b"Hi, there!\n"[..]);
-    let mut native = move |_: &Request<'_>| Answer {
+    let mut native = move |_: &Request<'_>| Response {
         status: 200,
         fields: vec![("Content-Type".to_owned(), b"text/plain; charset=utf-8".to_vec())],
         body: Content::Whole(Rc::clone(&body)),

@@ -5,19 +5,19 @@
 
 pub mod http;
 pub mod listen;
-mod model;
 pub mod processes;
 mod report;
+mod tcp;
 mod work;
 
-pub use model::{Model, TcpModel};
 pub use report::{Counts, Waits};
+pub use tcp::{Model, TcpModel};
 pub use work::Work;
 
 use brunt_runtime::Spinning;
-use model::stage::Stage;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
+use tcp::shared::context::ModelContext;
 
 /// What is done with what arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub enum ServeError {
     /// A worker could not be set up.
     Worker(io::Error),
     /// Two listeners of one server want the same address.
-    Twice(SocketAddr),
+    DuplicateAddress(SocketAddr),
     /// The access log could not be opened.
     Log(PathBuf, io::Error),
     /// A process of the server has failed; which one, and how, on one line.
@@ -94,7 +94,7 @@ impl fmt::Display for ServeError {
             }
             Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
             Self::Process(text) => f.write_str(text),
-            Self::Twice(address) => {
+            Self::DuplicateAddress(address) => {
                 write!(
                     f,
                     "cannot listen on {address} for two purposes: give each listener, and --metrics, its own port"
@@ -129,5 +129,5 @@ pub fn tcp(
     stop: &brunt_runtime::Stop,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    options.model.run(&Stage::new(options, stop, notices)?)
+    options.model.run(&ModelContext::new(options, stop, notices)?)
 }

@@ -44,7 +44,7 @@ pub(crate) fn is_failure(error: &io::Error) -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waits {
     /// Requests that were taken out of the queue.
-    pub many: u64,
+    pub count: u64,
     /// All their waiting together.
     pub total: Duration,
     /// The longest of them.
@@ -53,13 +53,13 @@ pub struct Waits {
 
 impl Waits {
     pub(crate) fn add(&mut self, wait: Duration) {
-        *self += Self { many: 1, total: wait, longest: wait };
+        *self += Self { count: 1, total: wait, longest: wait };
     }
 }
 
 impl AddAssign for Waits {
     fn add_assign(&mut self, other: Self) {
-        self.many += other.many;
+        self.count += other.count;
         self.total += other.total;
         self.longest = self.longest.max(other.longest);
     }
@@ -69,11 +69,11 @@ impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // To the microsecond: what is finer is the clock's.
         let micros = |nanos: u128| Span(Duration::from_micros((nanos / 1000) as u64));
-        let mean = micros(self.total.as_nanos() / u128::from(self.many.max(1)));
+        let mean = micros(self.total.as_nanos() / u128::from(self.count.max(1)));
         write!(
             f,
             "{} requests waited for a thread: {mean} on average, {} at most",
-            self.many,
+            self.count,
             micros(self.longest.as_nanos())
         )
     }

@@ -4,11 +4,11 @@
 //! waits. All that is rare is a future of its own, boxed, so that a connection which never needs it does not carry it.
 
 use super::{
+    action::{Action, LINGER},
     conversation::{Conversation, Endpoint},
     deadlines::Phase,
-    give::GARBAGE,
-    next::{LINGER, Next},
-    worker::{Seat, Worker},
+    response_writer::GARBAGE,
+    worker::{ConnectionGuard, Worker},
 };
 use brunt_wire::http1::server::Waiting;
 use std::{
@@ -52,7 +52,8 @@ pub(crate) trait Stream: Endpoint + 'static {
 
 /// Serves a connection to its end.
 pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker>) {
-    let mut hot = Hot { stream, conversation: Conversation::new(listener), seat: Seat::take(worker), begun: false };
+    let mut hot =
+        Hot { stream, conversation: Conversation::new(listener), guard: ConnectionGuard::take(worker), begun: false };
     let result = loop {
         let goes_on = match poll_fn(|cx| hot.poll(cx)).await {
             Rare::Over if !S::TAKES_LEAVE => Ok(false),
@@ -64,7 +65,7 @@ pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker
             Err(error) => break Err(error),
         }
     };
-    let worker = hot.seat.worker.clone();
+    let worker = hot.guard.worker.clone();
     hot.conversation.end(&worker);
     if let Err(error) = result
         && !matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
@@ -76,7 +77,7 @@ pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker
 struct Hot<S: Stream> {
     stream: S,
     conversation: Conversation,
-    seat: Seat,
+    guard: ConnectionGuard,
     begun: bool,
 }
 
@@ -86,7 +87,7 @@ enum Rare<S: Stream> {
     Step {
         lease: S::Lease,
         used: usize,
-        next: Next,
+        next: Action,
         unsent: Vec<u8>,
     },
     /// All has been said, and the connection is to be closed.
@@ -99,7 +100,7 @@ enum Rare<S: Stream> {
 impl<S: Stream> Hot<S> {
     /// Answers requests as long as that takes nothing but receiving and writing.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Rare<S>> {
-        let Seat { worker, note } = &self.seat;
+        let ConnectionGuard { worker, note } = &self.guard;
         if !self.begun {
             note.watch(cx.waker());
             self.begun = true;
@@ -121,14 +122,14 @@ impl<S: Stream> Hot<S> {
             let (mut input, requests) = (&lease[..], self.conversation.requests());
             let next = self.conversation.step(&mut input, worker, &self.stream, &mut out);
             worker.counters.received.add(lease.len() as u64);
-            if matches!(next, Next::Read | Next::Close) {
+            if matches!(next, Action::Read | Action::Close) {
                 let phase = phase(self.conversation.waiting());
                 if self.conversation.requests() != requests {
                     worker.deadlines.begin(note, phase);
                 } else {
                     worker.deadlines.go_on(note, phase);
                 }
-                if out.is_empty() && next == Next::Read {
+                if out.is_empty() && next == Action::Read {
                     continue;
                 }
                 let sent = match self.stream.poll_write(cx, &out) {
@@ -138,8 +139,8 @@ impl<S: Stream> Hot<S> {
                 };
                 worker.counters.sent.add(sent as u64);
                 match next {
-                    Next::Read if sent == out.len() => continue,
-                    Next::Close if sent == out.len() => return Poll::Ready(Rare::Over),
+                    Action::Read if sent == out.len() => continue,
+                    Action::Close if sent == out.len() => return Poll::Ready(Rare::Over),
                     _ => {}
                 }
                 let (used, unsent) = (lease.len(), out[sent..].to_vec());
@@ -152,7 +153,7 @@ impl<S: Stream> Hot<S> {
 
     /// Does what is rare. Whether the connection goes on.
     async fn rare(&mut self, event: Rare<S>) -> io::Result<bool> {
-        let worker = self.seat.worker.clone();
+        let worker = self.guard.worker.clone();
         let mut out = Vec::new();
         match event {
             Rare::Failed(error) => Err(error),
@@ -162,12 +163,12 @@ impl<S: Stream> Hot<S> {
                     self.write_all(&out).await?;
                     out.clear();
                     match next {
-                        Next::Read => {
+                        Action::Read => {
                             self.wait_for(phase(self.conversation.waiting()));
                             return Ok(true);
                         }
-                        Next::Write => {}
-                        Next::Pause(pause) => {
+                        Action::Write => {}
+                        Action::Pause(pause) => {
                             self.wait_for(Phase::Own);
                             S::sleep(pause).await;
                         }
@@ -178,14 +179,14 @@ impl<S: Stream> Hot<S> {
                     used = lease.len() - input.len();
                 }
             }
-            Rare::Over => self.last(Next::Close).await,
+            Rare::Over => self.last(Action::Close).await,
             Rare::Expired => {
-                // Ends that the server itself has asked for are no timeouts.
+                // Addrs that the server itself has asked for are no timeouts.
                 if !worker.is_stopping() {
                     worker.counters.late.add(1);
                 }
-                if worker.deadlines.phase(&self.seat.note) == Phase::Idle {
-                    return self.last(Next::Close).await;
+                if worker.deadlines.phase(&self.guard.note) == Phase::Idle {
+                    return self.last(Action::Close).await;
                 }
                 let next = self.conversation.expire(&worker, &mut out);
                 self.write_all(&out).await?;
@@ -195,7 +196,7 @@ impl<S: Stream> Hot<S> {
     }
 
     fn wait_for(&self, phase: Phase) {
-        self.seat.worker.deadlines.begin(&self.seat.note, phase);
+        self.guard.worker.deadlines.begin(&self.guard.note, phase);
     }
 
     /// Writes everything, unless the client takes nothing for too long.
@@ -203,7 +204,7 @@ impl<S: Stream> Hot<S> {
         while !bytes.is_empty() {
             self.wait_for(Phase::Sending);
             let sent = self.in_time(|stream, cx| stream.poll_write(cx, bytes)).await?;
-            self.seat.worker.counters.sent.add(sent as u64);
+            self.guard.worker.counters.sent.add(sent as u64);
             bytes = &bytes[sent..];
         }
         Ok(())
@@ -215,8 +216,8 @@ impl<S: Stream> Hot<S> {
         mut poll: impl FnMut(&mut S, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> io::Result<T> {
         poll_fn(|cx| match poll(&mut self.stream, cx) {
-            Poll::Pending if self.seat.has_expired() => {
-                self.seat.worker.counters.late.add(1);
+            Poll::Pending if self.guard.has_expired() => {
+                self.guard.worker.counters.late.add(1);
                 // What is still on its way goes nowhere: the client does not take it.
                 self.stream.reset_when_closed();
                 Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
@@ -227,34 +228,34 @@ impl<S: Stream> Hot<S> {
     }
 
     /// The end, in one of its forms.
-    async fn last(&mut self, how: Next) -> io::Result<bool> {
+    async fn last(&mut self, how: Action) -> io::Result<bool> {
         match how {
-            Next::Reset => {
+            Action::Reset => {
                 // What was answered before is the client's.
                 self.wait_for(Phase::Sending);
                 self.in_time(|stream, cx| stream.poll_flush(cx)).await?;
                 self.stream.reset_when_closed();
             }
-            Next::Stall => {
+            Action::Stall => {
                 self.wait_for(Phase::Idle);
                 let _whatever_ended_it = self.discard(usize::MAX).await;
             }
-            Next::Linger(most) => self.linger(most).await?,
-            Next::Garble => {
+            Action::Linger(most) => self.linger(most).await?,
+            Action::Garbage => {
                 let mut garbage = GARBAGE;
                 self.wait_for(Phase::Sending);
                 while !garbage.is_empty() {
                     let sent = self.in_time(|stream, cx| stream.poll_write_beneath(cx, garbage)).await?;
-                    self.seat.worker.counters.sent.add(sent as u64);
+                    self.guard.worker.counters.sent.add(sent as u64);
                     garbage = &garbage[sent..];
                 }
                 self.linger(LINGER).await?;
             }
-            Next::Close if S::TAKES_LEAVE => {
+            Action::Close if S::TAKES_LEAVE => {
                 self.wait_for(Phase::Sending);
                 self.in_time(|stream, cx| stream.poll_leave(cx)).await?;
             }
-            Next::Close | Next::Cut | Next::Read | Next::Write | Next::Pause(_) => {}
+            Action::Close | Action::Cut | Action::Read | Action::Write | Action::Pause(_) => {}
         }
         Ok(false)
     }
@@ -269,13 +270,13 @@ impl<S: Stream> Hot<S> {
     /// Receives and forgets until the client closes, the deadline passes, or so many bytes have come.
     async fn discard(&mut self, most: usize) -> io::Result<()> {
         let mut discarded = 0;
-        let Self { stream, seat, .. } = self;
+        let Self { stream, guard, .. } = self;
         poll_fn(move |cx| {
             loop {
                 match stream.poll_recv(cx) {
                     Poll::Ready(Ok(lease)) if !lease.is_empty() && discarded < most => discarded += lease.len(),
                     Poll::Ready(result) => return Poll::Ready(result.map(drop)),
-                    Poll::Pending if seat.has_expired() => return Poll::Ready(Ok(())),
+                    Poll::Pending if guard.has_expired() => return Poll::Ready(Ok(())),
                     Poll::Pending => return Poll::Pending,
                 }
             }

@@ -2,7 +2,7 @@
 //! same object, so they differ in I/O and in nothing else.
 //!
 //! ```text
-//! input --> step --> out, and Next: Read more | Write, then step | Pause, then step | one of the ends
+//! input --> step --> out, and Action: Read more | Write, then step | Pause, then step | one of the ends
 //! ```
 //!
 //! Answers are in the order of the requests, and the next request is not looked at before the answer to the last one is
@@ -10,10 +10,10 @@
 //! body can still be told. Must never hold a buffer while it waits for a request.
 
 use super::{
-    answer::Request,
-    give::{self, Progress, Sending},
-    next::{LINGER, LINGER_REFUSED, Next},
-    site::{Reply, Site},
+    action::{Action, LINGER, LINGER_REFUSED},
+    message::Request,
+    response_writer::{self, Progress, ResponseWriter},
+    router::{Reply, Router},
     worker::Worker,
 };
 use brunt_wire::http1::{
@@ -23,18 +23,18 @@ use brunt_wire::http1::{
 use std::net::SocketAddr;
 
 /// Bytes of answers after which those are written before more are made.
-pub(crate) const ENOUGH: usize = 64 << 10;
+pub(crate) const MAX_BUFFERED: usize = 64 << 10;
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ends {
+pub(crate) struct Addrs {
     pub peer: SocketAddr,
     pub local: SocketAddr,
 }
 
-/// Knows the ends; asked only when somebody wants to know.
+/// Knows the addrs; asked only when somebody wants to know.
 pub(crate) trait Endpoint {
-    fn ends(&self) -> Ends;
+    fn addrs(&self) -> Addrs;
 }
 
 /// See the module.
@@ -46,7 +46,7 @@ pub(crate) struct Conversation {
 /// All but the reader, from which heads borrow.
 struct State {
     busy: Option<Box<Busy>>,
-    ends: Option<Box<Ends>>,
+    addrs: Option<Box<Addrs>>,
     requests: u32,
     listener: u16,
     /// The connection ends with the request at hand.
@@ -56,7 +56,7 @@ struct State {
 /// What most connections have nothing of.
 enum Busy {
     Gathering(Gathering),
-    Sending(Sending),
+    ResponseWriter(ResponseWriter),
 }
 
 /// A request whose body is on its way.
@@ -69,7 +69,7 @@ struct Gathering {
 
 impl Conversation {
     pub fn new(listener: u16) -> Self {
-        let state = State { busy: None, ends: None, requests: 0, listener, last: false };
+        let state = State { busy: None, addrs: None, requests: 0, listener, last: false };
         Self { reader: Connection::default(), state }
     }
 
@@ -87,23 +87,23 @@ impl Conversation {
 
     /// Takes what it can of `input` and appends what there is to say to `out`.
     #[inline]
-    pub fn step(&mut self, input: &mut &[u8], worker: &Worker, endpoint: &impl Endpoint, out: &mut Vec<u8>) -> Next {
+    pub fn step(&mut self, input: &mut &[u8], worker: &Worker, endpoint: &impl Endpoint, out: &mut Vec<u8>) -> Action {
         let Self { reader, state } = self;
         if state.busy.is_some()
             && let Some(next) = state.send_on(worker, out)
         {
             return next;
         }
-        let site = worker.site();
-        let listener = site.listener(state.listener);
+        let router = worker.router();
+        let listener = router.listener(state.listener);
         loop {
             let (before, begins) = (*input, reader.begins() && !worker.is_logging());
             if begins && let Some(status) = listener.answer_usual(input, worker, out) {
                 state.requests = state.requests.wrapping_add(1);
                 worker.counters.answered(state.listener, status);
                 match input.is_empty() {
-                    true => return Next::Read,
-                    false if out.len() >= ENOUGH => return Next::Write,
+                    true => return Action::Read,
+                    false if out.len() >= MAX_BUFFERED => return Action::Write,
                     false => continue,
                 }
             }
@@ -123,20 +123,20 @@ impl Conversation {
                         if input.is_empty() && head.keeps_alive() && !worker.is_stopping() {
                             reader.pass_end();
                             if reader.waiting() == Waiting::Idle {
-                                return Next::Read;
+                                return Action::Read;
                             }
                         }
                         None
                     } else {
-                        state.begin(&head, input.is_empty(), &site, worker, endpoint, out)
+                        state.begin(&head, input.is_empty(), &router, worker, endpoint, out)
                     }
                 }
                 Event::End(after) => {
                     state.last |= after == After::Close || worker.is_stopping();
                     match state.busy {
-                        Some(_) => state.end(input.is_empty(), &site, worker, endpoint, out),
+                        Some(_) => state.end(input.is_empty(), &router, worker, endpoint, out),
                         None if state.last => Some(close(input)),
-                        None if out.len() >= ENOUGH && !input.is_empty() => Some(Next::Write),
+                        None if out.len() >= MAX_BUFFERED && !input.is_empty() => Some(Action::Write),
                         None => None,
                     }
                 }
@@ -148,27 +148,27 @@ impl Conversation {
                 return next;
             }
         }
-        if state.last { Next::Close } else { Next::Read }
+        if state.last { Action::Close } else { Action::Read }
     }
 
     /// The client will send no more. Returns what is left to do, with what there is to say in `out`.
-    pub fn eof(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Next {
+    pub fn eof(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Action {
         match self.reader.eof() {
-            None => Next::Close,
+            None => Action::Close,
             Some(fault) => {
                 self.state.refuse(fault, worker, out);
-                Next::Close
+                Action::Close
             }
         }
     }
 
     /// The client has taken too long over a head or a body: says so, if that is still possible.
-    pub fn expire(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Next {
+    pub fn expire(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Action {
         self.reader.close();
         self.state.drop_gathered(worker);
         worker.late(out);
         worker.counters.answered(self.state.listener, 408);
-        Next::Linger(LINGER)
+        Action::Linger(LINGER)
     }
 
     /// The connection is gone; what was kept for it need not be counted any more.
@@ -178,22 +178,22 @@ impl Conversation {
 }
 
 /// Bytes behind the last request mean that the client has not understood that it is the last.
-fn close(rest: &[u8]) -> Next {
-    if rest.is_empty() { Next::Close } else { Next::Linger(LINGER) }
+fn close(rest: &[u8]) -> Action {
+    if rest.is_empty() { Action::Close } else { Action::Linger(LINGER) }
 }
 
 impl State {
     /// Goes on with an answer. `None` when there is no more of it and the connection stays.
     #[cold]
-    fn send_on(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Option<Next> {
-        let Some(Busy::Sending(sending)) = self.busy.as_deref_mut() else { return None };
+    fn send_on(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Option<Action> {
+        let Some(Busy::ResponseWriter(sending)) = self.busy.as_deref_mut() else { return None };
         match sending.go_on(&worker.stamp(), out) {
             Progress::Wait(next) => Some(next),
             Progress::Done(after) => {
                 self.busy = None;
                 self.last |= after == After::Close;
                 // The request has been read to its end: it had no body, or its end was what the answer began with.
-                self.last.then_some(Next::Close)
+                self.last.then_some(Action::Close)
             }
         }
     }
@@ -204,24 +204,24 @@ impl State {
         &mut self,
         head: &Head<'_>,
         alone: bool,
-        site: &Site,
+        router: &Router,
         worker: &Worker,
         endpoint: &impl Endpoint,
         out: &mut Vec<u8>,
-    ) -> Option<Next> {
+    ) -> Option<Action> {
         if head.body == Body::Empty {
-            return self.answer(head, b"", site, worker, endpoint, out);
+            return self.answer(head, b"", router, worker, endpoint, out);
         }
         // RFC 9110, 10.1.1: not needed if the body is coming already.
         if head.expects_continue && alone {
             let _only_1_1_expects = Response::interim(out, head.exchange(), 100, &[]);
         }
-        let wanted = site.listener(self.listener).wants_body(head);
+        let wanted = router.listener(self.listener).wants_body(head);
         self.busy = Some(Box::new(Busy::Gathering(Gathering { head: copy(head), body: Vec::new(), wanted })));
         None
     }
 
-    fn gather(&mut self, data: &[u8], worker: &Worker, out: &mut Vec<u8>) -> Option<Next> {
+    fn gather(&mut self, data: &[u8], worker: &Worker, out: &mut Vec<u8>) -> Option<Action> {
         let Some(Busy::Gathering(gathering)) = self.busy.as_deref_mut() else { return None };
         if !gathering.wanted {
             return None;
@@ -230,7 +230,7 @@ impl State {
             self.drop_gathered(worker);
             worker.full(out);
             worker.counters.answered(self.listener, 503);
-            return Some(Next::Linger(LINGER));
+            return Some(Action::Linger(LINGER));
         }
         gathering.body.extend_from_slice(data);
         None
@@ -241,25 +241,25 @@ impl State {
     fn end(
         &mut self,
         alone: bool,
-        site: &Site,
+        router: &Router,
         worker: &Worker,
         endpoint: &impl Endpoint,
         out: &mut Vec<u8>,
-    ) -> Option<Next> {
+    ) -> Option<Action> {
         if let Some(Busy::Gathering(gathering)) = self.busy.take().map(|busy| *busy) {
             worker.release(gathering.body.len() as u64);
             // Read a second time instead of kept as a view: only requests with bodies pay for it.
             let (mut reader, mut bytes) = (Connection::default(), &gathering.head[..]);
             if let Some(Event::Head(head)) = reader.next(&mut bytes, &worker.settings.limits)
-                && let Some(next) = self.answer(&head, &gathering.body, site, worker, endpoint, out)
+                && let Some(next) = self.answer(&head, &gathering.body, router, worker, endpoint, out)
             {
                 return Some(next);
             }
         }
         if !self.last {
-            return (out.len() >= ENOUGH && !alone).then_some(Next::Write);
+            return (out.len() >= MAX_BUFFERED && !alone).then_some(Action::Write);
         }
-        Some(if alone { Next::Close } else { Next::Linger(LINGER) })
+        Some(if alone { Action::Close } else { Action::Linger(LINGER) })
     }
 
     /// Answers a request that has arrived completely. `None` if the whole answer is in `out`.
@@ -267,12 +267,12 @@ impl State {
         &mut self,
         head: &Head<'_>,
         body: &[u8],
-        site: &Site,
+        router: &Router,
         worker: &Worker,
         endpoint: &impl Endpoint,
         out: &mut Vec<u8>,
-    ) -> Option<Next> {
-        let route = match site.listener(self.listener).find(head) {
+    ) -> Option<Action> {
+        let route = match router.listener(self.listener).find(head) {
             Ok(route) => route,
             Err(missing) => {
                 let answer = missing.answer();
@@ -287,7 +287,7 @@ impl State {
                 None
             }
             Reply::Handler { handler, time } => {
-                let ends = self.ends(endpoint);
+                let addrs = self.addrs(endpoint);
                 let request = Request {
                     method: head.method_name,
                     path: head.path(),
@@ -295,8 +295,8 @@ impl State {
                     minor_version: u8::from(head.version == brunt_wire::http1::Version::Http11),
                     fields: head.fields,
                     body,
-                    peer: ends.peer,
-                    local: ends.local,
+                    peer: addrs.peer,
+                    local: addrs.local,
                 };
                 let answer = time.measure(|| handler.borrow_mut().answer(&request));
                 self.give(answer, head, worker, endpoint, out)
@@ -306,36 +306,36 @@ impl State {
 
     fn give(
         &mut self,
-        answer: super::answer::Answer,
+        answer: super::message::Response,
         head: &Head<'_>,
         worker: &Worker,
         endpoint: &impl Endpoint,
         out: &mut Vec<u8>,
-    ) -> Option<Next> {
+    ) -> Option<Action> {
         let exchange = worker.exchange(head);
         if let Some(fault) = &answer.fault {
             worker.counters.made(*fault);
         }
         // What is no answer has no status.
-        let status = give::status(&answer);
+        let status = response_writer::status(&answer);
         worker.counters.answered(self.listener, status);
-        self.log(head, status, give::length(&answer.body), worker, endpoint);
-        if let Some(bytes) = give::at_once(&answer) {
-            let after = give::whole(&answer, bytes, exchange, &worker.stamp(), out);
+        self.log(head, status, response_writer::length(&answer.body), worker, endpoint);
+        if let Some(bytes) = response_writer::at_once(&answer) {
+            let after = response_writer::whole(&answer, bytes, exchange, &worker.stamp(), out);
             self.last |= after == After::Close;
             return None;
         }
-        self.busy = Some(Box::new(Busy::Sending(Sending::new(answer, head.method, exchange))));
+        self.busy = Some(Box::new(Busy::ResponseWriter(ResponseWriter::new(answer, head.method, exchange))));
         self.send_on(worker, out)
     }
 
     #[cold]
-    fn refuse(&mut self, fault: Fault, worker: &Worker, out: &mut Vec<u8>) -> Next {
+    fn refuse(&mut self, fault: Fault, worker: &Worker, out: &mut Vec<u8>) -> Action {
         self.drop_gathered(worker);
         self.busy = None;
         let _close = Response::refuse(out, &worker.stamp(), fault);
         worker.counters.refused(self.listener, fault.status());
-        Next::Linger(if fault == Fault::BodyTooLong { LINGER } else { LINGER_REFUSED })
+        Action::Linger(if fault == Fault::BodyTooLong { LINGER } else { LINGER_REFUSED })
     }
 
     fn drop_gathered(&mut self, worker: &Worker) {
@@ -345,13 +345,13 @@ impl State {
         }
     }
 
-    fn ends(&mut self, endpoint: &impl Endpoint) -> Ends {
-        **self.ends.get_or_insert_with(|| Box::new(endpoint.ends()))
+    fn addrs(&mut self, endpoint: &impl Endpoint) -> Addrs {
+        **self.addrs.get_or_insert_with(|| Box::new(endpoint.addrs()))
     }
 
     fn log(&mut self, head: &Head<'_>, status: u16, length: Option<u64>, worker: &Worker, endpoint: &impl Endpoint) {
         if worker.is_logging() {
-            worker.log(self.ends(endpoint).peer, head, status, length);
+            worker.log(self.addrs(endpoint).peer, head, status, length);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Deadlines without timers: each connection notes, on a coarse clock, since when it waits for what; one sweep a tick
 //! looks through the notes and wakes those who have waited too long. A request costs two stores.
 
-use super::settings::Settings;
+use super::config::settings::Settings;
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
@@ -43,7 +43,7 @@ pub(crate) struct Deadlines {
     limits: [u32; 6],
     /// By place. Apart from the notes, so that a sweep reads one short array and not the memory of every connection.
     waits: RefCell<Vec<Wait>>,
-    notes: RefCell<Vec<Rc<Note>>>,
+    notes: RefCell<Vec<Rc<DeadlineEntry>>>,
     /// Where the sweep that is under way goes on.
     next: Cell<Option<usize>>,
 }
@@ -56,7 +56,7 @@ struct Wait {
 }
 
 /// A connection's note.
-pub(crate) struct Note {
+pub(crate) struct DeadlineEntry {
     place: Cell<usize>,
     waker: RefCell<Option<Waker>>,
 }
@@ -81,16 +81,16 @@ impl Deadlines {
     }
 
     /// A note for a new connection, which waits for a request.
-    pub fn enter(&self) -> Rc<Note> {
+    pub fn enter(&self) -> Rc<DeadlineEntry> {
         let mut notes = self.notes.borrow_mut();
-        let note = Rc::new(Note { place: Cell::new(notes.len()), waker: RefCell::default() });
+        let note = Rc::new(DeadlineEntry { place: Cell::new(notes.len()), waker: RefCell::default() });
         self.waits.borrow_mut().push(self.wait(Phase::Idle));
         notes.push(note.clone());
         note
     }
 
     /// The connection has ended.
-    pub fn leave(&self, note: &Note) {
+    pub fn leave(&self, note: &DeadlineEntry) {
         let mut notes = self.notes.borrow_mut();
         let place = note.place.get();
         notes.swap_remove(place);
@@ -102,24 +102,24 @@ impl Deadlines {
 
     /// From now on it waits for this.
     #[inline]
-    pub fn begin(&self, note: &Note, phase: Phase) {
+    pub fn begin(&self, note: &DeadlineEntry, phase: Phase) {
         self.waits.borrow_mut()[note.place.get()] = self.wait(phase);
     }
 
     /// It waits for this; if it did so before, since then.
     #[inline]
-    pub fn go_on(&self, note: &Note, phase: Phase) {
+    pub fn go_on(&self, note: &DeadlineEntry, phase: Phase) {
         if self.phase(note) != phase {
             self.begin(note, phase);
         }
     }
 
-    pub fn phase(&self, note: &Note) -> Phase {
+    pub fn phase(&self, note: &DeadlineEntry) -> Phase {
         self.waits.borrow()[note.place.get()].phase
     }
 
     #[inline]
-    pub fn has_expired(&self, note: &Note) -> bool {
+    pub fn has_expired(&self, note: &DeadlineEntry) -> bool {
         self.waits.borrow()[note.place.get()].expired
     }
 
@@ -149,7 +149,7 @@ impl Deadlines {
         self.next.set(self.expire(from, AT_ONCE, is_late));
     }
 
-    /// Ends the waiting of all who are in this phase.
+    /// Addrs the waiting of all who are in this phase.
     pub fn expire_all(&self, phase: Phase) {
         self.expire(0, usize::MAX, |wait| wait.phase == phase);
     }
@@ -175,7 +175,7 @@ impl Deadlines {
     }
 }
 
-impl Note {
+impl DeadlineEntry {
     /// Whom to wake.
     pub fn watch(&self, waker: &Waker) {
         *self.waker.borrow_mut() = Some(waker.clone());

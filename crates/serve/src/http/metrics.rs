@@ -2,10 +2,10 @@
 //! whoever asks adds up. The page is Prometheus' text format 0.0.4.
 
 use super::{
-    answer::{Answer, Fault, Request},
-    handler::Handler,
-    script::Script,
-    speak::typed_answer,
+    handlers::Handler,
+    handlers::script::Script,
+    handlers::spec::typed_answer,
+    message::{Fault, Request, Response},
 };
 use std::{
     collections::BTreeMap,
@@ -293,7 +293,7 @@ fn label(text: &str) -> String {
 pub(crate) struct Page(pub Arc<Metrics>);
 
 impl Handler for Page {
-    fn answer(&mut self, _: &Request<'_>) -> Answer {
+    fn answer(&mut self, _: &Request<'_>) -> Response {
         typed_answer(200, "text/plain; version=0.0.4", self.0.page().as_bytes())
     }
 

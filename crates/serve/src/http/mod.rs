@@ -2,51 +2,39 @@
 //! and the I/O is a model's. [`Server`] is the way in.
 //!
 //! ```text
-//! Plan (data) -> Site (a worker's, ready to serve) -> Constant | Handler -> Answer -> bytes
+//! Plan (data) -> Router (a worker's, ready to serve) -> Constant | Handler -> Answer -> bytes
 //!                  ^ replaced as a whole when the plan is
-//! ours | tokio -> life -> [secure ->] connection -> conversation
+//! native | tokio -> life -> [secure ->] connection -> conversation
 //! ```
 
-pub mod answer;
-mod chance;
+mod access_log;
+mod action;
+mod config;
 mod connection;
-mod control;
 mod conversation;
 mod deadlines;
-mod give;
-mod handler;
-mod httpbin;
-mod hub;
-mod life;
-mod log;
+mod handlers;
+pub mod message;
 mod metrics;
-mod next;
-mod ours;
-mod own;
-mod plan;
-mod reflect;
-mod routes;
-pub mod script;
-mod secure;
-mod settings;
-mod site;
-mod speak;
+mod native;
+mod response_writer;
+mod router;
+mod shared;
+mod tls;
 mod tokio;
 mod usual;
 mod worker;
+mod worker_loop;
 
-pub use handler::Handler;
-pub use own::Own;
-pub use plan::{Plan, Service};
-pub use routes::read as read_routes;
-pub use settings::Settings;
+pub use config::{CertCache, Plan, Service, Settings, read_routes};
+pub use handlers::{Handler, script};
 
 use crate::{
     Counts, Model, Notice, ServeError,
     listen::{self, Reserved},
 };
 use brunt_runtime::{BackendKind, Spinning, Stop};
-use hub::Hub;
+use shared::Shared;
 use std::{
     net::{SocketAddr, TcpListener},
     path::PathBuf,
@@ -76,14 +64,14 @@ pub struct Options {
 /// A server that listens and does not serve yet.
 pub struct Server {
     options: Options,
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     reserved: Vec<(u16, Reserved)>,
 }
 
 /// Replaces the plan of a server that runs.
 #[derive(Clone)]
 pub struct Reloader {
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
 }
 
 impl Server {
@@ -99,7 +87,7 @@ impl Server {
                 match known {
                     None => addresses.push((number, *address)),
                     Some((other, _)) if *other == number => {}
-                    Some(_) => return Err(ServeError::Twice(*address)),
+                    Some(_) => return Err(ServeError::DuplicateAddress(*address)),
                 }
             }
         }
@@ -108,15 +96,15 @@ impl Server {
         let log = options
             .access_log
             .as_deref()
-            .map(|path| log::Log::open(path).map_err(|error| ServeError::Log(path.to_owned(), error)));
+            .map(|path| access_log::Log::open(path).map_err(|error| ServeError::Log(path.to_owned(), error)));
         let (settings, plan) = (options.settings.clone(), options.plan.clone());
-        let hub = Hub::new(settings, plan, options.workers.len(), log.transpose()?);
-        Ok(Self { options, hub: Arc::new(hub), reserved: numbers.into_iter().zip(reserved).collect() })
+        let shared = Shared::new(settings, plan, options.workers.len(), log.transpose()?);
+        Ok(Self { options, shared: Arc::new(shared), reserved: numbers.into_iter().zip(reserved).collect() })
     }
 
     /// For whoever is to replace the plan while the server runs.
     pub fn reloader(&self) -> Reloader {
-        Reloader { hub: self.hub.clone() }
+        Reloader { shared: self.shared.clone() }
     }
 
     /// Serves until `stop` is raised; then idle connections are closed at once, requests under way are answered within the
@@ -126,12 +114,12 @@ impl Server {
     /// When a worker cannot be set up.
     pub fn run(self, stop: &Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
         let left = match self.options.model {
-            Model::Uring => ours::run(&self, BackendKind::Uring, stop, notices),
-            Model::Epoll => ours::run(&self, BackendKind::Epoll, stop, notices),
+            Model::Uring => native::run(&self, BackendKind::Uring, stop, notices),
+            Model::Epoll => native::run(&self, BackendKind::Epoll, stop, notices),
             Model::Tokio => tokio::run(&self, stop, notices),
         };
-        self.hub.close_log();
-        let metrics = &self.hub.metrics;
+        self.shared.close_log();
+        let metrics = &self.shared.metrics;
         Ok(Counts {
             accepted: metrics.sum(|worker| worker.accepted.get()),
             failed: metrics.sum(|worker| worker.failed.get()),
@@ -155,6 +143,6 @@ impl Reloader {
     /// # Errors
     /// When it has other listeners than the plan in use: the old one stays, and the text says why.
     pub fn replace(&self, plan: Plan) -> Result<(), String> {
-        self.hub.replace(plan)
+        self.shared.replace(plan)
     }
 }

@@ -3,9 +3,9 @@
 use super::{
     Server,
     connection::Stream,
-    conversation::{Endpoint, Ends},
-    life::{Model, live},
+    conversation::{Addrs, Endpoint},
     worker::Worker,
+    worker_loop::{self, Model},
 };
 use crate::{Notice, ServeError};
 use brunt_runtime::{Stop, group::pin_to_core};
@@ -89,8 +89,8 @@ fn worker(
     if number == 0 {
         let _ = notices.send(server.notice("tokio current-thread".to_owned()));
     }
-    let worker = Rc::new(Worker::new(&server.hub, number));
-    LocalSet::new().block_on(&runtime, live::<Tokio>(listeners, worker, stop, server.options.grace))
+    let worker = Rc::new(Worker::new(&server.shared, number));
+    LocalSet::new().block_on(&runtime, worker_loop::run::<Tokio>(listeners, worker, stop, server.options.grace))
 }
 
 enum Tokio {}
@@ -223,9 +223,9 @@ impl Stream for Connection {
 }
 
 impl Endpoint for Connection {
-    fn ends(&self) -> Ends {
+    fn addrs(&self) -> Addrs {
         // One that is gone has no address any more.
         let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        Ends { peer: self.stream.peer_addr().unwrap_or(nobody), local: self.stream.local_addr().unwrap_or(nobody) }
+        Addrs { peer: self.stream.peer_addr().unwrap_or(nobody), local: self.stream.local_addr().unwrap_or(nobody) }
     }
 }

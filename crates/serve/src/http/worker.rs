@@ -1,13 +1,13 @@
-//! What all connections of a worker share: the site, the stamp, the deadlines, the counts, the log. One thread's; nothing
+//! What all connections of a worker share: the router, the stamp, the deadlines, the counts, the log. One thread's; nothing
 //! here is locked, and nothing here waits.
 
 use super::{
-    deadlines::{Deadlines, Note, Phase},
-    hub::Hub,
-    log::Lines,
+    access_log::Lines,
+    config::settings::Settings,
+    deadlines::{DeadlineEntry, Deadlines, Phase},
     metrics::Counters,
-    settings::Settings,
-    site::Site,
+    router::Router,
+    shared::Shared,
 };
 use brunt_wire::http1::{
     Exchange, Head, Limits, Ready, Stamp,
@@ -30,9 +30,9 @@ pub(crate) struct Worker {
     pub counters: Arc<Counters>,
     /// Where answers are put together; empty between two steps.
     pub out: RefCell<Vec<u8>>,
-    hub: Arc<Hub>,
+    shared: Arc<Shared>,
     number: usize,
-    site: RefCell<Site>,
+    router: RefCell<Router>,
     version: Cell<u64>,
     stamp: RefCell<Stamp>,
     unix: Cell<u64>,
@@ -54,25 +54,25 @@ struct Last {
 }
 
 impl Worker {
-    pub fn new(hub: &Arc<Hub>, number: usize) -> Self {
-        let settings = hub.settings.clone();
+    pub fn new(shared: &Arc<Shared>, number: usize) -> Self {
+        let settings = shared.settings.clone();
         let stamp = if settings.bare { Stamp::bare() } else { Stamp::new(Some(NAME), 0).expect("a plain name") };
-        let (version, plan) = hub.plan();
+        let (version, plan) = shared.plan();
         let worker = Self {
             deadlines: Deadlines::new(&settings),
-            counters: hub.metrics.worker(number),
+            counters: shared.metrics.worker(number),
             out: RefCell::default(),
-            site: RefCell::new(Site::new(&plan, hub, number)),
+            router: RefCell::new(Router::new(&plan, shared, number)),
             version: Cell::new(version),
             stamp: RefCell::new(stamp),
             unix: Cell::new(0),
             second: Cell::new(0),
             stopping: Cell::new(false),
-            logging: hub.log.is_some(),
-            lines: RefCell::new(hub.lines()),
+            logging: shared.log.is_some(),
+            lines: RefCell::new(shared.lines()),
             kept: Cell::new(0),
             last: Last::new(),
-            hub: hub.clone(),
+            shared: shared.clone(),
             number,
             settings,
         };
@@ -84,9 +84,9 @@ impl Worker {
     pub fn tick(&self) {
         self.set_time();
         self.deadlines.sweep();
-        let (version, plan) = self.hub.plan();
+        let (version, plan) = self.shared.plan();
         if self.version.replace(version) != version {
-            *self.site.borrow_mut() = Site::new(&plan, &self.hub, self.number);
+            *self.router.borrow_mut() = Router::new(&plan, &self.shared, self.number);
         }
         if let Some(lines) = &mut *self.lines.borrow_mut() {
             self.counters.lost_lines.add(lines.hand_over());
@@ -124,8 +124,8 @@ impl Worker {
 
     /// What is served now. Not to be held while anything is awaited.
     #[inline]
-    pub fn site(&self) -> Ref<'_, Site> {
-        self.site.borrow()
+    pub fn router(&self) -> Ref<'_, Router> {
+        self.router.borrow()
     }
 
     /// Whether somebody wants to hear of each request.
@@ -207,12 +207,12 @@ fn closing_exchange() -> Exchange {
 }
 
 /// A connection's place among those of a worker; its end is counted whatever ended it.
-pub(crate) struct Seat {
+pub(crate) struct ConnectionGuard {
     pub worker: Rc<Worker>,
-    pub note: Rc<Note>,
+    pub note: Rc<DeadlineEntry>,
 }
 
-impl Seat {
+impl ConnectionGuard {
     pub fn take(worker: Rc<Worker>) -> Self {
         let note = worker.deadlines.enter();
         worker.counters.open.add(1);
@@ -225,7 +225,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.worker.deadlines.leave(&self.note);
         let open = &self.worker.counters.open;

@@ -4,7 +4,7 @@ use super::{
     WORKER_ARGS,
     messages::{Order, Report, Task},
 };
-use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, model::stage::Stage};
+use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, tcp::shared::context::ModelContext};
 use brunt_multiprocess::{WorkerEvent, Workers};
 use std::{
     io,
@@ -43,19 +43,19 @@ pub fn tcp(
 }
 
 /// A process for each worker with one epoll loop, all of which accept from the same listeners.
-pub(crate) fn on_one_listener(stage: &Stage) -> Result<Counts, ServeError> {
-    let layout: Vec<_> = stage.options.workers.iter().map(|core| vec![*core]).collect();
-    let mut band = Band::start(stage.options, TcpModel::EpollOne, &layout, stage.stop)?;
-    let shared = stage.listeners()?;
+pub(crate) fn on_one_listener(context: &ModelContext) -> Result<Counts, ServeError> {
+    let layout: Vec<_> = context.options.workers.iter().map(|core| vec![*core]).collect();
+    let mut band = Band::start(context.options, TcpModel::EpollOne, &layout, context.stop)?;
+    let shared = context.listeners()?;
     let the_same = |_| shared.iter().map(TcpListener::try_clone).collect();
     let listeners = layout.iter().map(the_same).collect::<io::Result<Vec<_>>>()?;
     // Else who comes after the stop would be accepted by the kernel, and by nobody else.
     drop(shared);
-    if band.begin(&stage.reserved, listeners, stage.stop)?.is_none() {
+    if band.begin(&context.reserved, listeners, context.stop)?.is_none() {
         return Ok(Counts::default());
     }
-    stage.listening(format_args!("{} process{}", layout.len(), if layout.len() == 1 { "" } else { "es" }));
-    band.serve(stage.stop, stage.notices)
+    context.listening(format_args!("{} process{}", layout.len(), if layout.len() == 1 { "" } else { "es" }));
+    band.serve(context.stop, context.notices)
 }
 
 /// The processes, and what they say.

@@ -1,7 +1,7 @@
 //! A mate: serves on the listeners that it is given, as the models do in one process, until it is told to stop.
 
 use super::messages::{Order, Report, Task};
-use crate::{Counts, Options, listen::Reserved, model::stage::Stage};
+use crate::{Counts, Options, listen::Reserved, tcp::shared::context::ModelContext};
 use brunt_runtime::{Spinning, Stop};
 use std::{
     io,
@@ -70,8 +70,8 @@ fn serve(
         let serving = scope.spawn(|| {
             // The channel ends with the server.
             let notices = notices;
-            let stage = Stage { options: &options, stop: &stop, notices: &notices, reserved };
-            options.model.run(&stage).map_err(|error| error.to_string())
+            let context = ModelContext { options: &options, stop: &stop, notices: &notices, reserved };
+            options.model.run(&context).map_err(|error| error.to_string())
         });
         for notice in heard {
             parent.send(&Report::Notice(notice))?;

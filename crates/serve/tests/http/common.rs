@@ -1,4 +1,4 @@
-//! What the table of cases asks for, done by real servers: one on each model, in this process, until it ends.
+//! What the table of cases asks for, done by real servers: one on each model, in this process, until it addrs.
 
 use brunt_runtime::Stop;
 use brunt_serve::{

@@ -2,7 +2,7 @@
 
 use super::tls::Tls;
 use brunt_serve::http::{
-    Own, Plan, Service, read_routes,
+    CertCache, Plan, Service, read_routes,
     script::{Limits, Script, to_stderr},
 };
 use std::{
@@ -17,7 +17,7 @@ pub(super) struct Source {
     pub listen: Vec<SocketAddr>,
     pub metrics: Option<SocketAddr>,
     pub tls: Tls,
-    pub own: Arc<Own>,
+    pub own: Arc<CertCache>,
 }
 
 /// What says what is answered.
@@ -44,7 +44,7 @@ impl Source {
                 let script = Script::open(file, *limits, to_stderr).map_err(|fault| fault.to_string())?;
                 Plan::script(script, usual(&self.listen), *seed)
             }
-            What::Service(None) if self.listen.is_empty() => Plan::three(),
+            What::Service(None) if self.listen.is_empty() => Plan::demo(),
             What::Service(service) => Plan::service(service.unwrap_or(Service::Hello), usual(&self.listen)),
         };
         let tls = self.tls.server(plan.addresses(), &self.own)?;

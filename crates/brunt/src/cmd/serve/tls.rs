@@ -1,6 +1,6 @@
 //! The flags of `brunt serve http` over TLS.
 
-use brunt_serve::http::Own;
+use brunt_serve::http::CertCache;
 use brunt_tls::Identity;
 use std::{
     net::SocketAddr,
@@ -38,7 +38,7 @@ impl Tls {
     pub(super) fn server(
         &self,
         addresses: impl IntoIterator<Item = SocketAddr>,
-        own: &Own,
+        own: &CertCache,
     ) -> Result<Option<brunt_tls::Server>, String> {
         if !self.tls && self.file().is_none() {
             return Ok(None);

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::http::{
-    hub::Hub,
-    plan::{Plan, Service},
-    settings::Settings,
+    config::settings::Settings,
+    config::{Plan, Service},
+    shared::Shared,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use std::sync::Arc;
 struct Nowhere;
 
 impl Endpoint for Nowhere {
-    fn ends(&self) -> Ends {
+    fn addrs(&self) -> Addrs {
         let address = SocketAddr::from(([192, 0, 2, 1], 1));
-        Ends { peer: address, local: address }
+        Addrs { peer: address, local: address }
     }
 }
 
 fn worker(service: Service) -> Worker {
     let settings = Settings { bare: true, ..Settings::default() };
-    Worker::new(&Arc::new(Hub::new(settings, Plan::service(service, Vec::new()), 1, None)), 0)
+    Worker::new(&Arc::new(Shared::new(settings, Plan::service(service, Vec::new()), 1, None)), 0)
 }
 
 /// Feeds the pieces, without ever pausing; what was said, in how many writes, and how it ended.
-fn talk(worker: &Worker, pieces: &[&[u8]]) -> (String, usize, Next) {
+fn talk(worker: &Worker, pieces: &[&[u8]]) -> (String, usize, Action) {
     let (mut conversation, mut said, mut writes) = (Conversation::new(0), Vec::new(), 0);
     for piece in pieces {
         let mut input = *piece;
@@ -34,16 +34,16 @@ fn talk(worker: &Worker, pieces: &[&[u8]]) -> (String, usize, Next) {
             writes += usize::from(!out.is_empty());
             said.extend_from_slice(&out);
             match next {
-                Next::Read => {
+                Action::Read => {
                     assert!(input.is_empty(), "more is wanted with bytes left");
                     break;
                 }
-                Next::Write | Next::Pause(_) => {}
+                Action::Write | Action::Pause(_) => {}
                 last => return (String::from_utf8(said).unwrap(), writes, last),
             }
         }
     }
-    (String::from_utf8(said).unwrap(), writes, Next::Read)
+    (String::from_utf8(said).unwrap(), writes, Action::Read)
 }
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nHi, there!\n";
@@ -52,15 +52,15 @@ const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Leng
 fn a_pipeline_is_one_write() {
     let input = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20);
     let (said, writes, next) = talk(&worker(Service::Hello), &[input.as_bytes()]);
-    assert_eq!((said, writes, next), (HELLO.repeat(20), 1, Next::Read));
+    assert_eq!((said, writes, next), (HELLO.repeat(20), 1, Action::Read));
 }
 
 #[test]
 fn answers_are_written_before_there_are_too_many() {
     let input = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2000);
     let (said, writes, next) = talk(&worker(Service::Hello), &[input.as_bytes()]);
-    assert_eq!((said.len(), next), (HELLO.len() * 2000, Next::Read));
-    assert_eq!(writes, (HELLO.len() * 2000).div_ceil(ENOUGH));
+    assert_eq!((said.len(), next), (HELLO.len() * 2000, Action::Read));
+    assert_eq!(writes, (HELLO.len() * 2000).div_ceil(MAX_BUFFERED));
 }
 
 #[test]
@@ -68,12 +68,12 @@ fn nothing_is_answered_behind_the_last_request() {
     let worker = worker(Service::Hello);
     let close = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let closing = HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-    assert_eq!(talk(&worker, &[close.as_bytes()]), (closing.clone(), 1, Next::Close));
+    assert_eq!(talk(&worker, &[close.as_bytes()]), (closing.clone(), 1, Action::Close));
     // Its client may not have understood: a close at once would take the answer away.
     let more = format!("{close}GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert_eq!(talk(&worker, &[more.as_bytes()]), (closing.clone(), 1, Next::Linger(LINGER)));
+    assert_eq!(talk(&worker, &[more.as_bytes()]), (closing.clone(), 1, Action::Linger(LINGER)));
     worker.stop();
-    assert_eq!(talk(&worker, &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]), (closing, 1, Next::Close));
+    assert_eq!(talk(&worker, &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]), (closing, 1, Action::Close));
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn bodies_that_are_kept_are_counted_and_released() {
     assert!(worker.keep(most - 5));
     let post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n";
     let (said, _, next) = talk(&worker, &[post, b"12345"]);
-    assert_eq!((said.as_str(), next), ("", Next::Read));
+    assert_eq!((said.as_str(), next), ("", Action::Read));
     let (said, _, next) = talk(&worker, &[post, b"1"]);
-    assert!(said.starts_with("HTTP/1.1 503 ") && next == Next::Linger(LINGER), "{said}");
+    assert!(said.starts_with("HTTP/1.1 503 ") && next == Action::Linger(LINGER), "{said}");
     // The first of them never ended here, and keeps its five bytes.
     worker.release(most - 5);
     let (said, ..) = talk(&worker, &[post, b"123456"]);
@@ -131,7 +131,7 @@ proptest! {
             let (cut, _, cut_end) = talk(&worker, &pieces);
             prop_assert_eq!(&cut, &whole);
             // Whether the client had more to say is all that the last cut can hide.
-            let ends = |next: Next| matches!(next, Next::Close | Next::Linger(_));
+            let ends = |next: Action| matches!(next, Action::Close | Action::Linger(_));
             prop_assert_eq!(ends(cut_end), ends(end));
         }
     }
@@ -141,7 +141,7 @@ proptest! {
         for service in [Service::Httpbin, Service::Echo] {
             let (mut conversation, worker, mut out) = (Conversation::new(0), worker(service), Vec::new());
             let mut input = &bytes[..];
-            while matches!(conversation.step(&mut input, &worker, &Nowhere, &mut out), Next::Write | Next::Pause(_)) {}
+            while matches!(conversation.step(&mut input, &worker, &Nowhere, &mut out), Action::Write | Action::Pause(_)) {}
             let _ = conversation.eof(&worker, &mut out);
         }
     }

@@ -1,0 +1,47 @@
+//! Certificates made where none are given. One for the same names is made once, so that reading a file again does not
+//! change it under those who have come to trust it.
+
+use brunt_tls::Identity;
+use std::{
+    net::SocketAddr,
+    sync::{Mutex, PoisonError},
+};
+
+/// Goes into every certificate: what a client on this machine calls it.
+const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub struct CertCache(Mutex<Vec<(Vec<String>, Identity)>>);
+
+impl CertCache {
+    /// The certificate of a listener on these addresses.
+    ///
+    /// # Errors
+    /// If none can be made.
+    pub fn identity(&self, addresses: impl IntoIterator<Item = SocketAddr>) -> Result<Identity, String> {
+        let mut names: Vec<String> = LOCAL.map(str::to_owned).to_vec();
+        for address in addresses {
+            let name = address.ip().to_string();
+            if !address.ip().is_unspecified() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, identity)) = made.iter().find(|(known, _)| *known == names) {
+            return Ok(identity.clone());
+        }
+        let identity = Identity::own(&names)?;
+        made.push((names, identity.clone()));
+        Ok(identity)
+    }
+
+    /// A line for each that was made: for whom it is, and its SHA-256.
+    pub fn made(&self) -> Vec<String> {
+        let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = |(names, identity): &(Vec<String>, Identity)| {
+            format!("made a certificate for {}; SHA-256 {}", names.join(", "), identity.fingerprint())
+        };
+        made.iter().map(line).collect()
+    }
+}

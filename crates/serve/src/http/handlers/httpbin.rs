@@ -1,0 +1,223 @@
+//! The paths of go-httpbin that load tests and proxy tests use. Whatever size, number or time a client asks for is capped.
+
+use super::request_json;
+use crate::http::{
+    config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY, MAX_CLIENT_LINES, MAX_CLIENT_PIECES},
+    config::trigger::unit,
+    handlers::Handler,
+    handlers::request_json::argument,
+    handlers::spec::{text_answer, typed_answer},
+    message::{Content, Request, Response},
+};
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use serde_json::json;
+use std::{rc::Rc, time::Duration};
+
+/// See the module.
+pub(crate) struct Httpbin {
+    random: Xoshiro256PlusPlus,
+}
+
+/// What the client got wrong, in words.
+type Wish<T> = Result<T, String>;
+
+impl Httpbin {
+    pub fn new(seed: u64) -> Self {
+        Self { random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    fn route(&mut self, request: &Request<'_>) -> Wish<Response> {
+        let path = request.path.strip_prefix('/').unwrap_or_default();
+        let (name, rest) = path.split_once('/').unwrap_or((path, ""));
+        match (name, rest) {
+            ("status", codes) => self.status(codes),
+            ("delay", time) => {
+                let delay = bounded_time(time)?;
+                Ok(Response { delay, ..typed_answer(200, "application/json", &request_json::json(request)) })
+            }
+            ("bytes", count) => {
+                let length = bounded(count, "bytes", MAX_CLIENT_BYTES)?;
+                let answer = typed_answer(200, "application/octet-stream", b"");
+                Ok(Response { body: Content::Filled(length), ..answer })
+            }
+            ("drip", "") => drip(request),
+            ("stream", lines) => stream(request, lines),
+            ("sse", "") => sse(request),
+            ("anything", _) => Ok(typed_answer(200, "application/json", &request_json::json(request))),
+            ("ip", "") => {
+                let origin = json!({ "origin": request.peer.ip().to_string() });
+                Ok(typed_answer(200, "application/json", &request_json::lines(&origin)))
+            }
+            ("headers", "") => {
+                let headers = json!({ "headers": request_json::headers(request) });
+                Ok(typed_answer(200, "application/json", &request_json::lines(&headers)))
+            }
+            ("unstable", "") => self.unstable(request),
+            ("health", "") => Ok(text_answer(200, b"OK\n")),
+            _ => {
+                let known =
+                    "/status/N /delay/TIME /bytes/N /drip /stream/N /sse /anything /ip /headers /unstable /health";
+                Ok(text_answer(404, format!("404 Not Found: there are {known}\n").as_bytes()))
+            }
+        }
+    }
+
+    /// `200`, or a choice such as `200:9,503:1`.
+    fn status(&mut self, codes: &str) -> Wish<Response> {
+        let mut choices = Vec::new();
+        for choice in codes.split(',') {
+            let (code, weight) = choice.split_once(':').unwrap_or((choice, "1"));
+            let code = code.parse().ok().filter(|code| (200..=599).contains(code));
+            let weight = weight.parse().ok().filter(|weight: &f64| (0.0..=1e6).contains(weight));
+            let (Some(code), Some(weight)) = (code, weight) else {
+                return Err(format!("'{choice}' is no status from 200 to 599, or one with its weight such as 503:0.1"));
+            };
+            choices.push((code, weight));
+        }
+        let mut at = unit(&mut self.random) * choices.iter().map(|(_, weight)| weight).sum::<f64>();
+        let mut chosen = choices.last().map_or(200, |(code, _): &(u16, f64)| *code);
+        for (code, weight) in &choices {
+            at -= weight;
+            if at < 0.0 {
+                chosen = *code;
+                break;
+            }
+        }
+        Ok(text_answer(chosen, format!("{chosen} {}\n", brunt_wire::http1::reason(chosen)).as_bytes()))
+    }
+
+    fn unstable(&mut self, request: &Request<'_>) -> Wish<Response> {
+        let rate = match argument(request, "failure_rate") {
+            None => 0.5,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|rate| (0.0..=1.0).contains(rate))
+                .ok_or_else(|| format!("failure_rate '{text}' is no number from 0 to 1"))?,
+        };
+        let fails = unit(&mut self.random) < rate;
+        Ok(if fails { text_answer(500, b"500 Internal Server Error\n") } else { text_answer(200, b"200 OK\n") })
+    }
+}
+
+impl Handler for Httpbin {
+    fn answer(&mut self, request: &Request<'_>) -> Response {
+        self.route(request).unwrap_or_else(|why| text_answer(400, format!("400 Bad Request: {why}\n").as_bytes()))
+    }
+}
+
+/// `?numbytes=10&duration=2s&delay=0s&code=200`: so many bytes, evenly over the duration.
+fn drip(request: &Request<'_>) -> Wish<Response> {
+    let bytes = match argument(request, "numbytes") {
+        Some(text) => bounded(&text, "numbytes", MAX_CLIENT_BYTES)?,
+        None => 10,
+    };
+    let duration = time_or(request, "duration", Duration::from_secs(2))?;
+    let delay = time_or(request, "delay", Duration::ZERO)?;
+    if duration + delay > MAX_CLIENT_DELAY {
+        return Err(format!("duration and delay are longer than {MAX_CLIENT_DELAY:?} together"));
+    }
+    let code = match argument(request, "code") {
+        Some(text) => {
+            text.parse().ok().filter(|code| (200..=599).contains(code)).ok_or(format!("code '{text}' is no status"))?
+        }
+        None => 200,
+    };
+    let count = bytes.min(MAX_CLIENT_PIECES);
+    // There are two lengths of pieces, and so two pieces, however often they are sent.
+    let (short, long) = (bytes / count.max(1), bytes.div_ceil(count.max(1)));
+    let piece = |length: u64| Rc::<[u8]>::from(vec![b'*'; length as usize]);
+    let kinds = [piece(short), piece(long)];
+    let of = |at: u64| usize::from(bytes * (at + 1) / count - bytes * at / count > short);
+    let pieces: Vec<Rc<[u8]>> = (0..count).map(|at| kinds[of(at)].clone()).collect();
+    let every = duration / (count.saturating_sub(1).max(1) as u32);
+    let answer = typed_answer(code, "application/octet-stream", b"");
+    Ok(Response { body: Content::Pieces { pieces, every, sized: true }, delay, ..answer })
+}
+
+/// So many lines of JSON, in chunks.
+fn stream(request: &Request<'_>, lines: &str) -> Wish<Response> {
+    let count = bounded(lines, "lines", MAX_CLIENT_LINES)?;
+    let (arguments, headers) = (request_json::arguments(request), request_json::headers(request));
+    let origin = request.peer.ip().to_string();
+    let line = |id: u64| {
+        let line = json!({ "id": id, "args": arguments, "headers": headers, "origin": origin });
+        Rc::from(format!("{line}\n").as_bytes())
+    };
+    let pieces = (0..count).map(line).collect();
+    let answer = typed_answer(200, "application/json", b"");
+    Ok(Response { body: Content::Pieces { pieces, every: Duration::ZERO, sized: false }, ..answer })
+}
+
+/// `?count=10&duration=5s&delay=0s`: so many events, evenly over the duration.
+fn sse(request: &Request<'_>) -> Wish<Response> {
+    let count = match argument(request, "count") {
+        Some(text) => bounded(&text, "count", MAX_CLIENT_PIECES)?,
+        None => 10,
+    };
+    let duration = time_or(request, "duration", Duration::from_secs(5))?;
+    let delay = time_or(request, "delay", Duration::ZERO)?;
+    let event = |id: u64| Rc::from(format!("event: ping\nid: {id}\ndata: {{\"id\":{id}}}\n\n").as_bytes());
+    let pieces = (0..count).map(event).collect();
+    let every = duration / (count.saturating_sub(1).max(1) as u32);
+    let mut answer = typed_answer(200, "text/event-stream", b"");
+    answer.fields.push(("Cache-Control".to_owned(), b"no-store".to_vec()));
+    Ok(Response { body: Content::Pieces { pieces, every, sized: false }, delay, ..answer })
+}
+
+fn time_or(request: &Request<'_>, name: &str, usual: Duration) -> Wish<Duration> {
+    argument(request, name).map_or(Ok(usual), |text| bounded_time(&text).map_err(|why| format!("{name}: {why}")))
+}
+
+/// Seconds, or a time with its unit.
+fn bounded_time(text: &str) -> Wish<Duration> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        _ => return Err(format!("'{text}' is no time such as 2, 1.5s or 200ms")),
+    };
+    let seconds = number.parse::<f64>().map_err(|_| format!("'{text}' is no time such as 2, 1.5s or 200ms"))? * factor;
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    if time > MAX_CLIENT_DELAY { Err(format!("{text} is longer than {MAX_CLIENT_DELAY:?}")) } else { Ok(time) }
+}
+
+fn bounded(text: &str, what: &str, most: u64) -> Wish<u64> {
+    let number = text.parse().ok().filter(|number| *number <= most && !text.starts_with('+'));
+    number.ok_or_else(|| format!("{what}: '{text}' is no number up to {most}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_capped() {
+        assert_eq!(bounded_time("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(bounded_time("200ms"), Ok(Duration::from_millis(200)));
+        assert_eq!(bounded_time("10"), Ok(MAX_CLIENT_DELAY));
+        for bad in ["10.1", "", "s", "-1", "1h", "1e3", "nan", "inf", "99999999999999999999999"] {
+            assert!(bounded_time(bad).is_err(), "{bad}");
+        }
+        assert_eq!(bounded("16777216", "bytes", MAX_CLIENT_BYTES), Ok(MAX_CLIENT_BYTES));
+        for bad in ["16777217", "", "-1", "+1", "1.0", "0x10"] {
+            assert!(bounded(bad, "bytes", MAX_CLIENT_BYTES).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn weights_decide_how_often_a_status_comes() {
+        let mut httpbin = Httpbin::new(1);
+        let mut good = 0;
+        for _ in 0..1000 {
+            good += u32::from(httpbin.status("200:9,503:1").unwrap().status == 200);
+        }
+        assert!((850..950).contains(&good), "{good}");
+        assert_eq!(httpbin.status("418").unwrap().status, 418);
+        for bad in ["", "100", "600", "200:", "200:-1", "200,,", "a", "200:nan"] {
+            assert!(httpbin.status(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The client changes the answer: by a field `x-set-response-...`, or by an argument of the query of the same name for
+//! those who can set nothing but a URL. A field goes before an argument; what cannot be done is a 400 that says why.
+
+use crate::http::{
+    config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY},
+    handlers::Handler,
+    handlers::request_json::argument,
+    handlers::spec::text_answer,
+    message::{Content, Request, Response},
+};
+use std::time::Duration;
+
+/// Another's answers, as the client wants them.
+pub(crate) struct Overrides(pub Box<dyn Handler>);
+
+impl Handler for Overrides {
+    fn answer(&mut self, request: &Request<'_>) -> Response {
+        let mut answer = self.0.answer(request);
+        match obey(request, &mut answer) {
+            Ok(()) => answer,
+            Err(why) => text_answer(400, format!("400 Bad Request: {why}\n").as_bytes()),
+        }
+    }
+
+    fn wants_body(&self) -> bool {
+        self.0.wants_body()
+    }
+}
+
+fn obey(request: &Request<'_>, answer: &mut Response) -> Result<(), String> {
+    let wish = |what: &str| {
+        let name = format!("x-set-response-{what}");
+        let field = request.fields.get(&name).map(|value| String::from_utf8_lossy(value).into_owned());
+        field.or_else(|| argument(request, &name)).map(|value| (name, value))
+    };
+    let number = |what: &str, low: u64, high: u64| match wish(what) {
+        None => Ok(None),
+        Some((name, value)) => match value.parse() {
+            Ok(number) if (low..=high).contains(&number) => Ok(Some(number)),
+            _ => Err(format!("{name} '{value}' is no number from {low} to {high}")),
+        },
+    };
+    if let Some(status) = number("status-code", 200, 599)? {
+        answer.status = status as u16;
+    }
+    if let Some(delay) = number("delay-ms", 0, MAX_CLIENT_DELAY.as_millis() as u64)? {
+        answer.delay = Duration::from_millis(delay);
+    }
+    if let Some(length) = number("body-bytes", 0, MAX_CLIENT_BYTES)? {
+        answer.body = Content::Filled(length);
+    }
+    if let Some((name, value)) = wish("content-type") {
+        if value.is_empty() || value.bytes().any(|byte| byte.is_ascii_control()) {
+            return Err(format!("{name} is empty or holds a control character"));
+        }
+        answer.fields.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        answer.fields.push(("Content-Type".to_owned(), value.into_bytes()));
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! `req`, as a script sees it: one object for all calls of a machine, which stands for the request being answered. A text is
+//! made when it is read, and no sooner.
+
+use super::{args, values};
+use crate::http::message::Request;
+use brunt_luau::mlua::{
+    AnyUserData, Error, IntoLua, Lua, LuaString, MetaMethod, Result, Table, UserData, UserDataMethods, Value, Variadic,
+};
+use brunt_wire::http1::Fields;
+use std::{
+    cell::RefCell,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    ops::Range,
+    rc::Rc,
+};
+
+/// What buffers keep between calls; a large body is not kept.
+const KEPT: usize = 64 << 10;
+
+/// What there is to read in a request.
+const NAMES: &[&str] = &["method", "path", "query", "args", "headers", "body", "peer", "ip", "local", "version"];
+
+/// The request of the current call, copied: one run of bytes, and where its parts are.
+#[derive(Debug)]
+pub(super) struct Held {
+    bytes: Vec<u8>,
+    /// The method ends here, and the path begins; and so on.
+    method: usize,
+    path: usize,
+    query: usize,
+    fields: usize,
+    minor_version: u8,
+    peer: SocketAddr,
+    local: SocketAddr,
+    /// Made at the first look.
+    args: Option<Table>,
+}
+
+impl Held {
+    /// No request.
+    pub fn new() -> Self {
+        let nobody = SocketAddr::from((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0));
+        Self {
+            bytes: Vec::new(),
+            method: 0,
+            path: 0,
+            query: 0,
+            fields: 0,
+            minor_version: 1,
+            peer: nobody,
+            local: nobody,
+            args: None,
+        }
+    }
+
+    /// Takes in the request of the next call.
+    pub fn take(&mut self, request: &Request<'_>) {
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        let mut append = |part: &[u8]| {
+            bytes.extend_from_slice(part);
+            bytes.len()
+        };
+        self.method = append(request.method.as_bytes());
+        self.path = append(request.path.as_bytes());
+        self.query = append(request.query.as_bytes());
+        self.fields = append(request.fields.as_bytes());
+        append(request.body);
+        self.minor_version = request.minor_version;
+        (self.peer, self.local) = (request.peer, request.local);
+        self.args = None;
+    }
+
+    /// Forgets what is too large to keep.
+    pub fn trim(&mut self) {
+        if self.bytes.capacity() > KEPT {
+            self.bytes = Vec::new();
+        }
+    }
+
+    fn fields(&self) -> Fields<'_> {
+        Fields::of_copy(&self.bytes[self.query..self.fields])
+    }
+
+    /// The values of the fields of that name, joined by a comma as RFC 9110, section 5.3, has it.
+    fn joined(&self, lua: &Lua, name: &str) -> Result<Value> {
+        let fields = self.fields();
+        let mut all = fields.all(name);
+        let Some(first) = all.next() else { return Ok(Value::Nil) };
+        let Some(second) = all.next() else { return lua.create_string(first).map(Value::String) };
+        let joined =
+            std::iter::once(second).chain(all).fold(first.to_vec(), |joined, value| [&joined, value].join(&b", "[..]));
+        lua.create_string(joined).map(Value::String)
+    }
+
+    /// Lower-case names and joined values, in the order in which the names come first.
+    fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
+        let mut pairs = Vec::new();
+        for (at, field) in self.fields().iter().enumerate() {
+            let mut before = self.fields().iter().take(at);
+            if !before.any(|before| before.name.eq_ignore_ascii_case(field.name)) {
+                pairs.push((lua.create_string(field.name.to_ascii_lowercase())?, self.joined(lua, field.name)?));
+            }
+        }
+        Ok(pairs)
+    }
+}
+
+/// `req`.
+pub(super) struct View {
+    pub held: Rc<RefCell<Held>>,
+    /// `req.headers`, which is one object as well.
+    pub headers: AnyUserData,
+}
+
+impl View {
+    fn get(&self, lua: &Lua, key: &Value) -> Result<Value> {
+        let Value::String(key) = key else { return Err(unknown(key)) };
+        let mut held = self.held.borrow_mut();
+        let text = |range: Range<usize>| lua.create_string(&held.bytes[range]).map(Value::String);
+        match &*key.as_bytes() {
+            b"method" => text(0..held.method),
+            b"path" => text(held.method..held.path),
+            b"query" => text(held.path..held.query),
+            b"body" => text(held.fields..held.bytes.len()),
+            b"headers" => Ok(Value::UserData(self.headers.clone())),
+            b"args" => {
+                if let Some(args) = &held.args {
+                    return Ok(Value::Table(args.clone()));
+                }
+                let args = args::table(lua, &held.bytes[held.path..held.query])?;
+                held.args = Some(args.clone());
+                Ok(Value::Table(args))
+            }
+            b"peer" => held.peer.to_string().into_lua(lua),
+            b"ip" => held.peer.ip().to_string().into_lua(lua),
+            b"local" => held.local.to_string().into_lua(lua),
+            b"version" => format!("1.{}", held.minor_version).into_lua(lua),
+            _ => Err(unknown(&Value::String(key.clone()))),
+        }
+    }
+}
+
+fn unknown(key: &Value) -> Error {
+    let key = values::shown(key);
+    Error::runtime(format!("req has no {key}: it has {}", NAMES.join(", ")))
+}
+
+impl UserData for View {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::Index, |lua, view, key: Value| view.get(lua, &key));
+    }
+}
+
+/// `req.headers`: read by name in whatever case, or walked over with `for name, value in req.headers do`.
+pub(super) struct Headers(pub Rc<RefCell<Held>>);
+
+impl Headers {
+    /// For those who want them all.
+    pub fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
+        self.0.borrow().pairs(lua)
+    }
+}
+
+impl UserData for Headers {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_meta_method(MetaMethod::Index, |lua, headers, name: LuaString| {
+            headers.0.borrow().joined(lua, &name.to_string_lossy())
+        });
+        methods.add_meta_method(MetaMethod::Iter, |lua, headers, ()| {
+            let mut pairs = headers.pairs(lua)?.into_iter();
+            // It is asked until it says nil.
+            lua.create_function_mut(move |_, _: Variadic<Value>| {
+                Ok(pairs.next().map_or((Value::Nil, Value::Nil), |(name, value)| (Value::String(name), value)))
+            })
+        });
+    }
+}

@@ -1,0 +1,222 @@
+//! What scripts see, and what they may say.
+
+use super::{Bench, refusal, text};
+use crate::http::{
+    handlers::Handler,
+    message::{Content, Fault, Response},
+};
+use std::{rc::Rc, time::Duration};
+
+fn answer(expression: &str) -> Response {
+    let mut bench = Bench::new(&format!("function on_request(req) return {expression} end"));
+    let answer = bench.get();
+    assert_eq!(*bench.said.lock().unwrap(), Vec::<String>::new());
+    answer
+}
+
+#[test]
+fn the_scripts_of_the_tutorial_answer_as_the_native_services_do() {
+    let hello = include_str!("../../../../../../../docs/scripts/hello.luau");
+    let echo = include_str!("../../../../../../../docs/scripts/echo.luau");
+    let whoami = include_str!("../../../../../../../docs/scripts/whoami.luau");
+    let post = "POST /a/b?c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
+    assert_eq!(Bench::new(hello).text(post), "Hi, there!\n");
+    assert_eq!(Bench::new(echo).text(post), "hello");
+    assert_eq!(Bench::new(whoami).text(post), "You are requesting /a/b from 10.0.0.1\n");
+    assert!(!Bench::new(hello).instance.wants_body() && Bench::new(echo).instance.wants_body());
+}
+
+#[test]
+fn a_request_has_everything_that_was_sent() {
+    let mut bench = Bench::new(
+        r#"function on_request(req)
+            local a, h = req.args, req.headers
+            assert(req.args == a and req.headers == h, "made once")
+            return table.concat({req.method, req.path, req.query, a.x, a.y, a.z, tostring(a.none), h["X-Two"], h.HOST,
+                tostring(h.none), req.body, req.peer, req["local"], req.version}, "|")
+        end"#,
+    );
+    let request =
+        "PUT /p%20q?x=1%2B1&y&z=+&x=2 HTTP/1.1\r\nHost: a\r\nx-two: one\r\nX-TWO: two\r\nContent-Length: 2\r\n\r\nhi";
+    let expected = "PUT|/p%20q|x=1%2B1&y&z=+&x=2|1+1|| |nil|one, two|a|nil|hi|10.0.0.1:4321|127.0.0.1:8080|1.1";
+    assert_eq!(bench.text(request), expected);
+    // Nothing is left of it for the next.
+    let expected = "GET|/||nil|nil|nil";
+    let mut bench = Bench::new(
+        r#"function on_request(req)
+            if req.method == "PUT" then return req.args.x .. req.headers["x-two"] end
+            return table.concat({req.method, req.path, req.query .. req.body, tostring(req.args.x),
+                tostring(req.headers["x-two"]), tostring(next(req.args))}, "|")
+        end"#,
+    );
+    assert_eq!(bench.text(request), "1+1one, two");
+    assert_eq!(text(&bench.get()), expected);
+}
+
+#[test]
+fn headers_are_walked_over_once_each_in_order() {
+    let mut bench = Bench::new(
+        r#"function on_request(req)
+            local all = {}
+            for name, value in req.headers do table.insert(all, name .. "=" .. value) end
+            return table.concat(all, ";") .. " " .. json.encode(req.headers)
+        end"#,
+    );
+    let request = "GET / HTTP/1.1\r\nHost: a\r\nB: 1\r\nA: 2\r\nb: 3\r\n\r\n";
+    assert_eq!(bench.text(request), r#"host=a;b=1, 3;a=2 {"host":"a","b":"1, 3","a":"2"}"#);
+}
+
+#[test]
+fn a_misspelt_part_of_a_request_is_an_error_that_lists_the_right_ones() {
+    let said = refusal("req.pth");
+    assert!(said.starts_with("test.luau:1: req has no `pth`: it has method, path, query"), "{said}");
+    assert!(refusal("req[{}]").contains("req has no a table"));
+}
+
+#[test]
+fn a_text_is_a_good_answer_and_says_that_it_is_text() {
+    let answer = answer(r#""hi""#);
+    assert_eq!((answer.status, text(&answer)), (200, "hi".to_owned()));
+    assert_eq!(answer.fields, [("Content-Type".to_owned(), b"text/plain; charset=utf-8".to_vec())]);
+    assert_eq!((answer.delay, answer.fault), (Duration::ZERO, None));
+}
+
+#[test]
+fn a_status_comes_with_headers_and_a_body() {
+    let answer = answer(r#"201, {["X-A"] = "b", n = 7, ["Set-Cookie"] = {"a=1", "b=2"}}, "made""#);
+    assert_eq!((answer.status, text(&answer)), (201, "made".to_owned()));
+    let mut fields = answer.fields;
+    fields.sort();
+    let field = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
+    assert_eq!(fields, [field("Set-Cookie", "a=1"), field("Set-Cookie", "b=2"), field("X-A", "b"), field("n", "7")]);
+    let short = self::answer("404");
+    assert_eq!((short.status, text(&short), short.fields), (404, String::new(), Vec::new()));
+    assert_eq!(text(&self::answer("200, nil, 12.5")), "12.5");
+}
+
+#[test]
+fn a_table_says_everything_by_name() {
+    let answer = answer(r#"{status = 503, headers = {a = "b"}, body = "no", delay = 0.25, fault = {truncate = 1}}"#);
+    assert_eq!((answer.status, text(&answer)), (503, "no".to_owned()));
+    assert_eq!((answer.delay, answer.fault), (Duration::from_millis(250), Some(Fault::Truncate(1))));
+    assert_eq!(self::answer("{}").status, 200);
+    for (name, fault) in [("reset", Fault::Reset), ("stall", Fault::Stall), ("garbage", Fault::Garbage)] {
+        assert_eq!(self::answer(&format!("{{fault = {name:?}}}")).fault, Some(fault));
+    }
+}
+
+#[test]
+fn a_body_drips_or_comes_in_chunks() {
+    let pieces = |expression: &str| match answer(expression).body {
+        Content::Pieces { pieces, every, sized } => {
+            let text = |piece: &Rc<[u8]>| String::from_utf8(piece.to_vec()).unwrap();
+            (pieces.iter().map(text).collect::<Vec<_>>().join("|"), every.as_millis(), sized)
+        }
+        other => panic!("{other:?}"),
+    };
+    let is = |text: &str, every, sized| (text.to_owned(), every, sized);
+    assert_eq!(pieces(r#"{body = "abcdefg", drip = {pieces = 3, every = 0.1}}"#), is("abc|def|g", 100, true));
+    assert_eq!(pieces(r#"{body = "abcdefg", drip = {bytes = 4}}"#), is("abcd|efg", 0, true));
+    assert_eq!(pieces(r#"{body = "ab", drip = {pieces = 9}}"#), is("a|b", 0, true));
+    assert_eq!(pieces(r#"{drip = {pieces = 9}}"#), is("", 0, true));
+    assert_eq!(pieces(r#"{chunks = {"a", "", 2, "c"}}"#), is("a|2|c", 0, false));
+    assert_eq!(pieces(r#"{chunks = {"a", "b"}, drip = {every = 2}}"#), is("a|b", 2000, false));
+}
+
+#[test]
+fn what_means_nothing_is_refused_with_the_remedy() {
+    for (expression, words) in [
+        ("nil", "returned nothing: return a text"),
+        ("true", "returned a boolean"),
+        ("print", "returned a function"),
+        (r#""a", "b""#, "behind its text"),
+        ("{}, 1", "behind its text or table"),
+        ("199", "199 is no status: use 200 to 599"),
+        ("200.5", "200.5 is no status"),
+        ("0/0", "is no status"),
+        ("600", "600 is no status"),
+        (r#"200, "body""#, "for its headers: return a table of them, or nil"),
+        ("200, nil, {}", "the body is a table: make it a text, or use json.encode"),
+        ("200, {[1] = 'a'}", "headers has 1 in it, which is no field name"),
+        ("200, {['a b'] = 'c'}", "`a b` in it, which is no field name"),
+        ("200, {a = 'b\\r\\nc: d'}", "holds a control character"),
+        ("200, {a = true}", "header a is a boolean"),
+        ("200, {['content-LENGTH'] = 3}", "which the server sets: leave it out"),
+        ("{statsu = 200}", "`statsu`, which means nothing: use status, headers"),
+        ("{delay = -1}", "delay is -1: give seconds from 0 to 3600"),
+        ("{delay = 1e9}", "give seconds"),
+        ("{delay = '1'}", "delay is `1`"),
+        ("{headers = 1}", "headers is 1: make it a table"),
+        ("{drip = 3}", "such as {pieces = 10, every = 0.1}"),
+        ("{drip = {}}", "drip lacks pieces or bytes"),
+        ("{drip = {pieces = 0}}", "0 is no number of pieces"),
+        ("{drip = {pieces = 1, bytes = 1}}", "give one"),
+        ("{drip = {often = 1}}", "`often`, which means nothing"),
+        ("{chunks = 'a'}", "make it a list of texts"),
+        ("{chunks = {{}}}", "chunks has a table in it"),
+        ("{chunks = {'a'}, body = 'b'}", "give one"),
+        ("{chunks = {'a'}, drip = {pieces = 2}}", "cut already"),
+        ("{fault = 'refuse'}", "fault is `refuse`: use"),
+        ("{fault = {cut = 1}}", "fault is a table"),
+        ("{fault = {}}", "fault is a table"),
+        ("{body = string.rep('a', 200000), drip = {bytes = 1}}", "100000 are the most"),
+    ] {
+        let said = refusal(expression);
+        assert!(said.contains(words) && said.starts_with("test.luau"), "{expression}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
+fn state_lives_as_long_as_the_worker_and_is_its_own() {
+    let counter =
+        "function on_request() state.n = (state.n or 0) + 1 count = (count or 0) + 1 return `{state.n} {count}` end";
+    let mut one = Bench::new(counter);
+    let mut other = Bench::new(counter);
+    for expected in ["1 1", "2 2", "3 3"] {
+        assert_eq!(text(&one.get()), expected);
+    }
+    assert_eq!(text(&other.get()), "1 1");
+}
+
+#[test]
+fn random_numbers_follow_from_the_seed_and_all_its_bits() {
+    let dice = "function on_request() return `{math.random(1e9)} {math.random()}` end";
+    let roll = |seed| text(&Bench::seeded(dice, seed).get());
+    assert_eq!(roll(7), roll(7));
+    assert_ne!(roll(7), roll(7 | 1 << 48));
+    assert_ne!(roll(7), roll(8));
+}
+
+#[test]
+fn json_comes_back_as_it_went() {
+    let mut bench = Bench::new("function on_request(req) return json.encode(json.decode(req.body)) end");
+    for text in
+        ["null", "true", "-1.5", "12", "1e300", "\"\"", "[]", "{}", "[1,[2,null],{}]", r#"{"a":[{"b":"ü\n\u0000"}]}"#]
+    {
+        let request = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{text}", text.len());
+        let back = bench.text(&request);
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(value(&back), value(text), "{back}");
+    }
+    for (expression, words) in [
+        ("json.decode('{')", "json: EOF"),
+        ("json.decode('1 2')", "json: trailing"),
+        ("json.decode(string.rep('[', 10000))", "json: recursion"),
+        ("json.encode(print)", "json: a function cannot be written"),
+        ("json.encode(0/0)", "cannot be written"),
+        ("json.encode({[{}] = 1})", "cannot be a name"),
+        ("(function() local t = {} t.t = t return json.encode(t) end)()", "contains itself"),
+    ] {
+        let said = refusal(expression);
+        assert!(said.contains(words) && said.starts_with("test.luau:1: "), "{expression}: {said}");
+    }
+    assert_eq!(text(&answer("json.encode(json.array()) .. json.encode({json.null, 1})")), "[][null,1]");
+}
+
+#[test]
+fn print_is_for_people_and_not_for_the_client() {
+    let mut bench = Bench::new("print('once') function on_request(req) print('got', req.path, nil) return 'x' end");
+    assert_eq!(text(&bench.get()), "x");
+    assert_eq!(*bench.said.lock().unwrap(), ["once", "got\t/\tnil"]);
+}

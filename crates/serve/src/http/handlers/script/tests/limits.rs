@@ -1,0 +1,164 @@
+//! Scripts that would take everything: they get an error, and the next request gets its answer.
+
+use super::{Bench, text};
+use crate::http::handlers::script::{Kind, LIMITS, Script};
+use std::time::{Duration, Instant};
+
+/// A script that does `bad` for the first request and answers the next.
+fn recovers(bad: &str) -> String {
+    let mut bench = Bench::new(&format!(
+        "local first = true
+        function on_request(req)
+            if first then
+                first = false
+                {bad}
+            end
+            return 'alive'
+        end"
+    ));
+    let start = Instant::now();
+    let said = bench.failure();
+    // A fiftieth of a second, on a machine that does nothing else.
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?} for {bad}", start.elapsed());
+    assert_eq!(text(&bench.get()), "alive", "after {bad}");
+    assert_eq!(bench.script.errors(), 1);
+    said
+}
+
+#[test]
+fn a_loop_without_end_is_ended() {
+    for bad in [
+        "while true do end",
+        "repeat until false",
+        "local function f(n) return f(n) end pcall(f) while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "local function f() while true do pcall(f) end end f()",
+        "xpcall(function() while true do end end, function() while true do end end) while true do end",
+        "local c = coroutine.wrap(function() while true do coroutine.yield() end end) while true do c() end",
+        "coroutine.wrap(function() while true do end end)()",
+        "for k, v in function() return 1 end do end",
+        "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) while true do pcall(function() return t[1] end) end",
+        "local s = string.rep('a', 30) .. 'b' string.find(s, string.rep('a?', 30) .. string.rep('a', 30) .. 'c')  while true do end",
+        "table.sort(table.create(100000, 1), function() while true do end end)",
+    ] {
+        let said = recovers(bad);
+        assert!(said.contains("ran longer than the 10ms a call may take"), "{bad}: {said}");
+        assert!(said.starts_with("test.luau"), "{said}");
+    }
+}
+
+#[test]
+fn the_line_of_a_loop_without_end_is_told() {
+    let mut bench = Bench::new("function on_request()\n  local n = 0\n  while true do\n    n += 1\n  end\nend");
+    let said = bench.failure();
+    assert!(said.starts_with("test.luau:3: ran") || said.starts_with("test.luau:4: ran"), "{said}");
+}
+
+#[test]
+fn a_hog_gets_no_more_memory() {
+    for bad in [
+        "local s = 'x' while true do s = s .. s end",
+        "local t = {} while true do t[#t + 1] = {} end",
+        "return string.rep('x', 1e9)",
+        "return table.create(1e8, 1)",
+        "buffer.create(1e9)",
+        "return table.concat(table.create(10000, string.rep('x', 10000)))",
+    ] {
+        let said = recovers(bad);
+        let expected = said.contains("16 MiB of memory")
+            || said.contains("ran longer")
+            || said.contains("overflow")
+            || said.contains("too large");
+        assert!(expected, "{bad}: {said}");
+    }
+    assert!(recovers("local t = {} for i = 1, 1e9 do t[i] = 'a' .. i end").contains("test.luau"));
+}
+
+#[test]
+fn recursion_without_end_is_an_error() {
+    let said = recovers("local function f(n) return 1 + f(n + 1) end f(1)");
+    assert!(said.contains("stack overflow") || said.contains("ran longer") || said.contains("memory"), "{said}");
+    recovers("local t = setmetatable({}, {}) getmetatable(t).__index = function(t, k) return t[k] end return t.x");
+    recovers("return tostring(setmetatable({}, {__tostring = function(t) return tostring(t) end}))");
+}
+
+#[test]
+fn one_call_of_the_library_cannot_take_all_the_time() {
+    let said = recovers("table.move({}, 1, 2^31 - 1, 1, {})");
+    assert!(said.contains("more than a million elements"), "{said}");
+    assert_eq!(text(&Bench::new("function on_request() return #string.rep('', 2^31 - 1) .. '' end").get()), "0");
+}
+
+#[test]
+fn errors_of_any_kind_are_one_line() {
+    for (bad, words) in [
+        ("error('no')", "test.luau:5: no"),
+        ("error({code = 1})", "test.luau"),
+        ("error(nil)", "test.luau"),
+        ("error('a\\nb\\27[2J')", "a"),
+        ("local x = nil; x.y = 1", "attempt to index nil"),
+        ("state.x.y = 1", "attempt to index nil"),
+        ("math.floor = 1", "readonly"),
+        ("json.encode = 1", "readonly"),
+        ("coroutine.yield()", "test.luau"),
+        ("return string.rep", "returned a function"),
+    ] {
+        let said = recovers(bad);
+        assert!(said.contains(words), "{bad}: {said}");
+        assert!(said.lines().count() == 1 && !said.contains('\u{1b}'), "{said:?}");
+    }
+}
+
+#[test]
+fn nothing_of_the_machine_below_is_in_reach() {
+    for name in [
+        "io",
+        "os.execute",
+        "os.remove",
+        "os.getenv",
+        "require",
+        "dofile",
+        "loadfile",
+        "package",
+        "ffi",
+        "debug.getregistry",
+    ] {
+        let mut bench = Bench::new(&format!("function on_request() return tostring({name}) end"));
+        assert_eq!(text(&bench.get()), "nil", "{name}");
+    }
+}
+
+#[test]
+fn a_script_that_cannot_work_is_refused_before_the_first_request() {
+    let refused = |text: &str| Script::compile("a.luau", text, LIMITS, |_| ()).unwrap_err();
+    for (text, kind, words) in [
+        ("function on_request( return end", Kind::Script, "a.luau:1: "),
+        ("x = 1", Kind::Script, "there is no on_request"),
+        ("on_request = 'hi'", Kind::Script, "on_request is a string: make it a function"),
+        ("local x = nil + 1", Kind::Error, "a.luau:1: attempt to perform arithmetic"),
+        ("\n\nerror('bad table')", Kind::Error, "a.luau:3: bad table"),
+        ("while true do end", Kind::Time, "ran longer than the 1s"),
+        ("local s = 'x' while true do s = s .. s end", Kind::Memory, "16 MiB of memory"),
+        ("\u{1b}Lua", Kind::Script, "a.luau:1: "),
+    ] {
+        let fault = refused(text);
+        assert_eq!(fault.kind(), kind, "{fault}");
+        assert!(fault.to_string().contains(words) && fault.to_string().lines().count() == 1, "{text}: {fault}");
+    }
+    let missing = Script::open(std::path::Path::new("/nowhere/a.luau"), LIMITS, |_| ()).unwrap_err();
+    assert!(missing.to_string().contains("/nowhere/a.luau (No such file"), "{missing}");
+}
+
+#[test]
+fn errors_are_counted_and_told_of_once_a_second() {
+    let mut bench = Bench::new("function on_request(req) if req.path == '/' then error('x') end return 'y' end");
+    bench.ask("GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
+    let start = Instant::now();
+    for _ in 0..10 {
+        bench.get();
+    }
+    assert_eq!(bench.script.errors(), 10);
+    // Ten errors at once are one line, and one more for each second that they have taken.
+    let most = 1 + start.elapsed().as_secs() as usize;
+    assert!((1..=most).contains(&bench.said.lock().unwrap().len()));
+}

@@ -1,0 +1,94 @@
+//! Scripts as the server runs them: requests in, answers out, no socket.
+
+mod any;
+mod api;
+mod limits;
+
+use super::{Instance, LIMITS, Script};
+use crate::http::{
+    handlers::Handler,
+    message::{Content, Request, Response},
+};
+use brunt_wire::http1::{
+    Limits,
+    server::{Connection, Event},
+};
+use std::sync::{Arc, Mutex};
+
+/// A script at work, and what it has said.
+pub struct Bench {
+    pub script: Script,
+    pub instance: Instance,
+    pub said: Arc<Mutex<Vec<String>>>,
+}
+
+impl Bench {
+    pub fn new(text: &str) -> Self {
+        Self::seeded(text, 1)
+    }
+
+    pub fn seeded(text: &str, seed: u64) -> Self {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&said);
+        let say = move |line: &str| heard.lock().unwrap().push(line.to_owned());
+        let script = Script::compile("test.luau", text, LIMITS, say).unwrap();
+        let instance = script.instance(seed).unwrap();
+        Self { script, instance, said }
+    }
+
+    /// What a GET of `/` gets.
+    pub fn get(&mut self) -> Response {
+        self.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    }
+
+    /// What a request gets, given as it is sent; a body is what follows the head.
+    pub fn ask(&mut self, text: &str) -> Response {
+        let mut connection = Connection::default();
+        let mut input = text.as_bytes();
+        let end = text.find("\r\n\r\n").expect("a whole head") + 4;
+        match connection.next(&mut input, &Limits::default()) {
+            Some(Event::Head(head)) => {
+                let target = text.split(' ').nth(1).unwrap();
+                let (path, query) = target.split_once('?').unwrap_or((target, ""));
+                let request = Request {
+                    method: text.split(' ').next().unwrap(),
+                    path,
+                    query,
+                    minor_version: 1,
+                    fields: head.fields,
+                    body: &text.as_bytes()[end..],
+                    peer: ([10, 0, 0, 1], 4321).into(),
+                    local: ([127, 0, 0, 1], 8080).into(),
+                };
+                self.instance.answer(&request)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The text of a whole body.
+    pub fn text(&mut self, request: &str) -> String {
+        let answer = self.ask(request);
+        assert_eq!(answer.status, 200, "{:?}", self.said.lock().unwrap());
+        text(&answer)
+    }
+
+    /// Asks for a failure and returns what was said of it.
+    pub fn failure(&mut self) -> String {
+        self.said.lock().unwrap().clear();
+        assert_eq!(self.get().status, 500);
+        self.said.lock().unwrap().join("\n")
+    }
+}
+
+pub fn text(answer: &Response) -> String {
+    match &answer.body {
+        Content::Whole(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a script that returns `expression` is refused for.
+pub fn refusal(expression: &str) -> String {
+    Bench::new(&format!("function on_request(req) return {expression} end")).failure()
+}

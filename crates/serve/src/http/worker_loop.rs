@@ -1,0 +1,82 @@
+//! A worker's life, the same for every model: accept until the stop, look at the clock once a tick, let requests under way
+//! come to their end.
+
+use super::{
+    connection::{Stream, serve},
+    tls,
+    worker::Worker,
+};
+use brunt_runtime::Stop;
+use std::{
+    future::Future,
+    io,
+    net::TcpListener,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+/// What a model has to offer.
+pub(crate) trait Model: 'static {
+    type Stream: Stream;
+    type Listener: 'static;
+    type Task;
+
+    fn listen(listener: TcpListener) -> io::Result<Self::Listener>;
+    /// Waits out what has run out; an error is that of one connection.
+    fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<Self::Stream>>;
+    fn spawn(task: impl Future<Output = ()> + 'static) -> Self::Task;
+    fn abort(task: &Self::Task);
+}
+
+/// Serves on these listeners until the stop, and then for the grace time whoever is under way. Returns how many
+/// connections are left after that.
+pub(crate) async fn run<M: Model>(
+    listeners: Vec<(u16, TcpListener)>,
+    worker: Rc<Worker>,
+    stop: &Stop,
+    grace: Duration,
+) -> io::Result<u64> {
+    let mut acceptors = Vec::new();
+    for (number, listener) in listeners {
+        acceptors.push(M::spawn(accept::<M>(M::listen(listener)?, number, worker.clone())));
+    }
+    let ticking = M::spawn(tick::<M>(worker.clone()));
+    stop.raised().await;
+    acceptors.iter().for_each(M::abort);
+    worker.stop();
+    let deadline = Instant::now() + grace;
+    let mut pause = Duration::from_micros(200);
+    while worker.counters.open.get() > 0 && Instant::now() < deadline {
+        M::Stream::sleep(pause.min(deadline.saturating_duration_since(Instant::now()))).await;
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+    M::abort(&ticking);
+    worker.end();
+    Ok(worker.counters.open.get())
+}
+
+async fn accept<M: Model>(listener: M::Listener, number: u16, worker: Rc<Worker>) {
+    loop {
+        let Ok(stream) = M::accept(&listener).await else { continue };
+        worker.counters.accepted.add(1);
+        let router = worker.router();
+        if let Some(chance) = &router.listener(number).refuse
+            && chance.borrow_mut().hits()
+        {
+            worker.counters.refused_connections.add(1);
+            stream.reset_when_closed();
+            continue;
+        }
+        match router.listener(number).tls.clone() {
+            None => M::spawn(serve(stream, number, worker.clone())),
+            Some(server) => M::spawn(tls::serve(stream, number, worker.clone(), server)),
+        };
+    }
+}
+
+async fn tick<M: Model>(worker: Rc<Worker>) {
+    loop {
+        M::Stream::sleep(worker.deadlines.pause()).await;
+        worker.tick();
+    }
+}

@@ -1,0 +1,113 @@
+//! Our own runtime: a thread, a ring (or an epoll set) and a listener a core, a task a connection.
+
+use super::shared::context::ModelContext;
+use crate::{Counts, Options, ServeError, Service, report::is_failure};
+use brunt_runtime::{
+    BackendKind, Builder, Runtime, Spinning, Stop,
+    net::{TcpListener, TcpStream},
+    spawn,
+    time::sleep,
+};
+use std::{cell::Cell, io, rc::Rc, sync::Barrier};
+
+pub(crate) fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeError> {
+    let (options, stop) = (context.options, context.stop);
+    let builder = builder(backend, options.spin);
+    let ready = Barrier::new(options.workers.len());
+    let failed = Stop::new();
+    let results = brunt_runtime::group::run(&builder, &options.workers, |_| {
+        let (ready, failed) = (&ready, &failed);
+        async move {
+            let listeners = context.listeners();
+            if listeners.is_err() {
+                failed.raise();
+            }
+            // Everybody listens before anybody says so.
+            let leader = ready.wait().is_leader();
+            if leader && !failed.is_raised() {
+                context.listening(backend);
+            }
+            match listeners {
+                Ok(listeners) if !failed.is_raised() => {
+                    serve(listeners, options, stop).await.map_err(ServeError::Worker)
+                }
+                Ok(_) => Ok(Counts::default()),
+                Err(error) => Err(error),
+            }
+        }
+    });
+    let mut counts = Counts::default();
+    for result in results {
+        counts += result.map_err(ServeError::Worker)??;
+    }
+    Ok(counts)
+}
+
+/// The runtime that all services of this model stand on.
+pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
+    Runtime::builder().backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
+}
+
+/// One worker's life: accept until the stop, let the connections finish, cut the rest.
+async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &Stop) -> io::Result<Counts> {
+    let tally = Tally(Rc::new(Shared { counts: Cell::default(), service: options.service }));
+    let mut acceptors = Vec::new();
+    for listener in listeners {
+        acceptors.push(spawn(accept(TcpListener::from_std(listener)?, tally.clone())));
+    }
+    stop.raised().await;
+    acceptors.iter().for_each(brunt_runtime::JoinHandle::abort);
+    let left = brunt_runtime::drain(options.grace).await;
+    let mut counts = tally.0.counts.get();
+    counts.cut = left as u64;
+    Ok(counts)
+}
+
+async fn accept(listener: TcpListener, tally: Tally) {
+    loop {
+        // An error of one accept is that connection's; exhaustion is waited out inside.
+        let Ok(stream) = listener.accept().await else { continue };
+        tally.change(|counts| counts.accepted += 1);
+        spawn(connection(stream, tally.clone()));
+    }
+}
+
+/// Whatever arrives goes back, out of the very buffer it arrived in. One flat future: a connection's memory is its size.
+async fn connection(mut stream: TcpStream, tally: Tally) {
+    let error = loop {
+        match stream.recv().await {
+            Ok(lease) if lease.is_empty() => return,
+            Ok(lease) => {
+                let Service::Echo(work) = tally.0.service else { continue };
+                match work.pause() {
+                    Some(time) => sleep(time).await,
+                    None => work.compute(),
+                }
+                if let Err(error) = stream.send(lease).await {
+                    break error;
+                }
+            }
+            Err(error) => break error,
+        }
+    };
+    if is_failure(&error) {
+        tally.change(|counts| counts.failed += 1);
+    }
+}
+
+/// What one worker's tasks share.
+#[derive(Clone)]
+struct Tally(Rc<Shared>);
+
+struct Shared {
+    counts: Cell<Counts>,
+    service: Service,
+}
+
+impl Tally {
+    fn change(&self, change: impl FnOnce(&mut Counts)) {
+        let mut counts = self.0.counts.get();
+        change(&mut counts);
+        self.0.counts.set(counts);
+    }
+}

@@ -1,0 +1,104 @@
+//! Taking connections from listeners. What goes wrong with one of them never ends, stops or spins a server.
+
+use super::wake_fd::{Shutdown, WakeFd};
+use brunt_runtime::Stop;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    net::{SocketFlags, accept_with},
+};
+use std::{
+    io,
+    net::{TcpListener, TcpStream},
+    time::{Duration, Instant},
+};
+
+/// How long those wait who come when there is no descriptor left, until it is tried again.
+pub(crate) const PAUSE: Duration = Duration::from_millis(20);
+
+/// How many are taken before others have their turn.
+const AT_ONCE: usize = 256;
+
+/// What became of taking those who wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Some or all of them; a listener that still has some is still readable.
+    Some,
+    /// No descriptors or memory for more.
+    Exhausted,
+}
+
+/// Gives away those who wait. `flags` are those of their sockets.
+pub(crate) fn take(listener: &TcpListener, flags: SocketFlags, mut give: impl FnMut(TcpStream)) -> Taken {
+    for _ in 0..AT_ONCE {
+        match accept_with(listener, flags | SocketFlags::CLOEXEC) {
+            Ok(socket) => give(socket.into()),
+            Err(Errno::AGAIN) => break,
+            // It has gone before it was taken, or its network has (accept(2), "Error handling"): the next one.
+            Err(
+                Errno::INTR
+                | Errno::CONNABORTED
+                | Errno::PROTO
+                | Errno::PERM
+                | Errno::NETDOWN
+                | Errno::NETUNREACH
+                | Errno::HOSTDOWN
+                | Errno::HOSTUNREACH
+                | Errno::NOPROTOOPT
+                | Errno::OPNOTSUPP
+                | Errno::NONET,
+            ) => {}
+            Err(_) => return Taken::Exhausted,
+        }
+    }
+    Taken::Some
+}
+
+/// The life of a thread that does nothing else: gives away whoever comes, until the stop.
+pub(crate) fn until(
+    stop: &Stop,
+    listeners: &[TcpListener],
+    flags: SocketFlags,
+    mut give: impl FnMut(TcpStream),
+) -> io::Result<()> {
+    let wake_fd = WakeFd::new()?;
+    let mut shutdown = Shutdown::new(stop, Duration::ZERO, &wake_fd);
+    let mut ready = vec![PollFd::new(&wake_fd, PollFlags::IN)];
+    ready.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
+    let mut exhausted = false;
+    while !shutdown.has_begun() {
+        // Without descriptors only the wake_fd is worth waking up for.
+        let (among, most) = if exhausted { (1, Some(PAUSE)) } else { (ready.len(), None) };
+        wait(&mut ready[..among], most)?;
+        let may_have_some = |ready: &PollFd| exhausted || !ready.revents().is_empty();
+        let from: Vec<&TcpListener> =
+            ready[1..].iter().zip(listeners).filter(|(ready, _)| may_have_some(ready)).map(|(_, from)| from).collect();
+        exhausted = false;
+        for listener in from {
+            exhausted |= take(listener, flags, &mut give) == Taken::Exhausted;
+        }
+    }
+    Ok(())
+}
+
+/// poll(2), at most so long; signals are heard by others.
+pub(crate) fn wait(ready: &mut [PollFd<'_>], most: Option<Duration>) -> io::Result<()> {
+    match poll(ready, timespec(most).as_ref()) {
+        Ok(_) => Ok(()),
+        Err(Errno::INTR) => {
+            ready.iter_mut().for_each(PollFd::clear_revents);
+            Ok(())
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// A time to sleep as the kernel takes it.
+pub(crate) fn timespec(most: Option<Duration>) -> Option<Timespec> {
+    most.and_then(|time| time.try_into().ok())
+}
+
+/// How long to sleep until the first of these moments.
+pub(crate) fn until_first(moments: [Option<Instant>; 2]) -> Option<Duration> {
+    moments.into_iter().flatten().min().map(|first| first.saturating_duration_since(Instant::now()))
+}

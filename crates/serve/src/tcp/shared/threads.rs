@@ -1,0 +1,68 @@
+//! Threads of a model: which cores they may use, and one for each worker, all or none.
+
+use crate::Counts;
+use brunt_runtime::{Stop, group::pin_to_core};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::{io, sync::mpsc, thread};
+
+/// Whether this process may use all of these cores.
+///
+/// # Errors
+/// The first that it may not use, named, and those that it may.
+pub(crate) fn check(workers: &[Option<usize>]) -> io::Result<()> {
+    let try_out = |core: usize| {
+        // On a thread of its own: the calling one is to stay where it is.
+        let tried = thread::scope(|scope| scope.spawn(|| pin_to_core(core)).join());
+        tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    };
+    workers.iter().flatten().try_for_each(|core| try_out(*core))
+}
+
+/// Keeps the calling thread, and those that it starts, on these cores together; anywhere, if none is named.
+pub(crate) fn set_affinity(workers: &[Option<usize>]) -> io::Result<()> {
+    check(workers)?;
+    let mut set = CpuSet::new();
+    workers.iter().flatten().for_each(|core| set.set(*core));
+    if set.count() == 0 {
+        return Ok(());
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// Runs `body` for each worker on a thread of its own, pinned where a core is named, and then `here` on the calling thread. The
+/// stop they get is also raised when one of them fails: that ends all of them, and its error is returned.
+pub(crate) fn run_workers<P: Send>(
+    workers: &[Option<usize>],
+    stop: &Stop,
+    parts: Vec<P>,
+    body: impl Fn(P, &Stop) -> io::Result<Counts> + Sync,
+    here: impl FnOnce(&Stop) -> io::Result<()>,
+) -> io::Result<Counts> {
+    check(workers)?;
+    let (stop, body) = (&stop.child(), &body);
+    // Nothing is ever sent: each thread gives up its end when it is where it belongs.
+    let (settling, all_settled) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let start = |(index, (core, part)): (usize, (Option<usize>, P))| {
+            let name = core.map_or_else(|| format!("worker-{index}"), |core| format!("worker-{index}@{core}"));
+            let settling = settling.clone();
+            let run = move || {
+                let settled = core.map_or(Ok(()), pin_to_core);
+                drop(settling);
+                settled.and_then(|()| body(part, stop)).inspect_err(|_| stop.raise())
+            };
+            thread::Builder::new().name(name).spawn_scoped(scope, run).inspect_err(|_| stop.raise())
+        };
+        let threads: Vec<_> = workers.iter().copied().zip(parts).enumerate().map(start).collect();
+        drop(settling);
+        let _ = all_settled.recv();
+        let done = here(stop).inspect_err(|_| stop.raise());
+        let results = threads.into_iter().map(|thread| thread.and_then(join)).collect::<Vec<_>>();
+        done?;
+        results.into_iter().try_fold(Counts::default(), |counts, result| Ok(counts + result?))
+    })
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}

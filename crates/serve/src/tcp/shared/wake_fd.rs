@@ -1,0 +1,82 @@
+//! A wake_fd in a set of descriptors, which any thread may ring; and the end of a loop that sleeps on such a set.
+
+use brunt_runtime::Stop;
+use rustix::{
+    event::{EventfdFlags, eventfd},
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    io::{read, write},
+};
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Wake, Waker},
+    time::{Duration, Instant},
+};
+
+/// An eventfd: readable from the first ring until it is quieted.
+pub(crate) struct WakeFd(OwnedFd);
+
+impl WakeFd {
+    pub fn new() -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?)))
+    }
+
+    /// It cannot fail but when it rings already.
+    pub fn notify(&self) {
+        let _ = write(&self.0, &1u64.to_ne_bytes());
+    }
+
+    pub fn drain(&self) {
+        let _ = read(&self.0, &mut [0; 8]);
+    }
+}
+
+impl AsFd for WakeFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Wake for WakeFd {
+    fn wake(self: Arc<Self>) {
+        self.notify();
+    }
+}
+
+/// When a loop is to end: the stop is heard by the wake_fd, then clients have the grace time.
+pub(crate) struct Shutdown<'a> {
+    stop: &'a Stop,
+    grace: Duration,
+    deadline: Option<Instant>,
+    /// While it is kept, the stop rings the wake_fd.
+    _raised: Pin<Box<dyn Future<Output = ()> + 'a>>,
+}
+
+impl<'a> Shutdown<'a> {
+    pub fn new(stop: &'a Stop, grace: Duration, wake_fd: &Arc<WakeFd>) -> Self {
+        let mut raised: Pin<Box<dyn Future<Output = ()>>> = Box::pin(stop.raised());
+        // Raised already: nobody rings, and whoever asks first sees it.
+        let _ = raised.as_mut().poll(&mut Context::from_waker(&Waker::from(wake_fd.clone())));
+        Self { stop, grace, deadline: None, _raised: raised }
+    }
+
+    /// Whether nobody is to be accepted any more. Who sees it first begins the grace time.
+    pub fn has_begun(&mut self) -> bool {
+        if self.deadline.is_none() && self.stop.is_raised() {
+            self.deadline = Some(Instant::now() + self.grace);
+        }
+        self.deadline.is_some()
+    }
+
+    /// Whether the grace time is closed.
+    pub fn is_over(&mut self) -> bool {
+        self.has_begun() && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Until when to sleep at most.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+}

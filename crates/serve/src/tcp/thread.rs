@@ -1,0 +1,134 @@
+//! A blocking thread for each connection: nobody waits for anybody, as long as there are threads.
+
+use super::{
+    shared::accept::{self, PAUSE},
+    shared::context::ModelContext,
+    shared::threads::set_affinity,
+};
+use crate::{Counts, Notice, ServeError, Service, report::is_failure};
+use rustix::net::SocketFlags;
+use std::{
+    collections::HashMap,
+    fs,
+    io::{self, ErrorKind, Read, Write},
+    net::{Shutdown, TcpStream},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+/// Bytes of a thread's stack, of which only touched pages are memory.
+const STACK: usize = 64 << 10;
+
+/// Bytes of a connection's buffer, on that stack.
+const BUFFER: usize = 4096;
+
+pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+    let (service, stop) = (context.options.service, context.stop);
+    set_affinity(&context.options.workers)?;
+    let listeners = context.listeners()?;
+    let most = most_threads();
+    let open = &Open::default();
+    thread::scope(|scope| {
+        let (mut accepted, mut told) = (0, false);
+        let mut serve = |socket: TcpStream| {
+            accepted += 1;
+            let (number, socket) = (accepted, Arc::new(socket));
+            open.lock().sockets.insert(number, socket.clone());
+            // Out of threads it is as out of descriptors: who comes waits until others go.
+            while let Err(why) = open.room(most).and_then(|()| {
+                let (thread, socket) = (thread::Builder::new().stack_size(STACK), socket.clone());
+                thread.spawn_scoped(scope, move || open.leave(number, connection(&socket, service)))
+            }) {
+                if !told {
+                    let many = open.lock().sockets.len() - 1;
+                    let _ = context.notices.send(Notice::Trouble(format!(
+                        "no thread for more than {many} connections: {why}; others wait until one of them ends"
+                    )));
+                    told = true;
+                }
+                thread::sleep(PAUSE);
+                if stop.is_raised() {
+                    return;
+                }
+            }
+        };
+        context.listening("a thread a connection");
+        accept::until(stop, &listeners, SocketFlags::empty(), &mut serve)?;
+        drop(listeners);
+        Ok(Counts { accepted, ..open.end(context.options.grace) })
+    })
+}
+
+/// Whatever arrives goes back.
+fn connection(mut socket: &TcpStream, service: Service) -> io::Result<()> {
+    let mut buffer = [0; BUFFER];
+    loop {
+        let len = match socket.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(len) => len,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if let Service::Echo(work) = service {
+            work.block();
+            socket.write_all(&buffer[..len])?;
+        }
+    }
+}
+
+/// Connections that have a thread, or wait for one.
+#[derive(Default)]
+struct Open {
+    state: Mutex<State>,
+    none: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    sockets: HashMap<u64, Arc<TcpStream>>,
+    failed: u64,
+}
+
+impl Open {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error if there are as many threads as can be, the newcomer counted.
+    fn room(&self, most: usize) -> io::Result<()> {
+        match self.lock().sockets.len() > most {
+            true => Err(io::Error::other("vm.max_map_count leaves room for no more stacks")),
+            false => Ok(()),
+        }
+    }
+
+    fn leave(&self, number: u64, result: io::Result<()>) {
+        let mut state = self.lock();
+        state.failed += u64::from(result.is_err_and(|error| is_failure(&error)));
+        state.sockets.remove(&number);
+        if state.sockets.is_empty() {
+            self.none.notify_all();
+        }
+    }
+
+    /// Waits for the last connection to end, but not longer than the grace time; ends the rest.
+    fn end(&self, grace: Duration) -> Counts {
+        let some = |state: &mut State| !state.sockets.is_empty();
+        let (state, _) = self.none.wait_timeout_while(self.lock(), grace, some).unwrap_or_else(PoisonError::into_inner);
+        // A thread that waits for its socket has to be told through it.
+        for socket in state.sockets.values() {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        Counts { accepted: 0, failed: state.failed, cut: state.sockets.len() as u64 }
+    }
+}
+
+/// Threads that there is address space for. A thread has two stacks, its own and that of its signals, and each is a mapping
+/// with one that guards it; the standard library aborts when the second cannot be had.
+fn most_threads() -> usize {
+    let maps = fs::read_to_string("/proc/sys/vm/max_map_count").ok().and_then(|text| text.trim().parse().ok());
+    // What the rest of the program maps.
+    const OTHERS: usize = 1000;
+    maps.map_or(usize::MAX, |maps: usize| maps.saturating_sub(OTHERS) / 4)
+}

@@ -1,0 +1,156 @@
+//! Tokio, as its documentation would have it: a task a connection, `read` and `write_all`; on one runtime, or on one a core.
+
+use super::{
+    shared::context::ModelContext,
+    shared::threads::{check, run_workers},
+};
+use crate::{Counts, Options, ServeError, Service, report::is_failure};
+use std::{
+    io,
+    net::TcpListener as Listener,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    runtime::{Builder, Runtime},
+    time::{sleep, timeout},
+};
+
+/// Bytes of a connection's buffer: a ping-pong of the usual sizes in one read.
+const BUFFER: usize = 4096;
+
+#[derive(Default)]
+struct Totals {
+    accepted: AtomicU64,
+    failed: AtomicU64,
+    open: AtomicUsize,
+}
+
+/// One runtime: current-thread on one core, multi-thread on several.
+pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+    let workers = &context.options.workers;
+    let runtime = build(workers)?;
+    let listeners = context.listeners()?;
+    let kind = if workers.len() == 1 { "current-thread" } else { "multi-thread" };
+    Ok(serve(runtime, listeners, context.options, context.stop, || context.listening(format_args!("tokio {kind}")))?)
+}
+
+/// A current-thread runtime on each core, with a listener of its own: the kernel spreads the connections, by a hash.
+pub(crate) fn run_each(context: &ModelContext) -> Result<Counts, ServeError> {
+    let options = context.options;
+    let part = |_| Ok((current_thread()?, context.listeners()?));
+    let parts = options.workers.iter().map(part).collect::<Result<Vec<_>, ServeError>>()?;
+    let body = |(runtime, listeners): (Runtime, Vec<Listener>), stop: &brunt_runtime::Stop| {
+        serve(runtime, listeners, options, stop, || {})
+    };
+    Ok(run_workers(&options.workers, context.stop, parts, body, |_| {
+        context.listening("tokio current-thread a core");
+        Ok(())
+    })?)
+}
+
+/// A runtime's life: accept until the stop, let the connections finish, cut the rest.
+fn serve(
+    runtime: Runtime,
+    listeners: Vec<Listener>,
+    options: &Options,
+    stop: &brunt_runtime::Stop,
+    listening: impl FnOnce(),
+) -> io::Result<Counts> {
+    let totals = Arc::new(Totals::default());
+    runtime.block_on(async {
+        let mut acceptors = Vec::new();
+        for listener in listeners {
+            listener.set_nonblocking(true)?;
+            let listener = TcpListener::from_std(listener)?;
+            acceptors.push(tokio::spawn(accept(listener, totals.clone(), options.service)));
+        }
+        listening();
+        stop.raised().await;
+        acceptors.iter().for_each(tokio::task::JoinHandle::abort);
+        let drained = async {
+            while totals.open.load(Ordering::Relaxed) > 0 {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let _ = timeout(options.grace, drained).await;
+        io::Result::Ok(())
+    })?;
+    let load = |total: &AtomicU64| total.load(Ordering::Relaxed);
+    let cut = totals.open.load(Ordering::Relaxed) as u64;
+    runtime.shutdown_background();
+    Ok(Counts { accepted: load(&totals.accepted), failed: load(&totals.failed), cut })
+}
+
+fn current_thread() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// One core gets the runtime without threads of its own, several get one pinned worker thread each.
+fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
+    if let [core] = workers {
+        if let Some(core) = core {
+            brunt_runtime::group::pin_to_core(*core)?;
+        }
+        return current_thread();
+    }
+    let cores: Vec<Option<usize>> = workers.to_vec();
+    // Refused here, where it can still be reported: a thread's start hook cannot fail.
+    check(workers)?;
+    let next = AtomicUsize::new(0);
+    Builder::new_multi_thread()
+        .worker_threads(cores.len())
+        .on_thread_start(move || {
+            // Worker threads start first; threads of the blocking pool, if any, share their cores.
+            if let Some(core) = cores[next.fetch_add(1, Ordering::Relaxed) % cores.len()] {
+                let _ = brunt_runtime::group::pin_to_core(core);
+            }
+        })
+        .enable_all()
+        .build()
+}
+
+async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                totals.accepted.fetch_add(1, Ordering::Relaxed);
+                totals.open.fetch_add(1, Ordering::Relaxed);
+                let totals = totals.clone();
+                tokio::spawn(async move {
+                    match connection(stream, service).await {
+                        Err(error) if is_failure(&error) => {
+                            totals.failed.fetch_add(1, Ordering::Relaxed);
+                        }
+                        _ => (),
+                    }
+                    totals.open.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            // Out of descriptors: wait for connections to end instead of asking again at once.
+            Err(_) => sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+/// Whatever arrives goes back.
+async fn connection(mut stream: TcpStream, service: Service) -> io::Result<()> {
+    let mut buffer = [0; BUFFER];
+    loop {
+        let len = stream.read(&mut buffer).await?;
+        if len == 0 {
+            return Ok(());
+        }
+        let Service::Echo(work) = service else { continue };
+        match work.pause() {
+            Some(time) => sleep(time).await,
+            None => work.compute(),
+        }
+        stream.write_all(&buffer[..len]).await?;
+    }
+}
