@@ -1,11 +1,11 @@
 //! Whether what is asked for can be done at all, before anything is opened.
 
 use crate::{
-    engine::conductor::port_range,
+    engine::coordinator::port_range,
     error::LoadError,
     http::Pipeline,
+    local_addrs::LocalAddrs,
     options::{Options, Target},
-    sources::Sources,
 };
 use std::{
     net::{SocketAddr, UdpSocket},
@@ -43,7 +43,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         ));
     }
     match &options.target {
-        Target::Ping { size: 0, .. } => {
+        Target::Echo { size: 0, .. } => {
             return refuse("a message of 0 bytes has no reply: give --size at least 1B".to_owned());
         }
         Target::Http(http) => match (http.pipeline(), options.rate) {
@@ -59,7 +59,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
             }
             _ => (),
         },
-        Target::Ping { .. } => (),
+        Target::Echo { .. } => (),
     }
     if duration.is_zero() || *duration > LONGEST_RUN || *warmup > LONGEST_RUN {
         return refuse(format!(
@@ -115,7 +115,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
 fn too_few_ports(options: &Options, ports: u64) -> Option<String> {
     let connections = options.connections as u64;
     let addresses = options.target.addresses();
-    let sources = options.sources.as_ref().map_or(1, Sources::count);
+    let sources = options.sources.as_ref().map_or(1, LocalAddrs::count);
     let room = ports.saturating_mul(sources).saturating_mul(addresses.len() as u64);
     let needed = connections.div_ceil(ports * addresses.len() as u64);
     let hint =
@@ -131,12 +131,12 @@ fn too_few_ports(options: &Options, ports: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Arrival;
+    use crate::schedule::Arrival;
 
     fn good() -> Options {
         Options {
             url: "tcp://127.0.0.1:7100".to_owned(),
-            target: Target::Ping { address: "127.0.0.1:7100".parse().unwrap(), size: 64 },
+            target: Target::Echo { address: "127.0.0.1:7100".parse().unwrap(), size: 64 },
             connections: 4,
             threads: vec![None, None],
             duration: Duration::from_secs(1),
@@ -161,7 +161,7 @@ mod tests {
             ("-c", |o| o.connections = 0),
             ("-t", |o| o.threads.clear()),
             ("5 threads", |o| o.threads = vec![None; 5]),
-            ("--size", |o| o.target = Target::Ping { address: "127.0.0.1:1".parse().unwrap(), size: 0 }),
+            ("--size", |o| o.target = Target::Echo { address: "127.0.0.1:1".parse().unwrap(), size: 0 }),
             ("-d", |o| o.duration = Duration::ZERO),
             ("--timeout", |o| o.timeout = Duration::from_micros(1)),
             ("-n", |o| o.requests = Some(0)),

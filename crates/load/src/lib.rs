@@ -1,33 +1,29 @@
-//! The load generator: *when* (a pure arrival schedule), *what* (a protocol of `wire`), *where* (connections on
-//! `runtime`), and what became of it (histograms, errors, a verdict).
+//! Load generator: arrival schedules, protocols, connections, recording.
 //!
-//! Every request has three times, intended, sent and done; see `docs/statistics.md` for what is made of them.
+//! Every request has three times: intended, sent and done. `docs/statistics.md` defines the figures derived from them.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "the crate is not published")]
 
+pub mod calibrate;
 mod check;
-mod collect;
-mod counts;
 mod engine;
 mod error;
-mod handshakes;
-mod hlog;
 pub mod http;
-mod interval;
-pub mod null;
+mod local_addrs;
+mod measure;
 pub mod observer;
 pub mod options;
-mod ping;
 pub mod processes;
-mod record;
-mod replies;
+mod protocol;
 mod report;
+mod run;
 pub mod schedule;
 pub mod script;
-mod sources;
 
-pub use engine::run;
 pub use error::LoadError;
+pub use local_addrs::{LocalAddrs, LocalAddrsError};
 pub use observer::{Observer, Silent};
-pub use options::{Arrival, Options, Target};
+pub use options::{Options, Target};
 pub use report::Report;
-pub use sources::{Sources, SourcesError};
+pub use run::run;
+pub use schedule::Arrival;

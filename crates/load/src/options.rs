@@ -1,6 +1,6 @@
 //! What is asked of the generator: the flags of `brunt load`, resolved and checked.
 
-use crate::{http::Http, sources::Sources};
+use crate::{http::Http, local_addrs::LocalAddrs, schedule::Arrival};
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,7 +8,7 @@ use std::{net::SocketAddr, time::Duration};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
     /// Ping-pong over TCP: messages of one size, each comes back as it was sent.
-    Ping {
+    Echo {
         /// Resolved address.
         address: SocketAddr,
         /// Payload bytes of one message, at least 1.
@@ -38,7 +38,7 @@ impl Target {
     /// Whether any host speaks TLS.
     pub(crate) fn is_secret(&self) -> bool {
         match self {
-            Self::Ping { .. } => false,
+            Self::Echo { .. } => false,
             Self::Http(http) => http.hosts.iter().any(|host| host.tls.is_some()),
         }
     }
@@ -46,7 +46,7 @@ impl Target {
     /// Each host's address and how many connections it gets beside the others.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = (SocketAddr, u64)> {
         let (ping, http) = match self {
-            Self::Ping { address, .. } => (Some((*address, 1)), &[][..]),
+            Self::Echo { address, .. } => (Some((*address, 1)), &[][..]),
             Self::Http(http) => (None, &http.hosts[..]),
         };
         ping.into_iter().chain(http.iter().map(|host| (host.address, host.weight)))
@@ -55,19 +55,10 @@ impl Target {
     /// Requests with times of their own that may be under way on a connection.
     pub(crate) fn depth(&self) -> u32 {
         match self {
-            Self::Ping { .. } => 1,
+            Self::Echo { .. } => 1,
             Self::Http(http) => http.depth(),
         }
     }
-}
-
-/// The arrival process of an open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Arrival {
-    /// Equal gaps.
-    Constant,
-    /// Exponential gaps: independent users.
-    Poisson,
 }
 
 /// One load, complete: two equal `Options` make the same schedule.
@@ -96,7 +87,7 @@ pub struct Options {
     /// Connections opened per second over all threads; `None` opens them as fast as the target accepts.
     pub connect_rate: Option<f64>,
     /// Where connections come from, in turn; `None` leaves it to the kernel.
-    pub sources: Option<Sources>,
+    pub sources: Option<LocalAddrs>,
     /// Ping-pong: whether replies are compared byte by byte with what was sent.
     pub verify: bool,
     /// Seed of everything random.

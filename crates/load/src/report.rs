@@ -1,8 +1,9 @@
 //! From totals to the result of the run.
 
 use crate::{
-    collect::Totals,
-    options::{Arrival, Options, Target},
+    measure::collector::Totals,
+    options::{Options, Target},
+    schedule::Arrival,
 };
 use brunt_results::{
     judge,
@@ -33,7 +34,7 @@ pub struct Report {
 
 /// How the run went, apart from what the threads recorded.
 #[derive(Debug, Clone, Default)]
-pub struct Course {
+pub struct RunSummary {
     /// Ended early on request.
     pub interrupted: bool,
     /// Length of the window as it was.
@@ -47,18 +48,18 @@ pub struct Course {
 }
 
 /// The result of a run.
-pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
+pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunResult {
     let (request_bytes, responses) = match &options.target {
-        Target::Ping { size, .. } => (Some(*size as u64), None),
-        Target::Http(_) => (None, Some(totals.tally.replies.responses())),
+        Target::Echo { size, .. } => (Some(*size as u64), None),
+        Target::Http(_) => (None, Some(totals.counters.replies.responses())),
     };
-    let measured_s = course.measured.as_secs_f64();
-    let tally = &totals.tally;
+    let measured_s = summary.measured.as_secs_f64();
+    let counters = &totals.counters;
     let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
     let (cores, thread_cpu_percent) = by_core(&options.threads, &percents);
     let open = options.rate.is_some();
     let mut result = RunResult {
-        interrupted: course.interrupted,
+        interrupted: summary.interrupted,
         load: result::Load {
             url: options.url.clone(),
             mode: if open { "open" } else { "closed" }.to_owned(),
@@ -70,22 +71,22 @@ pub fn result(options: &Options, course: Course, totals: &Totals) -> RunResult {
             seed: options.seed,
         },
         requests: result::Requests {
-            completed: tally.completed,
-            failed: tally.failed,
-            unanswered: tally.unanswered,
-            rate: if measured_s > 0.0 { tally.completed as f64 / measured_s } else { 0.0 },
+            completed: counters.completed,
+            failed: counters.failed,
+            unanswered: counters.unanswered,
+            rate: if measured_s > 0.0 { counters.completed as f64 / measured_s } else { 0.0 },
             offered_rate: options.rate,
-            waited: open.then_some(tally.waited),
+            waited: open.then_some(counters.waited),
         },
         latency: totals.latency.summary(),
-        errors: tally.errors.clone(),
+        errors: counters.errors.clone(),
         connections: result::Connections {
-            opened: course.connections.0,
-            peak: course.connections.1,
-            connect_rate_per_s: course.connect_rate,
+            opened: summary.connections.0,
+            peak: summary.connections.1,
+            connect_rate_per_s: summary.connect_rate,
         },
-        handshakes: course.handshakes,
-        bytes: tally.bytes.clone(),
+        handshakes: summary.handshakes,
+        bytes: counters.bytes.clone(),
         responses,
         generator: result::Generator {
             cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),

@@ -9,11 +9,20 @@
 //! spread as the whole. With exponential gaps each thread draws its own Poisson process at its share of the rate: the
 //! sum of independent Poisson processes is the Poisson process of the sum of their rates.
 
-use crate::options::Arrival;
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng, SeedableRng},
 };
+use serde::{Deserialize, Serialize};
+
+/// The arrival process of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Arrival {
+    /// Equal gaps.
+    Constant,
+    /// Exponential gaps: independent users.
+    Poisson,
+}
 
 /// Which part of the run one load thread has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

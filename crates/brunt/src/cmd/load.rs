@@ -94,7 +94,7 @@ pub struct Args {
     /// Addresses of this machine that connections come from in turn, as 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8
     /// [default: the kernel's choice]
     #[arg(long, value_name = "LIST", help_heading = "Load")]
-    source: Option<brunt_load::Sources>,
+    source: Option<brunt_load::LocalAddrs>,
     /// Seed of everything random [default: from the clock; the result records it]
     #[arg(long, value_name = "N", help_heading = "Load")]
     seed: Option<u64>,

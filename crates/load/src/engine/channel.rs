@@ -2,7 +2,7 @@
 //!
 //! A type parameter, not an object: what one of them needs costs the requests of the other nothing.
 
-use crate::record::Failure;
+use crate::measure::recorder::Failure;
 use brunt_runtime::net::{Lease, TcpStream};
 use std::{
     io,

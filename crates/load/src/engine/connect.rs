@@ -1,6 +1,6 @@
 //! Opening connections: all of them before the load, and later those that were lost.
 
-use super::{brake::Brake, protocol::Protocol, worker::Worker};
+use super::{connect_pacer::ConnectPacer, protocol::Protocol, worker::Worker};
 use brunt_runtime::{net::TcpStream, time};
 use std::{cell::RefCell, io, rc::Rc, time::Duration};
 
@@ -22,12 +22,12 @@ const RESET_ABOVE: usize = 10_000;
 pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
     worker.shared.connecting.begin(worker.clock.now());
     let at_a_time = (AT_A_TIME_IN_ALL / worker.share.threads).clamp(1, AT_A_TIME);
-    let brake = Rc::new(RefCell::new(Brake::default()));
+    let pacer = Rc::new(RefCell::new(ConnectPacer::default()));
     for _ in 0..at_a_time.min(worker.share.own()) {
-        let (worker, brake) = (Rc::clone(worker), Rc::clone(&brake));
+        let (worker, pacer) = (Rc::clone(worker), Rc::clone(&pacer));
         brunt_runtime::spawn(async move {
             while let Some(index) = next(&worker) {
-                open_first(&worker, &brake, index).await;
+                open_first(&worker, &pacer, index).await;
             }
         });
     }
@@ -42,11 +42,11 @@ fn next<P>(worker: &Worker<P>) -> Option<usize> {
     })
 }
 
-async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, brake: &RefCell<Brake>, index: usize) {
+async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<ConnectPacer>, index: usize) {
     let clock = worker.clock;
     let due = match worker.shared.options.connect_rate {
         Some(rate) => Some((worker.share.global(index) as f64 / rate * 1e9) as u64),
-        None => brake.borrow_mut().due(clock.now()),
+        None => pacer.borrow_mut().due(clock.now()),
     };
     if let Some(due) = due {
         time::sleep_until(clock.instant(due)).await;
@@ -57,7 +57,7 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, brake: &RefCell<Brake>,
         Err(error) => (None, Some(error)),
     };
     let now_ns = clock.now();
-    brake.borrow_mut().ended(now_ns, now_ns - began_ns);
+    pacer.borrow_mut().ended(now_ns, now_ns - began_ns);
     brunt_runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, link));
     worker.shared.connecting.settle(now_ns, worker.host(index as u32), error);
 }

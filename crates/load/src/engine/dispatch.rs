@@ -4,7 +4,7 @@
 //! would be measured too slow by as much. So the last bit is spun away, polling the network meanwhile. How long a bit
 //! is, [`Margin`] learns from how late the sleeps have been, and what it burns is reported.
 
-use super::{roster::Due, worker::Worker};
+use super::{scheduler::Due, worker::Worker};
 use brunt_runtime::{time, yield_now};
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
@@ -13,7 +13,7 @@ pub async fn run<P>(worker: Rc<Worker<P>>) {
     let mut margin = Margin::default();
     loop {
         let now = worker.clock.now();
-        let due = worker.core.borrow_mut().roster.dispatch(now);
+        let due = worker.core.borrow_mut().scheduler.dispatch(now);
         match due {
             Due::Over => return,
             Due::Starved => parked(&worker).await,
@@ -26,12 +26,12 @@ pub async fn run<P>(worker: Rc<Worker<P>>) {
 async fn parked<P>(worker: &Worker<P>) {
     let mut parked = false;
     poll_fn(|cx| {
-        let roster = &mut worker.core.borrow_mut().roster;
-        if parked && !roster.is_dispatcher_parked() {
+        let scheduler = &mut worker.core.borrow_mut().scheduler;
+        if parked && !scheduler.is_dispatcher_parked() {
             return Poll::Ready(());
         }
         parked = true;
-        roster.park_dispatcher(cx.waker());
+        scheduler.park_dispatcher(cx.waker());
         Poll::Pending
     })
     .await

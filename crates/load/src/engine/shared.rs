@@ -3,7 +3,7 @@
 //! Written rarely, read often: nothing in here is touched by every request except the time of the window's end.
 
 use super::hosts::Hosts;
-use crate::{handshakes::Handshakes, options::Options, record::Budget};
+use crate::{measure::handshakes::Handshakes, measure::recorder::Budget, options::Options};
 use brunt_runtime::Stop;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};

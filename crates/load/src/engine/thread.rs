@@ -1,12 +1,9 @@
 //! One load thread from its start to its end: a runtime, a worker, and the task that keeps its phases.
 
-use super::{connect, dispatch, protocol::Protocol, shared::Shared, worker::Worker};
+use super::{connect, dispatch, protocol::Protocol, worker::Worker};
 use crate::{
     error::LoadError,
-    http::Talk,
-    interval::Interval,
-    options::Target,
-    ping::Ping,
+    measure::interval::Interval,
     schedule::{Schedule, Share},
 };
 use brunt_runtime::{BackendKind, Runtime, time};
@@ -14,7 +11,6 @@ use std::{
     io,
     rc::Rc,
     sync::{
-        Arc,
         atomic::Ordering::Relaxed,
         mpsc::{Receiver, Sender},
     },
@@ -57,19 +53,19 @@ pub struct Channels {
     pub spare: Receiver<Box<Interval>>,
 }
 
-/// The body of a load thread; returns its schedule as far as it was taken.
+/// The body of a load thread: pins it, starts its runtime there and runs `work`. Returns the thread's schedule as far as
+/// it was taken.
 pub fn run(
-    shared: Arc<Shared>,
     share: Share,
     core: Option<usize>,
-    schedule: Option<Schedule>,
-    channels: Channels,
+    channels: &Channels,
+    work: impl AsyncFnOnce() -> Option<Schedule>,
 ) -> Option<Schedule> {
     let runtime = match set_up(core) {
         Ok(runtime) => runtime,
         Err(error) => {
             let thread = share.thread;
-            channels.say(thread, Message::Failed(LoadError::Thread { thread, core, error }));
+            channels.send(thread, Message::Failed(LoadError::Thread { thread, core, error }));
             return None;
         }
     };
@@ -78,23 +74,8 @@ pub fn run(
         backend: runtime.backend(),
         fallback: runtime.fallback_reason().map(str::to_owned),
     };
-    channels.say(share.thread, ready);
-    runtime.block_on(async {
-        let options = &shared.options;
-        match &options.target {
-            Target::Ping { size, .. } => {
-                let ping = Ping::new(*size, options.verify, options.seed);
-                keep_phases(Worker::new(&shared, share, schedule, ping), &channels).await
-            }
-            Target::Http(http) => match Talk::new(http, share, options.rate.is_some()) {
-                Ok(talk) => keep_phases(Worker::new(&shared, share, schedule, talk), &channels).await,
-                Err(why) => {
-                    channels.say(share.thread, Message::Failed(LoadError::Script(why)));
-                    None
-                }
-            },
-        }
-    })
+    channels.send(share.thread, ready);
+    runtime.block_on(work())
 }
 
 fn set_up(core: Option<usize>) -> io::Result<Runtime> {
@@ -105,15 +86,15 @@ fn set_up(core: Option<usize>) -> io::Result<Runtime> {
 }
 
 impl Channels {
-    fn say(&self, thread: usize, message: Message) {
+    pub fn send(&self, thread: usize, message: Message) {
         // Nobody listens any more only when the run has failed elsewhere.
         let _ = self.out.send((thread, message));
     }
 
     fn ship<P>(&self, worker: &Worker<P>) {
-        let recorder = &mut worker.core.borrow_mut().roster.recorder;
+        let recorder = &mut worker.core.borrow_mut().scheduler.recorder;
         while let Some(interval) = recorder.take_finished() {
-            self.say(worker.share.thread, Message::Interval(interval));
+            self.send(worker.share.thread, Message::Interval(interval));
         }
         while let Ok(spare) = self.spare.try_recv() {
             recorder.give_back(spare);
@@ -121,7 +102,8 @@ impl Channels {
     }
 }
 
-async fn keep_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Option<Schedule> {
+/// Connects, makes the load until the window closes, drains, and keeps the connections until they are released.
+pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Option<Schedule> {
     let worker = &Rc::new(worker);
     let (shared, clock) = (&worker.shared, worker.clock);
     connect::all(worker);
@@ -130,9 +112,9 @@ async fn keep_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Opt
         return None;
     }
     let (start, open) = (shared.start.load(Relaxed), shared.open.load(Relaxed));
-    worker.core.borrow_mut().roster.recorder.begin(start, open);
+    worker.core.borrow_mut().scheduler.recorder.begin(start, open);
     time::sleep_until(clock.instant(start)).await;
-    worker.core.borrow_mut().roster.begin(start);
+    worker.core.borrow_mut().scheduler.begin(start);
     if shared.options.rate.is_some() {
         brunt_runtime::spawn(dispatch::run(Rc::clone(worker)));
     }
@@ -140,23 +122,23 @@ async fn keep_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Opt
     loop {
         let now = clock.now();
         let wake = {
-            let roster = &mut worker.core.borrow_mut().roster;
-            roster.recorder.advance(now);
-            roster.sweep(now, tick);
-            roster.recorder.boundary().min(now + tick)
+            let scheduler = &mut worker.core.borrow_mut().scheduler;
+            scheduler.recorder.advance(now);
+            scheduler.sweep(now, tick);
+            scheduler.recorder.boundary().min(now + tick)
         };
         channels.ship(worker);
-        if worker.core.borrow().roster.recorder.is_draining() {
+        if worker.core.borrow().scheduler.recorder.is_draining() {
             break;
         }
         time::sleep_until(clock.instant(wake)).await;
     }
     let end = shared.close.load(Relaxed) + shared.options.timeout.min(DRAIN).as_nanos() as u64;
-    while worker.core.borrow().roster.recorder.outstanding() > 0 && clock.now() < end {
+    while worker.core.borrow().scheduler.recorder.outstanding() > 0 && clock.now() < end {
         time::sleep(DRAIN_TICK).await;
-        worker.core.borrow_mut().roster.sweep(clock.now(), tick);
+        worker.core.borrow_mut().scheduler.sweep(clock.now(), tick);
     }
-    let schedule = worker.core.borrow_mut().roster.finish(clock.now());
+    let schedule = worker.core.borrow_mut().scheduler.finish(clock.now());
     channels.ship(worker);
     // The target must keep its connections until it has been metered.
     shared.release.raised().await;

@@ -1,12 +1,12 @@
 //! What the tasks of one load thread share.
 
 use super::{
-    roster::Roster,
+    scheduler::Scheduler,
     shared::{Clock, Shared, thread_cpu_ns},
 };
 use crate::{
-    interval::Usage,
-    record::{Failure, Links, Recorder},
+    measure::interval::Usage,
+    measure::recorder::{Failure, Links, Recorder},
     schedule::{Schedule, Share},
 };
 use std::{
@@ -19,9 +19,9 @@ use std::{
 
 /// What every poll of a connection touches.
 pub struct Core<P> {
-    pub roster: Roster,
+    pub scheduler: Scheduler,
     pub protocol: P,
-    /// Counts polls of connections: a spin during which it stands still was in vain.
+    /// RawHistogram polls of connections: a spin during which it stands still was in vain.
     pub activity: u64,
     /// The last [`brunt_runtime::turn_time`], and what it is on the run's clock.
     pub turn: (Instant, u64),
@@ -70,7 +70,7 @@ impl<P> Worker<P> {
             clock: shared.clock,
             share,
             core: RefCell::new(Core {
-                roster: Roster::new(share.own(), options.target.depth(), schedule, timeout_ns, recorder),
+                scheduler: Scheduler::new(share.own(), options.target.depth(), schedule, timeout_ns, recorder),
                 protocol,
                 activity: 0,
                 turn: (shared.clock.instant(0), 0),
@@ -108,25 +108,25 @@ impl<P> Worker<P> {
     /// Connection `index` of this thread is open.
     pub fn opened(&self, index: u32) {
         self.shared.connecting.opened(self.host(index));
-        self.core.borrow_mut().roster.recorder.connected();
+        self.core.borrow_mut().scheduler.recorder.connected();
     }
 
     /// A connection of this thread has failed and is to be closed.
     pub fn closed(&self, index: u32, failure: Failure) {
         self.retired();
-        self.core.borrow_mut().roster.lost(index, self.clock.now(), failure);
+        self.core.borrow_mut().scheduler.lost(index, self.clock.now(), failure);
     }
 
     /// A connection of this thread is to be closed, and no request is lost by it.
     pub fn retired(&self) {
         self.shared.connecting.closed();
-        self.core.borrow_mut().roster.recorder.disconnected();
+        self.core.borrow_mut().scheduler.recorder.disconnected();
     }
 
     /// A connection could not be opened.
     pub fn not_opened(&self) {
         let now = self.clock.now();
-        self.core.borrow_mut().roster.recorder.trouble(now, Failure::Connect);
+        self.core.borrow_mut().scheduler.recorder.connection_error(now, Failure::Connect);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sending what one write may not take.
 
 use super::channel::Channel;
-use crate::record::Recorder;
+use crate::measure::recorder::Recorder;
 use std::task::{Context, Poll};
 
 /// Writes as much of `bytes`, of which `written` have gone, as the kernel and its queue take now; false if the connection

@@ -1,6 +1,6 @@
 //! What makes a reply a good one: its status, the length of its body, words in it.
 
-use crate::record::Failure;
+use crate::measure::recorder::Failure;
 use std::{fmt, str::FromStr};
 
 /// What is expected of every reply. The default: any status of 200 to 399, any body.

@@ -3,20 +3,13 @@
 //! The engine says when a request is due and records what became of it; here is what is said ([`Rendered`], [`source`]),
 //! what is expected of the replies ([`Expect`]), and the life of a connection. What HTTP is, `brunt_wire::http1` knows.
 
-mod connection;
-mod conversation;
 mod expect;
-mod link;
 mod rendered;
-mod reply;
-mod secure;
 pub mod source;
-mod talk;
 
 pub use expect::{Expect, Statuses};
-pub use rendered::{Form, Goal, Pipeline, Rendered};
+pub use rendered::{Pipeline, Rendered, RequestTarget, Template};
 pub use source::{Batch, Flow, Script, Source};
-pub(crate) use talk::Talk;
 
 use std::{net::SocketAddr, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! Requests as bytes, ready to be written, in the order in which they are sent: nothing is put together while the load
 //! runs.
 //!
-//! Several goals take turns by weight, spread as evenly as they can be: of weights 3 and 1 comes `aaba`, not `aaab`.
+//! Several targets take turns by weight, spread as evenly as they can be: of weights 3 and 1 comes `aaba`, not `aaab`.
 
 use super::source::{Batch, DEEPEST};
 use brunt_wire::http1::{Refused, Version, client::Request};
@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// What all requests have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Form {
+pub struct Template {
     /// The method, any token but CONNECT.
     pub method: String,
     /// Fields besides `Host`, `Connection` and those that frame the body, in order.
@@ -27,7 +27,7 @@ pub struct Form {
 
 /// What one request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Goal {
+pub struct RequestTarget {
     /// For the `Host` field: `host[:port]`.
     pub host: String,
     /// Path and query, %-encoded.
@@ -63,14 +63,19 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// Renders requests for `goals`. `reuse` is how many are sent on a connection: the last of them asks the target to
+    /// Renders requests for `targets`. `reuse` is how many are sent on a connection: the last of them asks the target to
     /// close it.
     ///
     /// # Errors
     /// One line that names what cannot be sent, and the remedy.
-    pub fn render(form: &Form, goals: &[Goal], pipeline: Pipeline, reuse: Option<u64>) -> Result<Self, String> {
+    pub fn render(
+        template: &Template,
+        targets: &[RequestTarget],
+        pipeline: Pipeline,
+        reuse: Option<u64>,
+    ) -> Result<Self, String> {
         let (Pipeline::Batches(under_way) | Pipeline::Single(under_way)) = pipeline;
-        let mut batch = batch(form, under_way)?;
+        let mut batch = batch(template, under_way)?;
         match (reuse, pipeline) {
             (Some(0), _) => return Err("--reuse 0: a connection carries at least 1 request".to_owned()),
             (Some(reuse), Pipeline::Batches(batch)) if !reuse.is_multiple_of(batch.into()) => {
@@ -88,17 +93,17 @@ impl Rendered {
         let in_one_write = match pipeline {
             Pipeline::Batches(requests) => requests,
             Pipeline::Single(_) => {
-                batch = Batch::of(&form.method);
+                batch = Batch::of(&template.method);
                 1
             }
         };
-        check_fields(form)?;
-        let order = order(goals)?;
-        let one = |goal: &Goal, keep: bool| encode(form, goal, keep);
-        let keeping = goals.iter().map(|goal| one(goal, true)).collect::<Result<Vec<_>, _>>()?;
-        let closing = goals.iter().map(|goal| one(goal, false)).collect::<Result<Vec<_>, _>>()?;
+        check_fields(template)?;
+        let order = order(targets)?;
+        let one = |target: &RequestTarget, keep: bool| encode(template, target, keep);
+        let keeping = targets.iter().map(|target| one(target, true)).collect::<Result<Vec<_>, _>>()?;
+        let closing = targets.iter().map(|target| one(target, false)).collect::<Result<Vec<_>, _>>()?;
         let longest = closing.iter().chain(&keeping).map(Vec::len).max().unwrap_or(0) as u64;
-        let places = if in_one_write == 1 { goals.len() } else { order.len() } as u64;
+        let places = if in_one_write == 1 { targets.len() } else { order.len() } as u64;
         let total = places * u64::from(in_one_write) * longest * (1 + u64::from(reuse.is_some()));
         if total > MOST_BYTES {
             return Err(format!(
@@ -117,15 +122,15 @@ impl Rendered {
     /// Lays out the batches that begin at each place of the order; the last request of a batch comes from `last`.
     fn lay_out(&mut self, order: &[usize], depth: usize, first: &[Vec<u8>], last: &[Vec<u8>]) -> Vec<Range<usize>> {
         if depth == 1 {
-            // A place then has only the bytes of its goal, which are there once.
+            // A place then has only the bytes of its target, which are there once.
             let ranges: Vec<Range<usize>> = last.iter().map(|request| self.append([request])).collect();
-            return order.iter().map(|goal| ranges[*goal].clone()).collect();
+            return order.iter().map(|target| ranges[*target].clone()).collect();
         }
         let places = 0..order.len();
-        let goal = |place: usize| order[place % order.len()];
+        let target = |place: usize| order[place % order.len()];
         let batch = |place: usize| {
             let (end, requests) = (place + depth - 1, place..place + depth - 1);
-            requests.map(move |place| &first[goal(place)]).chain([&last[goal(end)]])
+            requests.map(move |place| &first[target(place)]).chain([&last[target(end)]])
         };
         places.map(|place| self.append(batch(place))).collect()
     }
@@ -147,7 +152,7 @@ impl Rendered {
     }
 
     /// Places of the order.
-    pub(super) fn places(&self) -> usize {
+    pub(crate) fn places(&self) -> usize {
         self.keeping.len()
     }
 
@@ -170,32 +175,32 @@ impl Rendered {
 
     /// Where the batch that begins at `place` lies; `last` if it is the connection's last.
     #[inline]
-    pub(super) fn range(&self, place: usize, last: bool) -> Range<usize> {
+    pub(crate) fn range(&self, place: usize, last: bool) -> Range<usize> {
         let ranges = if last && !self.closing.is_empty() { &self.closing } else { &self.keeping };
         ranges[place].clone()
     }
 
     /// The bytes that lie there.
     #[inline]
-    pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[range]
     }
 }
 
-fn batch(form: &Form, pipeline: u32) -> Result<Batch, String> {
+fn batch(template: &Template, pipeline: u32) -> Result<Batch, String> {
     if !(1..=DEEPEST).contains(&pipeline) {
         return Err(format!("--pipeline {pipeline}: 1 to {DEEPEST} requests can be under way on a connection"));
     }
     let mut batch = Batch::default();
     for _ in 0..pipeline {
-        batch.push(&form.method).map_err(|why| format!("--pipeline {pipeline}: {why}"))?;
+        batch.push(&template.method).map_err(|why| format!("--pipeline {pipeline}: {why}"))?;
     }
     Ok(batch)
 }
 
 /// Names the field that cannot be sent: the writer of a whole request only knows that one of them cannot.
-fn check_fields(form: &Form) -> Result<(), String> {
-    for (name, value) in &form.fields {
+fn check_fields(template: &Template) -> Result<(), String> {
+    for (name, value) in &template.fields {
         let field = [(&name[..], value.as_bytes())];
         let request = Request { fields: &field, ..Request::get("localhost", "/") };
         let remedy = match request.encode(&mut Vec::new(), None) {
@@ -211,42 +216,43 @@ fn check_fields(form: &Form) -> Result<(), String> {
     Ok(())
 }
 
-fn encode(form: &Form, goal: &Goal, keep_alive: bool) -> Result<Vec<u8>, String> {
-    let fields: Vec<(&str, &[u8])> = form.fields.iter().map(|(name, value)| (&name[..], value.as_bytes())).collect();
+fn encode(template: &Template, target: &RequestTarget, keep_alive: bool) -> Result<Vec<u8>, String> {
+    let fields: Vec<(&str, &[u8])> =
+        template.fields.iter().map(|(name, value)| (&name[..], value.as_bytes())).collect();
     let request = Request {
-        method: &form.method,
-        target: &goal.target,
-        host: &goal.host,
+        method: &template.method,
+        target: &target.target,
+        host: &target.host,
         fields: &fields,
-        version: if form.http10 { Version::Http10 } else { Version::Http11 },
+        version: if template.http10 { Version::Http10 } else { Version::Http11 },
         keep_alive,
     };
     let mut bytes = Vec::new();
     let what = || match request.encode(&mut Vec::new(), None) {
-        Err(Refused::Method) => form.method.escape_debug().to_string(),
-        Err(Refused::Host) => goal.host.escape_debug().to_string(),
-        _ => goal.target.escape_debug().to_string(),
+        Err(Refused::Method) => template.method.escape_debug().to_string(),
+        Err(Refused::Host) => target.host.escape_debug().to_string(),
+        _ => target.target.escape_debug().to_string(),
     };
-    match request.encode(&mut bytes, form.body.as_deref()) {
+    match request.encode(&mut bytes, template.body.as_deref()) {
         Ok(_) => Ok(bytes),
         Err(refused) => Err(format!("'{}' cannot be asked for: {refused}", what())),
     }
 }
 
-/// Which goal each place of the order is for: each time the one that is furthest behind its share.
-fn order(goals: &[Goal]) -> Result<Vec<usize>, String> {
-    if goals.is_empty() || goals.iter().any(|goal| goal.weight == 0) {
+/// Which target each place of the order is for: each time the one that is furthest behind its share.
+fn order(targets: &[RequestTarget]) -> Result<Vec<usize>, String> {
+    if targets.is_empty() || targets.iter().any(|target| target.weight == 0) {
         return Err("there is no URL, or one with a weight of 0: give each a weight of at least 1".to_owned());
     }
-    let common = goals.iter().fold(0, |common, goal| divisor(common, goal.weight));
-    let weights: Vec<i64> = goals.iter().map(|goal| i64::from(goal.weight / common)).collect();
+    let common = targets.iter().fold(0, |common, target| divisor(common, target.weight));
+    let weights: Vec<i64> = targets.iter().map(|target| i64::from(target.weight / common)).collect();
     let total: i64 = weights.iter().sum();
     if total as u64 > LONGEST_ORDER {
         return Err(format!(
             "the weights add up to {total} after division by what they have in common, and may to {LONGEST_ORDER}: use smaller ones"
         ));
     }
-    let mut credit = vec![0; goals.len()];
+    let mut credit = vec![0; targets.len()];
     Ok((0..total)
         .map(|_| {
             credit.iter_mut().zip(&weights).for_each(|(credit, weight)| *credit += weight);

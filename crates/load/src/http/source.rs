@@ -45,7 +45,7 @@ impl Batch {
         Self { requests: 1, heads: u64::from(method == "HEAD") }
     }
 
-    /// Counts another request of that method.
+    /// RawHistogram another request of that method.
     ///
     /// # Errors
     /// Beyond [`DEEPEST`] requests, or for HEAD behind 64 others.

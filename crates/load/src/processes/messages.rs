@@ -1,20 +1,10 @@
 //! What parent and mates tell each other. Both are the same program, so nothing here has versions.
 
-use crate::{engine::shared::Progress, interval::Interval, options::Options};
+pub use crate::engine::peers::Order;
+use crate::{engine::shared::Progress, measure::interval::Interval, options::Options};
 use brunt_runtime::BackendKind;
 use serde::{Deserialize, Serialize};
 use std::io;
-
-/// From the parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
-    /// The load starts, its window opens and closes at these times.
-    Begin { start: u64, open: u64, close: u64 },
-    /// The window closes earlier.
-    Close(u64),
-    /// Connections are no longer needed.
-    Release,
-}
 
 /// The first word of the parent: the part of a mate.
 #[derive(Debug, Serialize, Deserialize)]

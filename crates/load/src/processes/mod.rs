@@ -10,7 +10,6 @@ mod messages;
 mod parent;
 mod worker;
 
-pub(crate) use messages::Order;
 pub use parent::run;
 pub use worker::run_worker;
 

@@ -7,9 +7,8 @@ use super::{
 use crate::{
     check,
     engine::{
-        conductor::Conductor,
-        others::Others,
-        schedules,
+        coordinator::Coordinator,
+        peers::Peers,
         shared::{Progress, Shared},
         thread::Message,
     },
@@ -17,6 +16,7 @@ use crate::{
     observer::Observer,
     options::Options,
     report,
+    run::schedules,
     schedule::Schedule,
 };
 use brunt_multiprocess::{WorkerEvent, Workers};
@@ -33,7 +33,7 @@ use std::{
 /// How long a process may take from its start to its first word, on a machine that starts all of them at once.
 const SLOWEST_START: Duration = Duration::from_secs(60);
 /// For an order to reach one more process.
-const HEADSTART_EACH: Duration = Duration::from_millis(2);
+const START_DELAY_EACH: Duration = Duration::from_millis(2);
 
 /// Makes the load that `options` ask for in as many processes as `layout` has parts, each of them this program started with
 /// [`WORKER_ARGS`]. Blocks until the run is over; the observer is called on this thread, and
@@ -75,10 +75,10 @@ pub fn run(
         let task = Task { options: options.clone(), first, end, zero_ns };
         crew.0.borrow().send(process, &task, None).map_err(failed)?;
     }
-    let mut conductor = Conductor::new(shared, messages, Vec::new(), &crew);
-    conductor.connect(observer)?;
-    let collector = conductor.drive(observer, schedules(options));
-    Ok(conductor.report(collector, &hub.unsent(options)))
+    let mut coordinator = Coordinator::new(shared, messages, Vec::new(), &crew);
+    coordinator.connect(observer)?;
+    let collector = coordinator.drive(observer, schedules(options));
+    Ok(coordinator.report(collector, &hub.unsent(options)))
 }
 
 /// The number of the first thread of each process.
@@ -179,7 +179,7 @@ impl Processes {
         for _ in 0..self.0.borrow().count() {
             match arrivals.recv_timeout(SLOWEST_START) {
                 Ok(Ok(())) => (),
-                Ok(Err(process)) => return Err(LoadError::Process(self.obituary(process))),
+                Ok(Err(process)) => return Err(LoadError::Process(self.exit_reason(process))),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     let text =
                         format!("a process did not begin within {SLOWEST_START:?}: the machine has too much to do");
@@ -191,14 +191,14 @@ impl Processes {
     }
 }
 
-impl Others for Processes {
+impl Peers for Processes {
     fn order(&self, order: Order) {
         // A mate that cannot be told is gone, and heard to be.
         let _ = self.0.borrow().send_all(&order);
     }
 
-    fn headstart(&self) -> Duration {
-        HEADSTART_EACH * self.0.borrow().count() as u32
+    fn start_delay(&self) -> Duration {
+        START_DELAY_EACH * self.0.borrow().count() as u32
     }
 
     fn obituary(&self, process: usize) -> String {

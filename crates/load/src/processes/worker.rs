@@ -3,12 +3,12 @@
 use super::messages::{Order, Report, Task};
 use crate::{
     engine::{
-        Dismiss, Threads, limits,
+        limits,
         shared::{Clock, Progress, Shared},
-        start_threads,
         thread::Message,
     },
     error::LoadError,
+    run::{ReleaseOnDrop, Threads, start_threads},
 };
 use std::{
     io, process,
@@ -38,12 +38,12 @@ pub fn run_worker(parent: brunt_multiprocess::Parent) -> io::Result<()> {
 
 fn work(parent: &brunt_multiprocess::Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
     let Task { options, first, end, zero_ns } = task;
-    let own = |before: usize| -> usize { (0..before).map(|thread| crate::engine::share(&options, thread).own()).sum() };
+    let own = |before: usize| -> usize { (0..before).map(|thread| crate::run::share(&options, thread).own()).sum() };
     limits::make_room(own(end) - own(first), end - first, false)?;
     let shared = Arc::new(Shared::at(&options, Clock::since(zero_ns)));
     obey(parent, &shared).map_err(|error| LoadError::Process(format!("nobody can listen to the parent: {error}")))?;
     thread::scope(|scope| {
-        let _dismiss = Dismiss(&shared);
+        let _release = ReleaseOnDrop(&shared);
         let (out, messages) = mpsc::channel();
         let threads = start_threads(scope, &shared, first..end, out)?;
         pass_on(parent, &shared, first, &messages, &threads)?;

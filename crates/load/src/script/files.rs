@@ -1,6 +1,6 @@
 //! `io`, as far as load scripts need it: files are read, `stdout` and `stderr` are written, nothing else.
 
-use super::furnish::say;
+use super::environment::say;
 use brunt_luau::mlua::{
     Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, UserData, UserDataMethods, Value,
     Variadic,

@@ -7,8 +7,8 @@
 
 mod address;
 mod batch;
+mod environment;
 mod files;
-mod furnish;
 mod modules;
 mod plain;
 mod runner;
@@ -102,7 +102,7 @@ impl Wrk {
     }
 
     fn new(common: Common, count: usize) -> Result<Self, Fault> {
-        let (vm, known) = furnish::machine(&common)?;
+        let (vm, known) = environment::machine(&common)?;
         let fault = |error: mlua::Error| Fault::new(Kind::Script, &common.name, error);
         vm.run(&common.text)?;
         let (setup, done) = (vm.function("setup")?, vm.function("done")?);

@@ -3,7 +3,7 @@
 use super::{
     Exchange,
     address::{self, Address},
-    batch, furnish,
+    batch, environment,
     plain::{self, Plain},
 };
 use crate::http::source::{Batch, Flow, Source};
@@ -58,11 +58,11 @@ impl Runner {
     fn new(exchange: &Arc<Exchange>, thread: usize) -> Result<Self, Fault> {
         let common = &exchange.common;
         let fault = |text: &dyn std::fmt::Display| Fault::new(Kind::Script, &common.name, text);
-        let (vm, known) = furnish::machine(common)?;
+        let (vm, known) = environment::machine(common)?;
         let stopped = Rc::new(Cell::new(false));
         let own = Own { stopped: Rc::clone(&stopped), address: Cell::new(exchange.addresses[thread]) };
         let own = vm.lua().create_userdata(own).map_err(|error| fault(&error))?;
-        furnish::start(&vm, common, &exchange.set[thread], own)?;
+        environment::start(&vm, common, &exchange.set[thread], own)?;
         let requests = match vm.function("request")? {
             Some(request) => Requests::Asked(request, None),
             None => {

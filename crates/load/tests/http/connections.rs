@@ -4,15 +4,15 @@ use crate::{
     common::{MS, run},
     web::*,
 };
-use brunt_load::{Options, http::Form};
+use brunt_load::{Options, http::Template};
 use std::{thread, time::Duration};
 
 #[test]
 fn one_connection_a_request_uses_as_many_sockets_as_requests_and_says_so() {
     for http10 in [false, true] {
         let (address, seen) = web(|stream, _| say_last(stream, &ok("hello")));
-        let form = Form { http10, ..form() };
-        let result = run(&some(300, asks(address, &form, &[goal("/", 1)], 1, Some(1)))).result;
+        let template = Template { http10, ..template() };
+        let result = run(&some(300, asks(address, &template, &[goal("/", 1)], 1, Some(1)))).result;
         assert_eq!((result.requests.completed, result.errors.total()), (300, 0), "{:?}", result.errors);
         // What was under way at the end has a socket too.
         assert!((300..=302).contains(&result.connections.opened), "{:?}", result.connections);
@@ -31,7 +31,7 @@ fn a_server_that_does_not_close_when_asked_is_not_waited_for_for_ever() {
     let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
     let result = run(&Options {
         duration: Duration::from_secs(1),
-        ..short(asks(address, &form(), &[goal("/", 1)], 1, Some(1)))
+        ..short(asks(address, &template(), &[goal("/", 1)], 1, Some(1)))
     })
     .result;
     assert_eq!(result.errors.total(), 0, "{:?}", result.errors);
@@ -45,7 +45,7 @@ fn connections_are_replaced_after_so_many_requests_and_the_last_one_says_so() {
     for pipeline in [1, 5] {
         let (address, seen) =
             web(|stream, request| say(stream, &ok("hello")) && !request.head.contains("Connection: close"));
-        let result = run(&some(400, asks(address, &form(), &[goal("/", 1)], pipeline, Some(20)))).result;
+        let result = run(&some(400, asks(address, &template(), &[goal("/", 1)], pipeline, Some(20)))).result;
         assert_eq!((result.requests.completed, result.errors.total()), (400, 0), "{:?}", result.errors);
         assert!((20..=22).contains(&seen.connections()), "{seen:?}");
         for request in seen.log.lock().unwrap().iter() {
@@ -89,7 +89,7 @@ fn idle_connections_that_the_server_closes_are_no_error_and_come_back_with_the_n
 #[test]
 fn sockets_are_not_opened_before_they_are_needed() {
     let (address, seen) = web(|stream, _| say_last(stream, &ok("")));
-    let http = asks(address, &form(), &[goal("/", 1)], 1, Some(1));
+    let http = asks(address, &template(), &[goal("/", 1)], 1, Some(1));
     let result = run(&Options { rate: Some(50.0), connections: 4, ..short(http) }).result;
     let requests = &result.requests;
     assert_eq!((requests.completed + requests.unanswered, result.errors.total()), (20, 0), "{:?}", result.errors);

@@ -55,7 +55,7 @@ fn a_server_that_stalls_within_a_reply_times_out_and_loses_the_whole_batch() {
             false
         }
     });
-    let result = run_on_time(&impatient(asks(address, &form(), &[goal("/", 1)], 4, None)));
+    let result = run_on_time(&impatient(asks(address, &template(), &[goal("/", 1)], 4, None)));
     assert_eq!(result.errors.total(), result.errors.timeout);
     assert_eq!(result.errors.timeout, result.requests.failed);
     assert!(result.requests.failed >= 3, "{:?}", result.requests);
@@ -129,7 +129,7 @@ fn a_batch_whose_connection_is_closed_loses_the_rest() {
         }
         say(stream, &ok(""))
     });
-    let result = run_on_time(&short(asks(address, &form(), &[goal("/", 1)], 8, None)));
+    let result = run_on_time(&short(asks(address, &template(), &[goal("/", 1)], 8, None)));
     assert_all(&result, "reset", 5);
     // Three of eight are answered on every connection.
     let (completed, failed) = (result.requests.completed, result.requests.failed);

@@ -17,8 +17,8 @@ use std::{
 /// `GET /NUMBER` of each host, where `number` is its place in the list; its weight beside its address.
 fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
     let host = |(number, (address, weight)): (usize, &(SocketAddr, u64))| {
-        let goal = brunt_load::http::Goal { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
-        let rendered = Rendered::render(&form(), &[goal], brunt_load::http::Pipeline::NONE, reuse).unwrap();
+        let goal = brunt_load::http::RequestTarget { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
+        let rendered = Rendered::render(&template(), &[goal], brunt_load::http::Pipeline::NONE, reuse).unwrap();
         Host { address: *address, requests: Requests::Rendered(Arc::new(rendered)), weight: *weight, tls: None }
     };
     Http { hosts: hosts.iter().enumerate().map(host).collect(), reuse, expect: Expect::default() }

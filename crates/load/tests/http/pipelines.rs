@@ -3,7 +3,7 @@
 use crate::{common::run, web::*};
 use brunt_load::{
     Options,
-    http::{Form, Http, Pipeline},
+    http::{Http, Pipeline, Template},
 };
 use std::{
     io::Read,
@@ -14,7 +14,7 @@ use std::{
 };
 
 fn singly(address: SocketAddr, depth: u32, reuse: Option<u64>) -> Http {
-    asks_as(address, &form(), &[goal("/", 1)], Pipeline::Single(depth), reuse)
+    asks_as(address, &template(), &[goal("/", 1)], Pipeline::Single(depth), reuse)
 }
 
 /// So many requests, 400 a second, on one connection.
@@ -54,9 +54,9 @@ fn no_more_than_asked_for_are_under_way() {
 #[test]
 fn heads_are_matched_and_urls_take_turns() {
     let (address, seen) = web(|stream, _| say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"));
-    let form = Form { method: "HEAD".to_owned(), ..form() };
-    let goals = [goal("/a", 3), goal("/b", 1)];
-    let result = run(&paced(200, asks_as(address, &form, &goals, Pipeline::Single(8), None))).result;
+    let template = Template { method: "HEAD".to_owned(), ..template() };
+    let targets = [goal("/a", 3), goal("/b", 1)];
+    let result = run(&paced(200, asks_as(address, &template, &targets, Pipeline::Single(8), None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
     let log = seen.log.lock().unwrap();
     assert_eq!(log.iter().take(200).filter(|request| request.target() == "/b").count(), 50);
@@ -126,7 +126,7 @@ fn a_reply_that_nobody_asked_for_is_an_error_however_many_may_be_under_way() {
 #[test]
 fn a_pipeline_and_its_loop_have_to_agree() {
     let (address, _) = web(|stream, _| say(stream, &ok("")));
-    let batches = Options { rate: Some(100.0), ..short(asks(address, &form(), &[goal("/", 1)], 2, None)) };
+    let batches = Options { rate: Some(100.0), ..short(asks(address, &template(), &[goal("/", 1)], 2, None)) };
     for (options, needle) in [(batches, "one write"), (short(singly(address, 2, None)), "-R")] {
         let error = brunt_load::run(&options, &mut brunt_load::Silent).unwrap_err().to_string();
         assert!(error.contains(needle) && !error.contains('\n'), "{error}");

@@ -4,7 +4,7 @@ use crate::{
     common::{PATIENCE, run},
     web::*,
 };
-use brunt_load::http::{Expect, Form};
+use brunt_load::http::{Expect, Template};
 use brunt_results::RunResult;
 use std::{collections::BTreeMap, thread, time::Duration};
 
@@ -73,9 +73,9 @@ fn a_body_that_ends_with_its_connection_is_right_and_the_next_one_has_another() 
 #[test]
 fn head_has_no_body_whatever_its_reply_announces() {
     let (address, seen) = web(|stream, _| say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"));
-    let form = Form { method: "HEAD".to_owned(), ..form() };
+    let template = Template { method: "HEAD".to_owned(), ..template() };
     for pipeline in [1, 4] {
-        let result = run(&some(40, asks(address, &form, &[goal("/", 1)], pipeline, None))).result;
+        let result = run(&some(40, asks(address, &template, &[goal("/", 1)], pipeline, None))).result;
         assert_good(&result, &[("200", 40)], 0);
     }
     assert!(seen.log.lock().unwrap().iter().all(|request| request.head.starts_with("HEAD / ")));

@@ -1,7 +1,7 @@
 //! What goes out: methods, fields, bodies, targets by weight, pipelines.
 
 use crate::{common::run, web::*};
-use brunt_load::http::Form;
+use brunt_load::http::Template;
 use std::{
     io::Read,
     sync::{Arc, Mutex},
@@ -10,13 +10,13 @@ use std::{
 #[test]
 fn a_request_is_what_was_asked_for_and_nothing_more() {
     let (address, seen) = web(|stream, _| say(stream, &ok("")));
-    let form = Form {
+    let template = Template {
         method: "PUT".to_owned(),
         fields: vec![("X-One".to_owned(), "1".to_owned()), ("Accept".to_owned(), "*/*".to_owned())],
         body: Some(b"the body".to_vec()),
         http10: false,
     };
-    let result = run(&some(10, asks(address, &form, &[goal("/a?b=c", 1)], 1, None))).result;
+    let result = run(&some(10, asks(address, &template, &[goal("/a?b=c", 1)], 1, None))).result;
     assert_eq!(result.errors.total(), 0);
     for request in seen.log.lock().unwrap().iter() {
         let head = "PUT /a?b=c HTTP/1.1\r\nHost: h\r\nX-One: 1\r\nAccept: */*\r\nContent-Length: 8";
@@ -28,7 +28,8 @@ fn a_request_is_what_was_asked_for_and_nothing_more() {
 fn http_1_0_keeps_its_connections_by_saying_so() {
     let keeping = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi";
     let (address, seen) = web(move |stream, _| say(stream, keeping));
-    let result = run(&some(100, asks(address, &Form { http10: true, ..form() }, &[goal("/", 1)], 1, None))).result;
+    let result =
+        run(&some(100, asks(address, &Template { http10: true, ..template() }, &[goal("/", 1)], 1, None))).result;
     assert_eq!((result.errors.total(), seen.connections()), (0, 2));
     let log = seen.log.lock().unwrap();
     assert!(log.iter().all(|request| request.head == "GET / HTTP/1.0\r\nHost: h\r\nConnection: keep-alive"), "{log:?}");
@@ -38,8 +39,8 @@ fn http_1_0_keeps_its_connections_by_saying_so() {
 fn targets_come_in_proportion_to_their_weights() {
     for pipeline in [1, 4] {
         let (address, seen) = web(|stream, _| say(stream, &ok("")));
-        let goals = [goal("/a", 6), goal("/b", 3), goal("/c", 1)];
-        let result = run(&some(400, asks(address, &form(), &goals, pipeline, None))).result;
+        let targets = [goal("/a", 6), goal("/b", 3), goal("/c", 1)];
+        let result = run(&some(400, asks(address, &template(), &targets, pipeline, None))).result;
         assert_eq!((result.requests.completed, result.errors.total()), (400, 0));
         let count = |target: &str| seen.log.lock().unwrap().iter().filter(|seen| seen.target() == target).count();
         for (target, share) in [("/a", 240), ("/b", 120), ("/c", 40)] {
@@ -62,7 +63,7 @@ fn a_pipeline_is_one_write_and_its_replies_are_counted_one_by_one() {
             }
         }
     });
-    let result = run(&some(1600, asks(address, &form(), &[goal("/", 1)], 16, None))).result;
+    let result = run(&some(1600, asks(address, &template(), &[goal("/", 1)], 16, None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (1600, 0), "{:?}", result.errors);
     assert_eq!(result.responses.unwrap().statuses, [("200".to_owned(), 1600)].into());
     assert_eq!(result.latency.service.count, 1600);
@@ -74,7 +75,7 @@ fn a_pipeline_is_one_write_and_its_replies_are_counted_one_by_one() {
 #[test]
 fn a_limit_within_a_pipeline_is_exact() {
     let (address, _) = web(|stream, _| say(stream, &ok("")));
-    let result = run(&some(101, asks(address, &form(), &[goal("/", 1)], 16, None))).result;
+    let result = run(&some(101, asks(address, &template(), &[goal("/", 1)], 16, None))).result;
     assert_eq!(result.requests.completed, 101);
     assert_eq!(result.responses.unwrap().statuses, [("200".to_owned(), 101)].into());
 }
@@ -82,8 +83,8 @@ fn a_limit_within_a_pipeline_is_exact() {
 #[test]
 fn large_bodies_go_out_while_the_server_already_answers() {
     let (address, seen) = web(|stream, request| say(stream, &ok(&request.body.len().to_string())));
-    let form = Form { method: "POST".to_owned(), body: Some(vec![b'x'; 3 << 20]), ..form() };
-    let mut http = asks(address, &form, &[goal("/", 1)], 1, None);
+    let template = Template { method: "POST".to_owned(), body: Some(vec![b'x'; 3 << 20]), ..template() };
+    let mut http = asks(address, &template, &[goal("/", 1)], 1, None);
     http.expect.body = Some(b"3145728".to_vec());
     let result = run(&some(6, http)).result;
     assert_eq!((result.requests.completed, result.errors.total()), (6, 0), "{:?}", result.errors);

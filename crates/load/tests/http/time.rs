@@ -62,7 +62,7 @@ fn what_a_pipeline_has_under_way_queues_at_the_target() {
     let _turn = alone();
     // One in twenty holds up those behind it.
     let service = |number| if number % 20 == 19 { 40 * MS } else { MS };
-    let http = asks_as(serial_web(service), &form(), &[goal("/", 1)], Pipeline::Single(256), None);
+    let http = asks_as(serial_web(service), &template(), &[goal("/", 1)], Pipeline::Single(256), None);
     let options = Options {
         rate: Some(150.0),
         connections: 1,

@@ -121,18 +121,18 @@ fn anybody() -> Asked {
 }
 
 fn greedy(asked: Asked, address: SocketAddr, reuse: Option<u64>) -> Http {
-    over_tls(asks(address, &form(), &[goal("/", 1)], 1, reuse), asked)
+    over_tls(asks(address, &template(), &[goal("/", 1)], 1, reuse), asked)
 }
 
 #[test]
 fn replies_are_right_whatever_the_shape_of_the_load() {
     let server = own();
     let (address, _) = secret_web(&server, |peer, _| peer.say(&ok("hello")));
-    let goals = [goal("/", 1)];
+    let targets = [goal("/", 1)];
     for http in [
-        asks(address, &form(), &goals, 1, None),
-        asks(address, &form(), &goals, 16, None),
-        asks(address, &form(), &goals, 4, Some(8)),
+        asks(address, &template(), &targets, 1, None),
+        asks(address, &template(), &targets, 16, None),
+        asks(address, &template(), &targets, 4, Some(8)),
     ] {
         let result = run(&some(200, over_tls(http, anybody()))).result;
         assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);

@@ -2,7 +2,7 @@
 
 use brunt_load::{
     Arrival, Options, Target,
-    http::{Expect, Form, Goal, Http, Pipeline, Rendered, Requests},
+    http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Template},
 };
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -117,28 +117,40 @@ pub fn ok(body: &str) -> String {
 }
 
 /// `GET /` in HTTP/1.1.
-pub fn form() -> Form {
-    Form { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false }
+pub fn template() -> Template {
+    Template { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false }
 }
 
-pub fn goal(target: &str, weight: u32) -> Goal {
-    Goal { host: "h".to_owned(), target: target.to_owned(), weight }
+pub fn goal(target: &str, weight: u32) -> RequestTarget {
+    RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight }
 }
 
-/// A load of one form and several goals, so many in one write.
-pub fn asks(address: SocketAddr, form: &Form, goals: &[Goal], batch: u32, reuse: Option<u64>) -> Http {
-    asks_as(address, form, goals, Pipeline::Batches(batch), reuse)
+/// A load of one template and several targets, so many in one write.
+pub fn asks(
+    address: SocketAddr,
+    template: &Template,
+    targets: &[RequestTarget],
+    batch: u32,
+    reuse: Option<u64>,
+) -> Http {
+    asks_as(address, template, targets, Pipeline::Batches(batch), reuse)
 }
 
 /// As [`asks`], with another pipeline.
-pub fn asks_as(address: SocketAddr, form: &Form, goals: &[Goal], pipeline: Pipeline, reuse: Option<u64>) -> Http {
-    let rendered = Rendered::render(form, goals, pipeline, reuse).unwrap();
+pub fn asks_as(
+    address: SocketAddr,
+    template: &Template,
+    targets: &[RequestTarget],
+    pipeline: Pipeline,
+    reuse: Option<u64>,
+) -> Http {
+    let rendered = Rendered::render(template, targets, pipeline, reuse).unwrap();
     Http::on(address, Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 
 /// `GET /`, one at a time, on connections that stay.
 pub fn get(address: SocketAddr) -> Http {
-    asks(address, &form(), &[goal("/", 1)], 1, None)
+    asks(address, &template(), &[goal("/", 1)], 1, None)
 }
 
 /// A closed loop of 0.4 s over two connections.

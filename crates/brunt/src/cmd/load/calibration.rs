@@ -48,7 +48,7 @@ impl Calibration {
             let circumstances = circumstances(options, result, env)?;
             if self.calibrate && !result.interrupted {
                 let body = circumstances.http.as_ref().map_or(0, |http| http.body_bytes);
-                let measured = brunt_load::null::ceiling(options, &circumstances.target_cores, body);
+                let measured = brunt_load::calibrate::ceiling(options, &circumstances.target_cores, body);
                 let measured = measured.map_err(io::Error::other);
                 let kept = measured.and_then(|rate| known.store(circumstances.clone(), rate, env.started_unix_s));
                 error = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));

@@ -7,7 +7,7 @@ use super::{
 };
 use brunt_load::{
     Target,
-    http::{Expect, Form, Goal, Host, Http, Pipeline, Rendered, Requests, Statuses},
+    http::{Expect, Template, RequestTarget, Host, Http, Pipeline, Rendered, Requests, Statuses},
 };
 use brunt_results::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
@@ -69,7 +69,7 @@ struct Fields {
 struct Asked {
     /// Name or address, port, and whether over TLS.
     host: (String, u16, bool),
-    goals: Vec<Goal>,
+    goals: Vec<RequestTarget>,
 }
 
 impl Flags {
@@ -129,7 +129,7 @@ impl Flags {
         if method == "HEAD" && (self.expect_length.is_some() || self.expect_body.is_some()) {
             return usage("-X HEAD has replies without a body: leave --expect-length and --expect-body out".to_owned());
         }
-        let form = Form { method, fields, body, http10: self.http10 };
+        let form = Template { method, fields, body, http10: self.http10 };
         let pipeline = match (self.pipeline, is_open) {
             (None, _) => Pipeline::NONE,
             (Some(depth), true) => Pipeline::Single(depth),
@@ -188,7 +188,7 @@ impl Flags {
             let Protocol::Http { authority, target, tls } = &url.protocol else {
                 return usage("tcp:// and http:// cannot be asked for in one load".to_owned());
             };
-            let goal = Goal {
+            let goal = RequestTarget {
                 host: host.unwrap_or(authority).to_owned(),
                 target: target.clone(),
                 weight: self.weight.get(number).copied().unwrap_or(1),

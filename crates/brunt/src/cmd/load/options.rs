@@ -107,7 +107,7 @@ fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, CliError> 
                 return usage(&format!("{flag} means nothing with tcp://: leave it out, or load an http:// URL"));
             }
             let size = size(args)?;
-            Ok(Target::Ping { address: address::resolve(host, *port, args.timeout.0)?, size })
+            Ok(Target::Echo { address: address::resolve(host, *port, args.timeout.0)?, size })
         }
     }
 }

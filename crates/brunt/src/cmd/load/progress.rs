@@ -139,7 +139,7 @@ fn ends_by_time(options: &Options) -> bool {
 
 fn announcement(options: &Options, processes: usize) -> String {
     let messages = match options.target {
-        Target::Ping { size, .. } => format!(" of {size} B"),
+        Target::Echo { size, .. } => format!(" of {size} B"),
         Target::Http(_) => String::new(),
     };
     let end = match options.requests {

@@ -2,17 +2,17 @@
 
 use super::{Pipeline::*, *};
 
-fn form() -> Form {
-    Form { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false }
+fn template() -> Template {
+    Template { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false }
 }
 
-fn goals(weights: &[u32]) -> Vec<Goal> {
-    let goal = |(number, weight): (usize, &u32)| Goal {
+fn targets(weights: &[u32]) -> Vec<RequestTarget> {
+    let target = |(number, weight): (usize, &u32)| RequestTarget {
         host: "h:1".to_owned(),
         target: format!("/{}", char::from(b'a' + number as u8)),
         weight: *weight,
     };
-    weights.iter().enumerate().map(goal).collect()
+    weights.iter().enumerate().map(target).collect()
 }
 
 /// The batch that begins at each place, as text.
@@ -23,7 +23,7 @@ fn batches(rendered: &Rendered, last: bool) -> Vec<String> {
 
 #[test]
 fn a_plain_request_has_a_host_and_nothing_else() {
-    let rendered = Rendered::render(&form(), &goals(&[1]), Batches(1), None).unwrap();
+    let rendered = Rendered::render(&template(), &targets(&[1]), Batches(1), None).unwrap();
     assert_eq!(batches(&rendered, false), ["GET /a HTTP/1.1\r\nHost: h:1\r\n\r\n"]);
     // Nobody asked for a last one.
     assert_eq!(batches(&rendered, true), batches(&rendered, false));
@@ -31,22 +31,22 @@ fn a_plain_request_has_a_host_and_nothing_else() {
 
 #[test]
 fn the_last_request_of_a_connection_says_so_and_1_0_says_the_opposite() {
-    let eleven = Rendered::render(&form(), &goals(&[1]), Batches(1), Some(1)).unwrap();
+    let eleven = Rendered::render(&template(), &targets(&[1]), Batches(1), Some(1)).unwrap();
     assert_eq!(batches(&eleven, true), ["GET /a HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n\r\n"]);
-    let ten = Rendered::render(&Form { http10: true, ..form() }, &goals(&[1]), Batches(1), Some(5)).unwrap();
+    let ten = Rendered::render(&Template { http10: true, ..template() }, &targets(&[1]), Batches(1), Some(5)).unwrap();
     assert_eq!(batches(&ten, false), ["GET /a HTTP/1.0\r\nHost: h:1\r\nConnection: keep-alive\r\n\r\n"]);
     assert_eq!(batches(&ten, true), ["GET /a HTTP/1.0\r\nHost: h:1\r\n\r\n"]);
 }
 
 #[test]
 fn fields_and_body_come_as_given() {
-    let form = Form {
+    let template = Template {
         method: "POST".to_owned(),
         fields: vec![("X-A".to_owned(), "1".to_owned()), ("x-a".to_owned(), "2".to_owned())],
         body: Some(b"hello".to_vec()),
-        ..form()
+        ..template()
     };
-    let rendered = Rendered::render(&form, &goals(&[1]), Batches(1), None).unwrap();
+    let rendered = Rendered::render(&template, &targets(&[1]), Batches(1), None).unwrap();
     let expected = "POST /a HTTP/1.1\r\nHost: h:1\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nhello";
     assert_eq!(batches(&rendered, false), [expected]);
 }
@@ -54,8 +54,8 @@ fn fields_and_body_come_as_given() {
 #[test]
 fn goals_take_turns_by_weight_and_evenly() {
     let letters = |weights: &[u32]| {
-        let order = order(&goals(weights)).unwrap();
-        order.iter().map(|goal| char::from(b'a' + *goal as u8)).collect::<String>()
+        let order = order(&targets(weights)).unwrap();
+        order.iter().map(|target| char::from(b'a' + *target as u8)).collect::<String>()
     };
     assert_eq!(letters(&[1]), "a");
     assert_eq!(letters(&[1, 1, 1]), "abc");
@@ -68,7 +68,7 @@ fn goals_take_turns_by_weight_and_evenly() {
 
 #[test]
 fn a_pipeline_goes_round_the_order_from_every_place() {
-    let rendered = Rendered::render(&form(), &goals(&[2, 1]), Batches(4), Some(8)).unwrap();
+    let rendered = Rendered::render(&template(), &targets(&[2, 1]), Batches(4), Some(8)).unwrap();
     let targets =
         |text: &String| text.split("GET /").skip(1).map(|request| request[..1].to_owned()).collect::<Vec<_>>().concat();
     let order: Vec<String> = batches(&rendered, false).iter().map(targets).collect();
@@ -85,38 +85,60 @@ fn a_pipeline_goes_round_the_order_from_every_place() {
 #[test]
 fn requests_with_times_of_their_own_are_rendered_one_by_one() {
     let [single, plain] =
-        [Single(4), Pipeline::NONE].map(|way| Rendered::render(&form(), &goals(&[2, 1]), way, Some(6)).unwrap());
+        [Single(4), Pipeline::NONE].map(|way| Rendered::render(&template(), &targets(&[2, 1]), way, Some(6)).unwrap());
     assert_eq!(batches(&single, true), batches(&plain, true));
     assert_eq!((single.batch(), single.pipeline()), (plain.batch(), Single(4)));
 }
 
 #[test]
 fn what_cannot_be_sent_is_named_on_one_line() {
-    let field = |name: &str, value: &str| Form { fields: vec![(name.to_owned(), value.to_owned())], ..form() };
-    let target = |target: &str| vec![Goal { target: target.to_owned(), ..goals(&[1]).remove(0) }];
+    let field = |name: &str, value: &str| Template { fields: vec![(name.to_owned(), value.to_owned())], ..template() };
+    let target = |target: &str| vec![RequestTarget { target: target.to_owned(), ..targets(&[1]).remove(0) }];
     let cases = [
-        (Rendered::render(&field("Connection", "close"), &goals(&[1]), Batches(1), None), "--no-keepalive"),
-        (Rendered::render(&field("content-length", "3"), &goals(&[1]), Batches(1), None), "'content-length'"),
-        (Rendered::render(&field("a b", "3"), &goals(&[1]), Batches(1), None), "'a b'"),
-        (Rendered::render(&field("a", "b\r\nc: d"), &goals(&[1]), Batches(1), None), "control character"),
-        (Rendered::render(&form(), &target("/a b"), Batches(1), None), "'/a b'"),
-        (Rendered::render(&form(), &target("/a\r\nb"), Batches(1), None), "white space"),
-        (Rendered::render(&Form { method: "G T".to_owned(), ..form() }, &goals(&[1]), Batches(1), None), "'G T'"),
-        (Rendered::render(&Form { method: "CONNECT".to_owned(), ..form() }, &goals(&[1]), Batches(1), None), "CONNECT"),
-        (Rendered::render(&form(), &goals(&[1]), Batches(0), None), "--pipeline 0"),
-        (Rendered::render(&form(), &goals(&[1]), Batches(1025), None), "--pipeline 1025"),
-        (Rendered::render(&Form { method: "HEAD".to_owned(), ..form() }, &goals(&[1]), Batches(65), None), "HEAD"),
-        (Rendered::render(&form(), &goals(&[1]), Batches(4), Some(6)), "--reuse 6"),
-        (Rendered::render(&form(), &goals(&[1]), Single(0), None), "--pipeline 0"),
-        (Rendered::render(&form(), &goals(&[1]), Single(1025), None), "--pipeline 1025"),
-        (Rendered::render(&Form { method: "HEAD".to_owned(), ..form() }, &goals(&[1]), Single(65), None), "HEAD"),
-        (Rendered::render(&form(), &goals(&[1]), Single(4), Some(3)), "--reuse 3"),
-        (Rendered::render(&form(), &goals(&[1]), Batches(1), Some(0)), "--reuse 0"),
-        (Rendered::render(&form(), &goals(&[0]), Batches(1), None), "at least 1"),
-        (Rendered::render(&form(), &[], Batches(1), None), "no URL"),
-        (Rendered::render(&form(), &goals(&[10_000, 1]), Batches(1), None), "10001"),
+        (Rendered::render(&field("Connection", "close"), &targets(&[1]), Batches(1), None), "--no-keepalive"),
+        (Rendered::render(&field("content-length", "3"), &targets(&[1]), Batches(1), None), "'content-length'"),
+        (Rendered::render(&field("a b", "3"), &targets(&[1]), Batches(1), None), "'a b'"),
+        (Rendered::render(&field("a", "b\r\nc: d"), &targets(&[1]), Batches(1), None), "control character"),
+        (Rendered::render(&template(), &target("/a b"), Batches(1), None), "'/a b'"),
+        (Rendered::render(&template(), &target("/a\r\nb"), Batches(1), None), "white space"),
         (
-            Rendered::render(&Form { body: Some(vec![0; 1 << 20]), ..form() }, &goals(&[1]), Batches(512), None),
+            Rendered::render(&Template { method: "G T".to_owned(), ..template() }, &targets(&[1]), Batches(1), None),
+            "'G T'",
+        ),
+        (
+            Rendered::render(
+                &Template { method: "CONNECT".to_owned(), ..template() },
+                &targets(&[1]),
+                Batches(1),
+                None,
+            ),
+            "CONNECT",
+        ),
+        (Rendered::render(&template(), &targets(&[1]), Batches(0), None), "--pipeline 0"),
+        (Rendered::render(&template(), &targets(&[1]), Batches(1025), None), "--pipeline 1025"),
+        (
+            Rendered::render(&Template { method: "HEAD".to_owned(), ..template() }, &targets(&[1]), Batches(65), None),
+            "HEAD",
+        ),
+        (Rendered::render(&template(), &targets(&[1]), Batches(4), Some(6)), "--reuse 6"),
+        (Rendered::render(&template(), &targets(&[1]), Single(0), None), "--pipeline 0"),
+        (Rendered::render(&template(), &targets(&[1]), Single(1025), None), "--pipeline 1025"),
+        (
+            Rendered::render(&Template { method: "HEAD".to_owned(), ..template() }, &targets(&[1]), Single(65), None),
+            "HEAD",
+        ),
+        (Rendered::render(&template(), &targets(&[1]), Single(4), Some(3)), "--reuse 3"),
+        (Rendered::render(&template(), &targets(&[1]), Batches(1), Some(0)), "--reuse 0"),
+        (Rendered::render(&template(), &targets(&[0]), Batches(1), None), "at least 1"),
+        (Rendered::render(&template(), &[], Batches(1), None), "no URL"),
+        (Rendered::render(&template(), &targets(&[10_000, 1]), Batches(1), None), "10001"),
+        (
+            Rendered::render(
+                &Template { body: Some(vec![0; 1 << 20]), ..template() },
+                &targets(&[1]),
+                Batches(512),
+                None,
+            ),
             "--pipeline",
         ),
     ];
@@ -128,10 +150,10 @@ fn what_cannot_be_sent_is_named_on_one_line() {
 
 #[test]
 fn the_longest_batch_can_stand_for_all() {
-    let mut goals = goals(&[3, 1]);
-    goals[1].target.push_str("/longer");
+    let mut targets = targets(&[3, 1]);
+    targets[1].target.push_str("/longer");
     for (reuse, last) in [(None, false), (Some(4), true)] {
-        let all = Rendered::render(&form(), &goals, Pipeline::Batches(2), reuse).unwrap();
+        let all = Rendered::render(&template(), &targets, Pipeline::Batches(2), reuse).unwrap();
         let one = all.longest();
         let longest = batches(&all, false).into_iter().max_by_key(String::len).unwrap();
         assert!(longest.contains("/longer"));

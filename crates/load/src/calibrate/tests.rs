@@ -1,0 +1,109 @@
+//! The generator on the target that does nothing: whatever the shape of the load, all of it is answered rightly.
+
+use super::*;
+use crate::{
+    Arrival,
+    http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Script, Template},
+};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Whoever counts threads must be the only one to start some of that name.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn load_on(target: Target) -> Options {
+    Options {
+        url: String::new(),
+        target,
+        connections: 4,
+        threads: vec![None],
+        duration: Duration::from_secs(60),
+        warmup: Duration::ZERO,
+        requests: Some(1),
+        rate: Some(1.0),
+        arrival: Arrival::Constant,
+        timeout: Duration::from_secs(10),
+        connect_rate: Some(1.0),
+        sources: None,
+        verify: true,
+        seed: 1,
+    }
+}
+
+fn nowhere() -> SocketAddr {
+    "127.0.0.1:9".parse().unwrap()
+}
+
+fn http(template: &Template, pipeline: u32, reuse: Option<u64>) -> Http {
+    let goal = |target: &str, weight| RequestTarget { host: "h:1".to_owned(), target: target.to_owned(), weight };
+    let targets = [goal("/", 3), goal("/a/longer/one", 1)];
+    let rendered = Rendered::render(template, &targets, Pipeline::Batches(pipeline), reuse).unwrap();
+    Http::on(nowhere(), Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
+}
+
+fn get() -> Template {
+    Template { method: "GET".to_owned(), fields: Vec::new(), body: None, http10: false }
+}
+
+#[test]
+fn a_ceiling_is_a_rate_and_leaves_no_thread_behind() {
+    let _alone = alone();
+    let rate = ceiling(&load_on(Target::Echo { address: nowhere(), size: 100 }), &[], 0).unwrap();
+    // Less than a thousand would be a machine of another age, or one with much else to do; what was asked of the real
+    // target must not bound it.
+    assert!(rate > 10.0, "{rate}");
+    // Other tests have threads of their own; this name is the target's. The kernel takes a thread off its list a moment
+    // after it was joined.
+    let is_there = || {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        let mut names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+        names.any(|name| name.trim_end() == "null")
+    };
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    while is_there() {
+        assert!(std::time::Instant::now() < until, "its thread is left");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn http_of_every_shape_is_answered_without_being_read() {
+    let _alone = alone();
+    let post = Template { method: "POST".to_owned(), body: Some(vec![b'x'; 300_000]), ..get() };
+    let words = Expect { body: Some(b"the words".to_vec()), length: Some(1), statuses: "404".parse().unwrap() };
+    for (what, http, body, expected) in [
+        ("requests of different length", http(&get(), 1, None), 13, 13),
+        ("a pipeline", http(&get(), 16, None), 13, 13),
+        ("no body", http(&get(), 1, None), 0, 0),
+        ("a reply in pieces", http(&get(), 1, None), 400_000, 400_000),
+        ("a request in pieces", http(&post, 1, None), 13, 13),
+        ("HEAD", http(&Template { method: "HEAD".to_owned(), ..get() }, 2, None), 13, 0),
+        ("connections that end", http(&get(), 2, Some(6)), 13, 13),
+        ("HTTP/1.0, a connection each", http(&Template { http10: true, ..get() }, 1, Some(1)), 13, 13),
+        ("HTTP/1.0", http(&Template { http10: true, ..get() }, 1, None), 13, 13),
+        ("words", Http { expect: words.clone(), ..http(&get(), 1, None) }, 20, 20),
+        ("words alone", Http { expect: words, ..http(&get(), 1, None) }, 1, 9),
+    ] {
+        let (mut options, _target) = redirect(&load_on(Target::Http(http)), &[], body).unwrap();
+        (options.duration, options.warmup) = (Duration::from_millis(100), Duration::ZERO);
+        let result = run(&options, &mut Silent).unwrap().result;
+        assert!(result.requests.completed > 0 && result.requests.failed == 0, "{what}: {:?}", result.errors);
+        let responses = result.responses.unwrap();
+        let replies = responses.statuses["200"];
+        assert_eq!((responses.statuses.len(), responses.body_bytes), (1, Some(replies * expected)), "{what}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_again_is_refused_in_a_line() {
+    let script = Script::new(|_| Err(String::new()));
+    let refused = |http| match ceiling(&load_on(Target::Http(http)), &[], 1 << 30) {
+        Err(LoadError::Options(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    assert!(refused(Http::on(nowhere(), Requests::Script(script), None, Expect::default())).contains("script"));
+    assert!(refused(http(&get(), 1, None)).contains("1073741824 bytes"));
+}

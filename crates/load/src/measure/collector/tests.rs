@@ -1,0 +1,137 @@
+//! Two threads' intervals, made by hand, and what they add up to.
+
+use super::*;
+use crate::{measure::hlog, schedule::Arrival, schedule::Share};
+
+const S: u64 = SECOND_NS;
+const MS: u64 = 1_000_000;
+/// The load starts at 3 s of the run's clock.
+const START: u64 = 3 * S;
+
+fn schedules(rate: f64) -> Vec<Schedule> {
+    let share = |thread| Share { thread, threads: 2, connections: 2 };
+    (0..2).map(|thread| Schedule::new(Arrival::Constant, rate, 1, share(thread))).collect()
+}
+
+fn collector(schedules: Vec<Schedule>) -> Collector {
+    Collector::new(2, START, SystemTime::UNIX_EPOCH, schedules)
+}
+
+/// Interval `number` of a thread that used half of its core: seconds `from` to `to` of the load.
+fn interval(number: u32, phase: Phase, from: u64, to: u64) -> Interval {
+    let usage = |at_ns: u64| Usage { at_ns, cpu_ns: at_ns / 2, spin_ns: at_ns / 10 };
+    Interval {
+        number,
+        phase,
+        start_ns: START + from * S,
+        end_ns: START + to * S,
+        usage_start: usage(START + from * S),
+        usage_end: usage(START + to * S),
+        connections: 1,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn seconds_come_out_in_order_once_every_thread_has_reported() {
+    let mut collector = collector(schedules(10.0));
+    let mut take = |thread, number, phase, from, to, completed| {
+        let mut interval = interval(number, phase, from, to);
+        interval.counters.completed = completed;
+        interval.response.record(completed * MS);
+        collector.take(thread, &mut interval);
+        std::iter::from_fn(|| collector.next_second()).collect::<Vec<_>>()
+    };
+    assert!(take(0, 0, Phase::Connect, 0, 0, 0).is_empty());
+    assert!(take(0, 1, Phase::Warmup, 0, 1, 1).is_empty());
+    assert!(take(0, 2, Phase::Window, 1, 2, 2).is_empty());
+    assert!(take(1, 0, Phase::Connect, 0, 0, 0).is_empty());
+    let first = take(1, 1, Phase::Warmup, 0, 1, 30);
+    let second = take(1, 2, Phase::Window, 1, 2, 40);
+    let of =
+        |seconds: &[Second]| seconds.iter().map(|s| (s.at_s, s.warmup, s.completed, s.offered)).collect::<Vec<_>>();
+    assert_eq!(of(&first), [(1.0, true, 31, Some(10))]);
+    assert_eq!(of(&second), [(2.0, false, 42, Some(10))]);
+    assert_eq!((second[0].connections, second[0].generator_cpu_percent), (2, Some(100.0)));
+    // The percentile of both threads' values together, not a mean of two percentiles.
+    assert!((second[0].p50_us.unwrap() / 2000.0 - 1.0).abs() < 0.002);
+    assert!((second[0].p99_us.unwrap() / 40_000.0 - 1.0).abs() < 0.002);
+}
+
+#[test]
+fn the_log_and_the_result_are_the_window_and_what_it_left_unanswered() {
+    // At 4/s over two threads and 3 s, 12 requests; each thread has taken one less than its six.
+    let mut unsent = schedules(4.0);
+    unsent.iter_mut().for_each(|schedule| assert_eq!(schedule.skip_to(2_300_000_000), 5));
+    let mut collector = collector(schedules(4.0));
+    for thread in 0..2 {
+        for (number, phase) in [(1, Phase::Warmup), (2, Phase::Window), (3, Phase::Window), (4, Phase::Drain)] {
+            let mut interval = interval(number, phase, u64::from(number - 1), u64::from(number));
+            interval.counters.failed = 1;
+            interval.counters.errors.timeout = 1;
+            interval.counters.errors.connect = 1;
+            for histogram in [&mut interval.response, &mut interval.service, &mut interval.lag, &mut interval.error] {
+                histogram.record(u64::from(number) * MS);
+            }
+            collector.take(thread, &mut interval);
+        }
+    }
+    while let Some(second) = collector.next_second() {
+        collector.keep(second);
+    }
+    let totals = collector.finish(&unsent, START + S, START + 3 * S);
+    assert_eq!(totals.seconds.len(), 3);
+    // Failures of the window, failures to connect of the whole run (the drain records none, it only has them here).
+    assert_eq!((totals.counters.failed, totals.counters.errors.timeout, totals.counters.errors.connect), (4, 4, 6));
+    assert_eq!(totals.counters.unanswered, 2);
+    // Window 2, 2, 3, 3; drain 4, 4; unsent since 2.5 s and 2.75 s until 3 s.
+    assert_eq!(totals.latency.response.len(), 8);
+    assert_eq!(totals.latency.response.max() / MS, 500);
+    assert_eq!(totals.threads.iter().map(|t| t.percent()).collect::<Vec<_>>(), [(50.0, 10.0); 2]);
+
+    let mut sums = Distributions::default();
+    let lines = hlog::tests::read(&totals.hlog);
+    for (tag, start, _, _, values) in &lines {
+        assert!(*start >= 1.0, "the warm-up is not in the log");
+        let sum = match tag.as_str() {
+            "response" => &mut sums.response,
+            "service" => &mut sums.service,
+            "lag" => &mut sums.lag,
+            _ => &mut sums.error,
+        };
+        sum.add(values).unwrap();
+    }
+    assert!(lines.iter().map(|line| line.1).is_sorted());
+    assert_eq!(sums.response, totals.latency.response);
+    assert_eq!(sums.service, totals.latency.service);
+    assert_eq!(sums.lag, totals.latency.lag);
+    assert_eq!(sums.error, totals.latency.error);
+}
+
+#[test]
+fn a_closed_loop_derives_response_and_lag_from_service() {
+    let mut collector = collector(Vec::new());
+    for thread in 0..2 {
+        let mut interval = interval(1, Phase::Window, 0, 1);
+        (1..=10).for_each(|ms| interval.service.record(ms * MS));
+        // A timeout has a response time and no service time.
+        interval.response.record(100 * MS);
+        collector.take(thread, &mut interval);
+    }
+    let second = collector.next_second().unwrap();
+    assert_eq!((second.offered, second.lag_p99_us), (None, Some(0.0)));
+    let latency = collector.finish(&[], START, START + S).latency;
+    assert_eq!((latency.service.len(), latency.response.len(), latency.lag.len()), (20, 22, 20));
+    assert_eq!((latency.service.max() / MS, latency.response.max() / MS, latency.lag.max()), (10, 100, 0));
+}
+
+#[test]
+fn a_thread_that_ended_early_does_not_keep_the_others_seconds() {
+    let mut collector = collector(Vec::new());
+    for number in 1..4 {
+        collector.take(0, &mut interval(number, Phase::Window, u64::from(number - 1), u64::from(number)));
+    }
+    assert!(collector.next_second().is_none());
+    let rest: Vec<f64> = std::iter::from_fn(|| collector.last_second()).map(|second| second.at_s).collect();
+    assert_eq!(rest, [1.0, 2.0, 3.0]);
+}

@@ -1,0 +1,160 @@
+//! The histogram a load thread records into: the cells of HDR at three digits, and nothing else.
+//!
+//! `hdrhistogram` keeps totals, extremes and error paths up to date on every value, five times the work of finding the
+//! cell. Here a value is one shift and one increment; the thread that collects pours the cells into real histograms
+//! once a second. The cells are the same, so nothing is lost: a test holds the two together. A value above the range is
+//! counted as the highest and in [`RawHistogram::saturated`]: it must never vanish.
+
+use brunt_results::latency::MAX_LATENCY_NS;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+/// log2 of the values below which every nanosecond has its own cell: three digits need 2000 of them.
+const LINEAR_BITS: u32 = 11;
+/// Cells of each further doubling.
+const HALF: usize = 1 << (LINEAR_BITS - 1);
+/// Cells in all.
+const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
+
+/// How often each value, in nanoseconds, was recorded.
+#[derive(Debug, Clone)]
+pub struct RawHistogram {
+    cells: Box<[u32]>,
+    saturated: u64,
+}
+
+impl Default for RawHistogram {
+    fn default() -> Self {
+        Self { cells: vec![0; CELLS].into_boxed_slice(), saturated: 0 }
+    }
+}
+
+#[inline]
+const fn cell_of(ns: u64) -> usize {
+    let doubling = (u64::BITS - LINEAR_BITS) - (ns | ((1 << LINEAR_BITS) - 1)).leading_zeros();
+    // The upper half of the linear cells is the first doubling, hence one HALF for each and no base.
+    doubling as usize * HALF + (ns >> doubling) as usize
+}
+
+/// The smallest value of a cell.
+const fn value_of(cell: usize) -> u64 {
+    if cell < 2 * HALF {
+        return cell as u64;
+    }
+    let doubling = cell / HALF - 1;
+    ((cell - doubling * HALF) as u64) << doubling
+}
+
+impl RawHistogram {
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        if ns > MAX_LATENCY_NS {
+            self.saturated += 1;
+        }
+        self.cells[cell_of(ns.min(MAX_LATENCY_NS))] += 1;
+    }
+
+    /// Values above the range so far; they count as the highest.
+    pub fn saturated(&self) -> u64 {
+        self.saturated
+    }
+
+    /// Moves all values into `histogram` and leaves this empty.
+    pub fn merge_into(&mut self, histogram: &mut Histogram<u64>) {
+        for (cell, count) in self.cells.iter_mut().enumerate() {
+            if *count > 0 {
+                histogram.saturating_record_n(value_of(cell), u64::from(std::mem::take(count)));
+            }
+        }
+        self.saturated = 0;
+    }
+}
+
+/// From process to process go the cells that have counted something.
+#[derive(Serialize, Deserialize)]
+struct Sparse {
+    saturated: u64,
+    cells: Vec<(usize, u32)>,
+}
+
+impl Serialize for RawHistogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cells = self.cells.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect();
+        Sparse { saturated: self.saturated, cells }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawHistogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let sparse = Sparse::deserialize(deserializer)?;
+        let mut counts = Self { saturated: sparse.saturated, ..Self::default() };
+        for (cell, count) in sparse.cells {
+            *counts.cells.get_mut(cell).ok_or_else(|| D::Error::custom("a value above the range"))? = count;
+        }
+        Ok(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use brunt_results::latency::new_histogram;
+    use proptest::prelude::*;
+
+    fn poured(values: &[u64]) -> Histogram<u64> {
+        let mut counts = RawHistogram::default();
+        values.iter().for_each(|&value| counts.record(value));
+        let mut histogram = new_histogram();
+        counts.merge_into(&mut histogram);
+        assert_eq!(counts.cells.iter().sum::<u32>(), 0);
+        histogram
+    }
+
+    #[test]
+    fn cells_are_in_order_and_none_is_left_out() {
+        for cell in 1..CELLS {
+            assert_eq!(cell_of(value_of(cell)), cell);
+            assert_eq!(cell_of(value_of(cell) - 1), cell - 1);
+        }
+    }
+
+    #[test]
+    fn a_value_above_the_range_counts_as_the_highest_and_is_reported() {
+        let mut counts = RawHistogram::default();
+        for value in [MAX_LATENCY_NS, MAX_LATENCY_NS + 1, u64::MAX] {
+            counts.record(value);
+        }
+        assert_eq!(counts.saturated(), 2);
+        let mut histogram = new_histogram();
+        counts.merge_into(&mut histogram);
+        assert_eq!((histogram.len(), counts.saturated()), (3, 0));
+        assert!(histogram.equivalent(histogram.max(), MAX_LATENCY_NS));
+    }
+
+    #[test]
+    fn another_process_reads_what_this_one_has_counted() {
+        let mut counts = RawHistogram::default();
+        [0, 1, 1, 2047, 2048, 5_000_000, u64::MAX].iter().for_each(|&value| counts.record(value));
+        let text = serde_json::to_string(&counts).unwrap();
+        let read: RawHistogram = serde_json::from_str(&text).unwrap();
+        assert_eq!((&read.cells, read.saturated), (&counts.cells, 1));
+        assert!(serde_json::from_str::<RawHistogram>(r#"{"saturated":0,"cells":[[99999999,1]]}"#).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn pouring_gives_what_hdrhistogram_would_have_recorded(
+            values in proptest::collection::vec((0u32..42, any::<u64>()).prop_map(|(bits, x)| x % (1u64 << bits).max(1)), 1..300),
+        ) {
+            let mut direct = new_histogram();
+            for &value in &values {
+                direct.record(value).unwrap();
+            }
+            let poured = poured(&values);
+            prop_assert_eq!(&poured, &direct);
+            prop_assert_eq!((poured.min(), poured.max()), (direct.min(), direct.max()));
+            prop_assert_eq!(poured.mean(), direct.mean());
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What replies said: how many had which status, and how long their bodies were.
+//!
+//! Counted for every reply, so the status that came first, nearly always the only one, costs one comparison.
+
+use brunt_results::result::Responses;
+use serde::{Deserialize, Serialize};
+
+/// RawHistogram of replies.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replies {
+    /// Each status with its count, in the order in which they first came.
+    statuses: Vec<(u16, u64)>,
+    body_bytes: u64,
+}
+
+impl Replies {
+    /// Counts one reply.
+    #[inline]
+    pub fn note(&mut self, status: u16, body_bytes: u64) {
+        self.body_bytes += body_bytes;
+        match self.statuses.first_mut() {
+            Some((first, count)) if *first == status => *count += 1,
+            _ => self.count(status, 1),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count(&mut self, status: u16, more: u64) {
+        match self.statuses.iter_mut().find(|(known, _)| *known == status) {
+            Some((_, count)) => *count += more,
+            None => self.statuses.push((status, more)),
+        }
+    }
+
+    /// Adds the counts of another interval.
+    pub fn add(&mut self, other: &Self) {
+        self.body_bytes += other.body_bytes;
+        other.statuses.iter().for_each(|(status, count)| self.count(*status, *count));
+    }
+
+    /// As the result has it.
+    pub fn responses(&self) -> Responses {
+        let statuses = self.statuses.iter().map(|(status, count)| (status.to_string(), *count));
+        Responses { statuses: statuses.collect(), body_bytes: Some(self.body_bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_counted_apart_and_added_up_whatever_came_first() {
+        let (mut one, mut other) = (Replies::default(), Replies::default());
+        for status in [200, 200, 404, 200, 500, 404] {
+            one.note(status, 10);
+        }
+        for status in [500, 200] {
+            other.note(status, 1);
+        }
+        one.add(&other);
+        let responses = one.responses();
+        let counts: Vec<(&str, u64)> = responses.statuses.iter().map(|(status, count)| (&status[..], *count)).collect();
+        assert_eq!(counts, [("200", 4), ("404", 2), ("500", 2)]);
+        assert_eq!(responses.body_bytes, Some(62));
+    }
+}

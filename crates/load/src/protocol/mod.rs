@@ -1,0 +1,42 @@
+//! The protocols of the load: what a request and its reply are on a connection.
+
+pub(crate) mod echo;
+pub(crate) mod http;
+
+use crate::{
+    engine::{
+        shared::Shared,
+        thread::{self, Channels, Message},
+        worker::Worker,
+    },
+    error::LoadError,
+    options::Target,
+    schedule::{Schedule, Share},
+};
+use echo::Echo;
+use http::HttpProtocol;
+use std::sync::Arc;
+
+/// One load thread from start to end, in the protocol of the target. Returns its schedule as far as it was taken.
+pub(crate) fn run_thread(
+    shared: &Arc<Shared>,
+    share: Share,
+    core: Option<usize>,
+    schedule: Option<Schedule>,
+    channels: &Channels,
+) -> Option<Schedule> {
+    let options = &shared.options;
+    thread::run(share, core, channels, async || match &options.target {
+        Target::Echo { size, .. } => {
+            let echo = Echo::new(*size, options.verify, options.seed);
+            thread::run_phases(Worker::new(shared, share, schedule, echo), channels).await
+        }
+        Target::Http(http) => match HttpProtocol::new(http, share, options.rate.is_some()) {
+            Ok(http) => thread::run_phases(Worker::new(shared, share, schedule, http), channels).await,
+            Err(reason) => {
+                channels.send(share.thread, Message::Failed(LoadError::Script(reason)));
+                None
+            }
+        },
+    })
+}
