@@ -7,7 +7,7 @@ use super::{
 };
 use brunt_load::{
     Target,
-    http::{Expect, Template, RequestTarget, Host, Http, Pipeline, Rendered, Requests, Statuses},
+    http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template},
 };
 use brunt_results::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
