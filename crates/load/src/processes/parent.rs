@@ -170,7 +170,7 @@ impl Ear {
     }
 }
 
-/// The mates, as the conductor sees them.
+/// The mates, as the coordinator sees them.
 struct Processes(RefCell<Workers>);
 
 impl Processes {
@@ -201,7 +201,7 @@ impl Peers for Processes {
         START_DELAY_EACH * self.0.borrow().count() as u32
     }
 
-    fn obituary(&self, process: usize) -> String {
+    fn exit_reason(&self, process: usize) -> String {
         self.0.borrow_mut().exit_reason(process)
     }
 }
