@@ -4,7 +4,7 @@
 //! `valgrind --tool=callgrind --callgrind-out-file=/dev/null target/release/examples/http1_cost ready wrk 20000`.
 
 use brunt_wire::http1::{
-    Limits, Ready, Response, Stamp, client,
+    DateHeader, Limits, Response, StaticResponse, client,
     server::{Connection, Event},
 };
 
@@ -31,23 +31,24 @@ fn main() {
     let written = match what.as_str() {
         "parse" => serve(request, count, |_, _| {}),
         "ready" => {
-            let stamp = Stamp::new(Some("brunt"), 784_111_777).expect("a plain name");
-            let ready = Ready::new(200, &[("Content-Type", b"text/plain")], b"Hi, there!\n").expect("plain fields");
+            let stamp = DateHeader::new(Some("brunt"), 784_111_777).expect("a plain name");
+            let ready =
+                StaticResponse::new(200, &[("Content-Type", b"text/plain")], b"Hi, there!\n").expect("plain fields");
             serve(request, count, |head, out| {
-                let _after = ready.write(out, head.exchange(), &stamp);
+                let _after = ready.write(out, head.meta(), &stamp);
             })
         }
         "response" => {
-            let stamp = Stamp::new(Some("brunt"), 784_111_777).expect("a plain name");
+            let stamp = DateHeader::new(Some("brunt"), 784_111_777).expect("a plain name");
             serve(request, count, |head, out| {
-                let response = Response::new(out, head.exchange(), &stamp, 200).expect("a final status");
+                let response = Response::new(out, head.meta(), &stamp, 200).expect("a final status");
                 let response = response.field("Content-Type", b"text/plain").expect("a plain field");
                 let _after = response.body(b"Hi, there!\n");
             })
         }
-        "client" => {
-            ask(count, |connection, input| connection.whole(input, &Limits::CLIENT).map_or(0, |whole| whole.body.len()))
-        }
+        "client" => ask(count, |connection, input| {
+            connection.next_whole(input, &Limits::CLIENT).map_or(0, |whole| whole.body.len())
+        }),
         "client-events" => ask(count, |connection, input| {
             let mut bytes = 0;
             while let Some(event) = connection.next(input, &Limits::CLIENT) {
@@ -73,7 +74,7 @@ fn serve(request: &'static [u8], count: usize, answer: impl Fn(&brunt_wire::http
         while let Some(event) = connection.next(&mut input, &limits) {
             match event {
                 Event::Head(head) => answer(&head, &mut out),
-                Event::Fault(fault) => panic!("{fault}"),
+                Event::Error(fault) => panic!("{fault}"),
                 Event::Body(_) | Event::Trailers(_) | Event::End(_) => {}
             }
         }

@@ -18,7 +18,7 @@ fn main() -> std::io::Result<()> {
         while let Some(event) = connection.next(&mut input, &Limits::SERVER) {
             match event {
                 server::Event::Body(data) => body(data),
-                server::Event::Fault(fault) => println!("Fault({fault:?}), status {}: {fault}", fault.status()),
+                server::Event::Error(fault) => println!("ParseError({fault:?}), status {}: {fault}", fault.status()),
                 other => println!("{other:?}"),
             }
         }
@@ -30,12 +30,12 @@ fn main() -> std::io::Result<()> {
     }
     let mut connection = client::Connection::default();
     for method in &methods {
-        connection.sent(client::Asked::with(method)).map_err(std::io::Error::other)?;
+        connection.sent(client::SentRequest::new(method)).map_err(std::io::Error::other)?;
     }
     while let Some(event) = connection.next(&mut input, &Limits::CLIENT) {
         match event {
             client::Event::Body(data) => body(data),
-            client::Event::Fault(fault) => println!("Fault({fault:?}): {fault}"),
+            client::Event::Error(fault) => println!("ParseError({fault:?}): {fault}"),
             other => println!("{other:?}"),
         }
     }

@@ -3,5 +3,5 @@
 //! Nothing here opens a socket, reads a clock or allocates per message, so every protocol is tested without a network.
 #![forbid(unsafe_code)]
 
+pub mod echo;
 pub mod http1;
-pub mod ping;

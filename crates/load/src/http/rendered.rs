@@ -4,7 +4,7 @@
 //! Several targets take turns by weight, spread as evenly as they can be: of weights 3 and 1 comes `aaba`, not `aaab`.
 
 use super::source::{Batch, DEEPEST};
-use brunt_wire::http1::{Refused, Version, client::Request};
+use brunt_wire::http1::{EncodeError, Version, client::Request};
 use std::ops::Range;
 
 /// The order repeats after so many requests at the latest.
@@ -205,10 +205,10 @@ fn check_fields(template: &Template) -> Result<(), String> {
         let request = Request { fields: &field, ..Request::get("localhost", "/") };
         let remedy = match request.encode(&mut Vec::new(), None) {
             Ok(_) => continue,
-            Err(Refused::FieldReserved) if name.eq_ignore_ascii_case("connection") => {
+            Err(EncodeError::FieldReserved) if name.eq_ignore_ascii_case("connection") => {
                 "say --no-keepalive or --reuse instead".to_owned()
             }
-            Err(Refused::FieldReserved) => "it follows from the URL and the body".to_owned(),
+            Err(EncodeError::FieldReserved) => "it follows from the URL and the body".to_owned(),
             Err(refused) => refused.to_string(),
         };
         return Err(format!("the field '{}' cannot be sent: {remedy}", name.escape_debug()));
@@ -229,8 +229,8 @@ fn encode(template: &Template, target: &RequestTarget, keep_alive: bool) -> Resu
     };
     let mut bytes = Vec::new();
     let what = || match request.encode(&mut Vec::new(), None) {
-        Err(Refused::Method) => template.method.escape_debug().to_string(),
-        Err(Refused::Host) => target.host.escape_debug().to_string(),
+        Err(EncodeError::Method) => template.method.escape_debug().to_string(),
+        Err(EncodeError::Host) => target.host.escape_debug().to_string(),
         _ => target.target.escape_debug().to_string(),
     };
     match request.encode(&mut bytes, template.body.as_deref()) {

@@ -16,7 +16,7 @@ use crate::{
     measure::recorder::Failure,
 };
 use brunt_runtime::net::{Lease, TcpStream};
-use brunt_wire::ping::{Checker, Message, Pattern, Reply};
+use brunt_wire::echo::{Checker, MessageId, Pattern, Check};
 use std::{
     future::poll_fn,
     io,
@@ -90,7 +90,7 @@ struct Conversation<'w> {
     worker: &'w Worker<Echo>,
     index: u32,
     /// The message under way, or the next one.
-    message: Message,
+    message: MessageId,
     checker: Checker,
     written: usize,
     busy: bool,
@@ -104,7 +104,7 @@ impl<'w> Conversation<'w> {
         Self {
             worker,
             index,
-            message: Message { connection, sequence },
+            message: MessageId { connection, sequence },
             checker: Checker::default(),
             written: 0,
             busy: false,
@@ -191,7 +191,7 @@ impl<'w> Conversation<'w> {
     /// Writes as much of the message as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
     fn write(&mut self, core: &mut Core<Echo>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
-        let bytes = core.protocol.pattern.lend(self.message);
+        let bytes = core.protocol.pattern.stamped(self.message);
         write_on(&bytes, &mut self.written, stream, &mut core.scheduler.recorder, cx)
     }
 
@@ -208,7 +208,7 @@ impl<'w> Conversation<'w> {
         if !core.protocol.verify || reply.len() != core.protocol.size {
             return false;
         }
-        self.message.stamp_over(&mut reply);
+        self.message.restamp(&mut reply);
         let sent = matches!(stream.poll_send(cx, &mut Some(reply)), Poll::Ready(Ok(())));
         if sent {
             self.written = core.protocol.size;
@@ -230,10 +230,10 @@ impl<'w> Conversation<'w> {
             false => self.checker.count(&ping.pattern, bytes),
         };
         match reply {
-            Reply::Incomplete => Taken::Part,
-            Reply::Complete if self.written == ping.size => Taken::Whole,
+            Check::Incomplete => Taken::Part,
+            Check::Complete if self.written == ping.size => Taken::Whole,
             // A reply before the end of the request is a guess, even if it is a right one.
-            Reply::Complete | Reply::WrongByte { .. } | Reply::TooMany { .. } => Taken::Wrong,
+            Check::Complete | Check::WrongByte { .. } | Check::Excess { .. } => Taken::Wrong,
         }
     }
 }

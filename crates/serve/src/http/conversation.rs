@@ -17,7 +17,7 @@ use super::{
     worker::Worker,
 };
 use brunt_wire::http1::{
-    After, Body, Fault, Head, Response,
+    Persistence, Body, ParseError, Head, Response,
     server::{Connection, Event, Waiting},
 };
 use std::net::SocketAddr;
@@ -121,7 +121,7 @@ impl Conversation {
                         }
                         worker.counters.answered(state.listener, constant.status);
                         if input.is_empty() && head.keeps_alive() && !worker.is_stopping() {
-                            reader.pass_end();
+                            reader.skip_end();
                             if reader.waiting() == Waiting::Idle {
                                 return Action::Read;
                             }
@@ -132,7 +132,7 @@ impl Conversation {
                     }
                 }
                 Event::End(after) => {
-                    state.last |= after == After::Close || worker.is_stopping();
+                    state.last |= after == Persistence::Close || worker.is_stopping();
                     match state.busy {
                         Some(_) => state.end(input.is_empty(), &router, worker, endpoint, out),
                         None if state.last => Some(close(input)),
@@ -142,7 +142,7 @@ impl Conversation {
                 }
                 Event::Body(data) => state.gather(data, worker, out),
                 Event::Trailers(_) => None,
-                Event::Fault(fault) => Some(state.refuse(fault, worker, out)),
+                Event::Error(fault) => Some(state.refuse(fault, worker, out)),
             };
             if let Some(next) = next {
                 return next;
@@ -191,7 +191,7 @@ impl State {
             Progress::Wait(next) => Some(next),
             Progress::Done(after) => {
                 self.busy = None;
-                self.last |= after == After::Close;
+                self.last |= after == Persistence::Close;
                 // The request has been read to its end: it had no body, or its end was what the answer began with.
                 self.last.then_some(Action::Close)
             }
@@ -214,7 +214,7 @@ impl State {
         }
         // RFC 9110, 10.1.1: not needed if the body is coming already.
         if head.expects_continue && alone {
-            let _only_1_1_expects = Response::interim(out, head.exchange(), 100, &[]);
+            let _only_1_1_expects = Response::interim(out, head.meta(), 100, &[]);
         }
         let wanted = router.listener(self.listener).wants_body(head);
         self.busy = Some(Box::new(Busy::Gathering(Gathering { head: copy(head), body: Vec::new(), wanted })));
@@ -322,7 +322,7 @@ impl State {
         self.log(head, status, response_writer::length(&answer.body), worker, endpoint);
         if let Some(bytes) = response_writer::at_once(&answer) {
             let after = response_writer::whole(&answer, bytes, exchange, &worker.stamp(), out);
-            self.last |= after == After::Close;
+            self.last |= after == Persistence::Close;
             return None;
         }
         self.busy = Some(Box::new(Busy::ResponseWriter(ResponseWriter::new(answer, head.method, exchange))));
@@ -330,12 +330,12 @@ impl State {
     }
 
     #[cold]
-    fn refuse(&mut self, fault: Fault, worker: &Worker, out: &mut Vec<u8>) -> Action {
+    fn refuse(&mut self, fault: ParseError, worker: &Worker, out: &mut Vec<u8>) -> Action {
         self.drop_gathered(worker);
         self.busy = None;
-        let _close = Response::refuse(out, &worker.stamp(), fault);
+        let _close = Response::error(out, &worker.stamp(), fault);
         worker.counters.refused(self.listener, fault.status());
-        Action::Linger(if fault == Fault::BodyTooLong { LINGER } else { LINGER_REFUSED })
+        Action::Linger(if fault == ParseError::BodyTooLong { LINGER } else { LINGER_REFUSED })
     }
 
     fn drop_gathered(&mut self, worker: &Worker) {

@@ -6,7 +6,7 @@ use super::{
     conversation::MAX_BUFFERED,
     message::{Content, Fault, Response},
 };
-use brunt_wire::http1::{self, After, Exchange, Method, Refused, Stamp, Stream};
+use brunt_wire::http1::{self, Persistence, RequestMeta, Method, EncodeError, DateHeader, BodyWriter};
 use std::{rc::Rc, time::Duration, vec};
 
 /// What is sent where HTTP was expected.
@@ -35,7 +35,7 @@ pub(crate) enum Progress {
     /// Not at its end: this first.
     Wait(Action),
     /// All has been said.
-    Done(After),
+    Done(Persistence),
 }
 
 /// The body, if the whole answer can be written down now.
@@ -68,7 +68,7 @@ pub(crate) fn length(body: &Content) -> Option<u64> {
 }
 
 /// Appends the whole answer.
-pub(crate) fn whole(answer: &Response, body: &[u8], exchange: Exchange, stamp: &Stamp, out: &mut Vec<u8>) -> After {
+pub(crate) fn whole(answer: &Response, body: &[u8], exchange: RequestMeta, stamp: &DateHeader, out: &mut Vec<u8>) -> Persistence {
     match head(answer, exchange, stamp, out) {
         Ok(response) => response.body(body),
         Err(refused) => broken(refused, exchange, stamp, out),
@@ -77,26 +77,26 @@ pub(crate) fn whole(answer: &Response, body: &[u8], exchange: Exchange, stamp: &
 
 fn head<'o>(
     answer: &Response,
-    exchange: Exchange,
-    stamp: &Stamp,
+    exchange: RequestMeta,
+    stamp: &DateHeader,
     out: &'o mut Vec<u8>,
-) -> Result<http1::Response<'o>, Refused> {
+) -> Result<http1::Response<'o>, EncodeError> {
     let response = http1::Response::new(out, exchange, stamp, answer.status)?;
     answer.fields.iter().try_fold(response, |response, (name, value)| response.field(name, value))
 }
 
 /// Whoever made the answer made one that cannot be sent.
 #[cold]
-fn broken(refused: Refused, exchange: Exchange, stamp: &Stamp, out: &mut Vec<u8>) -> After {
+fn broken(refused: EncodeError, exchange: RequestMeta, stamp: &DateHeader, out: &mut Vec<u8>) -> Persistence {
     let text = format!("500 Internal Server Error: the answer cannot be sent: {refused}\n");
     let response = http1::Response::new(out, exchange, stamp, 500).and_then(|r| r.field("Content-Type", b"text/plain"));
-    response.map_or(After::Close, |response| response.body(text.as_bytes()))
+    response.map_or(Persistence::Close, |response| response.body(text.as_bytes()))
 }
 
 /// An answer that takes more than one step.
 pub(crate) struct ResponseWriter {
     answer: Response,
-    exchange: Exchange,
+    exchange: RequestMeta,
     /// No body goes with it, whatever it says.
     silent: bool,
     stage: Stage,
@@ -105,7 +105,7 @@ pub(crate) struct ResponseWriter {
 enum Stage {
     Delay,
     Head,
-    Body { stream: Stream, after: After, left: Left, allowed: u64 },
+    Body { stream: BodyWriter, after: Persistence, left: Left, allowed: u64 },
     Over,
 }
 
@@ -117,13 +117,13 @@ enum Left {
 }
 
 impl ResponseWriter {
-    pub fn new(answer: Response, method: Method, exchange: Exchange) -> Self {
+    pub fn new(answer: Response, method: Method, exchange: RequestMeta) -> Self {
         let silent = method == Method::Head || matches!(answer.status, 204 | 205 | 304);
         Self { answer, exchange, silent, stage: Stage::Delay }
     }
 
     /// Appends what can be said now.
-    pub fn go_on(&mut self, stamp: &Stamp, out: &mut Vec<u8>) -> Progress {
+    pub fn go_on(&mut self, stamp: &DateHeader, out: &mut Vec<u8>) -> Progress {
         loop {
             match &mut self.stage {
                 Stage::Delay => {
@@ -148,7 +148,7 @@ impl ResponseWriter {
         }
     }
 
-    fn begin(&mut self, stamp: &Stamp, out: &mut Vec<u8>) -> Result<(), Refused> {
+    fn begin(&mut self, stamp: &DateHeader, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let length = length(&self.answer.body);
         let response = head(&self.answer, self.exchange, stamp, out)?;
         let (stream, after) = match length {

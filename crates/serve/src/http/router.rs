@@ -10,7 +10,7 @@ use super::{
     usual::Usual,
     worker::Worker,
 };
-use brunt_wire::http1::{Head, Method, Ready, Version};
+use brunt_wire::http1::{Head, Method, StaticResponse, Version};
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
@@ -166,7 +166,7 @@ impl Missing {
 
 /// An answer that never changes, kept as the bytes of this second.
 pub(crate) struct Constant {
-    ready: Ready,
+    ready: StaticResponse,
     pub status: u16,
     pub length: u64,
     second: Cell<u64>,
@@ -174,7 +174,7 @@ pub(crate) struct Constant {
 }
 
 impl Constant {
-    pub fn new(ready: Ready, status: u16, length: u64) -> Self {
+    pub fn new(ready: StaticResponse, status: u16, length: u64) -> Self {
         Self { ready, status, length, second: Cell::new(u64::MAX), bytes: RefCell::default() }
     }
 

@@ -10,7 +10,7 @@ use super::{
     shared::Shared,
 };
 use brunt_wire::http1::{
-    Exchange, Head, Limits, Ready, Stamp,
+    RequestMeta, Head, Limits, StaticResponse, DateHeader,
     server::{Connection, Event},
 };
 use std::{
@@ -34,7 +34,7 @@ pub(crate) struct Worker {
     number: usize,
     router: RefCell<Router>,
     version: Cell<u64>,
-    stamp: RefCell<Stamp>,
+    stamp: RefCell<DateHeader>,
     unix: Cell<u64>,
     /// Counts up when the stamp changes.
     second: Cell<u64>,
@@ -48,15 +48,15 @@ pub(crate) struct Worker {
 
 /// What is said to clients that are given up.
 struct Last {
-    exchange: Exchange,
-    late: Ready,
-    full: Ready,
+    exchange: RequestMeta,
+    late: StaticResponse,
+    full: StaticResponse,
 }
 
 impl Worker {
     pub fn new(shared: &Arc<Shared>, number: usize) -> Self {
         let settings = shared.settings.clone();
-        let stamp = if settings.bare { Stamp::bare() } else { Stamp::new(Some(NAME), 0).expect("a plain name") };
+        let stamp = if settings.bare { DateHeader::bare() } else { DateHeader::new(Some(NAME), 0).expect("a plain name") };
         let (version, plan) = shared.plan();
         let worker = Self {
             deadlines: Deadlines::new(&settings),
@@ -135,7 +135,7 @@ impl Worker {
     }
 
     #[inline]
-    pub fn stamp(&self) -> Ref<'_, Stamp> {
+    pub fn stamp(&self) -> Ref<'_, DateHeader> {
         self.stamp.borrow()
     }
 
@@ -147,8 +147,8 @@ impl Worker {
 
     /// What an answer must know of its request.
     #[inline]
-    pub fn exchange(&self, head: &Head<'_>) -> Exchange {
-        if self.is_stopping() { head.exchange().closing() } else { head.exchange() }
+    pub fn exchange(&self, head: &Head<'_>) -> RequestMeta {
+        if self.is_stopping() { head.meta().closing() } else { head.meta() }
     }
 
     /// Appends: the request has not arrived in time.
@@ -186,7 +186,7 @@ impl Worker {
 impl Last {
     fn new() -> Self {
         let ready = |status, text: &[u8]| {
-            Ready::new(status, &[("Content-Type", b"text/plain")], text).expect("plain fields and a final status")
+            StaticResponse::new(status, &[("Content-Type", b"text/plain")], text).expect("plain fields and a final status")
         };
         Self {
             exchange: closing_exchange(),
@@ -197,11 +197,11 @@ impl Last {
 }
 
 /// For answers to requests of which nothing is known. An exchange comes from a request, so here is one.
-fn closing_exchange() -> Exchange {
+fn closing_exchange() -> RequestMeta {
     let (mut connection, mut bytes) =
         (Connection::default(), &b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"[..]);
     match connection.next(&mut bytes, &Limits::SERVER) {
-        Some(Event::Head(head)) => head.exchange(),
+        Some(Event::Head(head)) => head.meta(),
         other => unreachable!("a plain request is read as {other:?}"),
     }
 }

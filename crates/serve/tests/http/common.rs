@@ -5,7 +5,7 @@ use brunt_serve::{
     Model, Notice,
     http::{Options, Plan, Server, Service, Settings},
 };
-use brunt_wire::http1::{Fault, Limits};
+use brunt_wire::http1::{Limits, ParseError};
 use std::{
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
@@ -113,7 +113,7 @@ pub fn verdict(seen: &[(u16, Vec<u8>)]) -> Verdict {
             // Understood, and not wanted: this server is no proxy.
             405 => bodies.push(Vec::new()),
             // We have closed our half in the middle of a request.
-            400 if body.ends_with(format!("{}\n", Fault::Truncated).as_bytes()) => return Verdict::Waits,
+            400 if body.ends_with(format!("{}\n", ParseError::Truncated).as_bytes()) => return Verdict::Waits,
             status => return Verdict::Refuses(*status),
         }
     }

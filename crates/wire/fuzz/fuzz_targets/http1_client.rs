@@ -4,14 +4,14 @@
 use libfuzzer_sys::fuzz_target;
 use brunt_wire::http1::{
     Limits,
-    client::{Asked, Connection, Event},
+    client::{SentRequest, Connection, Event},
 };
 
 fn drive(asked: u8, pieces: &[&[u8]], limits: &Limits, whole: bool) -> Vec<u8> {
     let mut connection = Connection::default();
     for bit in 0..asked & 3 {
         let method = if asked >> (2 + bit) & 1 == 1 { "HEAD" } else { "GET" };
-        connection.sent(Asked::with(method)).expect("a shallow pipeline");
+        connection.sent(SentRequest::new(method)).expect("a shallow pipeline");
     }
     let (mut said, mut in_body) = (Vec::new(), false);
     let mut note = |event: Event<'_>| {
@@ -31,12 +31,12 @@ fn drive(asked: u8, pieces: &[&[u8]], limits: &Limits, whole: bool) -> Vec<u8> {
         loop {
             calls += 1;
             assert!(calls <= 3 * piece.len() + 3, "more events than bytes can say");
-            if whole && let Some(whole) = connection.whole(&mut input, limits) {
+            if whole && let Some(whole) = connection.next_whole(&mut input, limits) {
                 note(Event::Head(whole.head));
                 if !whole.body.is_empty() {
                     note(Event::Body(whole.body));
                 }
-                note(Event::End(whole.head.after));
+                note(Event::End(whole.head.persistence));
                 continue;
             }
             match connection.next(&mut input, limits) {

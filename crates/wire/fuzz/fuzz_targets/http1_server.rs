@@ -3,13 +3,13 @@
 
 use libfuzzer_sys::fuzz_target;
 use brunt_wire::http1::{
-    Limits, Response, Stamp, client,
+    Limits, Response, DateHeader, client,
     server::{Connection, Event},
 };
 
 /// All that was said, body pieces joined; and the answers, with the methods that they answer.
 fn drive(pieces: &[&[u8]], limits: &Limits) -> (Vec<u8>, Vec<u8>, Vec<String>) {
-    let (mut connection, stamp) = (Connection::default(), Stamp::bare());
+    let (mut connection, stamp) = (Connection::default(), DateHeader::bare());
     let (mut said, mut out, mut asked, mut in_body) = (Vec::new(), Vec::new(), Vec::new(), false);
     // Answered, though more of it may come: a fault in there is not answered again.
     let mut answered = false;
@@ -32,16 +32,16 @@ fn drive(pieces: &[&[u8]], limits: &Limits) -> (Vec<u8>, Vec<u8>, Vec<String>) {
             match event {
                 Event::Head(head) => {
                     asked.push(head.method_name.to_owned());
-                    let response = Response::new(&mut out, head.exchange(), &stamp, 200).expect("200 is a status");
+                    let response = Response::new(&mut out, head.meta(), &stamp, 200).expect("200 is a status");
                     let _after = response.body(head.target().as_bytes());
                     answered = true;
                     head.fields.iter().for_each(drop);
                     (head.path(), head.query(), head.authority());
                 }
                 Event::End(_) => answered = false,
-                Event::Fault(fault) if !answered => {
+                Event::Error(fault) if !answered => {
                     asked.push("GET".to_owned());
-                    let _close = Response::refuse(&mut out, &stamp, fault);
+                    let _close = Response::error(&mut out, &stamp, fault);
                 }
                 _ => {}
             }
@@ -69,11 +69,11 @@ fuzz_target!(|data: &[u8]| {
     let (mut client, mut input) = (client::Connection::default(), &out[..]);
     for method in &asked {
         // Nothing is pipelined here: one question, one answer.
-        client.sent(client::Asked::with(method)).expect("a shallow pipeline");
+        client.sent(client::SentRequest::new(method)).expect("a shallow pipeline");
         loop {
             match client.next(&mut input, &Limits::CLIENT) {
                 Some(client::Event::End(_)) => break,
-                Some(client::Event::Fault(fault)) => panic!("{fault}: {:?}", String::from_utf8_lossy(&out)),
+                Some(client::Event::Error(fault)) => panic!("{fault}: {:?}", String::from_utf8_lossy(&out)),
                 Some(_) => {}
                 None => panic!("an answer is missing: {:?}", String::from_utf8_lossy(&out)),
             }

@@ -1,7 +1,7 @@
 //! The client's side of one connection: responses out of bytes, each told which request it answers.
 //!
 //! ```
-//! use brunt_wire::http1::{After, Limits, client::{Connection, Event, Request}};
+//! use brunt_wire::http1::{Persistence, Limits, client::{Connection, Event, Request}};
 //!
 //! let (mut connection, mut out) = (Connection::default(), Vec::new());
 //! let asked = Request::get("localhost:8080", "/").encode(&mut out, None).unwrap();
@@ -9,24 +9,24 @@
 //!
 //! let mut input = &b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"[..];
 //! // Nearly every answer comes in one piece ...
-//! let whole = connection.whole(&mut input, &Limits::CLIENT).unwrap();
-//! assert_eq!((whole.head.status, whole.body, whole.head.after), (200, &b"hi"[..], After::Keep));
+//! let whole = connection.next_whole(&mut input, &Limits::CLIENT).unwrap();
+//! assert_eq!((whole.head.status, whole.body, whole.head.persistence), (200, &b"hi"[..], Persistence::Keep));
 //! // ... and what does not, comes as events.
 //! assert!(connection.next(&mut input, &Limits::CLIENT).is_none());
 //! ```
 
 use super::{
-    After, Body, Fault, Fields, Limits, Refused,
-    block::Partial,
-    body::Decoder,
-    reply,
-    rest::{self, Part},
-    trailers,
+    Body, EncodeError, Fields, Limits, ParseError, Persistence,
+    parse::{
+        body::Decoder,
+        body_reader::{self, Part},
+        partial::Partial,
+        response_head, trailers,
+    },
 };
 pub use super::{
-    known::Known,
-    reply::Head,
-    request::{Asked, Request},
+    encode::request::{Request, SentRequest},
+    parse::{head_cache::HeadCache, response_head::Head},
 };
 
 /// What happens next on a connection.
@@ -40,16 +40,16 @@ pub enum Event<'a> {
     Body(&'a [u8]),
     /// The trailer fields of a chunked body, if there are any.
     Trailers(Fields<'a>),
-    /// The response is complete: the oldest unanswered request is answered. After [`After::Close`] nothing follows.
-    End(After),
+    /// The response is complete: the oldest unanswered request is answered. After [`Persistence::Close`] nothing follows.
+    End(Persistence),
     /// The bytes are refused, or missing. Nothing follows: close.
-    Fault(Fault),
+    Error(ParseError),
 }
 
 /// A final response that came in one piece.
 #[derive(Debug, Clone, Copy)]
-pub struct Whole<'a> {
-    /// Its head; `head.after` says what becomes of the connection.
+pub struct WholeResponse<'a> {
+    /// Its head; `head.persistence` says what becomes of the connection.
     pub head: Head<'a>,
     /// Its body, which may be empty.
     pub body: &'a [u8],
@@ -64,7 +64,7 @@ pub struct Connection {
     heads: u64,
     unanswered: u32,
     phase: Phase,
-    after: After,
+    after: Persistence,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ enum Phase {
 
 /// What follows a head.
 enum Next {
-    Final(Body, After),
+    Final(Body, Persistence),
     Interim,
     Switch,
 }
@@ -93,7 +93,7 @@ impl Next {
         match head.status {
             101 => Self::Switch,
             100..=199 => Self::Interim,
-            _ => Self::Final(head.body, head.after),
+            _ => Self::Final(head.body, head.persistence),
         }
     }
 }
@@ -109,7 +109,7 @@ impl Default for Connection {
             heads: 0,
             unanswered: 0,
             phase: Phase::Head,
-            after: After::Keep,
+            after: Persistence::Keep,
         }
     }
 }
@@ -118,12 +118,12 @@ impl Connection {
     /// A request has been, or is about to be, sent. Responses are matched to requests in this order.
     ///
     /// # Errors
-    /// [`Refused::PipelineTooDeep`] for HEAD behind 64 or more unanswered requests.
+    /// [`EncodeError::PipelineTooDeep`] for HEAD behind 64 or more unanswered requests.
     #[inline]
-    pub fn sent(&mut self, asked: Asked) -> Result<(), Refused> {
+    pub fn sent(&mut self, asked: SentRequest) -> Result<(), EncodeError> {
         if asked.is_head {
             if self.unanswered >= u64::BITS {
-                return Err(Refused::PipelineTooDeep);
+                return Err(EncodeError::PipelineTooDeep);
             }
             self.heads |= 1 << self.unanswered;
         }
@@ -139,18 +139,23 @@ impl Connection {
     /// The next response, if all of it lies at the beginning of `input`, which is then moved past it. `None` changes
     /// nothing: call [`Self::next`], which understands what this does not.
     #[inline]
-    pub fn whole<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Whole<'i>> {
+    pub fn next_whole<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Option<WholeResponse<'i>> {
         if !self.begins(input) {
             return None;
         }
-        let parsed = reply::parse(input, self.heads & 1 != 0, limits).ok()??;
+        let parsed = response_head::parse(input, self.heads & 1 != 0, limits).ok()??;
         self.take_whole(input, parsed)
     }
 
-    /// As [`Self::whole`], and faster where the head is the same to the byte as that of the response before, which `known`
+    /// As [Self::next_whole], and faster where the head is the same to the byte as that of the response before, which `known`
     /// remembers over one connection or many. They have all to be read with the same limits.
     #[inline]
-    pub fn whole_again<'i>(&mut self, input: &mut &'i [u8], known: &mut Known, limits: &Limits) -> Option<Whole<'i>> {
+    pub fn next_cached<'i>(
+        &mut self,
+        input: &mut &'i [u8],
+        known: &mut HeadCache,
+        limits: &Limits,
+    ) -> Option<WholeResponse<'i>> {
         if !self.begins(input) {
             return None;
         }
@@ -158,7 +163,7 @@ impl Connection {
         let parsed = match known.recognise(input, to_head) {
             Some(recognised) => recognised,
             None => {
-                let (head, end) = reply::parse(input, to_head, limits).ok()??;
+                let (head, end) = response_head::parse(input, to_head, limits).ok()??;
                 known.keep(input, to_head, &head, end);
                 (head, end)
             }
@@ -174,7 +179,7 @@ impl Connection {
 
     /// Takes a response with its body, if that is all there; its head has been read up to where it ends.
     #[inline]
-    fn take_whole<'i>(&mut self, input: &mut &'i [u8], (head, end): (Head<'i>, usize)) -> Option<Whole<'i>> {
+    fn take_whole<'i>(&mut self, input: &mut &'i [u8], (head, end): (Head<'i>, usize)) -> Option<WholeResponse<'i>> {
         let bytes = *input;
         let length = match head.body {
             Body::Empty => 0,
@@ -186,9 +191,9 @@ impl Connection {
             return None;
         }
         *input = &bytes[end + length..];
-        self.after = head.after;
+        self.after = head.persistence;
         self.answered();
-        Some(Whole { head, body })
+        Some(WholeResponse { head, body })
     }
 
     /// The next event in `input`, which is moved past the bytes that were used. `None` when all are: read more.
@@ -208,7 +213,7 @@ impl Connection {
                 self.partial.clear();
                 self.answered();
                 self.phase = Phase::Switched;
-                Some(Event::End(After::Keep))
+                Some(Event::End(Persistence::Keep))
             }
             Phase::Switched => None,
             Phase::Closed => {
@@ -219,16 +224,16 @@ impl Connection {
     }
 
     /// The server will send no more. `None` if nothing was missing; [`Event::End`] if this is how the body ends
-    /// (RFC 9112, section 6.3, rule 8); else [`Event::Fault`].
+    /// (RFC 9112, section 6.3, rule 8); else [`Event::Error`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         let event = match self.phase {
             Phase::Body if matches!(self.body, Decoder::UntilClose) => {
                 self.answered();
-                Some(Event::End(After::Close))
+                Some(Event::End(Persistence::Close))
             }
-            Phase::Body => Some(Event::Fault(Fault::Truncated)),
-            Phase::Head if !self.partial.is_none() => Some(Event::Fault(Fault::Truncated)),
-            Phase::Head | Phase::Interim if self.unanswered > 0 => Some(Event::Fault(Fault::Unanswered)),
+            Phase::Body => Some(Event::Error(ParseError::Truncated)),
+            Phase::Head if !self.partial.is_none() => Some(Event::Error(ParseError::Truncated)),
+            Phase::Head | Phase::Interim if self.unanswered > 0 => Some(Event::Error(ParseError::Unanswered)),
             Phase::Head | Phase::Interim | Phase::Switching | Phase::Switched | Phase::Closed => None,
         };
         self.close();
@@ -246,8 +251,8 @@ impl Connection {
         self.unanswered -= 1;
         self.heads >>= 1;
         self.phase = match self.after {
-            After::Keep => Phase::Head,
-            After::Close => Phase::Closed,
+            Persistence::Keep => Phase::Head,
+            Persistence::Close => Phase::Closed,
         };
     }
 
@@ -258,12 +263,12 @@ impl Connection {
         }
         // RFC 9112, 9.2: data that answers nothing is not to be taken for a response.
         if self.unanswered == 0 {
-            return self.fault(Fault::Unsolicited, input);
+            return self.fault(ParseError::Unsolicited, input);
         }
         if !self.partial.is_none() {
             return self.torn_head(input, limits);
         }
-        match reply::parse(bytes, self.heads & 1 != 0, limits) {
+        match response_head::parse(bytes, self.heads & 1 != 0, limits) {
             Ok(Some((head, end))) => {
                 *input = &bytes[end..];
                 self.begin(Next::after(&head), false);
@@ -292,7 +297,7 @@ impl Connection {
     fn torn_head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         let before = self.partial.append(input, limits.head);
         let to_head = self.heads & 1 != 0;
-        let (next, end) = match reply::parse(self.partial.bytes(), to_head, limits) {
+        let (next, end) = match response_head::parse(self.partial.bytes(), to_head, limits) {
             Ok(Some((head, end))) => (Next::after(&head), end),
             Ok(None) => {
                 *input = &[];
@@ -303,13 +308,13 @@ impl Connection {
         self.begin(next, true);
         *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
         // Parsed a second time, for a view that outlives the changes above: the borrow checker sees no other way.
-        let (head, _) = reply::parse(self.partial.bytes(), to_head, limits).ok()??;
+        let (head, _) = response_head::parse(self.partial.bytes(), to_head, limits).ok()??;
         Some(if head.is_interim() { Event::Interim(head) } else { Event::Head(head) })
     }
 
     #[inline]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        match rest::next(&mut self.body, &mut self.partial, input, limits) {
+        match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
             Ok(Part::Data(data)) => Some(Event::Body(data)),
             Ok(Part::Trailers(fields)) => Some(Event::Trailers(fields)),
             Ok(Part::KeptTrailers) => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
@@ -323,9 +328,9 @@ impl Connection {
     }
 
     #[cold]
-    fn fault<'c>(&mut self, fault: Fault, input: &mut &[u8]) -> Option<Event<'c>> {
+    fn fault<'c>(&mut self, fault: ParseError, input: &mut &[u8]) -> Option<Event<'c>> {
         *input = &[];
         self.close();
-        Some(Event::Fault(fault))
+        Some(Event::Error(fault))
     }
 }

@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The fields of a copy of [`Self::as_bytes`]. In other bytes it finds what looks like fields, and no more.
-    pub fn of_copy(block: &'a [u8]) -> Self {
+    pub fn from_copy(block: &'a [u8]) -> Self {
         Self { block }
     }
 
@@ -101,7 +101,7 @@ impl<'a> Iterator for Iter<'a> {
 
 /// Bytes known to be ASCII, made text for those alone who ask: checking them once more costs more than most ever need.
 #[derive(Clone, Copy)]
-pub(super) struct Ascii<'a>(pub &'a [u8]);
+pub(crate) struct Ascii<'a>(pub &'a [u8]);
 
 impl<'a> Ascii<'a> {
     pub fn text(self) -> &'a str {
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!((iter.next(), iter.next()), (None, None));
         assert_eq!((fields.get("c"), fields.get("x")), (Some(&b""[..]), None));
         let copy = fields.as_bytes().to_vec();
-        assert!(Fields::of_copy(&copy).iter().eq(fields));
-        assert!(Fields::of_copy(b"\xff: a\r\n").is_empty() && Fields::of_copy(b"a: b").is_empty());
+        assert!(Fields::from_copy(&copy).iter().eq(fields));
+        assert!(Fields::from_copy(b"\xff: a\r\n").is_empty() && Fields::from_copy(b"a: b").is_empty());
     }
 }

@@ -4,8 +4,8 @@
 //! by every server model, by the load generator and by a test that has only an array of bytes.
 //!
 //! ```text
-//! bytes read --> server::Connection::next --> Event::Head, Body.., Trailers?, End, ...    or Fault, then nothing
-//! Exchange of the head + status, fields, body --> Response / Ready --> bytes to write
+//! bytes read --> server::Connection::next --> Event::Head, Body.., Trailers?, End, ...    or ParseError, then nothing
+//! RequestMeta of the head + status, fields, body --> Response / StaticResponse --> bytes to write
 //!
 //! client::Request::encode --> bytes to write, and Connection::sent
 //! bytes read --> client::Connection::next --> Event::Interim.., Head, Body.., Trailers?, End, ...
@@ -15,46 +15,30 @@
 //! - Events borrow from the input. A head that arrived in one piece is never copied; a torn one is kept in a buffer
 //!   that exists only until it is whole. An idle connection is [`server::Connection`] itself and nothing else.
 //! - How the bytes were cut into pieces never changes what comes out.
-//! - What two parsers could read in two ways is refused, not repaired (RFC 9112, section 11.2): after a [`Fault`] there is
+//! - What two parsers could read in two ways is refused, not repaired (RFC 9112, section 11.2): after a [`ParseError`] there is
 //!   no next message on that connection.
 //! - Nothing received can make a call panic, loop, or keep more than [`Limits`] allow.
 
-mod block;
-mod body;
-mod chunked;
 pub mod client;
-mod date;
-mod facts;
-mod fault;
+mod encode;
+mod error;
 mod fields;
-mod head;
-mod known;
 mod limits;
 mod method;
-mod plain;
-mod ready;
-mod reply;
-mod request;
-mod response;
-mod rest;
-mod scan;
+mod parse;
 pub mod server;
-mod status;
-mod stream;
-mod target;
-mod trailers;
 
-pub use body::Body;
-pub use date::Stamp;
-pub use fault::{Fault, Refused};
+pub use encode::{
+    body_writer::BodyWriter, date::DateHeader, response::Response, static_response::StaticResponse, status::reason,
+};
+pub use error::{EncodeError, ParseError};
 pub use fields::{Field, Fields};
-pub use head::{Exchange, Head};
 pub use limits::{Limits, MAX_FIELDS};
 pub use method::Method;
-pub use ready::Ready;
-pub use response::Response;
-pub use status::reason;
-pub use stream::Stream;
+pub use parse::{
+    body::Body,
+    request_head::{Head, RequestMeta},
+};
 
 /// The version of a message. A later minor version of HTTP/1 counts as 1.1 (RFC 9110, section 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,14 +52,14 @@ pub enum Version {
 /// What becomes of the connection once a message has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use]
-pub enum After {
+pub enum Persistence {
     /// It may carry another message.
     Keep,
     /// It is to be closed.
     Close,
 }
 
-impl After {
+impl Persistence {
     /// `Keep` if `keep`.
     pub(crate) fn keep_if(keep: bool) -> Self {
         if keep { Self::Keep } else { Self::Close }

@@ -1,24 +1,24 @@
 //! The server's side of one connection: requests out of bytes.
 //!
 //! ```
-//! use brunt_wire::http1::{Limits, Response, Stamp, server::{Connection, Event}};
+//! use brunt_wire::http1::{Limits, Response, DateHeader, server::{Connection, Event}};
 //!
-//! let (limits, stamp) = (Limits::default(), Stamp::new(Some("doc"), 784111777).unwrap());
+//! let (limits, stamp) = (Limits::default(), DateHeader::new(Some("doc"), 784111777).unwrap());
 //! let (mut connection, mut out) = (Connection::default(), Vec::new());
 //! let mut answered = false;
 //! let mut input = &b"GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n"[..];
 //! while let Some(event) = connection.next(&mut input, &limits) {
 //!     match event {
 //!         Event::Head(head) => {
-//!             let response = Response::new(&mut out, head.exchange(), &stamp, 200).unwrap();
+//!             let response = Response::new(&mut out, head.meta(), &stamp, 200).unwrap();
 //!             let _after = response.body(head.path().as_bytes());
 //!             answered = true;
 //!         }
 //!         Event::End(_) => answered = false,
-//!         Event::Fault(fault) if !answered => {
-//!             let _close = Response::refuse(&mut out, &stamp, fault);
+//!         Event::Error(fault) if !answered => {
+//!             let _close = Response::error(&mut out, &stamp, fault);
 //!         }
-//!         Event::Body(_) | Event::Trailers(_) | Event::Fault(_) => {}
+//!         Event::Body(_) | Event::Trailers(_) | Event::Error(_) => {}
 //!     }
 //! }
 //! // Both answers are in `out`, in order, for one write.
@@ -26,12 +26,14 @@
 //! ```
 
 use super::{
-    After, Body, Fault, Fields, Head, Limits,
-    block::Partial,
-    body::Decoder,
-    head::{self, Parsed},
-    rest::{self, Part},
-    trailers,
+    Body, Fields, Head, Limits, ParseError, Persistence,
+    parse::{
+        body::Decoder,
+        body_reader::{self, Part},
+        partial::Partial,
+        request_head::{self, Parsed},
+        trailers,
+    },
 };
 
 /// What happens next on a connection.
@@ -44,12 +46,12 @@ pub enum Event<'a> {
     /// The trailer fields of a chunked body, if there are any. They are not fields of the head and must not be taken for
     /// such (RFC 9110, section 6.5.1).
     Trailers(Fields<'a>),
-    /// The request is complete. After [`After::Close`] the client wants no more answers, and nothing follows.
-    End(After),
-    /// The bytes are refused: answer with [`Response::refuse`](super::Response::refuse) behind the answers already owed,
+    /// The request is complete. After [`Persistence::Close`] the client wants no more answers, and nothing follows.
+    End(Persistence),
+    /// The bytes are refused: answer with [`Response::error`](super::Response::error) behind the answers already owed,
     /// then close. Nothing follows. If this comes between the head and the end of a request that has been answered, only
     /// close: two answers to one request would make the second the answer to the next.
-    Fault(Fault),
+    Error(ParseError),
 }
 
 /// What a connection waits for, for those who have deadlines to set.
@@ -119,7 +121,7 @@ impl Connection {
     /// Goes past the [`Event::End`] that follows the head of a request without a body, for those who have no use for it:
     /// nothing if anything else is next. What it would have said is [`Head::keeps_alive`].
     #[inline]
-    pub fn pass_end(&mut self) {
+    pub fn skip_end(&mut self) {
         if self.phase == Phase::Body && matches!(self.body, Decoder::Sized(0)) && self.partial.is_none() {
             let _known_from_the_head = self.end();
         }
@@ -127,10 +129,10 @@ impl Connection {
 
     /// The peer will send no more. `None` if that was in order: what is owed is still to be answered, the peer may have
     /// closed only its half. A fault if it was in the middle of a request (RFC 9112, section 8).
-    pub fn eof(&mut self) -> Option<Fault> {
+    pub fn eof(&mut self) -> Option<ParseError> {
         let waiting = self.waiting();
         self.close();
-        matches!(waiting, Waiting::Head | Waiting::Body).then_some(Fault::Truncated)
+        matches!(waiting, Waiting::Head | Waiting::Body).then_some(ParseError::Truncated)
     }
 
     /// What it waits for.
@@ -156,7 +158,7 @@ impl Connection {
         if !self.partial.is_none() {
             return self.torn_head(input, limits);
         }
-        match head::parse(input, limits) {
+        match request_head::parse(input, limits) {
             Ok(Parsed::Head(head, end)) => {
                 *input = &input[end..];
                 self.begin(&head);
@@ -178,7 +180,7 @@ impl Connection {
     fn torn_head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         let before = self.partial.append(input, limits.head);
         let end = loop {
-            match head::parse(self.partial.bytes(), limits) {
+            match request_head::parse(self.partial.bytes(), limits) {
                 Ok(Parsed::Head(head, end)) => {
                     (self.body, self.last) = (Decoder::new(head.body), !head.keeps_alive());
                     break end;
@@ -194,7 +196,7 @@ impl Connection {
         self.phase = Phase::Body;
         *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
         // Parsed a second time, for a view that outlives the loop: the borrow checker sees no other way.
-        match head::parse(self.partial.bytes(), limits) {
+        match request_head::parse(self.partial.bytes(), limits) {
             Ok(Parsed::Head(head, _)) => Some(Event::Head(head)),
             _ => None,
         }
@@ -203,12 +205,12 @@ impl Connection {
     #[inline]
     fn end(&mut self) -> Event<'static> {
         self.phase = if self.last { Phase::Closed } else { Phase::Head };
-        Event::End(After::keep_if(!self.last))
+        Event::End(Persistence::keep_if(!self.last))
     }
 
     #[inline(never)]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        match rest::next(&mut self.body, &mut self.partial, input, limits) {
+        match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
             Ok(Part::Data(data)) => Some(Event::Body(data)),
             Ok(Part::Trailers(fields)) => Some(Event::Trailers(fields)),
             Ok(Part::KeptTrailers) => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
@@ -219,9 +221,9 @@ impl Connection {
     }
 
     #[cold]
-    fn fault<'c>(&mut self, fault: Fault, input: &mut &[u8]) -> Option<Event<'c>> {
+    fn fault<'c>(&mut self, fault: ParseError, input: &mut &[u8]) -> Option<Event<'c>> {
         *input = &[];
         self.close();
-        Some(Event::Fault(fault))
+        Some(Event::Error(fault))
     }
 }

@@ -80,7 +80,7 @@ fn ours(method: &str, bytes: &str) -> Option<(u16, Vec<u8>)> {
         match event {
             Seen::Response { status, .. } => answer = Some((status, Vec::new())),
             Seen::Body(data) => answer.as_mut()?.1 = data,
-            Seen::Fault(_) => return None,
+            Seen::Error(_) => return None,
             _ => {}
         }
     }

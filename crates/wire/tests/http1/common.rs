@@ -1,6 +1,6 @@
 //! Drives a connection over given pieces of input and notes what comes out, with body pieces joined.
 
-use brunt_wire::http1::{After, Body, Fault, Fields, Limits, Version, client, server};
+use brunt_wire::http1::{Body, Fields, Limits, ParseError, Persistence, Version, client, server};
 
 pub type Pairs = Vec<(String, Vec<u8>)>;
 
@@ -9,11 +9,11 @@ pub type Pairs = Vec<(String, Vec<u8>)>;
 pub enum Seen {
     Request { method: String, target: String, version: Version, fields: Pairs, body: Body, keep: bool },
     Interim(u16, Pairs),
-    Response { status: u16, version: Version, fields: Pairs, body: Body, after: After },
+    Response { status: u16, version: Version, fields: Pairs, body: Body, after: Persistence },
     Body(Vec<u8>),
     Trailers(Pairs),
-    End(After),
-    Fault(Fault),
+    End(Persistence),
+    Error(ParseError),
 }
 
 pub fn pairs(fields: Fields<'_>) -> Pairs {
@@ -67,7 +67,7 @@ fn owned(event: server::Event<'_>) -> Seen {
         }
         server::Event::Trailers(fields) => Seen::Trailers(pairs(fields)),
         server::Event::End(after) => Seen::End(after),
-        server::Event::Fault(fault) => Seen::Fault(fault),
+        server::Event::Error(fault) => Seen::Error(fault),
     }
 }
 
@@ -75,7 +75,7 @@ fn owned(event: server::Event<'_>) -> Seen {
 pub fn read(asked: &[&str], pieces: &[&[u8]], limits: &Limits, whole: bool, eof: bool) -> Vec<Seen> {
     let mut connection = client::Connection::default();
     for method in asked {
-        connection.sent(client::Asked::with(method)).expect("a shallow pipeline");
+        connection.sent(client::SentRequest::new(method)).expect("a shallow pipeline");
     }
     let mut seen = Vec::new();
     for piece in pieces {
@@ -84,12 +84,12 @@ pub fn read(asked: &[&str], pieces: &[&[u8]], limits: &Limits, whole: bool, eof:
         loop {
             calls += 1;
             assert!(calls <= 3 * piece.len() + 3, "more events than bytes can say");
-            if whole && let Some(whole) = connection.whole(&mut input, limits) {
+            if whole && let Some(whole) = connection.next_whole(&mut input, limits) {
                 note(&mut seen, response(whole.head));
                 if !whole.body.is_empty() {
                     note(&mut seen, Seen::Body(whole.body.to_vec()));
                 }
-                note(&mut seen, Seen::End(whole.head.after));
+                note(&mut seen, Seen::End(whole.head.persistence));
                 continue;
             }
             let before = input.len();
@@ -110,7 +110,7 @@ fn response(head: client::Head<'_>) -> Seen {
         version: head.version,
         fields: pairs(head.fields),
         body: head.body,
-        after: head.after,
+        after: head.persistence,
     }
 }
 
@@ -124,7 +124,7 @@ fn answer(event: client::Event<'_>) -> Seen {
         }
         client::Event::Trailers(fields) => Seen::Trailers(pairs(fields)),
         client::Event::End(after) => Seen::End(after),
-        client::Event::Fault(fault) => Seen::Fault(fault),
+        client::Event::Error(fault) => Seen::Error(fault),
     }
 }
 
@@ -133,7 +133,7 @@ fn answer(event: client::Event<'_>) -> Seen {
 pub enum Verdict {
     /// The bodies of the requests in it, all complete.
     Takes(Vec<Vec<u8>>),
-    /// Refused, with this status.
+    /// EncodeError, with this status.
     Refuses(u16),
     /// So far, so good.
     Waits,
@@ -146,7 +146,7 @@ pub fn verdict(seen: &[Seen]) -> Verdict {
             Seen::Request { .. } => open = Some(Vec::new()),
             Seen::Body(data) => open.as_mut().expect("a body has a head").extend_from_slice(data),
             Seen::End(_) => bodies.push(open.take().expect("an end has a beginning")),
-            Seen::Fault(fault) => return Verdict::Refuses(fault.status()),
+            Seen::Error(fault) => return Verdict::Refuses(fault.status()),
             _ => {}
         }
     }

@@ -1,32 +1,32 @@
 //! Who keeps the connection, and what is heard when it ends.
 
 use brunt_wire::http1::{
-    After, Fault, Head, Limits, Ready, Response, Stamp, Stream,
+    BodyWriter, DateHeader, Head, Limits, ParseError, Persistence, Response, StaticResponse,
     server::{Connection, Event, Waiting},
 };
 
 use crate::common::{Seen, serve, serve_with};
 
 /// Answers every request of `input` and returns the bytes for the one write.
-fn answer(input: &str, mut with: impl FnMut(&Head<'_>, &mut Vec<u8>) -> After) -> (String, Option<After>) {
+fn answer(input: &str, mut with: impl FnMut(&Head<'_>, &mut Vec<u8>) -> Persistence) -> (String, Option<Persistence>) {
     let (limits, mut connection, mut out) = (Limits::default(), Connection::default(), Vec::new());
     let (mut input, mut last) = (input.as_bytes(), None);
     while let Some(event) = connection.next(&mut input, &limits) {
         match event {
             Event::Head(head) => last = Some(with(&head, &mut out)),
-            Event::Fault(fault) => last = Some(Response::refuse(&mut out, &Stamp::bare(), fault)),
+            Event::Error(fault) => last = Some(Response::error(&mut out, &DateHeader::bare(), fault)),
             Event::Body(_) | Event::Trailers(_) | Event::End(_) => {}
         }
     }
     (String::from_utf8(out).unwrap(), last)
 }
 
-fn hello(input: &str) -> (String, Option<After>) {
-    let ready = Ready::new(200, &[], b"hi").unwrap();
+fn hello(input: &str) -> (String, Option<Persistence>) {
+    let ready = StaticResponse::new(200, &[], b"hi").unwrap();
     let built =
-        answer(input, |head, out| Response::new(out, head.exchange(), &Stamp::bare(), 200).unwrap().body(b"hi"));
+        answer(input, |head, out| Response::new(out, head.meta(), &DateHeader::bare(), 200).unwrap().body(b"hi"));
     // One response, written in two ways.
-    assert_eq!(answer(input, |head, out| ready.write(out, head.exchange(), &Stamp::bare())), built);
+    assert_eq!(answer(input, |head, out| ready.write(out, head.meta(), &DateHeader::bare())), built);
     built
 }
 
@@ -37,21 +37,21 @@ fn comp_http10_keep_alive_as_ab_asks() {
         "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n",
     );
     assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi");
-    assert_eq!(after, Some(After::Keep));
+    assert_eq!(after, Some(Persistence::Keep));
 }
 
 #[test]
 fn comp_http10_default_close() {
     let (out, after) = hello("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
     assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
-    assert_eq!(after, Some(After::Close));
+    assert_eq!(after, Some(Persistence::Close));
 }
 
 #[test]
 fn comp_http11_default_keep() {
     let (out, after) = hello("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
-    assert_eq!(after, Some(After::Keep));
+    assert_eq!(after, Some(Persistence::Keep));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn comp_connection_close() {
         ));
         // RFC 9112, 9.6: what is behind such a request is not processed.
         assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", "{options}");
-        assert_eq!(after, Some(After::Close));
+        assert_eq!(after, Some(Persistence::Close));
     }
 }
 
@@ -79,7 +79,7 @@ fn comp_head_no_body() {
 fn h1spec_pipelined_requests_are_answered_in_order_in_one_write() {
     let input = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /3 HTTP/1.1\r\nHost: a\r\n\r\n";
     let (out, _) = answer(input, |head, out| {
-        Response::new(out, head.exchange(), &Stamp::bare(), 200).unwrap().body(head.path().as_bytes())
+        Response::new(out, head.meta(), &DateHeader::bare(), 200).unwrap().body(head.path().as_bytes())
     });
     let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
     assert_eq!(out, format!("{ok}/1{ok}/2{ok}/3"));
@@ -90,7 +90,7 @@ fn a_fault_is_answered_behind_what_is_owed() {
     let (out, after) = hello("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n");
     assert!(out.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 400 Bad Request\r\n"), "{out}");
     assert!(out.contains("\r\nConnection: close\r\n\r\n400 Bad Request: Host is missing\n"), "{out}");
-    assert_eq!(after, Some(After::Close));
+    assert_eq!(after, Some(Persistence::Close));
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn comp_no_1xx_http10() {
     let (out, _) = answer(&format!("POST / HTTP/1.1\r\nHost: a\r\n{body}POST / HTTP/1.0\r\n{body}"), |head, out| {
         assert_eq!(head.expects_continue, head.version == brunt_wire::http1::Version::Http11);
         if head.expects_continue {
-            Response::interim(out, head.exchange(), 100, &[]).unwrap();
+            Response::interim(out, head.meta(), 100, &[]).unwrap();
         } else {
-            Response::interim(out, head.exchange(), 100, &[]).unwrap_err();
+            Response::interim(out, head.meta(), 100, &[]).unwrap_err();
         }
-        After::Keep
+        Persistence::Keep
     });
     assert_eq!(out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
@@ -112,8 +112,8 @@ fn comp_no_1xx_http10() {
 fn comp_chunks_to_http11_and_close_to_http10() {
     let (out, after) =
         answer("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", |head, out| {
-            let (mut stream, after): (Stream, After) =
-                Response::new(out, head.exchange(), &Stamp::bare(), 200).unwrap().stream();
+            let (mut stream, after): (BodyWriter, Persistence) =
+                Response::new(out, head.meta(), &DateHeader::bare(), 200).unwrap().stream();
             stream.write(out, b"hello").unwrap();
             stream.write(out, b"").unwrap();
             stream.write(out, b" world, sixteen.").unwrap();
@@ -125,7 +125,7 @@ fn comp_chunks_to_http11_and_close_to_http10() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\n world, sixteen.\r\n0\r\nX-Sum: 1\r\n\r\n\
          HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello world, sixteen."
     );
-    assert_eq!(after, Some(After::Close));
+    assert_eq!(after, Some(Persistence::Close));
 }
 
 #[test]
@@ -139,11 +139,11 @@ fn waiting_says_which_deadline_applies_and_eof_what_was_cut_off() {
     assert_eq!(after(b""), (Waiting::Idle, None, Waiting::Closed));
     assert_eq!(after(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), (Waiting::Idle, None, Waiting::Closed));
     assert_eq!(after(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n\r\n"), (Waiting::Idle, None, Waiting::Closed));
-    assert_eq!(after(b"GE"), (Waiting::Head, Some(Fault::Truncated), Waiting::Closed));
+    assert_eq!(after(b"GE"), (Waiting::Head, Some(ParseError::Truncated), Waiting::Closed));
     let post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n";
-    assert_eq!(after(post), (Waiting::Body, Some(Fault::Truncated), Waiting::Closed));
+    assert_eq!(after(post), (Waiting::Body, Some(ParseError::Truncated), Waiting::Closed));
     let chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX";
-    assert_eq!(after(chunked), (Waiting::Body, Some(Fault::Truncated), Waiting::Closed));
+    assert_eq!(after(chunked), (Waiting::Body, Some(ParseError::Truncated), Waiting::Closed));
     assert_eq!(after(b"GET / HTTP/1.0\r\n\r\n"), (Waiting::Closed, None, Waiting::Closed));
 }
 
@@ -159,7 +159,7 @@ fn targets_are_taken_apart() {
                  GET / HTTP/1.0\r\n\r\n";
     answer(input, |head, _| {
         apart.push((head.path().to_owned(), head.query().map(str::to_owned), head.authority().map(str::to_owned)));
-        After::Keep
+        Persistence::Keep
     });
     let expected = [
         ("/a/b", Some("c=d?e"), Some("h:1")),
@@ -195,10 +195,10 @@ fn an_end_that_is_passed_is_the_end() {
     for (path, waiting) in [("/a", Waiting::Idle), ("/b", Waiting::Closed)] {
         let Some(Event::Head(head)) = connection.next(&mut input, &limits) else { panic!("no head") };
         assert_eq!(head.path(), path);
-        connection.pass_end();
+        connection.skip_end();
         assert_eq!(connection.waiting(), waiting);
         // There is nothing more to pass.
-        connection.pass_end();
+        connection.skip_end();
         assert_eq!(connection.waiting(), waiting);
     }
     assert!(connection.next(&mut input, &limits).is_none());
@@ -210,7 +210,7 @@ fn an_end_that_is_passed_is_the_end() {
         for piece in pieces {
             let _head = connection.next(&mut piece.as_bytes(), &limits);
         }
-        connection.pass_end();
+        connection.skip_end();
         assert_eq!(connection.waiting(), Waiting::Body);
     }
 }

@@ -1,6 +1,6 @@
 //! What is bounded, is: each limit has a request that keeps it, one that breaks it, and the status for that.
 
-use brunt_wire::http1::{Fault, Limits, MAX_FIELDS, server::Connection};
+use brunt_wire::http1::{Limits, MAX_FIELDS, ParseError, server::Connection};
 
 use crate::common::{Seen, Verdict, serve, serve_with, verdict};
 
@@ -99,7 +99,7 @@ fn a_body_too_long_is_refused_before_or_as_soon_as_it_is_known_to_be() {
     let limits = Limits { body: 10, ..Limits::default() };
     let sized = |length| format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n0123456789");
     assert_eq!(verdict(&serve(&[sized(10).as_bytes()], &limits)), taken(&["0123456789"]));
-    assert_eq!(serve(&[sized(11).as_bytes()], &limits), [Seen::Fault(Fault::BodyTooLong)]);
+    assert_eq!(serve(&[sized(11).as_bytes()], &limits), [Seen::Error(ParseError::BodyTooLong)]);
     let chunks = format!("{POST_CHUNKED}8\r\n01234567\r\n2\r\n89\r\n0\r\n\r\n");
     assert_eq!(verdict(&serve(&[chunks.as_bytes()], &limits)), taken(&["0123456789"]));
     let chunks = format!("{POST_CHUNKED}8\r\n01234567\r\n3\r\n89a\r\n0\r\n\r\n");
@@ -113,7 +113,7 @@ fn nothing_follows_a_fault() {
     let limits = Limits::default();
     let mut connection = Connection::default();
     let seen = serve_with(&mut connection, &[b"GET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"], &limits);
-    assert_eq!(seen, [Seen::Fault(Fault::HostMissing)]);
+    assert_eq!(seen, [Seen::Error(ParseError::HostMissing)]);
     assert_eq!(serve_with(&mut connection, &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"], &limits), []);
     assert_eq!(connection.eof(), None);
 }

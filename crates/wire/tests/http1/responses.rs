@@ -1,7 +1,7 @@
 //! What a server writes: nothing that its framing does not cover, nothing that the caller can break out of.
 
 use brunt_wire::http1::{
-    After, Exchange, Limits, Ready, Refused, Response, Stamp, Version,
+    DateHeader, EncodeError, Limits, Persistence, RequestMeta, Response, StaticResponse, Version,
     server::{Connection, Event},
 };
 use proptest::{collection::vec, prelude::*};
@@ -9,16 +9,16 @@ use proptest::{collection::vec, prelude::*};
 use crate::common::{Seen, cut, read};
 
 /// The exchange of a request that was read.
-fn exchange(request: &str) -> Exchange {
+fn meta(request: &str) -> RequestMeta {
     let (mut connection, mut input) = (Connection::default(), request.as_bytes());
     match connection.next(&mut input, &Limits::default()) {
-        Some(Event::Head(head)) => head.exchange(),
+        Some(Event::Head(head)) => head.meta(),
         other => panic!("{other:?}"),
     }
 }
 
-fn get() -> Exchange {
-    exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+fn get() -> RequestMeta {
+    meta("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
 fn text(out: &[u8]) -> String {
@@ -27,7 +27,7 @@ fn text(out: &[u8]) -> String {
 
 #[test]
 fn comp_date_header_and_server_are_in_every_response() {
-    let (mut out, stamp) = (Vec::new(), Stamp::new(Some("brunt"), 784_111_777).unwrap());
+    let (mut out, stamp) = (Vec::new(), DateHeader::new(Some("brunt"), 784_111_777).unwrap());
     let _after = Response::new(&mut out, get(), &stamp, 404).unwrap().field("X-A", b"b").unwrap().close().body(b"none");
     assert_eq!(
         text(&out),
@@ -40,10 +40,13 @@ fn comp_date_header_and_server_are_in_every_response() {
 fn comp_no_cl_in_204() {
     for status in [204, 304] {
         let (mut out, mut ready) = (Vec::new(), Vec::new());
-        let after = Response::new(&mut out, get(), &Stamp::bare(), status).unwrap().body(b"not sent");
-        assert_eq!(after, Ready::new(status, &[], b"not sent").unwrap().write(&mut ready, get(), &Stamp::bare()));
+        let after = Response::new(&mut out, get(), &DateHeader::bare(), status).unwrap().body(b"not sent");
+        assert_eq!(
+            after,
+            StaticResponse::new(status, &[], b"not sent").unwrap().write(&mut ready, get(), &DateHeader::bare())
+        );
         assert_eq!(out, ready);
-        let (mut stream, _after) = Response::new(&mut out, get(), &Stamp::bare(), status).unwrap().stream();
+        let (mut stream, _after) = Response::new(&mut out, get(), &DateHeader::bare(), status).unwrap().stream();
         stream.write(&mut out, b"not sent").unwrap();
         stream.end(&mut out).unwrap();
         let line = format!("HTTP/1.1 {status} {}\r\n\r\n", brunt_wire::http1::reason(status));
@@ -54,18 +57,18 @@ fn comp_no_cl_in_204() {
 #[test]
 fn a_205_says_that_there_is_nothing() {
     let mut out = Vec::new();
-    let _after = Response::new(&mut out, get(), &Stamp::bare(), 205).unwrap().body(b"not sent");
-    let _after = Ready::new(205, &[], b"not sent").unwrap().write(&mut out, get(), &Stamp::bare());
+    let _after = Response::new(&mut out, get(), &DateHeader::bare(), 205).unwrap().body(b"not sent");
+    let _after = StaticResponse::new(205, &[], b"not sent").unwrap().write(&mut out, get(), &DateHeader::bare());
     assert_eq!(text(&out), "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n".repeat(2));
 }
 
 #[test]
 fn head_gets_the_fields_of_get_and_no_body() {
-    let head = exchange("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let head = meta("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
     for streamed in [false, true] {
         let written = |exchange| {
             let mut out = Vec::new();
-            let response = Response::new(&mut out, exchange, &Stamp::bare(), 200).unwrap();
+            let response = Response::new(&mut out, exchange, &DateHeader::bare(), 200).unwrap();
             let (mut stream, _after) = if streamed { response.stream() } else { response.sized(2) };
             stream.write(&mut out, b"hi").unwrap();
             stream.end(&mut out).unwrap();
@@ -79,38 +82,41 @@ fn head_gets_the_fields_of_get_and_no_body() {
 #[test]
 fn unknown_statuses_have_an_empty_phrase_and_impossible_ones_are_refused() {
     let mut out = Vec::new();
-    let _after = Response::new(&mut out, get(), &Stamp::bare(), 799).unwrap().body(b"");
+    let _after = Response::new(&mut out, get(), &DateHeader::bare(), 799).unwrap().body(b"");
     assert_eq!(text(&out), "HTTP/1.1 799 \r\nContent-Length: 0\r\n\r\n");
     for status in [0, 99, 100, 101, 199, 1000] {
-        assert_eq!(Response::new(&mut Vec::new(), get(), &Stamp::bare(), status).unwrap_err(), Refused::Status(status));
-        assert_eq!(Ready::new(status, &[], b"").unwrap_err(), Refused::Status(status));
+        assert_eq!(
+            Response::new(&mut Vec::new(), get(), &DateHeader::bare(), status).unwrap_err(),
+            EncodeError::Status(status)
+        );
+        assert_eq!(StaticResponse::new(status, &[], b"").unwrap_err(), EncodeError::Status(status));
     }
     for status in [99, 101, 200] {
-        assert_eq!(Response::interim(&mut Vec::new(), get(), status, &[]), Err(Refused::Status(status)));
+        assert_eq!(Response::interim(&mut Vec::new(), get(), status, &[]), Err(EncodeError::Status(status)));
     }
 }
 
 #[test]
 fn header_injection_is_refused_and_leaves_no_trace() {
-    let bad: [(&str, &[u8], Refused); 9] = [
-        ("X-A", b"b\r\nSet-Cookie: c", Refused::FieldValue),
-        ("X-A", b"b\nc", Refused::FieldValue),
-        ("X-A", b"b\rc", Refused::FieldValue),
-        ("X-A", b"b\0c", Refused::FieldValue),
-        ("X-A: b\r\nX-B", b"c", Refused::FieldName),
-        ("X A", b"b", Refused::FieldName),
-        ("", b"b", Refused::FieldName),
-        ("content-length", b"5", Refused::FieldReserved),
-        ("Transfer-Encoding", b"chunked", Refused::FieldReserved),
+    let bad: [(&str, &[u8], EncodeError); 9] = [
+        ("X-A", b"b\r\nSet-Cookie: c", EncodeError::FieldValue),
+        ("X-A", b"b\nc", EncodeError::FieldValue),
+        ("X-A", b"b\rc", EncodeError::FieldValue),
+        ("X-A", b"b\0c", EncodeError::FieldValue),
+        ("X-A: b\r\nX-B", b"c", EncodeError::FieldName),
+        ("X A", b"b", EncodeError::FieldName),
+        ("", b"b", EncodeError::FieldName),
+        ("content-length", b"5", EncodeError::FieldReserved),
+        ("Transfer-Encoding", b"chunked", EncodeError::FieldReserved),
     ];
     for (name, value, refused) in bad {
         let mut out = b"before".to_vec();
-        let response = Response::new(&mut out, get(), &Stamp::bare(), 200).unwrap().field("X-Good", b"1").unwrap();
+        let response = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().field("X-Good", b"1").unwrap();
         assert_eq!(response.field(name, value).unwrap_err(), refused);
         assert_eq!(Response::interim(&mut out, get(), 103, &[("Link", b"x"), (name, value)]), Err(refused));
         assert_eq!(out, b"before");
-        assert_eq!(Ready::new(200, &[(name, value)], b"").unwrap_err(), refused);
-        let (stream, _after) = Response::new(&mut out, get(), &Stamp::bare(), 200).unwrap().stream();
+        assert_eq!(StaticResponse::new(200, &[(name, value)], b"").unwrap_err(), refused);
+        let (stream, _after) = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().stream();
         let length = out.len();
         assert_eq!(stream.end_with(&mut out, &[("X-Good", b"1"), (name, value)]), Err(refused));
         assert_eq!(out.len(), length);
@@ -120,11 +126,11 @@ fn header_injection_is_refused_and_leaves_no_trace() {
 #[test]
 fn a_stream_keeps_its_word_about_its_length() {
     let mut out = Vec::new();
-    let (mut stream, _after) = Response::new(&mut out, get(), &Stamp::bare(), 200).unwrap().sized(5);
+    let (mut stream, _after) = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().sized(5);
     stream.write(&mut out, b"hel").unwrap();
-    assert_eq!(stream.write(&mut out, b"lo!"), Err(Refused::BodyTooLong(1)));
+    assert_eq!(stream.write(&mut out, b"lo!"), Err(EncodeError::BodyTooLong(1)));
     assert!(out.ends_with(b"hel"));
-    assert_eq!(stream.end(&mut out), Err(Refused::BodyTooShort(2)));
+    assert_eq!(stream.end(&mut out), Err(EncodeError::BodyTooShort(2)));
 }
 
 proptest! {
@@ -149,12 +155,12 @@ proptest! {
             (false, false) => "Connection: close\r\n",
             _ => "",
         };
-        let asked = exchange(&format!("{method} / HTTP/1.{}\r\nHost: a\r\n{options}\r\n", u8::from(!is_old)));
+        let asked = meta(&format!("{method} / HTTP/1.{}\r\nHost: a\r\n{options}\r\n", u8::from(!is_old)));
         let pairs: Vec<(&str, &[u8])> = fields.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        let stamp = Stamp::new(Some("brunt"), 0).unwrap();
+        let stamp = DateHeader::new(Some("brunt"), 0).unwrap();
         let mut out = Vec::new();
         let after = if how == 0 {
-            Ready::new(status, &pairs, &body).unwrap().write(&mut out, asked, &stamp)
+            StaticResponse::new(status, &pairs, &body).unwrap().write(&mut out, asked, &stamp)
         } else {
             let mut response = Response::new(&mut out, asked, &stamp, status).unwrap();
             for (name, value) in &pairs {
@@ -174,7 +180,7 @@ proptest! {
                 _ => unreachable!(),
             }
         };
-        let seen = read(&[method], &cut(&out, &cuts), &Limits::CLIENT, whole, after == After::Close);
+        let seen = read(&[method], &cut(&out, &cuts), &Limits::CLIENT, whole, after == Persistence::Close);
         let Some(Seen::Response { status: read_status, version, fields: read_fields, .. }) = seen.first() else {
             panic!("no response in {seen:?}");
         };

@@ -18,8 +18,8 @@ use crate::{
     measure::recorder::Failure,
 };
 use brunt_wire::http1::{
-    After, Limits,
-    client::{Asked, Connection, Event, Whole},
+    Persistence, Limits,
+    client::{SentRequest, Connection, Event, WholeResponse},
 };
 use std::task::{Context, Poll};
 
@@ -154,7 +154,7 @@ impl<'w> Conversation<'w> {
         self.left += requests;
         self.sent += u64::from(requests);
         for number in 0..requests {
-            let asked = Asked::with(if batch.is_head(number) { "HEAD" } else { "GET" });
+            let asked = SentRequest::new(if batch.is_head(number) { "HEAD" } else { "GET" });
             let counted = self.replies.sent(asked);
             debug_assert!(counted.is_ok(), "a batch holds no HEAD that is too deep");
         }
@@ -226,10 +226,10 @@ impl<'w> Conversation<'w> {
         let mut input = bytes;
         let mut room = 0;
         loop {
-            let taken = match self.replies.whole_again(&mut input, core.protocol.known(self.host), &Limits::CLIENT) {
-                Some(Whole { head, body }) => {
+            let taken = match self.replies.next_cached(&mut input, core.protocol.known(self.host), &Limits::CLIENT) {
+                Some(WholeResponse { head, body }) => {
                     let length = body.len() as u64;
-                    let (status, after, fields) = (head.status, head.after, ReplyFields::Whole(head.fields));
+                    let (status, after, fields) = (head.status, head.persistence, ReplyFields::Whole(head.fields));
                     self.answer(core, now, &Reply { status, length, after, fields, body }, input.is_empty())
                 }
                 None => match self.piece(core, now, &mut input) {
@@ -282,7 +282,7 @@ impl<'w> Conversation<'w> {
                 Taken::Part
             }
             Event::End(after) => self.finish(core, now, after, input.is_empty()),
-            Event::Fault(_) => Taken::End(End::Lost(Failure::Protocol)),
+            Event::Error(_) => Taken::End(End::Lost(Failure::Protocol)),
         })
     }
 
@@ -296,7 +296,7 @@ impl<'w> Conversation<'w> {
     }
 
     /// A reply that came in pieces is whole.
-    fn finish(&mut self, core: &mut Core<HttpProtocol>, now: u64, after: After, is_all: bool) -> Taken {
+    fn finish(&mut self, core: &mut Core<HttpProtocol>, now: u64, after: Persistence, is_all: bool) -> Taken {
         let partial = self.partial.take().unwrap_or_default();
         let Partial { status, length, ref body, ref fields } = *partial;
         let taken =
@@ -324,7 +324,7 @@ impl<'w> Conversation<'w> {
         if core.protocol.shows && core.protocol.show(self.host, status, &reply.fields, reply.body) == Flow::Stop {
             self.worker.shared.close_at(now);
         }
-        let closes = reply.after == After::Close;
+        let closes = reply.after == Persistence::Close;
         if !is_last {
             core.scheduler.advance(self.index);
             return match closes {

@@ -13,7 +13,7 @@ use crate::{
 };
 use brunt_runtime::net::TcpStream;
 use brunt_tls::Client;
-use brunt_wire::http1::{Fields, client::Known};
+use brunt_wire::http1::{Fields, client::HeadCache};
 use link::Link;
 use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ pub struct HttpProtocol {
 struct HostState {
     source: RequestSource,
     /// The last head of a reply.
-    known: Known,
+    known: HeadCache,
     tls: Option<Client>,
 }
 
@@ -102,7 +102,7 @@ impl HttpProtocol {
                 }
                 Requests::Script(script) => RequestSource::Script(script.source(share.thread)?),
             };
-            Ok(HostState { source, known: Known::default(), tls: host.tls.clone() })
+            Ok(HostState { source, known: HeadCache::default(), tls: host.tls.clone() })
         };
         let sides = http.hosts.iter().map(side).collect::<Result<Vec<_>, String>>()?;
         let shows =
@@ -170,7 +170,7 @@ impl HttpProtocol {
 
     /// The last head of a reply from `host`.
     #[inline]
-    pub fn known(&mut self, host: u32) -> &mut Known {
+    pub fn known(&mut self, host: u32) -> &mut HeadCache {
         &mut self.sides[host as usize].known
     }
 

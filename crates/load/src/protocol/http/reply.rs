@@ -2,7 +2,7 @@
 
 use super::ReplyFields;
 use crate::measure::recorder::Failure;
-use brunt_wire::http1::After;
+use brunt_wire::http1::Persistence;
 use std::time::Duration;
 
 /// Why the conversation on a connection is over, or rests.
@@ -35,7 +35,7 @@ pub(super) struct Partial {
 pub(super) struct Reply<'a> {
     pub status: u16,
     pub length: u64,
-    pub after: After,
+    pub after: Persistence,
     pub fields: ReplyFields<'a>,
     /// Empty if nobody looks at it.
     pub body: &'a [u8],

@@ -15,7 +15,7 @@ use crate::http::{
     router::{Constant, Reply},
     shared::Shared,
 };
-use brunt_wire::http1::Ready;
+use brunt_wire::http1::StaticResponse;
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 /// Who answers the requests of a route.
@@ -63,7 +63,7 @@ fn constant(say: &ResponseSpec) -> Option<Constant> {
     }
     let fields: Vec<(&str, &[u8])> = say.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
     // One that cannot be sent is left to the handler, which says why.
-    let ready = Ready::new(say.status, &fields, &body).ok()?;
+    let ready = StaticResponse::new(say.status, &fields, &body).ok()?;
     Some(Constant::new(ready, say.status, body.len() as u64))
 }
 

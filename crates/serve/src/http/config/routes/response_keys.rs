@@ -6,7 +6,7 @@ use crate::http::{
     config::{Body, Pace, ResponseSpec},
     message::Fault,
 };
-use brunt_wire::http1::Ready;
+use brunt_wire::http1::StaticResponse;
 use std::{fmt::Write, path::Path, sync::Arc, time::Duration};
 use toml::de::DeValue;
 
@@ -64,7 +64,7 @@ pub(super) fn read(text: &Text<'_>, table: &mut Table<'_, '_>, directory: &Path)
         any = true;
     }
     let own: Vec<(&str, &[u8])> = say.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
-    Ready::new(say.status, &own, b"")
+    StaticResponse::new(say.status, &own, b"")
         .map_err(|refused| text.fault(&place, format!("this answer cannot be sent: {refused}")))?;
     Ok(any.then_some(say))
 }

@@ -3,7 +3,7 @@
 use super::Bench;
 use crate::http::message::{Content, Response};
 use brunt_wire::http1::{
-    self, Limits, Stamp,
+    self, Limits, DateHeader,
     server::{Connection, Event},
 };
 use proptest::prelude::*;
@@ -50,13 +50,13 @@ fn send(answer: &Response) -> Result<(), String> {
     let mut input = &b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..];
     let mut connection = Connection::default();
     let exchange = match connection.next(&mut input, &Limits::default()) {
-        Some(Event::Head(head)) => head.exchange(),
+        Some(Event::Head(head)) => head.meta(),
         other => return Err(format!("{other:?}")),
     };
     if !(200..=599).contains(&answer.status) || answer.delay > Duration::from_secs(3600) {
         return Err(format!("{answer:?}"));
     }
-    let (mut out, stamp) = (Vec::new(), Stamp::bare());
+    let (mut out, stamp) = (Vec::new(), DateHeader::bare());
     let mut response =
         http1::Response::new(&mut out, exchange, &stamp, answer.status).map_err(|refused| refused.to_string())?;
     for (name, value) in &answer.fields {

@@ -4,11 +4,10 @@ use std::mem::MaybeUninit;
 
 use httparse::{Error, Request, Status};
 
-use super::{
-    Body, Fault, Fields, Limits, MAX_FIELDS, Method, Version,
-    facts::Facts,
+use super::{fast_path, framing_headers::FramingHeaders, from_httparse, line::RequestLine, scan, target};
+use crate::http1::{
+    Body, Fields, Limits, MAX_FIELDS, Method, ParseError, Version,
     fields::{self, Ascii},
-    plain, scan, target,
 };
 
 /// The head of a request. Every field of it borrows from the bytes received.
@@ -35,13 +34,13 @@ pub struct Head<'a> {
 
 /// What a response must know of its request. Outlives the [`Head`], for a response that takes its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exchange {
-    pub(super) version: Version,
-    pub(super) is_head: bool,
-    pub(super) keep_alive: bool,
+pub struct RequestMeta {
+    pub(crate) version: Version,
+    pub(crate) is_head: bool,
+    pub(crate) keep_alive: bool,
 }
 
-impl Exchange {
+impl RequestMeta {
     /// As if the client had asked for `Connection: close`.
     pub fn closing(self) -> Self {
         Self { keep_alive: false, ..self }
@@ -51,8 +50,8 @@ impl Exchange {
 impl<'a> Head<'a> {
     /// What a response must know.
     #[inline]
-    pub fn exchange(&self) -> Exchange {
-        Exchange { version: self.version, is_head: self.method == Method::Head, keep_alive: self.keep_alive }
+    pub fn meta(&self) -> RequestMeta {
+        RequestMeta { version: self.version, is_head: self.method == Method::Head, keep_alive: self.keep_alive }
     }
 
     /// Whether the client would have the connection kept.
@@ -104,18 +103,8 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A request line, its target in a form that the method allows.
-pub(super) struct Line<'a> {
-    pub method: Method,
-    pub method_name: &'a str,
-    pub target: &'a [u8],
-    pub version: Version,
-    /// Of the target, if it names one.
-    pub authority: Option<&'a [u8]>,
-}
-
 /// What the bytes so far amount to.
-pub(super) enum Parsed<'a> {
+pub(crate) enum Parsed<'a> {
     /// A head, which ends before byte `.1`.
     Head(Head<'a>, usize),
     /// The beginning of one.
@@ -127,10 +116,10 @@ pub(super) enum Parsed<'a> {
 /// Parses a head at the beginning of `bytes`. Only the first [`Limits::head`] bytes are looked at, so that the outcome
 /// does not depend on how many came at once.
 #[inline(always)]
-pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
+pub(crate) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, ParseError> {
     let window = bytes.get(..limits.head).unwrap_or(bytes);
-    let mut facts = Facts::default();
-    match plain::request(window, limits, &mut facts) {
+    let mut facts = FramingHeaders::default();
+    match fast_path::request(window, limits, &mut facts) {
         Some((line, fields, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
         None => parse_any(window, limits),
     }
@@ -138,7 +127,7 @@ pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, 
 
 /// Parses whatever there is.
 #[inline(never)]
-pub(super) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Fault> {
+pub(crate) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, ParseError> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_FIELDS];
     let slots = &mut slots[..limits.fields.min(MAX_FIELDS)];
     let mut request = Request::new(&mut []);
@@ -146,62 +135,49 @@ pub(super) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<
         Ok(Status::Complete(end)) => Ok(Parsed::Head(check(&window[..end], &request, limits)?, end)),
         Ok(Status::Partial) => more(window, &request, limits),
         Err(Error::Version) => version(window, &request, limits),
-        Err(error) => Err(fault(error)),
+        Err(error) => Err(from_httparse(error)),
     }
 }
 
 /// More is wanted, unless it would be too much.
 #[cold]
-fn more<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, Fault> {
+fn more<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, ParseError> {
     if window.len() < limits.head {
         return Ok(Parsed::More);
     }
     Err(match (request.method, request.path) {
-        (None, _) => Fault::RequestLine,
+        (None, _) => ParseError::RequestLine,
         // RFC 9110, 15.5.15.
-        (Some(_), None) => Fault::TargetTooLong,
+        (Some(_), None) => ParseError::TargetTooLong,
         // RFC 6585, 5.
-        (Some(_), Some(_)) => Fault::HeadTooLong,
+        (Some(_), Some(_)) => ParseError::HeadTooLong,
     })
 }
 
 /// The parser knows 1.0 and 1.1 only. RFC 9110, 2.5: a later minor version is to be understood as the latest one known;
 /// RFC 9110, 15.6.6: another major version is 505.
 #[cold]
-fn version<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, Fault> {
-    let path = request.path.ok_or(Fault::RequestLine)?.as_bytes();
+fn version<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, ParseError> {
+    let path = request.path.ok_or(ParseError::RequestLine)?.as_bytes();
     let start = fields::offset(window, path) + path.len() + 1;
     let text = window.get(start..).unwrap_or_default();
     let text = text.get(..8).unwrap_or(text);
     let fits = |(byte, form): (&u8, &u8)| byte == form || *form == b'0' && byte.is_ascii_digit();
     if !text.iter().zip(b"HTTP/0.0").all(fits) {
-        return Err(Fault::VersionSyntax);
+        return Err(ParseError::VersionSyntax);
     }
     match text {
         [_, _, _, _, _, b'1', _, _] => Ok(Parsed::LaterMinor(start + 7)),
-        [_, _, _, _, _, _, _, _] => Err(Fault::VersionUnknown),
+        [_, _, _, _, _, _, _, _] => Err(ParseError::VersionUnknown),
         _ => more(window, request, limits),
-    }
-}
-
-/// What the parser's complaint is called here.
-pub(super) fn fault(error: Error) -> Fault {
-    match error {
-        Error::HeaderName => Fault::FieldName,
-        Error::HeaderValue => Fault::FieldValue,
-        Error::NewLine => Fault::LineEnding,
-        Error::Status => Fault::StatusLine,
-        Error::Token => Fault::RequestLine,
-        Error::TooManyHeaders => Fault::TooManyFields,
-        Error::Version => Fault::VersionSyntax,
     }
 }
 
 /// Checks what the parser leaves to others.
 #[inline]
-fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Result<Head<'a>, Fault> {
+fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Result<Head<'a>, ParseError> {
     let (Some(method_name), Some(target), Some(minor)) = (request.method, request.path, request.version) else {
-        return Err(Fault::RequestLine);
+        return Err(ParseError::RequestLine);
     };
     let headers = &*request.headers;
     // RFC 9112, 2.2: empty lines before the request line are ignored; the parser takes bare LF for such a line.
@@ -210,42 +186,42 @@ fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Res
     let empty_lines = bytes.get(..before).unwrap_or_default();
     let clean = empty_lines.is_empty() || empty_lines.chunks(2).all(|line| line == b"\r\n");
     if !clean || !fields::ends_lines_in_crlf(bytes, headers) {
-        return Err(Fault::LineEnding);
+        return Err(ParseError::LineEnding);
     }
     if target.len() > limits.target {
-        return Err(Fault::TargetTooLong);
+        return Err(ParseError::TargetTooLong);
     }
     let method = Method::named(method_name);
     let version = if minor == 0 { Version::Http10 } else { Version::Http11 };
     let target = target.as_bytes();
     let authority = target::check(method, target)?;
-    let line = Line { method, method_name, target, version, authority };
-    decide(line, Fields::of(bytes, headers), &Facts::gather(headers)?, limits)
+    let line = RequestLine { method, method_name, target, version, authority };
+    decide(line, Fields::of(bytes, headers), &FramingHeaders::gather(headers)?, limits)
 }
 
 /// Decides what a well-formed head means, and whether it may.
 #[inline(always)]
-pub(super) fn decide<'a>(
-    line: Line<'a>,
+pub(crate) fn decide<'a>(
+    line: RequestLine<'a>,
     fields: Fields<'a>,
-    facts: &Facts<'a>,
+    facts: &FramingHeaders<'a>,
     limits: &Limits,
-) -> Result<Head<'a>, Fault> {
-    let Line { method, method_name, target, version, authority } = line;
+) -> Result<Head<'a>, ParseError> {
+    let RequestLine { method, method_name, target, version, authority } = line;
     let host = host(facts, version)?;
     let body = facts.body(version)?.unwrap_or(Body::Empty);
     if matches!(body, Body::Sized(length) if length > limits.body) {
         // RFC 9110, 15.5.14.
-        return Err(Fault::BodyTooLong);
+        return Err(ParseError::BodyTooLong);
     }
     if method == Method::Trace && body != Body::Empty {
         // RFC 9110, 9.3.8.
-        return Err(Fault::TraceWithBody);
+        return Err(ParseError::TraceWithBody);
     }
     // RFC 9110, 10.1.1: a 1.0 client's expectation is ignored; an unknown one may be answered with 417.
     let is_modern = version >= Version::Http11;
     if facts.expects_other && is_modern {
-        return Err(Fault::Expectation);
+        return Err(ParseError::Expectation);
     }
     Ok(Head {
         method,
@@ -265,14 +241,14 @@ pub(super) fn decide<'a>(
 
 /// RFC 9112, 3.2: a 1.1 request has one valid `Host`, a 1.0 request at most one.
 #[inline]
-fn host<'a>(facts: &Facts<'a>, version: Version) -> Result<Option<&'a [u8]>, Fault> {
+fn host<'a>(facts: &FramingHeaders<'a>, version: Version) -> Result<Option<&'a [u8]>, ParseError> {
     if facts.host_repeated {
-        return Err(Fault::HostRepeated);
+        return Err(ParseError::HostRepeated);
     }
     match facts.host {
         Some(host) if target::is_host(host) => Ok(Some(host)),
-        Some(_) => Err(Fault::HostInvalid),
+        Some(_) => Err(ParseError::HostInvalid),
         None if version == Version::Http10 => Ok(None),
-        None => Err(Fault::HostMissing),
+        None => Err(ParseError::HostMissing),
     }
 }

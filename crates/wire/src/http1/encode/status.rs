@@ -89,12 +89,12 @@ statuses! {
 /// Appends the status line. It says HTTP/1.1 whatever the client speaks: the line names what the server can do
 /// (RFC 9110, section 2.5), and 1.0 clients expect that.
 #[inline]
-pub(super) fn write_line(out: &mut Vec<u8>, status: u16) {
+pub(crate) fn write_line(out: &mut Vec<u8>, status: u16) {
     match line(status) {
         Some(line) => out.extend_from_slice(line.as_bytes()),
         None => {
             out.extend_from_slice(b"HTTP/1.1 ");
-            super::stream::write_decimal(out, status.into());
+            super::write_decimal(out, status.into());
             // RFC 9112, 4: the space stays although the phrase is empty.
             out.extend_from_slice(b" \r\n");
         }

@@ -1,6 +1,7 @@
 //! Where a body ends: by length, by chunks, or with the connection. Body bytes are passed on, never kept.
 
-use super::{Fault, Limits, chunked::Chunks};
+use super::chunked::{Chunks, Piece, take};
+use crate::http1::{Limits, ParseError};
 
 /// The body that a head announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,25 +18,13 @@ pub enum Body {
 
 /// Finds the end of one body.
 #[derive(Debug)]
-pub(super) enum Decoder {
+pub(crate) enum Decoder {
     /// So many bytes to come.
     Sized(u64),
     /// Chunks to come.
     Chunked(Chunks),
     /// Who knows.
     UntilClose,
-}
-
-/// What comes next.
-pub(super) enum Piece<'i> {
-    /// Bytes of the body, at least one.
-    Data(&'i [u8]),
-    /// The body is over; its trailer section follows.
-    Trailers,
-    /// The body is over.
-    End,
-    /// The input is used up.
-    More,
 }
 
 impl Decoder {
@@ -58,7 +47,7 @@ impl Decoder {
 
     /// Takes from `input` what belongs to the body.
     #[inline]
-    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, Fault> {
+    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, ParseError> {
         match self {
             Self::Sized(0) => Ok(Piece::End),
             _ if input.is_empty() => Ok(Piece::More),
@@ -67,14 +56,4 @@ impl Decoder {
             Self::UntilClose => Ok(Piece::Data(std::mem::take(input))),
         }
     }
-}
-
-/// Takes at most `left` bytes and counts them off.
-#[inline]
-pub(super) fn take<'i>(input: &mut &'i [u8], left: &mut u64) -> &'i [u8] {
-    let length = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
-    let (taken, rest) = input.split_at(length);
-    *input = rest;
-    *left -= length as u64;
-    taken
 }

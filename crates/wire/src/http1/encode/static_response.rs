@@ -1,13 +1,11 @@
 //! A response rendered once and sent a million times: all but `Date` and `Connection` is known beforehand.
 
-use super::{
-    After, Exchange, Refused, Stamp, response, status,
-    stream::{is_framing, write_decimal, write_field},
-};
+use super::{date::DateHeader, is_framing, response, status, write_decimal, write_field};
+use crate::http1::{EncodeError, Persistence, RequestMeta};
 
 /// A whole response, rendered. Byte for byte what [`Response`](super::Response) would write.
 #[derive(Debug, Clone)]
-pub struct Ready {
+pub struct StaticResponse {
     line: Vec<u8>,
     /// Fields, length and, if the connection is kept in HTTP/1.1, all that follows: then one copy does.
     rest: Vec<u8>,
@@ -17,20 +15,20 @@ pub struct Ready {
     body: usize,
 }
 
-impl Ready {
+impl StaticResponse {
     /// Renders it.
     ///
     /// # Errors
     /// As [`Response::new`](super::Response::new) and [`Response::field`](super::Response::field).
-    pub fn new(status: u16, fields: &[(&str, &[u8])], body: &[u8]) -> Result<Self, Refused> {
+    pub fn new(status: u16, fields: &[(&str, &[u8])], body: &[u8]) -> Result<Self, EncodeError> {
         if !(200..=999).contains(&status) {
-            return Err(Refused::Status(status));
+            return Err(EncodeError::Status(status));
         }
         let (mut line, mut rest) = (Vec::new(), Vec::new());
         status::write_line(&mut line, status);
         for (name, value) in fields {
             if is_framing(name) {
-                return Err(Refused::FieldReserved);
+                return Err(EncodeError::FieldReserved);
             }
             write_field(&mut rest, name, value)?;
         }
@@ -49,7 +47,7 @@ impl Ready {
 
     /// Appends it.
     #[inline]
-    pub fn write(&self, out: &mut Vec<u8>, exchange: Exchange, stamp: &Stamp) -> After {
+    pub fn write(&self, out: &mut Vec<u8>, exchange: RequestMeta, stamp: &DateHeader) -> Persistence {
         out.reserve(self.line.len() + stamp.lines().len() + self.rest.len() + 32);
         out.extend_from_slice(&self.line);
         out.extend_from_slice(stamp.lines());
@@ -63,6 +61,6 @@ impl Ready {
                 out.extend_from_slice(&self.rest[self.body..]);
             }
         }
-        After::keep_if(exchange.keep_alive)
+        Persistence::keep_if(exchange.keep_alive)
     }
 }

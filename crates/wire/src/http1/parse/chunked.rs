@@ -3,15 +3,23 @@
 //! Sizes are hexadecimal digits and nothing else; lines end in CRLF and nothing else. Extensions are checked, bounded and
 //! thrown away. This is the favourite place of request smugglers: nothing is forgiven here that others read differently.
 
-use super::{
-    Fault, Limits,
-    body::{Piece, take},
-    fields::is_token,
-};
+use crate::http1::{Limits, ParseError, fields::is_token};
+
+/// What comes next.
+pub(crate) enum Piece<'i> {
+    /// Bytes of the body, at least one.
+    Data(&'i [u8]),
+    /// The body is over; its trailer section follows.
+    Trailers,
+    /// The body is over.
+    End,
+    /// The input is used up.
+    More,
+}
 
 /// Follows one chunked body.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
+pub(crate) struct Chunks {
     /// The size as read so far; then bytes of the chunk still to come.
     left: u64,
     /// Body bytes in all chunks announced so far.
@@ -47,7 +55,7 @@ enum At {
 
 impl Chunks {
     /// Takes from `input` until there is data to hand out, or the last chunk has been read.
-    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, Fault> {
+    pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, ParseError> {
         loop {
             if self.is_over() {
                 return Ok(Piece::Trailers);
@@ -75,61 +83,61 @@ impl Chunks {
     }
 
     /// Reads one byte that is not data.
-    fn step(&mut self, byte: u8, limits: &Limits) -> Result<(), Fault> {
+    fn step(&mut self, byte: u8, limits: &Limits) -> Result<(), ParseError> {
         self.at = match self.at {
             At::Size => match byte {
                 b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' => return self.digit(byte),
-                _ if self.digits == 0 => return Err(Fault::ChunkSize),
+                _ if self.digits == 0 => return Err(ParseError::ChunkSize),
                 b'\r' => At::SizeLf,
                 b';' => At::NameStart,
                 b' ' | b'\t' => At::Gap,
-                _ => return Err(Fault::ChunkSize),
+                _ => return Err(ParseError::ChunkSize),
             },
             At::SizeLf if byte == b'\n' => return self.size(limits),
-            At::SizeLf => return Err(Fault::LineEnding),
+            At::SizeLf => return Err(ParseError::LineEnding),
             At::DataCr if byte == b'\r' => At::DataLf,
             At::DataLf if byte == b'\n' => At::Size,
-            At::DataCr | At::DataLf => return Err(Fault::ChunkEnd),
+            At::DataCr | At::DataLf => return Err(ParseError::ChunkEnd),
             in_extension => extension(in_extension, byte)?,
         };
         if !matches!(self.at, At::Size | At::SizeLf | At::DataLf) {
             self.extensions += 1;
             if self.extensions > limits.chunk_extensions {
-                return Err(Fault::ChunkExtensionsTooLong);
+                return Err(ParseError::ChunkExtensionsTooLong);
             }
         }
         Ok(())
     }
 
     /// One more digit of a size. Sixteen are enough for 64 bits; more would be zeros sent to keep us busy.
-    fn digit(&mut self, byte: u8) -> Result<(), Fault> {
+    fn digit(&mut self, byte: u8) -> Result<(), ParseError> {
         let value = match byte {
             b'0'..=b'9' => byte - b'0',
             _ => (byte | 0x20) - b'a' + 10,
         };
         self.digits += 1;
         if self.digits > 16 {
-            return Err(Fault::ChunkSize);
+            return Err(ParseError::ChunkSize);
         }
         self.left = self.left << 4 | u64::from(value);
         Ok(())
     }
 
     /// The size line is over.
-    fn size(&mut self, limits: &Limits) -> Result<(), Fault> {
+    fn size(&mut self, limits: &Limits) -> Result<(), ParseError> {
         self.digits = 0;
         self.at = if self.left == 0 { At::Over } else { At::Data };
         match self.total.checked_add(self.left) {
             Some(total) if total <= limits.body => self.total = total,
             // RFC 9110, 15.5.14.
-            _ => return Err(Fault::BodyTooLong),
+            _ => return Err(ParseError::BodyTooLong),
         }
         Ok(())
     }
 }
 
 /// `chunk-ext = *( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112, section 7.1.1).
-fn extension(at: At, byte: u8) -> Result<At, Fault> {
+fn extension(at: At, byte: u8) -> Result<At, ParseError> {
     let blank = byte == b' ' || byte == b'\t';
     Ok(match (at, byte) {
         (At::Gap, b';') => At::NameStart,
@@ -147,26 +155,16 @@ fn extension(at: At, byte: u8) -> Result<At, Fault> {
         (At::Quoted, b'"') => At::QuotedEnd,
         (At::Quoted, b'\\') => At::Escaped,
         (At::Quoted | At::Escaped, b'\t' | b' '..=b'~' | 0x80..) => At::Quoted,
-        _ => return Err(Fault::ChunkExtension),
+        _ => return Err(ParseError::ChunkExtension),
     })
 }
 
-/// Appends one chunk. Empty data is left out: an empty chunk would end the body.
-pub(super) fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
-    if data.is_empty() {
-        return;
-    }
-    let mut digits = [0; 16];
-    let mut at = digits.len();
-    let mut left = data.len();
-    while left > 0 {
-        at -= 1;
-        digits[at] = b"0123456789abcdef"[left & 15];
-        left >>= 4;
-    }
-    out.reserve(data.len() + 20);
-    out.extend_from_slice(&digits[at..]);
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(data);
-    out.extend_from_slice(b"\r\n");
+/// Takes at most `left` bytes and counts them off.
+#[inline]
+pub(crate) fn take<'i>(input: &mut &'i [u8], left: &mut u64) -> &'i [u8] {
+    let length = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+    let (taken, rest) = input.split_at(length);
+    *input = rest;
+    *left -= length as u64;
+    taken
 }

@@ -2,25 +2,26 @@
 //!
 //! The caller says what time it is; nothing here looks at a clock. One stamp serves all connections of a thread.
 
-use super::{Refused, stream::write_field};
+use super::write_field;
+use crate::http1::EncodeError;
 
 /// Bytes of `Sun, 06 Nov 1994 08:49:37 GMT`.
 const DATE: usize = 29;
 
 /// `Server` and `Date` lines, ready to be copied into a response.
 #[derive(Debug, Clone, Default)]
-pub struct Stamp {
+pub struct DateHeader {
     lines: Vec<u8>,
     /// Where the date is in `lines`, and which second it shows.
     date: Option<(usize, u64)>,
 }
 
-impl Stamp {
+impl DateHeader {
     /// `Server`, if a name is given, and `Date` (RFC 9110, section 6.6.1), showing `unix` seconds since 1970.
     ///
     /// # Errors
     /// If the name holds a control character.
-    pub fn new(server: Option<&str>, unix: u64) -> Result<Self, Refused> {
+    pub fn new(server: Option<&str>, unix: u64) -> Result<Self, EncodeError> {
         let mut lines = Vec::new();
         if let Some(server) = server {
             write_field(&mut lines, "Server", server.as_bytes())?;
@@ -51,7 +52,7 @@ impl Stamp {
 
     /// The lines.
     #[inline]
-    pub(super) fn lines(&self) -> &[u8] {
+    pub(crate) fn lines(&self) -> &[u8] {
         &self.lines
     }
 
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn comp_date_header_is_fresh_after_each_second() {
-        let mut stamp = Stamp::new(Some("brunt"), 784_111_777).unwrap();
+        let mut stamp = DateHeader::new(Some("brunt"), 784_111_777).unwrap();
         assert_eq!(stamp.lines(), b"Server: brunt\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
         stamp.set(784_111_778);
         assert_eq!(stamp.lines(), b"Server: brunt\r\nDate: Sun, 06 Nov 1994 08:49:38 GMT\r\n");
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_server_name_cannot_inject_a_line() {
-        assert_eq!(Stamp::new(Some("a\r\nSet-Cookie: b"), 0).unwrap_err(), Refused::FieldValue);
+        assert_eq!(DateHeader::new(Some("a\r\nSet-Cookie: b"), 0).unwrap_err(), EncodeError::FieldValue);
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Request targets and hosts: which of the four forms (RFC 9112, section 3.2), and whether it is well-formed.
 
-use super::{Fault, Method, scan};
+use super::scan;
+use crate::http1::{Method, ParseError};
 
 /// What a byte may be part of.
 const TARGET: u8 = 1;
@@ -36,18 +37,18 @@ fn all(bytes: &[u8], class: u8) -> bool {
 
 /// How many bytes of `bytes` can stand in a target.
 #[inline]
-pub(super) fn run(bytes: &[u8]) -> usize {
+pub(crate) fn run(bytes: &[u8]) -> usize {
     scan::run(bytes, 0, |byte| CLASS[usize::from(byte)] & TARGET != 0)
 }
 
 /// Whether `bytes` can stand as a target, whatever its form.
-pub(super) fn is_clean(bytes: &[u8]) -> bool {
+pub(crate) fn is_clean(bytes: &[u8]) -> bool {
     !bytes.is_empty() && all(bytes, TARGET)
 }
 
 /// Whether `bytes` is `host[:port]`, the host not empty (RFC 9110, section 7.2; RFC 9112, section 3.2).
 #[inline]
-pub(super) fn is_host(bytes: &[u8]) -> bool {
+pub(crate) fn is_host(bytes: &[u8]) -> bool {
     match bytes.split_at(scan::run(bytes, 0, |byte| CLASS[usize::from(byte)] & HOST != 0)) {
         ([], [b'[', literal @ ..]) => is_literal(literal),
         ([], _) => false,
@@ -77,7 +78,7 @@ fn is_port(bytes: &[u8]) -> bool {
 
 /// Checks that the target is in a form that the method allows. Returns the authority, if the target names one.
 #[inline]
-pub(super) fn check(method: Method, target: &[u8]) -> Result<Option<&[u8]>, Fault> {
+pub(crate) fn check(method: Method, target: &[u8]) -> Result<Option<&[u8]>, ParseError> {
     match target {
         // RFC 9112, 3.2.1, origin-form: all methods but CONNECT.
         bytes @ [b'/', ..] if method != Method::Connect && all(bytes, TARGET) => Ok(None),
@@ -89,11 +90,11 @@ pub(super) fn check(method: Method, target: &[u8]) -> Result<Option<&[u8]>, Faul
         }
         // RFC 9112, 3.2.2, absolute-form: a server must take it although only clients of proxies send it.
         bytes if method != Method::Connect && all(bytes, TARGET) => {
-            let (authority, _) = split_absolute(target).ok_or(Fault::Target)?;
+            let (authority, _) = split_absolute(target).ok_or(ParseError::Target)?;
             // RFC 9110, 4.2.1 and 4.2.4: an http URI has a host, and no user information.
-            if is_host(authority) { Ok(Some(authority)) } else { Err(Fault::Target) }
+            if is_host(authority) { Ok(Some(authority)) } else { Err(ParseError::Target) }
         }
-        _ => Err(Fault::Target),
+        _ => Err(ParseError::Target),
     }
 }
 
@@ -103,7 +104,7 @@ fn has_port(host: &[u8]) -> bool {
 }
 
 /// Authority, and path with query, of an absolute `http` or `https` target.
-pub(super) fn split_absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split_absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = target.iter().position(|byte| *byte == b':')?;
     let (scheme, rest) = (&target[..colon], target[colon..].strip_prefix(b"://")?);
     if !scheme.eq_ignore_ascii_case(b"http") && !scheme.eq_ignore_ascii_case(b"https") {

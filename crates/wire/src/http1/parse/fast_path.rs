@@ -4,15 +4,20 @@
 //! Must never decide anything: what is not plain, not whole or not right is `None` here, and `httparse` and the checks
 //! behind it say what it is. A test holds the two against each other.
 
-use super::{Fields, Limits, MAX_FIELDS, Method, Version, facts::Facts, head, reply, scan, target};
+use super::{
+    framing_headers::FramingHeaders,
+    line::{RequestLine, StatusLine},
+    scan, target,
+};
+use crate::http1::{Fields, Limits, MAX_FIELDS, Method, Version};
 
 /// A request head that is plain, and where it ends; what its fields say is noted in `facts`.
 #[inline(always)]
-pub(super) fn request<'a>(
+pub(crate) fn request<'a>(
     window: &'a [u8],
     limits: &Limits,
-    facts: &mut Facts<'a>,
-) -> Option<(head::Line<'a>, Fields<'a>, usize)> {
+    facts: &mut FramingHeaders<'a>,
+) -> Option<(RequestLine<'a>, Fields<'a>, usize)> {
     let (method, method_name) = match window {
         [b'G', b'E', b'T', b' ', b'/', ..] => (Method::Get, "GET"),
         [b'P', b'O', b'S', b'T', b' ', b'/', ..] => (Method::Post, "POST"),
@@ -30,7 +35,7 @@ pub(super) fn request<'a>(
         Some(rest) => (Version::Http11, rest),
         None => (Version::Http10, rest.strip_prefix(b" HTTP/1.0\r\n")?),
     };
-    let line = head::Line { method, method_name, target, version, authority: None };
+    let line = RequestLine { method, method_name, target, version, authority: None };
     let block = fields(rest, limits, facts)?;
     let end = window.len() - rest.len() + block.len();
     Some((line, Fields::from_first_line(block), end))
@@ -38,11 +43,11 @@ pub(super) fn request<'a>(
 
 /// A response head that is plain, and where it ends; what its fields say is noted in `facts`.
 #[inline(always)]
-pub(super) fn reply<'a>(
+pub(crate) fn response<'a>(
     window: &'a [u8],
     limits: &Limits,
-    facts: &mut Facts<'a>,
-) -> Option<(reply::Line<'a>, Fields<'a>, usize)> {
+    facts: &mut FramingHeaders<'a>,
+) -> Option<(StatusLine<'a>, Fields<'a>, usize)> {
     let (start, rest) = window.split_first_chunk()?;
     let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'1', b' ', hundreds @ b'1'..=b'9', tens, ones, b' '] = start else {
         return None;
@@ -57,7 +62,7 @@ pub(super) fn reply<'a>(
     if !reason.is_ascii() {
         return None;
     }
-    let line = reply::Line { status, reason, version: Version::Http11 };
+    let line = StatusLine { status, reason, version: Version::Http11 };
     let block = fields(rest, limits, facts)?;
     let end = window.len() - rest.len() + block.len();
     Some((line, Fields::from_first_line(block), end))
@@ -65,7 +70,7 @@ pub(super) fn reply<'a>(
 
 /// Field lines down to the empty one, which is the last.
 #[inline(never)]
-fn fields<'a>(bytes: &'a [u8], limits: &Limits, facts: &mut Facts<'a>) -> Option<&'a [u8]> {
+fn fields<'a>(bytes: &'a [u8], limits: &Limits, facts: &mut FramingHeaders<'a>) -> Option<&'a [u8]> {
     let mut rest = bytes;
     for _ in 0..=limits.fields.min(MAX_FIELDS) {
         if rest.starts_with(b"\r\n") {
@@ -87,7 +92,10 @@ fn fields<'a>(bytes: &'a [u8], limits: &Limits, facts: &mut Facts<'a>) -> Option
 mod tests {
     use proptest::{collection::vec, prelude::*};
 
-    use super::*;
+    use super::{
+        super::{request_head as head, response_head},
+        *,
+    };
 
     /// A head, nearly always: a start line, field lines and an end, each right in most cases; sometimes with a byte changed.
     fn bytes(starts: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
@@ -177,7 +185,7 @@ mod tests {
         #[test]
         fn what_is_plain_is_read_as_in_general(bytes in bytes(REQUESTS), limits in limits()) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
-            let mut facts = Facts::default();
+            let mut facts = FramingHeaders::default();
             let plainly = request(window, &limits, &mut facts).map(|(line, fields, end)| {
                 head::decide(line, fields, &facts, &limits).map(|head| (format!("{head:?}"), end))
             });
@@ -193,12 +201,12 @@ mod tests {
         #[test]
         fn what_is_a_plain_reply_is_read_as_in_general(bytes in bytes(REPLIES), limits in limits(), to_head: bool) {
             let window = bytes.get(..limits.head).unwrap_or(&bytes);
-            let mut facts = Facts::default();
-            let plainly = reply(window, &limits, &mut facts).map(|(line, fields, end)| {
-                reply::decide(line, fields, &facts, to_head, &limits).map(|head| (format!("{head:?}"), end))
+            let mut facts = FramingHeaders::default();
+            let plainly = response(window, &limits, &mut facts).map(|(line, fields, end)| {
+                response_head::decide(line, fields, &facts, to_head, &limits).map(|head| (format!("{head:?}"), end))
             });
             if let Some(plainly) = plainly {
-                let generally = reply::parse_any(window, to_head, &limits)
+                let generally = response_head::parse_any(window, to_head, &limits)
                     .map(|parsed| parsed.map(|(head, end)| (format!("{head:?}"), end)).expect("plain and yet not whole"));
                 prop_assert_eq!(plainly, generally);
             }
@@ -212,9 +220,9 @@ mod tests {
             "GET /x HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
         ] {
-            assert!(request(text.as_bytes(), &Limits::SERVER, &mut Facts::default()).is_some(), "{text}");
+            assert!(request(text.as_bytes(), &Limits::SERVER, &mut FramingHeaders::default()).is_some(), "{text}");
         }
         let text = "HTTP/1.1 200 OK\r\nServer: brunt\r\nContent-Length: 5\r\n\r\nhello";
-        assert!(reply(text.as_bytes(), &Limits::CLIENT, &mut Facts::default()).is_some());
+        assert!(response(text.as_bytes(), &Limits::CLIENT, &mut FramingHeaders::default()).is_some());
     }
 }

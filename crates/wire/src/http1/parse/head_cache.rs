@@ -6,16 +6,16 @@
 
 use std::ops::Range;
 
-use super::{
-    After, Body, Version,
+use super::response_head::Head;
+use crate::http1::{
+    Body, Persistence, Version,
     fields::{Ascii, Fields, offset},
-    reply::Head,
 };
 
-/// See [`Connection::whole_again`](super::client::Connection::whole_again). It may serve many connections, all with the
+/// See [`Connection::next_cached`](super::client::Connection::next_cached). It may serve many connections, all with the
 /// same limits.
 #[derive(Debug, Default)]
-pub struct Known(Option<Kept>);
+pub struct HeadCache(Option<Kept>);
 
 #[derive(Debug)]
 struct Kept {
@@ -24,15 +24,15 @@ struct Kept {
     status: u16,
     version: Version,
     body: Body,
-    after: After,
+    persistence: Persistence,
     reason: Range<usize>,
     fields: Range<usize>,
 }
 
-impl Known {
+impl HeadCache {
     /// The head that `bytes` begins with and where it ends, if it is the one that is kept.
     #[inline]
-    pub(super) fn recognise<'a>(&self, bytes: &'a [u8], to_head: bool) -> Option<(Head<'a>, usize)> {
+    pub(crate) fn recognise<'a>(&self, bytes: &'a [u8], to_head: bool) -> Option<(Head<'a>, usize)> {
         let kept = self.0.as_ref()?;
         if kept.to_head != to_head || !bytes.starts_with(&kept.bytes) {
             return None;
@@ -42,7 +42,7 @@ impl Known {
             version: kept.version,
             fields: Fields::from_first_line(bytes.get(kept.fields.clone())?),
             body: kept.body,
-            after: kept.after,
+            persistence: kept.persistence,
             reason: Ascii(bytes.get(kept.reason.clone())?),
         };
         Some((head, kept.bytes.len()))
@@ -50,7 +50,7 @@ impl Known {
 
     /// Keeps a head that was parsed from the first `end` of `bytes`, in the place of the one before.
     #[inline(never)]
-    pub(super) fn keep(&mut self, bytes: &[u8], to_head: bool, head: &Head<'_>, end: usize) {
+    pub(crate) fn keep(&mut self, bytes: &[u8], to_head: bool, head: &Head<'_>, end: usize) {
         let mut buffer = self.0.take().map(|kept| kept.bytes).unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(&bytes[..end]);
@@ -64,7 +64,7 @@ impl Known {
             status: head.status,
             version: head.version,
             body: head.body,
-            after: head.after,
+            persistence: head.persistence,
             reason: range(head.reason.0),
             fields: range(head.fields.as_bytes()),
         });
@@ -75,11 +75,11 @@ impl Known {
 mod tests {
     use proptest::{collection::vec, prelude::*};
 
-    use super::super::{
-        Limits,
-        client::{Asked, Connection},
-    };
     use super::*;
+    use crate::http1::{
+        Limits,
+        client::{Connection, SentRequest},
+    };
 
     const REPLIES: &[&str] = &[
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
@@ -104,15 +104,15 @@ mod tests {
         fn what_is_recognised_is_what_would_have_been_parsed(
             replies in vec((prop::sample::select(REPLIES), any::<bool>(), prop::sample::select(&["", "HTTP"][..])), 1..12),
         ) {
-            let (limits, mut known) = (Limits::CLIENT, Known::default());
+            let (limits, mut known) = (Limits::CLIENT, HeadCache::default());
             for (reply, to_head, behind) in replies {
                 let bytes = [reply, behind].concat();
-                let read = |known: Option<&mut Known>| {
+                let read = |known: Option<&mut HeadCache>| {
                     let (mut connection, mut input) = (Connection::default(), bytes.as_bytes());
-                    connection.sent(Asked::with(if to_head { "HEAD" } else { "GET" })).unwrap();
+                    connection.sent(SentRequest::new(if to_head { "HEAD" } else { "GET" })).unwrap();
                     let whole = match known {
-                        Some(known) => connection.whole_again(&mut input, known, &limits),
-                        None => connection.whole(&mut input, &limits),
+                        Some(known) => connection.next_cached(&mut input, known, &limits),
+                        None => connection.next_whole(&mut input, &limits),
                     };
                     (format!("{whole:?}"), whole.map(|whole| whole.head.reason().to_owned()), input, connection.unanswered())
                 };

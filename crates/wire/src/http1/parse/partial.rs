@@ -3,7 +3,7 @@
 /// The beginning of a head or trailer section whose end has not arrived. Takes one word while there is none.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "one word instead of three in every connection that waits")]
-pub(super) struct Partial(Option<Box<Vec<u8>>>);
+pub(crate) struct Partial(Option<Box<Vec<u8>>>);
 
 impl Partial {
     /// Whether nothing is kept.

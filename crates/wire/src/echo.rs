@@ -11,7 +11,7 @@ use std::{num::NonZeroUsize, ops::Deref};
 /// Bytes of the stamp; a shorter message carries its low bytes.
 const STAMP: usize = 8;
 /// Different places at which a connection's pattern may start ...
-const PLACES: usize = 64;
+const OFFSETS: usize = 64;
 /// ... and their distance, a multiple of the word so that the stamp is stored aligned.
 const STRIDE: usize = 8;
 
@@ -24,7 +24,7 @@ pub struct Pattern {
 
 /// Names one message of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
+pub struct MessageId {
     /// The connection it belongs to.
     pub connection: u32,
     /// Its number on that connection; may wrap.
@@ -33,7 +33,7 @@ pub struct Message {
 
 /// What the bytes of a reply amount to so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
+pub enum Check {
     /// Right so far, and more is to come.
     Incomplete,
     /// The whole message, byte for byte, and nothing behind it.
@@ -44,28 +44,28 @@ pub enum Reply {
         offset: usize,
     },
     /// The whole message is there and `extra` bytes follow that nobody asked for.
-    TooMany {
+    Excess {
         /// Bytes behind the end of the message in this piece.
         extra: usize,
     },
 }
 
-impl Message {
+impl MessageId {
     #[inline]
     fn stamp(self) -> u64 {
         u64::from(self.connection) << 32 | u64::from(self.sequence)
     }
 
     #[inline]
-    fn place(self) -> usize {
-        self.connection as usize % PLACES * STRIDE
+    fn offset(self) -> usize {
+        self.connection as usize % OFFSETS * STRIDE
     }
 }
 
-impl Message {
+impl MessageId {
     /// Makes the whole bytes of another message of this connection the bytes of this one.
     #[inline]
-    pub fn stamp_over(self, bytes: &mut [u8]) {
+    pub fn restamp(self, bytes: &mut [u8]) {
         swap_stamp(bytes, self.stamp());
     }
 }
@@ -74,7 +74,7 @@ impl Pattern {
     /// The pattern of messages of `size` bytes; equal seeds make equal patterns.
     pub fn new(size: NonZeroUsize, seed: u64) -> Self {
         let size = size.get();
-        let mut bytes = vec![0; size + PLACES * STRIDE];
+        let mut bytes = vec![0; size + OFFSETS * STRIDE];
         let mut state = seed;
         for chunk in bytes.chunks_mut(8) {
             chunk.copy_from_slice(&split_mix(&mut state).to_le_bytes()[..chunk.len()]);
@@ -91,28 +91,28 @@ impl Pattern {
     ///
     /// # Panics
     /// If `out` has another length.
-    pub fn fill(&self, message: Message, out: &mut [u8]) {
-        out.copy_from_slice(&self.bytes[message.place()..][..self.size]);
+    pub fn fill(&self, message: MessageId, out: &mut [u8]) {
+        out.copy_from_slice(&self.bytes[message.offset()..][..self.size]);
         let stamped = self.size.min(STAMP);
         out[..stamped].copy_from_slice(&message.stamp().to_le_bytes()[..stamped]);
     }
 
     /// Lends the bytes of the message without copying them: the stamp is in place for as long as the loan lives.
     #[inline]
-    pub fn lend(&mut self, message: Message) -> Lent<'_> {
-        let bytes = &mut self.bytes[message.place()..][..self.size];
-        Lent { under: swap_stamp(bytes, message.stamp()), bytes }
+    pub fn stamped(&mut self, message: MessageId) -> Stamped<'_> {
+        let bytes = &mut self.bytes[message.offset()..][..self.size];
+        Stamped { under: swap_stamp(bytes, message.stamp()), bytes }
     }
 }
 
 /// A message, stamped in place in its [`Pattern`].
 #[derive(Debug)]
-pub struct Lent<'p> {
+pub struct Stamped<'p> {
     bytes: &'p mut [u8],
     under: u64,
 }
 
-impl Deref for Lent<'_> {
+impl Deref for Stamped<'_> {
     type Target = [u8];
     #[inline]
     fn deref(&self) -> &[u8] {
@@ -120,7 +120,7 @@ impl Deref for Lent<'_> {
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for Stamped<'_> {
     #[inline]
     fn drop(&mut self) {
         // The next connection's pattern runs through here: leave no trace.
@@ -157,39 +157,39 @@ impl Checker {
 
     /// Takes the next bytes of the reply to `message` and compares them.
     ///
-    /// After anything but [`Reply::Incomplete`] the checker is spent: the next reply needs a new one.
+    /// After anything but [`Check::Incomplete`] the checker is spent: the next reply needs a new one.
     #[inline]
-    pub fn feed(&mut self, pattern: &Pattern, message: Message, bytes: &[u8]) -> Reply {
+    pub fn feed(&mut self, pattern: &Pattern, message: MessageId, bytes: &[u8]) -> Check {
         if self.received == 0
             && bytes.len() == pattern.size
             && let Some((head, tail)) = bytes.split_first_chunk::<STAMP>()
             && u64::from_le_bytes(*head) == message.stamp()
-            && *tail == pattern.bytes[message.place() + STAMP..][..tail.len()]
+            && *tail == pattern.bytes[message.offset() + STAMP..][..tail.len()]
         {
             // Nearly every reply comes in one piece and is right.
             self.received = pattern.size;
-            return Reply::Complete;
+            return Check::Complete;
         }
         self.feed_piece(pattern, message, bytes)
     }
 
     #[inline(never)]
-    fn feed_piece(&mut self, pattern: &Pattern, message: Message, bytes: &[u8]) -> Reply {
+    fn feed_piece(&mut self, pattern: &Pattern, message: MessageId, bytes: &[u8]) -> Check {
         let (mine, extra) = self.split(pattern.size, bytes);
-        let wanted = &pattern.bytes[message.place() + self.received..][..mine.len()];
+        let wanted = &pattern.bytes[message.offset() + self.received..][..mine.len()];
         let stamp = message.stamp().to_le_bytes();
         let in_stamp = mine.len().min(STAMP.saturating_sub(self.received));
         let same = mine[in_stamp..] == wanted[in_stamp..]
             && (in_stamp == 0 || mine[..in_stamp] == stamp[self.received..][..in_stamp]);
         if !same {
-            return Reply::WrongByte { offset: self.first_wrong(mine, &stamp, wanted) };
+            return Check::WrongByte { offset: self.first_wrong(mine, &stamp, wanted) };
         }
         self.advance(pattern.size, mine.len(), extra)
     }
 
     /// Takes the next bytes without looking at them: only their number counts.
     #[inline]
-    pub fn count(&mut self, pattern: &Pattern, bytes: &[u8]) -> Reply {
+    pub fn count(&mut self, pattern: &Pattern, bytes: &[u8]) -> Check {
         let (mine, extra) = self.split(pattern.size, bytes);
         self.advance(pattern.size, mine.len(), extra)
     }
@@ -201,14 +201,14 @@ impl Checker {
     }
 
     #[inline]
-    fn advance(&mut self, size: usize, mine: usize, extra: usize) -> Reply {
+    fn advance(&mut self, size: usize, mine: usize, extra: usize) -> Check {
         self.received += mine;
         if extra > 0 {
-            Reply::TooMany { extra }
+            Check::Excess { extra }
         } else if self.received == size {
-            Reply::Complete
+            Check::Complete
         } else {
-            Reply::Incomplete
+            Check::Incomplete
         }
     }
 
@@ -239,30 +239,30 @@ mod tests {
         Pattern::new(NonZeroUsize::new(size).unwrap(), 7)
     }
 
-    fn bytes_of(pattern: &Pattern, message: Message) -> Vec<u8> {
+    fn bytes_of(pattern: &Pattern, message: MessageId) -> Vec<u8> {
         let mut bytes = vec![0; pattern.size()];
         pattern.fill(message, &mut bytes);
         bytes
     }
 
     /// Feeds `bytes` cut at `cuts`; returns the first answer that is not `Incomplete`.
-    fn feed_cut(pattern: &Pattern, message: Message, bytes: &[u8], cuts: &[usize]) -> Reply {
+    fn feed_cut(pattern: &Pattern, message: MessageId, bytes: &[u8], cuts: &[usize]) -> Check {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();
         let mut checker = Checker::default();
         for pair in cuts.windows(2) {
             let reply = checker.feed(pattern, message, &bytes[pair[0]..pair[1]]);
-            if reply != Reply::Incomplete {
+            if reply != Check::Incomplete {
                 return reply;
             }
         }
-        Reply::Incomplete
+        Check::Incomplete
     }
 
     #[test]
     fn the_stamp_is_little_endian_sequence_then_connection() {
-        let message = Message { connection: 0x0a0b_0c0d, sequence: 0x0102_0304 };
+        let message = MessageId { connection: 0x0a0b_0c0d, sequence: 0x0102_0304 };
         assert_eq!(bytes_of(&pattern(20), message)[..8], [4, 3, 2, 1, 0x0d, 0x0c, 0x0b, 0x0a]);
         assert_eq!(bytes_of(&pattern(1), message), [4]);
         assert_eq!(bytes_of(&pattern(3), message), [4, 3, 2]);
@@ -272,13 +272,13 @@ mod tests {
     fn neighbours_in_sequence_and_connection_differ() {
         for size in [1, 7, 8, 9, 1024] {
             let pattern = pattern(size);
-            let mine = Message { connection: 5, sequence: 41 };
-            let before = bytes_of(&pattern, Message { sequence: 40, ..mine });
-            assert_eq!(feed_cut(&pattern, mine, &before, &[]), Reply::WrongByte { offset: 0 }, "size {size}");
+            let mine = MessageId { connection: 5, sequence: 41 };
+            let before = bytes_of(&pattern, MessageId { sequence: 40, ..mine });
+            assert_eq!(feed_cut(&pattern, mine, &before, &[]), Check::WrongByte { offset: 0 }, "size {size}");
         }
         let pattern = pattern(1024);
-        let (a, b) = (Message { connection: 1, sequence: 0 }, Message { connection: 2, sequence: 0 });
-        assert_eq!(feed_cut(&pattern, a, &bytes_of(&pattern, b), &[]), Reply::WrongByte { offset: 4 });
+        let (a, b) = (MessageId { connection: 1, sequence: 0 }, MessageId { connection: 2, sequence: 0 });
+        assert_eq!(feed_cut(&pattern, a, &bytes_of(&pattern, b), &[]), Check::WrongByte { offset: 4 });
         // The patterns differ too, not only the stamps.
         assert_ne!(bytes_of(&pattern, a)[8..], bytes_of(&pattern, b)[8..]);
     }
@@ -287,9 +287,9 @@ mod tests {
     fn counting_ignores_what_the_bytes_are() {
         let pattern = pattern(10);
         let mut checker = Checker::default();
-        assert_eq!(checker.count(&pattern, &[0; 4]), Reply::Incomplete);
-        assert_eq!(checker.count(&pattern, &[0; 6]), Reply::Complete);
-        assert_eq!(Checker::default().count(&pattern, &[0; 13]), Reply::TooMany { extra: 3 });
+        assert_eq!(checker.count(&pattern, &[0; 4]), Check::Incomplete);
+        assert_eq!(checker.count(&pattern, &[0; 6]), Check::Complete);
+        assert_eq!(Checker::default().count(&pattern, &[0; 13]), Check::Excess { extra: 3 });
     }
 
     proptest! {
@@ -302,15 +302,15 @@ mod tests {
             cuts in proptest::collection::vec(0usize..300, 0..12),
         ) {
             let pattern = pattern(size);
-            let message = Message { connection, sequence };
+            let message = MessageId { connection, sequence };
             let bytes = bytes_of(&pattern, message);
-            prop_assert_eq!(feed_cut(&pattern, message, &bytes, &cuts), Reply::Complete);
-            prop_assert_eq!(feed_cut(&pattern, message, &bytes[..size - 1], &cuts), Reply::Incomplete);
+            prop_assert_eq!(feed_cut(&pattern, message, &bytes, &cuts), Check::Complete);
+            prop_assert_eq!(feed_cut(&pattern, message, &bytes[..size - 1], &cuts), Check::Incomplete);
             if surplus > 0 {
                 // A cut at the message's end makes the surplus a matter for the next reply; without one it shows at once.
                 let mut long = bytes.clone();
                 long.resize(size + surplus, 0);
-                prop_assert_eq!(feed_cut(&pattern, message, &long, &[]), Reply::TooMany { extra: surplus });
+                prop_assert_eq!(feed_cut(&pattern, message, &long, &[]), Check::Excess { extra: surplus });
             }
         }
 
@@ -324,19 +324,19 @@ mod tests {
             cuts in proptest::collection::vec(0usize..300, 0..12),
         ) {
             let pattern = pattern(size);
-            let message = Message { connection, sequence };
+            let message = MessageId { connection, sequence };
             let mut bytes = bytes_of(&pattern, message);
             let offset = at.index(size);
             bytes[offset] ^= 1 << bit;
-            prop_assert_eq!(feed_cut(&pattern, message, &bytes, &cuts), Reply::WrongByte { offset });
+            prop_assert_eq!(feed_cut(&pattern, message, &bytes, &cuts), Check::WrongByte { offset });
         }
 
         #[test]
         fn lending_and_filling_agree_and_leave_no_trace(size in 1usize..200, connection: u32, sequence: u32) {
             let mut pattern = pattern(size);
             let untouched = pattern.bytes.clone();
-            let message = Message { connection, sequence };
-            let lent = pattern.lend(message).to_vec();
+            let message = MessageId { connection, sequence };
+            let lent = pattern.stamped(message).to_vec();
             prop_assert_eq!(lent, bytes_of(&pattern, message));
             prop_assert_eq!(&pattern.bytes, &untouched);
         }

@@ -1,14 +1,15 @@
 //! What follows a head, the same at both ends: the body, and behind a chunked one its trailer section.
 
 use super::{
-    Body, Fault, Fields, Limits,
-    block::Partial,
-    body::{Decoder, Piece},
+    body::Decoder,
+    chunked::Piece,
+    partial::Partial,
     trailers::{self, Section},
 };
+use crate::http1::{Body, Fields, Limits, ParseError};
 
 /// The next part of it.
-pub(super) enum Part<'i> {
+pub(crate) enum Part<'i> {
     /// Bytes of the body, at least one.
     Data(&'i [u8]),
     /// A trailer section that is not empty.
@@ -24,12 +25,12 @@ pub(super) enum Part<'i> {
 /// Takes the next part from `input`. `partial` gathers a torn trailer section; a torn head that lies there has been looked
 /// at by now.
 #[inline]
-pub(super) fn next<'i>(
+pub(crate) fn next<'i>(
     body: &mut Decoder,
     partial: &mut Partial,
     input: &mut &'i [u8],
     limits: &Limits,
-) -> Result<Part<'i>, Fault> {
+) -> Result<Part<'i>, ParseError> {
     if !partial.is_none() && !body.is_in_trailers() {
         partial.clear();
     }
@@ -46,7 +47,7 @@ fn section<'i>(
     partial: &mut Partial,
     input: &mut &'i [u8],
     limits: &Limits,
-) -> Result<Part<'i>, Fault> {
+) -> Result<Part<'i>, ParseError> {
     let part = match trailers::read(partial, input, limits)? {
         Section::More => return Ok(Part::More),
         Section::Empty => Part::End,

@@ -2,7 +2,7 @@
 //!
 //! A word is looked at with the tricks of "Bit Twiddling Hacks", each of which marks bytes by their highest bit.
 
-use super::fields::is_token;
+use crate::http1::fields::is_token;
 
 /// 1 in each byte.
 const ONES: u64 = u64::MAX / 255;
@@ -21,7 +21,7 @@ static TOKEN: [bool; 256] = {
 
 /// How many bytes of `bytes` come before the first that cannot stand in a token.
 #[inline(always)]
-pub(super) fn token(bytes: &[u8]) -> usize {
+pub(crate) fn token(bytes: &[u8]) -> usize {
     let mut at = 0;
     // Most names are letters and `-` alone.
     while let Some(word) = word(bytes, at) {
@@ -41,7 +41,7 @@ pub(super) fn token(bytes: &[u8]) -> usize {
 
 /// How many bytes of `bytes` come before the first control character, HTAB included.
 #[inline(always)]
-pub(super) fn text(bytes: &[u8]) -> usize {
+pub(crate) fn text(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(word) = word(bytes, at) {
         let control = word.wrapping_sub(ONES * 0x20) & !word;
@@ -59,7 +59,7 @@ pub(super) fn text(bytes: &[u8]) -> usize {
 
 /// How many bytes of `bytes`, from byte `from` on, come before the first that is not of the kind.
 #[inline(always)]
-pub(super) fn run(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
+pub(crate) fn run(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
     // As a loop over indices: LLVM makes five instructions a byte of it, and nine of `position`.
     let mut at = from;
     while at < bytes.len() && is(bytes[at]) {

@@ -2,10 +2,11 @@
 
 use httparse::{EMPTY_HEADER, Status};
 
-use super::{Fault, Fields, Limits, MAX_FIELDS, block::Partial, facts::Facts, fields, head};
+use super::{framing_headers::FramingHeaders, from_httparse, partial::Partial};
+use crate::http1::{Fields, Limits, MAX_FIELDS, ParseError, fields};
 
 /// What has been read of a trailer section.
-pub(super) enum Section<'i> {
+pub(crate) enum Section<'i> {
     /// Not all of it: the input is used up.
     More,
     /// All of it, and there is none.
@@ -17,7 +18,11 @@ pub(super) enum Section<'i> {
 }
 
 /// Reads the section from `input`, or into `partial` if its end has not come.
-pub(super) fn read<'i>(partial: &mut Partial, input: &mut &'i [u8], limits: &Limits) -> Result<Section<'i>, Fault> {
+pub(crate) fn read<'i>(
+    partial: &mut Partial,
+    input: &mut &'i [u8],
+    limits: &Limits,
+) -> Result<Section<'i>, ParseError> {
     let bytes = *input;
     if bytes.is_empty() {
         return Ok(Section::More);
@@ -46,13 +51,13 @@ pub(super) fn read<'i>(partial: &mut Partial, input: &mut &'i [u8], limits: &Lim
 }
 
 /// The fields in a buffer that [`read`] has found to hold a whole section.
-pub(super) fn view(kept: &[u8]) -> Fields<'_> {
+pub(crate) fn view(kept: &[u8]) -> Fields<'_> {
     // Fields begin at the first byte. What may follow the section in the buffer is behind its empty line.
     Fields::from_first_line(kept)
 }
 
 /// The fields, and where the section ends. Only the first [`Limits::trailers`] bytes are looked at.
-fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(Fields<'a>, usize)>, Fault> {
+fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(Fields<'a>, usize)>, ParseError> {
     let window = bytes.get(..limits.trailers).unwrap_or(bytes);
     if window.starts_with(b"\r\n") {
         return Ok(Some((Fields::default(), 2)));
@@ -62,17 +67,17 @@ fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(Fields<'a>, usi
     let (end, headers) = match httparse::parse_headers(window, slots) {
         Ok(Status::Complete(parsed)) => parsed,
         Ok(Status::Partial) if window.len() < limits.trailers => return Ok(None),
-        Ok(Status::Partial) => return Err(Fault::TrailersTooLong),
-        Err(error) => return Err(head::fault(error)),
+        Ok(Status::Partial) => return Err(ParseError::TrailersTooLong),
+        Err(error) => return Err(from_httparse(error)),
     };
     let section = &window[..end];
     if !fields::ends_lines_in_crlf(section, headers) {
-        return Err(Fault::LineEnding);
+        return Err(ParseError::LineEnding);
     }
     // RFC 9110, 6.5.1: fields that frame or route have no place here. To ignore them is allowed; whoever sends them
     // hopes that somebody does not.
-    if Facts::gather(headers)?.has_any_of_a_head() {
-        return Err(Fault::TrailerForbidden);
+    if FramingHeaders::gather(headers)?.has_any_of_a_head() {
+        return Err(ParseError::TrailerForbidden);
     }
     Ok(Some((Fields::of(section, headers), end)))
 }

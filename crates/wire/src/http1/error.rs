@@ -1,10 +1,10 @@
-//! What is wrong with a message: received ([`Fault`], with the status that answers it), or about to be sent ([`Refused`]).
+//! What is wrong with a message: received ([`ParseError`], with the status that answers it), or about to be sent ([`EncodeError`]).
 
 use std::fmt;
 
-/// Why a received message is refused. The connection cannot be used afterwards: answer with [`Fault::status`], close.
+/// Why a received message is refused. The connection cannot be used afterwards: answer with [`ParseError::status`], close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fault {
+pub enum ParseError {
     /// The request line is not `method SP target SP version` (RFC 9112, section 3).
     RequestLine,
     /// The status line is not `version SP code SP reason` (RFC 9112, section 4).
@@ -71,7 +71,7 @@ pub enum Fault {
     Unanswered,
 }
 
-impl Fault {
+impl ParseError {
     /// The status that a server answers with before it closes. A fault that only a client meets counts as 400.
     pub fn status(self) -> u16 {
         match self {
@@ -124,17 +124,17 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ParseError {}
 
 /// Why a message is not sent: it would break, or break out of, its framing. Nothing of it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Refused {
+pub enum EncodeError {
     /// A status outside 200 to 999 for a response, or not 1xx for an interim one.
     Status(u16),
     /// A 1xx response to an HTTP/1.0 client (RFC 9110, section 15.2).
@@ -161,7 +161,7 @@ pub enum Refused {
     PipelineTooDeep,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => {
@@ -182,4 +182,4 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for EncodeError {}

@@ -2,11 +2,11 @@
 
 use httparse::Header;
 
-use super::{Body, Fault, Version, fields};
+use crate::http1::{Body, ParseError, Version, fields};
 
 /// What the fields of one head say about framing, routing and the connection.
 #[derive(Default)]
-pub(super) struct Facts<'a> {
+pub(crate) struct FramingHeaders<'a> {
     /// The first `Host`.
     pub host: Option<&'a [u8]>,
     /// Whether there is another.
@@ -27,10 +27,10 @@ pub(super) struct Facts<'a> {
     pub expects_other: bool,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> FramingHeaders<'a> {
     /// Reads them off.
     #[inline]
-    pub fn gather(headers: &[Header<'a>]) -> Result<Self, Fault> {
+    pub fn gather(headers: &[Header<'a>]) -> Result<Self, ParseError> {
         let mut facts = Self::default();
         for header in headers {
             facts.note(header.name.as_bytes(), header.value)?;
@@ -40,7 +40,7 @@ impl<'a> Facts<'a> {
 
     /// Reads one off.
     #[inline(always)]
-    pub fn note(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), Fault> {
+    pub fn note(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), ParseError> {
         match name.len() {
             4 if fields::is(name, b"host") => self.host_repeated |= self.host.replace(value).is_some(),
             6 if fields::is(name, b"expect") => self.expect(value),
@@ -66,15 +66,15 @@ impl<'a> Facts<'a> {
 
     /// What body is announced, if any is (RFC 9112, section 6.3, rules 3 to 5).
     #[inline]
-    pub fn body(&self, version: Version) -> Result<Option<Body>, Fault> {
+    pub fn body(&self, version: Version) -> Result<Option<Body>, ParseError> {
         match (self.chunked, self.length) {
             (false, None) => Ok(None),
             (false, Some(0)) => Ok(Some(Body::Empty)),
             (false, Some(length)) => Ok(Some(Body::Sized(length))),
             // RFC 9112, 6.1: a 1.0 message with a transfer coding has been through a hop that did not understand it.
-            (true, _) if version == Version::Http10 => Err(Fault::CodingInHttp10),
+            (true, _) if version == Version::Http10 => Err(ParseError::CodingInHttp10),
             // Rule 3: it "ought to be handled as an error".
-            (true, Some(_)) => Err(Fault::LengthAndCoding),
+            (true, Some(_)) => Err(ParseError::LengthAndCoding),
             (true, None) => Ok(Some(Body::Chunked)),
         }
     }
@@ -86,17 +86,17 @@ impl<'a> Facts<'a> {
     }
 
     /// RFC 9112, 6.3, rule 5, would let equal values pass. Two lengths are an accident or an attack.
-    fn length(&mut self, value: &[u8]) -> Result<(), Fault> {
+    fn length(&mut self, value: &[u8]) -> Result<(), ParseError> {
         match self.length.replace(decimal(value)?) {
-            Some(_) => Err(Fault::LengthRepeated),
+            Some(_) => Err(ParseError::LengthRepeated),
             None => Ok(()),
         }
     }
 
     /// Two fields would be two codings, and no two known ones can be combined.
-    fn coding(&mut self, value: &[u8]) -> Result<(), Fault> {
+    fn coding(&mut self, value: &[u8]) -> Result<(), ParseError> {
         if self.chunked {
-            return Err(Fault::CodingInvalid);
+            return Err(ParseError::CodingInvalid);
         }
         self.chunked = true;
         coding(value)
@@ -126,21 +126,21 @@ impl<'a> Facts<'a> {
 }
 
 /// `1*DIGIT` (RFC 9110, section 8.6): no sign, no list, no `0x`, no `_`, no more than 64 bits. Leading zeros are digits.
-fn decimal(value: &[u8]) -> Result<u64, Fault> {
+fn decimal(value: &[u8]) -> Result<u64, ParseError> {
     if value.is_empty() {
-        return Err(Fault::LengthInvalid);
+        return Err(ParseError::LengthInvalid);
     }
     value.iter().try_fold(0u64, |number, byte| {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
-            return Err(Fault::LengthInvalid);
+            return Err(ParseError::LengthInvalid);
         }
-        number.checked_mul(10).and_then(|tens| tens.checked_add(digit.into())).ok_or(Fault::LengthInvalid)
+        number.checked_mul(10).and_then(|tens| tens.checked_add(digit.into())).ok_or(ParseError::LengthInvalid)
     })
 }
 
 /// `Ok` for `chunked`, alone: the one coding known here (RFC 9112, section 6.1).
-fn coding(value: &[u8]) -> Result<(), Fault> {
+fn coding(value: &[u8]) -> Result<(), ParseError> {
     if value.eq_ignore_ascii_case(b"chunked") {
         return Ok(());
     }
@@ -153,5 +153,5 @@ fn coding(value: &[u8]) -> Result<(), Fault> {
     }
     // RFC 9112, 6.1: 501 for a coding not understood; 6.3, rule 4: 400 if the end of the body cannot be told.
     let framed = chunked == 0 || (chunked == 1 && last_is_chunked);
-    if other && framed && !empty { Err(Fault::CodingUnknown) } else { Err(Fault::CodingInvalid) }
+    if other && framed && !empty { Err(ParseError::CodingUnknown) } else { Err(ParseError::CodingInvalid) }
 }

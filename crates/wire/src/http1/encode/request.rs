@@ -1,9 +1,9 @@
 //! Requests, appended to a buffer. A generator renders one once and sends the same bytes ever after.
 
-use super::{
-    Method, Refused, Stream, Version, scan,
-    stream::{is_framing, write_decimal, write_field},
-    target,
+use super::{body_writer::BodyWriter, is_framing, write_decimal, write_field};
+use crate::http1::{
+    EncodeError, Method, Version,
+    parse::{scan, target},
 };
 
 /// A request to be written.
@@ -26,13 +26,13 @@ pub struct Request<'a> {
 /// What a [`Connection`](super::client::Connection) must know of a request to understand the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "the connection must be told, or it takes the answer for unsolicited"]
-pub struct Asked {
-    pub(super) is_head: bool,
+pub struct SentRequest {
+    pub(crate) is_head: bool,
 }
 
-impl Asked {
+impl SentRequest {
     /// For a request of that method which was written by other means.
-    pub fn with(method: &str) -> Self {
+    pub fn new(method: &str) -> Self {
         Self { is_head: method == "HEAD" }
     }
 }
@@ -47,46 +47,46 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// If a part would break the message or its framing. Nothing is written then.
-    pub fn encode(&self, out: &mut Vec<u8>, body: Option<&[u8]>) -> Result<Asked, Refused> {
+    pub fn encode(&self, out: &mut Vec<u8>, body: Option<&[u8]>) -> Result<SentRequest, EncodeError> {
         // RFC 9110, 8.6: a method that usually has content says when there is none.
         let usually = matches!(Method::named(self.method), Method::Post | Method::Put | Method::Patch);
         let length = body.map(|body| body.len() as u64).or(usually.then_some(0));
         self.head(out, Framing { length, chunked: false })?;
         out.extend_from_slice(body.unwrap_or_default());
-        Ok(Asked::with(self.method))
+        Ok(SentRequest::new(self.method))
     }
 
     /// Appends the head of a request whose body, of `length` bytes, is sent as a stream.
     ///
     /// # Errors
     /// As [`Self::encode`].
-    pub fn encode_sized(&self, out: &mut Vec<u8>, length: u64) -> Result<(Asked, Stream), Refused> {
+    pub fn encode_sized(&self, out: &mut Vec<u8>, length: u64) -> Result<(SentRequest, BodyWriter), EncodeError> {
         self.head(out, Framing { length: Some(length), chunked: false })?;
-        Ok((Asked::with(self.method), Stream::sized(length)))
+        Ok((SentRequest::new(self.method), BodyWriter::sized(length)))
     }
 
     /// Appends the head of a request whose body is sent in chunks.
     ///
     /// # Errors
     /// As [`Self::encode`]; and in HTTP/1.0.
-    pub fn encode_chunked(&self, out: &mut Vec<u8>) -> Result<(Asked, Stream), Refused> {
+    pub fn encode_chunked(&self, out: &mut Vec<u8>) -> Result<(SentRequest, BodyWriter), EncodeError> {
         if self.version == Version::Http10 {
-            return Err(Refused::ChunksInHttp10);
+            return Err(EncodeError::ChunksInHttp10);
         }
         self.head(out, Framing { length: None, chunked: true })?;
-        Ok((Asked::with(self.method), Stream::chunked()))
+        Ok((SentRequest::new(self.method), BodyWriter::chunked()))
     }
 
-    fn head(&self, out: &mut Vec<u8>, framing: Framing) -> Result<(), Refused> {
+    fn head(&self, out: &mut Vec<u8>, framing: Framing) -> Result<(), EncodeError> {
         if self.method.is_empty() || scan::token(self.method.as_bytes()) < self.method.len() || self.method == "CONNECT"
         {
-            return Err(Refused::Method);
+            return Err(EncodeError::Method);
         }
         if !target::is_clean(self.target.as_bytes()) {
-            return Err(Refused::Target);
+            return Err(EncodeError::Target);
         }
         if !target::is_host(self.host.as_bytes()) {
-            return Err(Refused::Host);
+            return Err(EncodeError::Host);
         }
         let start = out.len();
         for part in [self.method, " ", self.target] {
@@ -100,7 +100,7 @@ impl<'a> Request<'a> {
         out.extend_from_slice(b"\r\n");
         for (name, value) in self.fields {
             let reserved = is_framing(name) || name.eq_ignore_ascii_case("host");
-            let written = if reserved { Err(Refused::FieldReserved) } else { write_field(out, name, value) };
+            let written = if reserved { Err(EncodeError::FieldReserved) } else { write_field(out, name, value) };
             written.inspect_err(|_| out.truncate(start))?;
         }
         if let Some(length) = framing.length {

@@ -4,9 +4,9 @@
 //! the connection stays. What the caller adds can neither break the framing nor start another line.
 
 use super::{
-    After, Exchange, Fault, Refused, Stamp, Stream, Version, reason, status,
-    stream::{is_framing, write_decimal, write_field},
+    body_writer::BodyWriter, date::DateHeader, is_framing, status, status::reason, write_decimal, write_field,
 };
+use crate::http1::{EncodeError, ParseError, Persistence, RequestMeta, Version};
 
 /// A response whose head is being written. Finish it with [`Self::body`], [`Self::sized`] or [`Self::stream`].
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Response<'o> {
     out: &'o mut Vec<u8>,
     /// Where it begins, to be taken back if a field is refused.
     start: usize,
-    exchange: Exchange,
+    exchange: RequestMeta,
     status: u16,
 }
 
@@ -24,9 +24,14 @@ impl<'o> Response<'o> {
     ///
     /// # Errors
     /// If `status` is not within 200 to 999.
-    pub fn new(out: &'o mut Vec<u8>, exchange: Exchange, stamp: &Stamp, status: u16) -> Result<Self, Refused> {
+    pub fn new(
+        out: &'o mut Vec<u8>,
+        exchange: RequestMeta,
+        stamp: &DateHeader,
+        status: u16,
+    ) -> Result<Self, EncodeError> {
         if !(200..=999).contains(&status) {
-            return Err(Refused::Status(status));
+            return Err(EncodeError::Status(status));
         }
         let start = out.len();
         status::write_line(out, status);
@@ -34,13 +39,14 @@ impl<'o> Response<'o> {
         Ok(Self { out, start, exchange, status })
     }
 
-    /// Appends a field. Repeated names are the caller's to avoid, `Date` and `Server` of the [`Stamp`] among them.
+    /// Appends a field. Repeated names are the caller's to avoid, `Date` and `Server` of the [`DateHeader`] among them.
     ///
     /// # Errors
     /// If the name is no token, the value holds a control character (CR, LF and NUL among them), or the field frames the
     /// message. The buffer is then as it was before the response began.
-    pub fn field(self, name: &str, value: &[u8]) -> Result<Self, Refused> {
-        let written = if is_framing(name) { Err(Refused::FieldReserved) } else { write_field(self.out, name, value) };
+    pub fn field(self, name: &str, value: &[u8]) -> Result<Self, EncodeError> {
+        let written =
+            if is_framing(name) { Err(EncodeError::FieldReserved) } else { write_field(self.out, name, value) };
         match written {
             Ok(()) => Ok(self),
             Err(refused) => {
@@ -57,7 +63,7 @@ impl<'o> Response<'o> {
     }
 
     /// Finishes with the whole body. With HEAD, 204, 205 and 304 it is left out.
-    pub fn body(self, body: &[u8]) -> After {
+    pub fn body(self, body: &[u8]) -> Persistence {
         let silent = self.is_silent();
         let (out, after) = self.end_sized(body.len() as u64);
         if !silent {
@@ -67,29 +73,29 @@ impl<'o> Response<'o> {
     }
 
     /// Finishes the head of a response whose body, of `length` bytes, is sent as a stream.
-    pub fn sized(self, length: u64) -> (Stream, After) {
-        let stream = if self.is_silent() { Stream::silent() } else { Stream::sized(length) };
+    pub fn sized(self, length: u64) -> (BodyWriter, Persistence) {
+        let stream = if self.is_silent() { BodyWriter::silent() } else { BodyWriter::sized(length) };
         (stream, self.end_sized(length).1)
     }
 
     /// Finishes the head of a response whose body is as long as it will be: in chunks, or, since HTTP/1.0 knows none, until
     /// the connection closes (RFC 9112, section 6.1).
-    pub fn stream(mut self) -> (Stream, After) {
+    pub fn stream(mut self) -> (BodyWriter, Persistence) {
         if !self.has_content() {
             let after = self.end_head();
-            return (Stream::silent(), after);
+            return (BodyWriter::silent(), after);
         }
         let stream = match self.exchange.version {
             Version::Http10 => {
                 self.exchange.keep_alive = false;
-                Stream::raw()
+                BodyWriter::raw()
             }
             Version::Http11 => {
                 self.out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
-                Stream::chunked()
+                BodyWriter::chunked()
             }
         };
-        let stream = if self.exchange.is_head { Stream::silent() } else { stream };
+        let stream = if self.exchange.is_head { BodyWriter::silent() } else { stream };
         (stream, self.end_head())
     }
 
@@ -101,20 +107,21 @@ impl<'o> Response<'o> {
     /// is refused as in [`Self::field`]. Nothing is written then.
     pub fn interim(
         out: &mut Vec<u8>,
-        exchange: Exchange,
+        exchange: RequestMeta,
         status: u16,
         fields: &[(&str, &[u8])],
-    ) -> Result<(), Refused> {
+    ) -> Result<(), EncodeError> {
         if exchange.version == Version::Http10 {
-            return Err(Refused::InterimToHttp10);
+            return Err(EncodeError::InterimToHttp10);
         }
         if !(100..=199).contains(&status) || status == 101 {
-            return Err(Refused::Status(status));
+            return Err(EncodeError::Status(status));
         }
         let start = out.len();
         status::write_line(out, status);
         for (name, value) in fields {
-            let written = if is_framing(name) { Err(Refused::FieldReserved) } else { write_field(out, name, value) };
+            let written =
+                if is_framing(name) { Err(EncodeError::FieldReserved) } else { write_field(out, name, value) };
             written.inspect_err(|_| out.truncate(start))?;
         }
         out.extend_from_slice(b"\r\n");
@@ -122,15 +129,15 @@ impl<'o> Response<'o> {
     }
 
     /// Appends the answer to a fault: its status, and a line of text that says what was wrong.
-    pub fn refuse(out: &'o mut Vec<u8>, stamp: &Stamp, fault: Fault) -> After {
+    pub fn error(out: &'o mut Vec<u8>, stamp: &DateHeader, fault: ParseError) -> Persistence {
         let status = fault.status();
         let body = format!("{status} {}: {fault}\n", reason(status));
         // What the client speaks is unknown. To HTTP/1.0 this reads the same.
-        let exchange = Exchange { version: Version::Http11, is_head: false, keep_alive: false };
+        let exchange = RequestMeta { version: Version::Http11, is_head: false, keep_alive: false };
         match Self::new(out, exchange, stamp, status).and_then(|response| response.field("Content-Type", b"text/plain"))
         {
             Ok(response) => response.body(body.as_bytes()),
-            Err(_) => After::Close,
+            Err(_) => Persistence::Close,
         }
     }
 
@@ -146,7 +153,7 @@ impl<'o> Response<'o> {
     }
 
     #[inline]
-    fn end_sized(self, length: u64) -> (&'o mut Vec<u8>, After) {
+    fn end_sized(self, length: u64) -> (&'o mut Vec<u8>, Persistence) {
         if self.has_content() {
             // RFC 9110, 15.3.6: 205 says that there is nothing.
             let length = if self.status == 205 { 0 } else { length };
@@ -159,7 +166,7 @@ impl<'o> Response<'o> {
         (out, after)
     }
 
-    fn end_head(self) -> After {
+    fn end_head(self) -> Persistence {
         end_head(self.out, self.exchange)
     }
 }
@@ -167,14 +174,14 @@ impl<'o> Response<'o> {
 /// The empty line, and before it what is to be said about the connection (RFC 9112, sections 9.3 and 9.6): the default of
 /// the client's version goes without saying.
 #[inline]
-fn end_head(out: &mut Vec<u8>, exchange: Exchange) -> After {
+fn end_head(out: &mut Vec<u8>, exchange: RequestMeta) -> Persistence {
     out.extend_from_slice(connection(exchange));
-    After::keep_if(exchange.keep_alive)
+    Persistence::keep_if(exchange.keep_alive)
 }
 
 /// The line about the connection, if one is needed, and the empty line.
 #[inline]
-pub(super) fn connection(exchange: Exchange) -> &'static [u8] {
+pub(crate) fn connection(exchange: RequestMeta) -> &'static [u8] {
     match (exchange.keep_alive, exchange.version) {
         (true, Version::Http11) => b"\r\n",
         // What `ab -k` waits for.
