@@ -17,7 +17,7 @@ use super::{
     worker::Worker,
 };
 use brunt_wire::http1::{
-    Persistence, Body, ParseError, Head, Response,
+    Body, Head, ParseError, Persistence, Response,
     server::{Connection, Event, Waiting},
 };
 use std::net::SocketAddr;

@@ -6,7 +6,7 @@ use super::{
     conversation::MAX_BUFFERED,
     message::{Content, Fault, Response},
 };
-use brunt_wire::http1::{self, Persistence, RequestMeta, Method, EncodeError, DateHeader, BodyWriter};
+use brunt_wire::http1::{self, BodyWriter, DateHeader, EncodeError, Method, Persistence, RequestMeta};
 use std::{rc::Rc, time::Duration, vec};
 
 /// What is sent where HTTP was expected.
@@ -68,7 +68,13 @@ pub(crate) fn length(body: &Content) -> Option<u64> {
 }
 
 /// Appends the whole answer.
-pub(crate) fn whole(answer: &Response, body: &[u8], exchange: RequestMeta, stamp: &DateHeader, out: &mut Vec<u8>) -> Persistence {
+pub(crate) fn whole(
+    answer: &Response,
+    body: &[u8],
+    exchange: RequestMeta,
+    stamp: &DateHeader,
+    out: &mut Vec<u8>,
+) -> Persistence {
     match head(answer, exchange, stamp, out) {
         Ok(response) => response.body(body),
         Err(refused) => broken(refused, exchange, stamp, out),

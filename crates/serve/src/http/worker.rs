@@ -10,7 +10,7 @@ use super::{
     shared::Shared,
 };
 use brunt_wire::http1::{
-    RequestMeta, Head, Limits, StaticResponse, DateHeader,
+    DateHeader, Head, Limits, RequestMeta, StaticResponse,
     server::{Connection, Event},
 };
 use std::{
@@ -56,7 +56,8 @@ struct Last {
 impl Worker {
     pub fn new(shared: &Arc<Shared>, number: usize) -> Self {
         let settings = shared.settings.clone();
-        let stamp = if settings.bare { DateHeader::bare() } else { DateHeader::new(Some(NAME), 0).expect("a plain name") };
+        let stamp =
+            if settings.bare { DateHeader::bare() } else { DateHeader::new(Some(NAME), 0).expect("a plain name") };
         let (version, plan) = shared.plan();
         let worker = Self {
             deadlines: Deadlines::new(&settings),
@@ -186,7 +187,8 @@ impl Worker {
 impl Last {
     fn new() -> Self {
         let ready = |status, text: &[u8]| {
-            StaticResponse::new(status, &[("Content-Type", b"text/plain")], text).expect("plain fields and a final status")
+            StaticResponse::new(status, &[("Content-Type", b"text/plain")], text)
+                .expect("plain fields and a final status")
         };
         Self {
             exchange: closing_exchange(),

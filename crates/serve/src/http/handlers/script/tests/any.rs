@@ -3,7 +3,7 @@
 use super::Bench;
 use crate::http::message::{Content, Response};
 use brunt_wire::http1::{
-    self, Limits, DateHeader,
+    self, DateHeader, Limits,
     server::{Connection, Event},
 };
 use proptest::prelude::*;
