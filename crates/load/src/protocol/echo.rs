@@ -16,7 +16,7 @@ use crate::{
     measure::recorder::Failure,
 };
 use brunt_runtime::net::{Lease, TcpStream};
-use brunt_wire::echo::{Checker, MessageId, Pattern, Check};
+use brunt_wire::echo::{Check, Checker, MessageId, Pattern};
 use std::{
     future::poll_fn,
     io,

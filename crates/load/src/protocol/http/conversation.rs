@@ -18,8 +18,8 @@ use crate::{
     measure::recorder::Failure,
 };
 use brunt_wire::http1::{
-    Persistence, Limits,
-    client::{SentRequest, Connection, Event, WholeResponse},
+    Limits, Persistence,
+    client::{Connection, Event, SentRequest, WholeResponse},
 };
 use std::task::{Context, Poll};
 
