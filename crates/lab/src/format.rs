@@ -1,6 +1,6 @@
 //! Figures as people read them: few digits, a unit that fits, a dash for what is absent.
 
-use crate::settings::Amount;
+use crate::plan::settings::Amount;
 use brunt_results::Rate;
 
 /// Stands for a figure that could not be had.

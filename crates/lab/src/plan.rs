@@ -1,24 +1,39 @@
 //! A plan: what an experiment varies, on which targets, under which load. Plain data; `read` makes it from TOML.
 
 pub mod builtin;
-mod check;
+mod cli_overrides;
+mod diagnostic;
 mod filter;
-mod flags;
+mod fnv;
 pub mod keys;
+mod limits;
+mod parse;
 pub mod phase;
-mod read;
+mod references;
 pub mod schema;
+pub mod settings;
+mod source;
+mod style;
 mod target;
-mod text;
+pub mod template;
+pub mod tester;
+mod validate;
 
-use crate::{fnv::fnv1a, limits::Limits, report::Style, settings::Settings};
 use brunt_results::{Cores, Span};
+use fnv::fnv1a;
 use serde::{Deserialize, Serialize};
+use settings::Settings;
 use std::{collections::BTreeMap, time::Duration};
 
+pub use diagnostic::Fault;
 pub use filter::{Filter, Pattern};
+pub use limits::Limits;
+pub use parse::read;
 pub use phase::{Override, Phase};
-pub use read::read;
+pub use style::Style;
+
+/// The name under which a cell knows its phase.
+pub const PHASE: &str = "phase";
 
 /// What an experiment varies, on which targets, under which load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,7 +86,7 @@ pub struct Sweep {
 /// One value that varies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// A name of [`crate::settings::NAMES`], or one of the plan's own.
+    /// A name of [`settings::NAMES`], or one of the plan's own.
     pub name: String,
     /// The values in their usual spelling, without repeats, at least one.
     pub values: Vec<String>,
@@ -190,7 +205,7 @@ impl Plan {
     /// The axes of the plan's own.
     pub fn own_axes(&self) -> impl Iterator<Item = &Axis> {
         let axes = self.sweeps.iter().flat_map(|sweep| &sweep.axes);
-        axes.filter(|axis| !crate::settings::NAMES.contains(&axis.name.as_str()))
+        axes.filter(|axis| !settings::NAMES.contains(&axis.name.as_str()))
     }
 }
 

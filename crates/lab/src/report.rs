@@ -14,10 +14,10 @@ mod row;
 mod tables;
 mod terminal;
 
+use crate::plan::Style;
 use crate::{
-    cells::Skipped,
-    pace::Paces,
-    store::{Experiment, Kept, Store},
+    run_directory::{Experiment, Kept, Store, machine_speed::Paces},
+    schedule::Skipped,
 };
 use brunt_results::env::Env;
 use std::{
@@ -25,14 +25,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use charts::{Chart, FOLDER, MARK, charts};
-pub use html::{FILE, page, page_of_runs};
+pub use charts::{Chart, charts};
+pub use html::{page, page_of_runs};
 pub use http::Figures as HttpFigures;
-pub(crate) use live::Live;
+pub use live::Live;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};
 pub use row::{Figures, Row};
-pub use tables::Style;
 pub use terminal::text;
 
 /// Everything that the directory of a run tells.

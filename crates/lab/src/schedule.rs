@@ -1,15 +1,18 @@
 //! What a request amounts to: the cells wanted, the order of their trials, and how long they will take. Nothing is
 //! started here, so that it can be shown before it is done.
 
-use crate::{
-    Error,
-    cells::{Cell, Cells, Reason, Skipped, cells},
-    machine::{Machine, TooFewCores},
-    order::{Slot, mirrored, order},
-    plan::Plan,
-    select::Selection,
-};
+mod cells;
+mod cpu_assignment;
+mod order;
+mod selection;
+
+use crate::{Error, plan::Plan};
+use selection::Selection;
 use std::{collections::BTreeMap, time::Duration};
+
+pub use cells::{Cell, Cells, Skipped, cells};
+pub use cpu_assignment::{Machine, Placement, Reason, TooFewCores, busy, place};
+pub use order::{Slot, mirrored, order};
 
 /// Assumed for a trial beside its load until there is one to measure: starting, connecting, draining, stopping.
 const OVERHEAD: Duration = Duration::from_millis(300);

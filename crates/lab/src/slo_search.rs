@@ -10,7 +10,7 @@ pub use search::{Attempt, Range, Search, SearchResult, SloOutcome};
 pub use step::{LoadStep, Step};
 pub use text::{closing, text};
 
-use crate::{Error, ledger::Ledger};
+use crate::{Error, system::process_registry::Ledger};
 use brunt_results::{Rate, Slo, Span, directory::Directory};
 use serde::Serialize;
 use std::{

@@ -6,6 +6,7 @@ pub mod bootstrap;
 pub mod normal;
 pub mod outliers;
 pub mod permutation;
+pub(crate) mod random;
 pub mod ratio;
 mod spread;
 pub mod student;

@@ -1,11 +1,8 @@
 //! Properties of cells, skips, selection and order, over plans and machines of any shape.
 
 use brunt_lab::{
-    cells::{Cell, cells},
-    machine::Machine,
-    order::order,
     plan::{Plan, read},
-    schedule::Schedule,
+    schedule::{Cell, Machine, Schedule, cells, order},
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -229,7 +226,7 @@ proptest! {
             let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination.as_str()).collect();
             prop_assert_eq!(loads.len(), 1);
         }
-        prop_assert_eq!(order.clone(), brunt_lab::order::order(&cells, repeats, seed));
+        prop_assert_eq!(order.clone(), brunt_lab::schedule::order(&cells, repeats, seed));
     }
 
     #[test]
@@ -240,7 +237,7 @@ proptest! {
         let names: Vec<String> = (0..targets).map(|i| format!("t{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let cells = all(&plan(&format!("[sweep]\nsize = [{list}]"), &names), 2);
-        let order = brunt_lab::order::mirrored(&cells, repeats, seed);
+        let order = brunt_lab::schedule::mirrored(&cells, repeats, seed);
         prop_assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), cells.len() * repeats as usize);
         prop_assert_eq!(order.len(), cells.len() * repeats as usize);
         let pairs = cells.len() * 2 * (repeats as usize / 2);
@@ -260,7 +257,7 @@ proptest! {
         let first = order(&cells, 2, seed);
         prop_assert_ne!(&first, &order(&cells, 2, seed.wrapping_add(1)));
         // And two repeats differ from each other.
-        let cells_of = |half: &[brunt_lab::order::Slot]| half.iter().map(|slot| slot.cell).collect::<Vec<_>>();
+        let cells_of = |half: &[brunt_lab::schedule::Slot]| half.iter().map(|slot| slot.cell).collect::<Vec<_>>();
         prop_assert_ne!(cells_of(&first[..40]), cells_of(&first[40..]));
     }
 

@@ -1,7 +1,10 @@
 //! Plans that nobody would write, and slips that everybody makes: whatever is in the file, the reader answers with a plan
 //! or with one message that names file, line and column, and where it is about a key, the key.
 
-use brunt_lab::{cells::cells, machine::Machine, plan::read};
+use brunt_lab::{
+    plan::read,
+    schedule::{Machine, cells},
+};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Process groups end when they are told to, and when those who started them are gone.
 
-use brunt_lab::{
-    ledger::Ledger,
-    process::{Group, Launch},
+use brunt_lab::system::{
+    process_group::{Group, Launch},
+    process_registry::Ledger,
 };
 use brunt_results::Cores;
 use std::{

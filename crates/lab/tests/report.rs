@@ -2,12 +2,10 @@
 //! `BRUNT_GOLDEN=write cargo test -p brunt-lab` writes those files anew; look at the difference before you keep it.
 
 use brunt_lab::{
-    cells::cells,
-    machine::Machine,
-    plan::read,
-    report::{self, Style},
-    store::{Experiment, SCHEMA, Store},
-    trial::Failure,
+    plan::{Style, read},
+    report,
+    run_directory::{Experiment, Failure, SCHEMA, Store},
+    schedule::{Machine, cells},
 };
 use brunt_results::{
     LatencySummary, RunResult,
@@ -96,8 +94,9 @@ fn made_by_hand(home: &Path) -> Store {
     let plan = read("p", PLAN).unwrap();
     let missing = BTreeMap::from([("go".to_owned(), "needs 'go', which is not on PATH".to_owned())]);
     let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &missing);
-    let trials =
-        |cell: &brunt_lab::cells::Cell| (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id)).collect::<Vec<_>>();
+    let trials = |cell: &brunt_lab::schedule::Cell| {
+        (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id)).collect::<Vec<_>>()
+    };
     let experiment = Experiment {
         schema: SCHEMA.into(),
         name: plan.name.clone(),

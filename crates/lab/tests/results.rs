@@ -2,8 +2,9 @@
 //! said when it was published.
 
 use brunt_lab::{
-    report::{self, Report, Style},
-    store::Store,
+    plan::Style,
+    report::{self, Report},
+    run_directory::Store,
 };
 use brunt_results::directory::Directory;
 use std::{

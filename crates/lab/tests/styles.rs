@@ -5,8 +5,8 @@
 mod model;
 
 use brunt_lab::{
-    plan::builtin,
-    report::{Style, markdown, text},
+    plan::{Style, builtin},
+    report::{markdown, text},
 };
 use model::run;
 

@@ -10,8 +10,8 @@ use super::{
 use brunt_lab::{
     Error,
     format::time,
+    run_directory::default_directory,
     slo_search::{self, Attempt, Range, Request, SearchResult, SloOutcome, Step},
-    store::default_directory,
 };
 use brunt_results::{ExitCode, Rate, Slo, Span};
 use std::{

@@ -3,8 +3,9 @@
 use super::{load, report_error, stdout};
 use brunt_lab::{
     Error,
-    report::{self, Report, Run, Style},
-    store::Store,
+    plan::Style,
+    report::{self, Report, Run},
+    run_directory::Store,
     terminal,
 };
 use brunt_results::{ExitCode, directory::Directory};

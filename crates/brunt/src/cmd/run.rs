@@ -13,15 +13,16 @@ use super::{
 };
 use brunt_lab::{
     Error,
-    experiment::{self, Finish, Request},
-    machine::Machine,
-    plan::Plan,
-    prepare,
-    report::{self, Style},
-    schedule::Schedule,
-    store::{Store, default_directory, last_directory},
+    plan::{Plan, Style},
+    report,
+    run::{
+        experiment::{self, Finish, Request},
+        preflight,
+    },
+    run_directory::{Store, default_directory, last_directory},
+    schedule::{Machine, Schedule},
     terminal,
-    tester::Tester,
+    testers::Tester,
 };
 use brunt_results::{ExitCode, Span};
 use std::{
@@ -120,7 +121,7 @@ impl Args {
         let chosen = find_plan::plan(&self.plan)?;
         let plan = self.overridden(chosen.plan)?;
         let machine = Machine::here()?;
-        let unavailable = prepare::unavailable(&plan, &chosen.base, no_uring().as_deref());
+        let unavailable = preflight::unavailable(&plan, &chosen.base, no_uring().as_deref());
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
         if self.order == Order::Mirrored {
             schedule.mirror(plan.seed);
@@ -154,15 +155,16 @@ impl Args {
             fresh: self.fresh,
             tester,
             brunt,
-            pace: brunt_lab::pace::time,
+            pace: brunt_lab::run::trial::time,
             command: command(),
         };
         // To die at once would leave the target behind.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
-        let mut progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
+        let progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
+        let mut observers = (progress, report::Live::new(Store::at(&request.out)));
         let finish = registered(&request.out, || {
-            let finish = experiment::run(&request, &schedule, &mut progress, &stop);
-            drop(progress);
+            let finish = experiment::run(&request, &schedule, &mut observers, &stop);
+            drop(observers);
             finish
         })?;
         self.conclude(&request, &finish)
@@ -191,7 +193,7 @@ impl Args {
         stdout::print(&report::text(&report, self.style.unwrap_or(report.style()), terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {
-            let _ = writeln!(stderr, "report: {} and {}", place.display(), report::FILE);
+            let _ = writeln!(stderr, "report: {} and {}", place.display(), brunt_lab::run_directory::PAGE_FILE);
             if finish.run == 0 && !finish.interrupted {
                 let _ = writeln!(stderr, "nothing was run: every trial has its result already; --fresh measures anew");
             }

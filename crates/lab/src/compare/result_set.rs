@@ -3,9 +3,9 @@
 
 use crate::{
     Error,
-    nearest::hint,
-    pace::Paces,
-    store::{Experiment, Kept, Store, naming},
+    fs_error::with_path,
+    run_directory::{Experiment, Kept, Store, machine_speed::Paces},
+    suggest::hint,
 };
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
 use std::{
@@ -132,8 +132,8 @@ fn experiment_groups(store: &Store, experiment: &Experiment) -> Vec<Group> {
 /// The results in the directories of a directory, ordered by name.
 fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {
     let mut places = Vec::new();
-    for entry in fs::read_dir(dir).map_err(naming(dir))? {
-        places.push(entry.map_err(naming(dir))?.path());
+    for entry in fs::read_dir(dir).map_err(with_path(dir))? {
+        places.push(entry.map_err(with_path(dir))?.path());
     }
     places.sort();
     let complete = places.into_iter().map(Directory::open).filter(Directory::is_complete);

@@ -1,6 +1,6 @@
 //! SingleTrial trial and one of its distributions. Only reads.
 
-use crate::{Error, format::date, store::Store};
+use crate::{Error, format::date, run_directory::Store};
 use brunt_results::{RunResult, directory::Directory, env::Env, hlog};
 use hdrhistogram::Histogram;
 use std::{fs, path::Path};

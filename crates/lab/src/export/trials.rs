@@ -2,10 +2,9 @@
 
 use crate::{
     Error,
-    cells::Cell,
-    pace::Paces,
-    settings::NAMES,
-    store::{Kept, Store},
+    plan::settings::NAMES,
+    run_directory::{Kept, Store, machine_speed::Paces},
+    schedule::Cell,
 };
 use brunt_results::{RunResult, directory::Directory};
 use std::path::{Path, PathBuf};

@@ -2,9 +2,8 @@
 
 use crate::{
     Error,
-    pace::Paces,
-    settings::NAMES,
-    store::{Experiment, Kept, Store},
+    plan::settings::NAMES,
+    run_directory::{Experiment, Kept, Store, machine_speed::Paces},
 };
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Which trials are asked for. Pure: conditions become SQL here, and every value in them is a parameter.
 
-use crate::settings::{NAMES, Settings};
+use crate::plan::settings::{NAMES, Settings};
 use brunt_results::{Threshold, verdict::Kind};
 use rusqlite::types::Value;
 use std::str::FromStr;

@@ -5,7 +5,7 @@ use super::{
     entry::{Cell, Entry, Trial},
     filter::FAILED,
 };
-use crate::store::Kept;
+use crate::run_directory::Kept;
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 
 /// Raised with every change of the tables; an index of another version is another file.

@@ -1,12 +1,13 @@
 //! `when` and `except`: which cells a sweep, a target or an override is about. Pure.
 
 use super::{
-    phase::PHASE,
-    text::{Text, Value, entries, one_or_list},
+    PHASE,
+    references::Mention,
+    source::{Text, Value, entries, one_or_list},
 };
-use crate::fault::Fault;
+use crate::plan::Fault;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
 /// For each name, the values that match, in their usual spelling; all names must match.
 pub type Pattern = BTreeMap<String, Vec<String>>;
@@ -38,17 +39,6 @@ impl Filter {
     pub fn names(&self, name: &str) -> bool {
         self.when.iter().chain(&self.except).any(|pattern| pattern.contains_key(name))
     }
-}
-
-/// A name or a value in a pattern, to be checked when the whole plan is known.
-#[derive(Debug)]
-pub(super) struct Mention {
-    pub(super) name: String,
-    /// `None` stands for the name itself.
-    pub(super) value: Option<String>,
-    pub(super) place: Range<usize>,
-    /// What the pattern is about: a target's own does not ask for the target.
-    pub(super) of_target: bool,
 }
 
 /// Reads a pattern, or a list of them.

@@ -77,6 +77,9 @@ const fn must(name: &'static str, takes: Takes, says: &'static str) -> Key {
     Key { name, takes, needed: true, says }
 }
 
+/// Names that tell cells apart beside the axes, or are about to.
+pub const TAKEN: &[&str] = &["target", "repeat", "phase"];
+
 /// The names of these keys.
 pub fn names(keys: &[Key]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
@@ -124,7 +127,7 @@ pub const PLAN: &[Key] = &[
     ),
 ];
 
-/// What `[load]` sets, `[sweep]` varies, and phases and overrides replace; as [`crate::settings::NAMES`].
+/// What `[load]` sets, `[sweep]` varies, and phases and overrides replace; as [`crate::plan::settings::NAMES`].
 pub const SETTINGS: &[Key] = &[
     may("tester", Takes::Tester, "Who makes the load. Default brunt."),
     may("server_cores", Takes::Cores, "Cores of the target. Default 1."),
@@ -283,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_settings_are_those_that_are_read() {
-        assert_eq!(names(SETTINGS), crate::settings::NAMES);
+        assert_eq!(names(SETTINGS), crate::plan::settings::NAMES);
     }
 
     #[test]

@@ -1,21 +1,18 @@
 //! Values that are not the same for all cells and yet not swept: those of a phase, and those of an override.
 
 use super::{
-    Filter,
-    filter::{Mention, patterns},
+    Filter, PHASE,
+    filter::patterns,
     keys,
-    text::{Text, entries},
+    references::{Given, Mention},
+    source::{Text, entries},
 };
-use crate::{
-    fault::Fault,
+use crate::plan::{
+    Fault,
     settings::{Amount, NAMES, Settings},
 };
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use toml::de::DeTable;
-
-/// The name under which a cell knows its phase.
-pub const PHASE: &str = "phase";
 
 /// What a phase cannot change: where the two sides run is settled when the target is started.
 const FIXED: &[&str] = &["server_cores", "client_cores"];
@@ -54,17 +51,6 @@ impl Override {
     pub fn is_about_phases(&self) -> bool {
         self.filter.names(PHASE)
     }
-}
-
-/// A value that a phase or an override sets, and where.
-#[derive(Debug)]
-pub(super) struct Given {
-    pub(super) name: String,
-    pub(super) value: String,
-    pub(super) key_place: Range<usize>,
-    pub(super) value_place: Range<usize>,
-    /// Whether phases of one start may differ in it.
-    pub(super) varies: bool,
 }
 
 /// Reads a `[[phase]]`.

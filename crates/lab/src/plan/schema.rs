@@ -2,7 +2,7 @@
 //! reader refuses; what only the whole plan shows, such as a filter that matches nothing, is the reader's alone.
 
 use super::keys::{FILTER, Key, PLAN, SETTINGS, TARGET, Takes};
-use crate::{template, tester};
+use super::{keys::TAKEN, template, tester};
 use serde_json::{Map, Value, json};
 
 /// The schema, as published under `docs/schema/`.
@@ -112,7 +112,7 @@ fn sweep() -> Value {
         values["description"] = json!(key.says);
         properties.insert(key.name.to_owned(), values);
     }
-    let taken: Vec<&str> = super::read::TAKEN.iter().chain(template::OWN).chain(&["path"]).copied().collect();
+    let taken: Vec<&str> = TAKEN.iter().chain(template::OWN).chain(&["path"]).copied().collect();
     json!({
         "type": "object",
         "properties": properties,

@@ -4,10 +4,13 @@ use super::{
     Filter, HOOK_TIMEOUT, Pin, Start, Target,
     filter::patterns,
     keys,
-    read::{Noted, Placeholder},
-    text::{Text, Value, entries},
+    references::{Noted, Placeholder},
+    source::{Text, Value, entries},
 };
-use crate::{fault::Fault, limits::Limits, nearest::hint, template};
+use crate::{
+    plan::{Fault, Limits, template},
+    suggest::hint,
+};
 use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};

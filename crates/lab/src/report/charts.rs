@@ -17,7 +17,6 @@ use select_charts::ChartSelection;
 use std::{collections::BTreeSet, io};
 use svg::Page;
 
-pub use svg::MARK;
 pub(super) use {
     axis::Axis,
     bars::{Bar, Bars},
@@ -27,15 +26,12 @@ pub(super) use {
     select_charts::{Body, misses},
 };
 
-/// The folder beside `report.md` that holds the charts.
-pub const FOLDER: &str = "charts";
-
 /// A chart of a report.
 #[derive(Debug, Clone)]
 pub struct Chart {
     /// Which of the report's tables it shows.
     pub table: usize,
-    /// The name of its file in [`FOLDER`]: lower case letters, digits, `-` and `.`, and unlike that of any other chart.
+    /// The name of its file in [`CHARTS_FOLDER`](crate::run_directory::CHARTS_FOLDER): lower case letters, digits, `-` and `.`, and unlike that of any other chart.
     pub file: String,
     /// The rows it shows, by their places in the report; those of bars in the order of the bars.
     pub(super) rows: Vec<usize>,

@@ -11,11 +11,8 @@ mod time_series;
 mod views;
 
 use super::{Report, Run, charts, multi_run::merged};
-use crate::{format, store::Store};
+use crate::{format, run_directory::Store};
 use std::io;
-
-/// The page's name beside `report.md`.
-pub const FILE: &str = "report.html";
 
 /// Charts for readers without scripts are left out of a page that would become larger than this, in bytes.
 const ENOUGH: usize = 480_000;

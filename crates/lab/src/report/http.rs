@@ -91,7 +91,7 @@ pub(super) fn legend(rows: &[Row]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if rows.iter().any(|row| row.cell.settings.foreign().is_some() && !row.cell.settings.warmup.0.is_zero()) {
+    if rows.iter().any(|row| row.cell.settings.external_tester().is_some() && !row.cell.settings.warmup.0.is_zero()) {
         lines
             .push("Only brunt load has a warm-up: the other testers' figures hold their first moments too.".to_owned());
     }

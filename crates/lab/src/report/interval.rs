@@ -4,12 +4,12 @@
 
 use super::Row;
 use crate::{
+    run_directory::Store,
     stats::{
         CONFIDENCE, Interval,
         batch_means::{Batch, ranks, share},
         bootstrap, percentile_median, spread,
     },
-    store::Store,
 };
 use brunt_results::hlog;
 use std::fs;

@@ -1,7 +1,11 @@
 //! The page of a run that goes on: written anew after trials, but never so often that this takes time of the run that
 //! matters, and never during a trial.
 
-use crate::{report, store::Store};
+use crate::{
+    report,
+    run::observer::{Event, Watch},
+    run_directory::Store,
+};
 use std::time::{Duration, Instant};
 
 /// At least so long between two pages.
@@ -9,36 +13,45 @@ const LEAST: Duration = Duration::from_secs(2);
 /// And at least so many times what the last one took: 2 % of the run.
 const RARELY: u32 = 50;
 
-/// Writes it.
+/// Writes `report.html` while an experiment runs.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub struct Live {
+    store: Store,
     /// When the next one is due.
     next: Instant,
 }
 
 impl Live {
-    /// The first trial's end is worth a page.
-    pub(crate) fn new() -> Self {
-        Self { next: Instant::now() }
+    /// Writes into this run directory; the first trial's end is worth a page.
+    pub fn new(store: Store) -> Self {
+        Self { store, next: Instant::now() }
     }
 
     /// Writes the page if it is time. What goes wrong with it is no reason to end a run; its last page tells.
-    pub(crate) fn saw_end(&mut self, store: &Store) {
+    fn write(&mut self) {
         let now = Instant::now();
         if now < self.next {
             return;
         }
-        let _ = report::read(store.path())
-            .and_then(|report| report::page(&report, store, true))
-            .and_then(|page| store.write_page(&page));
+        let _ = report::read(self.store.path())
+            .and_then(|report| report::page(&report, &self.store, true))
+            .and_then(|page| self.store.write_page(&page));
         self.next = Instant::now() + (now.elapsed() * RARELY).max(LEAST);
+    }
+}
+
+impl Watch for Live {
+    fn on_event(&mut self, event: &Event<'_>) {
+        if let Event::Ends { .. } = event {
+            self.write();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Experiment, SCHEMA};
+    use crate::run_directory::{Experiment, PAGE_FILE, SCHEMA};
     use std::fs;
 
     #[test]
@@ -46,17 +59,17 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let store = Store::at(home.path().join("run"));
         let _lock = store.open().unwrap();
-        let mut live = Live::new();
+        let mut live = Live::new(store.clone());
         // Nothing is planned yet, which is no reason to fail.
-        live.saw_end(&store);
+        live.write();
         let experiment = Experiment { schema: SCHEMA.into(), name: "x".into(), ..Experiment::default() };
         store.begin(&experiment, "plan").unwrap();
-        let place = store.path().join(report::FILE);
-        live = Live::new();
-        live.saw_end(&store);
+        let place = store.path().join(PAGE_FILE);
+        live = Live::new(store.clone());
+        live.write();
         assert!(fs::read_to_string(&place).unwrap().contains("\"isRunning\":true"));
         fs::remove_file(&place).unwrap();
-        live.saw_end(&store);
+        live.write();
         assert!(!place.exists());
     }
 }

@@ -1,11 +1,12 @@
 //! The report as Markdown, for `report.md` and for pasting.
 
 use super::{
-    Report, Style,
-    charts::{Chart, FOLDER, charts},
+    Report,
+    charts::{Chart, charts},
     notes,
     tables::{Column, rendered_tables},
 };
+use crate::{plan::Style, run_directory::CHARTS_FOLDER};
 use std::fmt::Write;
 
 /// The whole report in a layout.
@@ -57,7 +58,7 @@ fn images(out: &mut String, charts: &[&Chart]) {
             let _ = write!(out, "\n<details><summary>{} more charts</summary>\n", charts.len() - SHOWN);
         }
         let title = escaped(chart.title()).replace(['[', ']', '\\', '\n'], " ");
-        let _ = write!(out, "\n![{title}]({FOLDER}/{})\n", chart.file);
+        let _ = write!(out, "\n![{title}]({CHARTS_FOLDER}/{})\n", chart.file);
     }
     if charts.len() > SHOWN {
         out.push_str("\n</details>\n");

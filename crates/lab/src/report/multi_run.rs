@@ -2,7 +2,7 @@
 //! run says of itself (its doubts, its machine, its command) stays its own and is not mixed here.
 
 use super::{Report, charts, row};
-use crate::store::{Store, naming};
+use crate::{fs_error::with_path, run_directory::Store};
 use std::{
     fs, io,
     path::{Component, Path, PathBuf},
@@ -114,7 +114,7 @@ pub fn relative_path(file: &Path, dir: &Path) -> io::Result<String> {
 }
 
 fn whole(path: &Path) -> io::Result<PathBuf> {
-    fs::canonicalize(path).map_err(naming(path))
+    fs::canonicalize(path).map_err(with_path(path))
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use super::http;
 use crate::{
-    cells::Cell,
+    run_directory::{Failure, Kept},
+    schedule::Cell,
     stats::{CONFIDENCE, Interval, Spread, bootstrap, median, outliers::outliers, percentile_median, spread},
-    store::Kept,
-    trial::Failure,
 };
 use brunt_results::{LatencySummary, RunResult, Verdict, judge::BEYOND_QUANTILE, verdict::Kind};
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
 //! The report for a terminal: the table with a blank line between loads, and short notes beneath.
 
 use super::{
-    Report, Style, notes,
+    Report, notes,
     tables::{Column, RenderedTable, rendered_tables},
 };
+use crate::plan::Style;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
 use std::fmt::Write;
 

@@ -3,8 +3,10 @@
 use super::{Attempt, Request, SloOutcome};
 use crate::{
     Error,
-    ledger::Ledger,
-    process::{Group, Launch, PATIENCE, ending, last_lines},
+    system::{
+        process_group::{Group, Launch, PATIENCE, ending, last_lines},
+        process_registry::Ledger,
+    },
 };
 use brunt_results::{
     Rate, RunResult, Slo, Span,

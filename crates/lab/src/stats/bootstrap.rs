@@ -6,7 +6,7 @@
 //! median of seven with 0.88.
 
 use super::{Interval, normal};
-use crate::order::below;
+use crate::stats::random::below;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 /// Repeats from which on there is an interval: the range of six holds the true median with 0.97.

@@ -2,7 +2,7 @@
 //! seen is one of all those that other divisions of the same values would have made (Fisher 1935; Phipson and Smyth 2010).
 //! It supposes nothing about how values are distributed.
 
-use crate::order::below;
+use crate::stats::random::below;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 /// Up to so many divisions all of them are looked at: ten and ten values have 184,756.

@@ -5,13 +5,10 @@ mod model;
 mod xml;
 
 use brunt_lab::{
-    cells::{Cells, cells},
-    machine::Machine,
-    plan::{builtin, read},
-    report::{self, Chart, MARK, Report, Row, Style, charts},
-    settings::Amount,
-    store::{Kept, Store},
-    trial::Failure,
+    plan::{Style, builtin, read, settings::Amount},
+    report::{self, Chart, Report, Row, charts},
+    run_directory::{CHART_MARK, Failure, Kept, Store},
+    schedule::{Cells, Machine, cells},
 };
 use model::{Figures, plan, report_of, result, run};
 use proptest::prelude::*;
@@ -36,7 +33,7 @@ fn drawn(report: &Report) -> Vec<(String, Vec<String>, String)> {
         let svg = chart.svg().unwrap();
         assert_eq!(svg, chart.svg().unwrap());
         // For screen readers: a picture with a name, and in words what is seen.
-        let (_, words) = svg.split_once(MARK).unwrap();
+        let (_, words) = svg.split_once(CHART_MARK).unwrap();
         assert!(svg.starts_with("<svg role=\"img\"") && svg.contains("<title>"), "{svg}");
         assert!(words.starts_with(". ") && words.split_once("</desc>").unwrap().0.len() > 10, "{svg}");
         // A ground of its own, for pages may be dark.
@@ -190,10 +187,10 @@ fn charts_lie_beside_the_report_and_old_ones_go() {
     let home = tempfile::tempdir().unwrap();
     let store = Store::at(home.path());
     let report = run(builtin::text("quick").unwrap(), 2);
-    let folder = home.path().join(report::FOLDER);
+    let folder = home.path().join(brunt_lab::run_directory::CHARTS_FOLDER);
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("mine.svg"), "<svg/>").unwrap();
-    fs::write(folder.join("old.svg"), format!("<svg>{MARK}</svg>")).unwrap();
+    fs::write(folder.join("old.svg"), format!("<svg>{CHART_MARK}</svg>")).unwrap();
     let place = report::write(&report, &store).unwrap();
     let markdown = fs::read_to_string(place).unwrap();
     let links: Vec<&str> = markdown.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();

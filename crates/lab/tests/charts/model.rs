@@ -1,11 +1,10 @@
 //! Runs that never were: reports with figures from a model of a server, for plans on machines of any size.
 
 use brunt_lab::{
-    cells::{Cell, Cells, cells},
-    machine::Machine,
     plan::read,
     report::{Report, Row},
-    store::{Experiment, Kept, SCHEMA},
+    run_directory::{Experiment, Kept, SCHEMA},
+    schedule::{Cell, Cells, Machine, cells},
 };
 use brunt_results::{
     LatencySummary, RunResult,

@@ -1,12 +1,10 @@
 //! A folder with results made by hand, and an index of its own.
 
 use brunt_lab::{
-    cells::cells,
     history::Index,
-    machine::Machine,
     plan::read,
-    store::{Experiment, SCHEMA, Store},
-    trial::Failure,
+    run_directory::{Experiment, Failure, SCHEMA, Store},
+    schedule::{Machine, cells},
 };
 use brunt_results::{
     LatencySummary, RunResult,

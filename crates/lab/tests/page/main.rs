@@ -84,7 +84,7 @@ fn every_point_has_figures_interval_verdict_and_machine() {
 fn plots_follow_the_charts_and_add_the_way_through_throughput() {
     let views = |report: &brunt_lab::report::Report| {
         let home = tempfile::tempdir().unwrap();
-        let store = brunt_lab::store::Store::at(home.path());
+        let store = brunt_lab::run_directory::Store::at(home.path());
         data(&report::page(report, &store, false).unwrap())["views"].as_array().unwrap().clone()
     };
     let axes = |views: &[Value]| {
@@ -108,11 +108,11 @@ fn a_page_is_written_beside_the_report_and_one_of_a_run_that_goes_on_says_so() {
     let home = tempfile::tempdir().unwrap();
     let Scene { report, store } = scene::usual(home.path());
     report::write(&report, &store).unwrap();
-    let page = fs::read_to_string(store.path().join(report::FILE)).unwrap();
+    let page = fs::read_to_string(store.path().join(brunt_lab::run_directory::PAGE_FILE)).unwrap();
     assert_eq!(data(&page)["isRunning"], false);
     assert_eq!(data(&report::page(&report, &store, true).unwrap())["isRunning"], true);
     store.clear().unwrap();
-    assert!(!store.path().join(report::FILE).exists());
+    assert!(!store.path().join(brunt_lab::run_directory::PAGE_FILE).exists());
 }
 
 /// Where the first target's colour is drawn in that plot, leftmost first, in pixels of the window; null if nowhere.

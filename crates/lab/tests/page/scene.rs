@@ -4,8 +4,7 @@
 use crate::model;
 use brunt_lab::{
     report::{self, Report},
-    store::{Kept, Store},
-    trial::Failure,
+    run_directory::{Failure, Kept, Store},
 };
 use brunt_results::{directory::Directory, env::Env, series::Second};
 use std::{
@@ -95,6 +94,6 @@ impl Scene {
     /// Writes the page and says where.
     pub fn written(&self) -> PathBuf {
         self.store.write_page(&self.page()).unwrap();
-        self.store.path().join(report::FILE)
+        self.store.path().join(brunt_lab::run_directory::PAGE_FILE)
     }
 }

@@ -6,11 +6,10 @@ use crate::{
     scene::{Scene, leave},
 };
 use brunt_lab::{
-    cells::cells,
-    machine::Machine,
     plan::{builtin, read},
     report::{self, Row},
-    store::{Kept, Store},
+    run_directory::{Kept, Store},
+    schedule::{Machine, cells},
 };
 use brunt_results::verdict::{Disturbance, ValidityIssue};
 use std::{collections::BTreeMap, path::Path};
@@ -30,7 +29,7 @@ fn large(home: &Path) -> Scene {
     let store = Store::at(home.join("large"));
     let _lock = store.open().unwrap();
     let mut number = 0;
-    let mut trial = |cell: &brunt_lab::cells::Cell, repeat: u32| {
+    let mut trial = |cell: &brunt_lab::schedule::Cell, repeat: u32| {
         number += 1;
         let rate = cell.rate().unwrap_or(60_000.0) * (1.0 + chance(number));
         let figures = model::Figures { rate, p50_us: 40.0 + 9e3 * chance(number + 7), cpu_us: 3.0 + chance(number) };
@@ -43,7 +42,8 @@ fn large(home: &Path) -> Scene {
         leave(&store.trial(&cell.id, repeat), rate, 1e3 * chance(number));
         (repeat, Kept::Done(Box::new(result)))
     };
-    let row = |cell: &brunt_lab::cells::Cell| Row::new(cell.clone(), (1..=REPEATS).map(|n| trial(cell, n)).collect());
+    let row =
+        |cell: &brunt_lab::schedule::Cell| Row::new(cell.clone(), (1..=REPEATS).map(|n| trial(cell, n)).collect());
     let rows: Vec<Row> = cells.run.iter().map(row).collect();
     assert_eq!(rows.iter().map(|row| row.done).sum::<usize>(), 1215);
     Scene { report: model::report_of(&plan.name, cells, rows, None), store }

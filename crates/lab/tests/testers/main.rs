@@ -6,10 +6,10 @@
 //! resets another (`mixed`). Lists of single errors are shortened, JSON is without its blanks.
 
 use brunt_lab::{
-    settings::Settings,
-    tester::{
-        FOREIGN, foreign,
-        foreign::{Ask, Told},
+    plan::{settings::Settings, tester::EXTERNAL},
+    testers::{
+        external,
+        external::{Ask, Told},
     },
 };
 use brunt_results::{LatencySummary, result::Errors};
@@ -21,7 +21,7 @@ fn said(file: &str) -> String {
 }
 
 fn read(tester: &str, output: &str, file: &str) -> Result<Told, String> {
-    (foreign(tester).unwrap().read)(output, file)
+    (external(tester).unwrap().read)(output, file)
 }
 
 #[track_caller]
@@ -183,7 +183,7 @@ fn oha() {
 fn at_a_rate_its_times_are_response_times_if_it_corrects_them_and_service_times_if_not() {
     let ask = Ask { rate: Some(400.0), ..plain() };
     for (tester, output, corrects) in [("oha", "oha-rate.json", true), ("hey", "hey-rate.txt", false)] {
-        let (result, absent) = foreign(tester).unwrap().result(&ask, told(tester, output));
+        let (result, absent) = external(tester).unwrap().result(&ask, told(tester, output));
         let (told, other) = match corrects {
             true => (&result.latency.response, &result.latency.service),
             false => (&result.latency.service, &result.latency.response),
@@ -191,7 +191,7 @@ fn at_a_rate_its_times_are_response_times_if_it_corrects_them_and_service_times_
         assert!(told.count == 400 && *other == LatencySummary::default(), "{tester}: {:?}", result.latency);
         assert!(absent.contains_key(if corrects { "latency.service" } else { "latency.response" }), "{absent:?}");
     }
-    let (closed, _) = foreign("oha").unwrap().result(&plain(), told("oha", "oha-good.json"));
+    let (closed, _) = external("oha").unwrap().result(&plain(), told("oha", "oha-good.json"));
     assert_eq!(closed.latency.response, closed.latency.service);
 }
 
@@ -220,7 +220,7 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
             }
         }
     }
-    for tester in FOREIGN {
+    for tester in EXTERNAL.into_iter().filter_map(|tester| external(tester.name)) {
         for text in ["", "\n", "{}", "\u{0}\u{fffd} requests in , read", "Requests/sec: \n requests in 1s, "] {
             assert!((tester.read)(text, "").is_err(), "{tester:?} took {text:?} for a run");
         }
@@ -246,7 +246,7 @@ fn plain() -> Ask {
 #[test]
 fn each_gets_the_load_in_its_own_words() {
     let plain = plain();
-    let words = |tester: &str, ask: &Ask| (foreign(tester).unwrap().args)(ask).join(" ");
+    let words = |tester: &str, ask: &Ask| (external(tester).unwrap().args)(ask).join(" ");
     for (tester, line) in [
         ("wrk", "-t2 -c100 -d3s --latency"),
         ("ab", "-q -l -r -c 100 -t 3 -n 900000 -e /d/ab.csv -k"),
@@ -287,7 +287,10 @@ fn what_a_tester_cannot_do_is_said_before_it_is_started() {
     ] {
         let mut settings = Settings::default();
         set.iter().for_each(|(name, value)| drop(settings.set(name, value).unwrap()));
-        let refusing = FOREIGN.iter().filter_map(|tester| Some((tester.name, tester.refuses(&settings)?)));
+        let refusing = EXTERNAL.iter().filter_map(|tester| {
+            settings.set("tester", tester.name).unwrap();
+            Some((tester.name, settings.tester_limitation()?))
+        });
         let names: Vec<&str> = refusing
             .inspect(|(name, why)| assert!(why.starts_with(name) && why.contains("tester brunt"), "{why}"))
             .inspect(|(name, why)| assert!(!why[name.len()..].contains(name), "{why}"))

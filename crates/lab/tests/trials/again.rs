@@ -1,7 +1,7 @@
 //! Disturbed trials are run again, and the attempts kept.
 
 use super::{Scene, result};
-use brunt_lab::report::{self, Style};
+use brunt_lab::{plan::Style, report};
 use brunt_results::verdict::Kind;
 use std::fs;
 

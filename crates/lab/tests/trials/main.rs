@@ -7,15 +7,16 @@ mod phases;
 
 use brunt_lab::{
     Error,
-    experiment::{Finish, Request, run},
-    machine::Machine,
     plan::read,
-    prepare::unavailable,
     report,
-    schedule::Schedule,
-    store::{Kept, Store},
-    tester::Tester,
-    watch::{Event, Silent, Watch},
+    run::{
+        experiment::{Finish, Request, run},
+        observer::{Event, Silent, Watch},
+        preflight::unavailable,
+    },
+    run_directory::{Kept, Store},
+    schedule::{Machine, Schedule},
+    testers::Tester,
 };
 use brunt_results::{RunResult, directory::Directory};
 use std::{
@@ -247,7 +248,7 @@ fn a_tester_that_fails_hangs_or_writes_nothing_is_recorded_and_its_target_ended(
 struct At<F>(usize, F);
 
 impl<F: FnMut()> Watch for At<F> {
-    fn saw(&mut self, event: Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         if let Event::Runs { place, what: "load" } = event
             && place.number == self.0
         {

@@ -2,9 +2,9 @@
 
 use super::{At, FIND_OUT, Scene};
 use brunt_lab::{
-    experiment::{Finish, run},
     report,
-    store::Kept,
+    run::experiment::{Finish, run},
+    run_directory::Kept,
 };
 use std::{
     fs,
@@ -39,7 +39,7 @@ fn phases_follow_each_other_on_one_start_and_each_has_a_row() {
     let read = report::read(&scene.out()).unwrap();
     let phases: Vec<Option<&str>> = read.rows.iter().map(|row| row.cell.phase()).collect();
     assert_eq!(phases, [Some("warm"), Some("steady"), Some("after")]);
-    let page = report::markdown(&read, report::Style::Plain);
+    let page = report::markdown(&read, brunt_lab::plan::Style::Plain);
     assert!(page.contains("| steady |"), "{page}");
 }
 

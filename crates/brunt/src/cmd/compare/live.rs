@@ -5,9 +5,11 @@ use super::Args;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
 use brunt_lab::{
     Error,
-    ledger::Ledger,
-    process::{Group, Launch},
-    store::default_directory,
+    run_directory::default_directory,
+    system::{
+        process_group::{Group, Launch},
+        process_registry::Ledger,
+    },
 };
 use brunt_results::ExitCode;
 use std::{

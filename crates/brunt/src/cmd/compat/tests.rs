@@ -2,7 +2,7 @@
 //! must find what the result holds.
 
 use super::{ArgError, Invocation, Measurement, Page, ab, fortio, spread::Spread, wrk};
-use brunt_lab::tester::foreign::Told;
+use brunt_lab::testers::external::Told;
 use brunt_results::{
     RunResult,
     latency::new_histogram,
@@ -63,7 +63,7 @@ fn page(line: &str, result: &RunResult) -> (String, Page) {
 }
 
 fn parse_output(tester: &str, text: &str, file: &str) -> Told {
-    let read = brunt_lab::tester::foreign(tester).unwrap().read;
+    let read = brunt_lab::testers::external(tester).unwrap().read;
     read(text, file).unwrap_or_else(|why| panic!("{why} in\n{text}"))
 }
 

@@ -2,11 +2,9 @@
 
 use brunt_lab::{
     format::plural,
-    machine::Machine,
-    order::Slot,
     plan::Plan,
-    schedule::{Schedule, skipped_lines, spoken},
-    store::Store,
+    run_directory::Store,
+    schedule::{Machine, Schedule, Slot, skipped_lines, spoken},
 };
 use std::fmt::Write;
 
@@ -75,6 +73,6 @@ pub(super) fn headlines(
     }
     let wanted = schedule.wanted();
     let mut targets = plan.targets.iter().filter(|target| wanted.iter().any(|cell| cell.target == target.name));
-    lines.extend(targets.find_map(|target| target.limits.remark()));
+    lines.extend(targets.find_map(|target| brunt_lab::system::rlimits::remark(&target.limits)));
     lines
 }

@@ -4,13 +4,14 @@
 
 use super::preview::headlines;
 use brunt_lab::{
-    experiment::Request,
     format::time,
-    machine::{Machine, busy},
-    schedule::{Schedule, skipped_lines, spoken},
-    store::Store,
-    trial::End,
-    watch::{Event, Place, Watch},
+    run::{
+        experiment::Request,
+        observer::{Event, Place, Watch},
+        trial::End,
+    },
+    run_directory::Store,
+    schedule::{Machine, Schedule, busy, skipped_lines, spoken},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
@@ -84,7 +85,7 @@ impl Drop for Progress {
 }
 
 impl Watch for Progress {
-    fn saw(&mut self, event: Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Cleaned(groups) => {
                 self.say(&format!("ended what a killed run had left running: {groups} process groups"));
@@ -97,7 +98,7 @@ impl Watch for Progress {
             }
             Event::BuildFailed { target, why } => self.say(&format!("{target}: {why}")),
             Event::Again(trials) => {
-                let many = if trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
+                let many = if *trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
                 self.say(&format!("{many} disturbed: once more"));
             }
             Event::Begins(place) => self.show(line(&place, "begins")),

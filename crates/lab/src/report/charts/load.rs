@@ -3,11 +3,11 @@
 use super::axis::Axis;
 use crate::{
     format::plural,
+    plan::settings::{Amount, ClientCores},
     report::{
         Row,
         tables::columns::{names, shown, spaced},
     },
-    settings::{Amount, ClientCores},
 };
 use brunt_results::{Count, Rate};
 

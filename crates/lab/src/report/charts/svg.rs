@@ -2,6 +2,7 @@
 //! measured, and where in small type. Widths of text are estimated, for the fonts are the viewer's.
 
 use crate::format::escaped;
+use crate::run_directory::CHART_MARK;
 use plotters::{
     coord::Shift,
     prelude::{
@@ -24,8 +25,6 @@ pub type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
 pub const WIDTH: i32 = 860;
 /// Free at the left and at the right.
 pub const MARGIN: i32 = 20;
-/// By this a chart is known as ours, and may be removed when it is out of date.
-pub const MARK: &str = "<desc>drawn by brunt from the results of a run";
 
 const FOOT: i32 = 34;
 const GROUND: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
@@ -166,7 +165,7 @@ pub fn svg(page: &Page, body_height: i32, body: impl FnOnce(&Area, i32) -> Drawn
     // After the opening tag, where a reader of the file and a screen reader look for them.
     let at = out.find(">\n").map_or(out.len(), |at| at + 2);
     let [title, words] = [&page.title, &page.words].map(|text| escaped(&readable(text)));
-    out.insert_str(at, &format!("<title>{title}</title>\n{MARK}. {words}</desc>\n"));
+    out.insert_str(at, &format!("<title>{title}</title>\n{CHART_MARK}. {words}</desc>\n"));
     Ok(out.replacen("<svg", "<svg role=\"img\"", 1))
 }
 
@@ -215,6 +214,6 @@ mod tests {
         let page = Page { title: "a<b>&\u{1}\u{FFFF}\n".into(), ..Page::default() };
         let svg = svg(&page, 10, |_, _| Ok(())).unwrap();
         assert!(svg.contains("<title>a&lt;b&gt;&amp;   </title>"), "{svg}");
-        assert!(svg.contains(MARK) && !svg.contains('\u{1}'));
+        assert!(svg.contains(CHART_MARK) && !svg.contains('\u{1}'));
     }
 }

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     report::{Report, Row, Run, charts, notes, tables::columns::varying},
+    run_directory::Store,
     stats::Interval,
-    store::Store,
 };
 use brunt_results::{env::Env, verdict::Kind};
 use serde::{Serialize, Serializer, ser::Error};

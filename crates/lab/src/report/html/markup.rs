@@ -6,11 +6,12 @@ use super::{
     table,
     views::View,
 };
+use crate::run_directory::CHARTS_FOLDER;
 use crate::{
     format::{escaped, plural},
     report::{
         Report, Row, Run,
-        charts::{Body, COLOURS, Chart, FOLDER, SHAPES},
+        charts::{Body, COLOURS, Chart, SHAPES},
         notes,
     },
 };
@@ -204,7 +205,8 @@ fn still(charts: &[Chart], room: usize) -> io::Result<String> {
         }
     }
     if left_out > 0 {
-        let _ = write!(out, "<p>{} more: see the folder {FOLDER} beside report.md.</p>", plural(left_out, "chart"));
+        let _ =
+            write!(out, "<p>{} more: see the folder {CHARTS_FOLDER} beside report.md.</p>", plural(left_out, "chart"));
     }
     Ok(if out.is_empty() {
         out

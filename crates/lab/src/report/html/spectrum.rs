@@ -2,7 +2,7 @@
 //! that are evenly spaced where it matters, towards the slow end.
 
 use super::data::{Rough, Short};
-use crate::{report::Row, store::Store};
+use crate::{report::Row, run_directory::Store};
 use brunt_results::{hlog, judge::BEYOND_QUANTILE, latency::new_histogram};
 use std::fs;
 

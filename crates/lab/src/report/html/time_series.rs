@@ -2,7 +2,7 @@
 //! median one.
 
 use super::data::{Rough, Short};
-use crate::{report::Row, store::Store};
+use crate::{report::Row, run_directory::Store};
 use serde::{Deserialize, Serialize};
 use std::fs;
 

@@ -2,8 +2,8 @@
 
 use crate::{
     format,
+    plan::settings::NAMES,
     report::{Row, http},
-    settings::NAMES,
 };
 use std::borrow::Borrow;
 

@@ -40,7 +40,7 @@ pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
 
 /// The tester, and its load where it has several.
 fn tester(row: &Row, report: &Report) -> String {
-    let name = |row: &Row| row.cell.value("tester").unwrap_or(crate::tester::BRUNT.to_owned());
+    let name = |row: &Row| row.cell.value("tester").unwrap_or(crate::plan::tester::BRUNT.to_owned());
     let own = name(row);
     let of_it: Vec<&Row> = report.rows.iter().filter(|row| name(row) == own).collect();
     let names: Vec<String> = varying(&of_it).into_iter().filter(|name| name != "tester").collect();

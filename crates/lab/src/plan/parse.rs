@@ -1,0 +1,190 @@
+//! From TOML to a plan. Every mistake is pointed at in the text, with the nearest name that would do; nothing unknown
+//! is passed over in silence.
+
+use super::{
+    Axis, Plan, Sweep,
+    filter::patterns,
+    keys::{self, TAKEN},
+    phase::{an_override, phase},
+    references::{Mention, Noted},
+    source::{Text, Value, entries, one_or_list},
+    target, tester, validate,
+};
+use crate::{
+    plan::{
+        Fault,
+        settings::{NAMES, Settings},
+        template,
+    },
+    suggest::hint,
+};
+use std::{collections::BTreeMap, ops::Range};
+use toml::de::{DeTable, DeValue};
+
+/// Reads a plan from `source`; `file` names it in messages.
+pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
+    let text = Text { file, source };
+    let document = DeTable::parse(source).map_err(|e| text.fault(e.span().unwrap_or(0..0), e.message()))?;
+    let mut plan = Plan {
+        name: String::new(),
+        description: String::new(),
+        seed: 1,
+        repeats: 3,
+        again: 1,
+        load: Settings::default(),
+        sweeps: Vec::new(),
+        phases: Vec::new(),
+        overrides: Vec::new(),
+        best_over: None,
+        baseline: None,
+        style: None,
+        targets: Vec::new(),
+        testers: BTreeMap::new(),
+    };
+    let mut noted = Noted::default();
+    let entries = entries(document.get_ref());
+    let (mut targets, mut testers) = (Vec::new(), Vec::new());
+    for (key, place, value) in &entries {
+        match *key {
+            "name" => plan.name = text.name(value, "name")?,
+            "description" => plan.description = text.string(value, "description")?,
+            "seed" => plan.seed = text.whole(value, "seed", 0..=i64::MAX as u64)?,
+            "repeats" => plan.repeats = text.whole(value, "repeats", 1..=1000)? as u32,
+            "again" => plan.again = text.whole(value, "again", 0..=100)? as u32,
+            "best_over" => plan.best_over = Some(text.string(value, "best_over")?),
+            "baseline" => plan.baseline = Some(text.string(value, "baseline")?),
+            "style" => {
+                let name = text.string(value, "style")?;
+                plan.style = Some(name.parse().map_err(|why| text.fault(value.span(), why))?);
+            }
+            "load" => load(&text, &mut plan.load, text.table(value, "[load]")?)?,
+            "sweep" => match value.get_ref() {
+                DeValue::Array(_) => {
+                    for (table, _) in text.tables(value, place.clone(), "sweep")? {
+                        plan.sweeps.push(sweep(&text, table, &mut noted.mentions)?);
+                    }
+                }
+                _ => plan.sweeps.push(sweep(&text, text.table(value, "[sweep]")?, &mut noted.mentions)?),
+            },
+            "phase" => {
+                for (table, place) in text.tables(value, place.clone(), "phase")? {
+                    let phase = phase(&text, table, &mut noted.given)?;
+                    if plan.phases.iter().any(|known| known.name == phase.name) {
+                        return Err(text.fault(place, format!("there are two phases of the name '{}'", phase.name)));
+                    }
+                    plan.phases.push(phase);
+                }
+            }
+            "override" => {
+                for (table, _) in text.tables(value, place.clone(), "override")? {
+                    plan.overrides.push(an_override(&text, table, &mut noted.given, &mut noted.mentions)?);
+                }
+            }
+            "target" => targets = text.tables(value, place.clone(), "target")?,
+            "testers" => testers = self::entries(text.table(value, "[testers]")?),
+            _ => return Err(text.unknown(key, place.clone(), "", keys::PLAN)),
+        }
+    }
+    if plan.name.is_empty() {
+        return Err(text.fault(0..0, "the plan has no name: add name = \"...\" at its top"));
+    }
+    if plan.sweeps.is_empty() {
+        plan.sweeps.push(Sweep::default());
+    }
+    let own: Vec<String> = plan.own_axes().map(|axis| axis.name.clone()).collect();
+    for (table, place) in targets {
+        let target = target::read(&text, table, &own, &mut noted)?;
+        validate::speech(&text, &target, plan.load.path.is_some(), place.clone())?;
+        if plan.targets.iter().any(|known| known.name == target.name) {
+            return Err(text.fault(place, format!("there are two targets of the name '{}'", target.name)));
+        }
+        plan.targets.push(target);
+    }
+    if plan.targets.is_empty() {
+        return Err(text.fault(0..0, "the plan has no target: add at least one [[target]]"));
+    }
+    let mut of_load = |word: &str, at: &Range<usize>| {
+        target::check(&text, word, at, template::OF_SETTINGS, &own, false, &mut noted.placeholders)
+    };
+    for (name, place, words) in testers {
+        let known = tester::names();
+        if !known.contains(&name) {
+            return Err(text.fault(place, format!("'{name}' is not a tester{}", hint(name, &known))));
+        }
+        let words = text.strings(words, name)?;
+        for (word, at) in &words {
+            of_load(word, &at.span())?;
+        }
+        plan.testers.insert(name.to_owned(), words.into_iter().map(|(word, _)| word).collect());
+    }
+    if let Some(path) = &plan.load.path {
+        of_load(path, &validate::load_place(&entries, "path"))?;
+    }
+    for given in noted.given.iter().filter(|given| given.name == "path") {
+        of_load(&given.value, &given.value_place)?;
+    }
+    validate::whole(&text, &plan, &entries, &noted)?;
+    Ok(plan)
+}
+
+fn load(text: &Text, load: &mut Settings, table: &DeTable) -> Result<(), Fault> {
+    let mut seen = Vec::new();
+    for (key, place, value) in entries(table) {
+        if !NAMES.contains(&key) {
+            return Err(text.unknown(key, place, "[load]", keys::SETTINGS));
+        }
+        text.no_rival(key, place, &seen)?;
+        load.set(key, &text.scalar(value, key)?).map_err(|e| text.fault(value.span(), format!("{key}: {e}")))?;
+        seen.push(key);
+    }
+    Ok(())
+}
+
+fn sweep(text: &Text, table: &DeTable, mentions: &mut Vec<Mention>) -> Result<Sweep, Fault> {
+    let mut sweep = Sweep::default();
+    for (key, place, value) in entries(table) {
+        match key {
+            "when" => sweep.filter.when = patterns(text, key, value, false, mentions)?,
+            "except" => sweep.filter.except = patterns(text, key, value, false, mentions)?,
+            _ => {
+                let seen: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
+                text.no_rival(key, place.clone(), &seen)?;
+                sweep.axes.push(axis(text, key, place, value)?);
+            }
+        }
+    }
+    Ok(sweep)
+}
+
+fn axis(text: &Text, key: &str, place: Range<usize>, value: &Value) -> Result<Axis, Fault> {
+    axis_name(text, key, place)?;
+    if key == "path" {
+        let message = "path is no axis: put it into [load] with a placeholder, path = \"/{page}\", and sweep that";
+        return Err(text.fault(value.span(), message));
+    }
+    let mut values = Vec::new();
+    for value in one_or_list(value) {
+        let usual = text.setting(value, key)?;
+        if values.contains(&usual) {
+            return Err(text.fault(value.span(), format!("{key}: {usual} is listed twice")));
+        }
+        values.push(usual);
+    }
+    if values.is_empty() {
+        return Err(text.fault(value.span(), format!("{key} has no values: list at least one, or remove it")));
+    }
+    Ok(Axis { name: key.to_owned(), values })
+}
+
+/// An axis of the plan's own must be usable as a placeholder and as a directory's name.
+fn axis_name(text: &Text, key: &str, place: Range<usize>) -> Result<(), Fault> {
+    let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    if !plain || key.is_empty() || key.len() > 32 {
+        let message = format!("'{key}' cannot name an axis: up to 32 letters, digits, - and _");
+        return Err(text.fault(place, message));
+    }
+    if template::OWN.contains(&key) || TAKEN.contains(&key) {
+        return Err(text.fault(place, format!("'{key}' has a meaning of its own and cannot name an axis")));
+    }
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! The text of a plan: what stands where, of which kind it must be, and how a mistake in it is pointed at.
+
+use super::keys::{self, Key};
+use crate::{
+    plan::{Fault, settings::Settings},
+    suggest::hint,
+};
+use brunt_results::Span;
+use std::ops::Range;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// A value of the text, with its place.
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
+
+/// A key, its place and its value.
+pub(super) type Entry<'t, 'a> = (&'t str, Range<usize>, &'t Value<'a>);
+
+/// The entries of a table in the order of the text.
+pub(super) fn entries<'t, 'a>(table: &'t DeTable<'a>) -> Vec<Entry<'t, 'a>> {
+    let mut entries: Vec<Entry> = table.iter().map(|(key, value)| (&**key.get_ref(), key.span(), value)).collect();
+    entries.sort_by_key(|(_, place, _)| place.start);
+    entries
+}
+
+/// Where this key of the document stands.
+pub(super) fn place(document: &[Entry], key: &str) -> Range<usize> {
+    document.iter().find(|(known, ..)| *known == key).map_or(0..0, |(_, place, _)| place.clone())
+}
+
+/// The values of a list, or the one value that stands for a list of one.
+pub(super) fn one_or_list<'t, 'a>(value: &'t Value<'a>) -> &'t [Value<'a>] {
+    match value.get_ref() {
+        DeValue::Array(list) => list,
+        _ => std::slice::from_ref(value),
+    }
+}
+
+/// The text being read, to point at.
+pub(super) struct Text<'s> {
+    pub(super) file: &'s str,
+    pub(super) source: &'s str,
+}
+
+impl Text<'_> {
+    pub(super) fn fault(&self, place: Range<usize>, message: impl Into<String>) -> Fault {
+        Fault::new(self.file, self.source, place, message)
+    }
+
+    /// A key that `place_name` does not have.
+    pub(super) fn unknown(&self, key: &str, place: Range<usize>, place_name: &str, known: &[Key]) -> Fault {
+        let within = if place_name.is_empty() { String::new() } else { format!(" in {place_name}") };
+        self.fault(place, format!("unknown key '{key}'{within}{}", hint(key, &keys::names(known))))
+    }
+
+    pub(super) fn table<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Result<&'t DeTable<'a>, Fault> {
+        value.get_ref().as_table().ok_or_else(|| self.fault(value.span(), format!("{what} must be a table")))
+    }
+
+    /// The tables of an array that is written in double brackets.
+    pub(super) fn tables<'t, 'a>(
+        &self,
+        value: &'t Value<'a>,
+        place: Range<usize>,
+        key: &str,
+    ) -> Result<Vec<(&'t DeTable<'a>, Range<usize>)>, Fault> {
+        let DeValue::Array(list) = value.get_ref() else {
+            return Err(self.fault(place, format!("{key} is written as [[{key}]], in double brackets")));
+        };
+        list.iter().map(|one| Ok((self.table(one, &format!("[[{key}]]"))?, one.span()))).collect()
+    }
+
+    /// A text, a number or a truth value, as text.
+    pub(super) fn scalar(&self, value: &Value, key: &str) -> Result<String, Fault> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+            DeValue::Float(number) => Ok(number.as_str().to_owned()),
+            DeValue::Boolean(truth) => Ok(truth.to_string()),
+            DeValue::Array(_) => {
+                Err(self.fault(value.span(), format!("{key} takes one value; several belong into [sweep]")))
+            }
+            _ => Err(self.fault(value.span(), format!("{key} takes a text or a number"))),
+        }
+    }
+
+    /// The value of a setting, in its usual spelling.
+    pub(super) fn setting(&self, value: &Value, key: &str) -> Result<String, Fault> {
+        let usual = Settings::default().set(key, &self.scalar(value, key)?);
+        usual.map_err(|e| self.fault(value.span(), format!("{key}: {e}")))
+    }
+
+    pub(super) fn span(&self, value: &Value, key: &str) -> Result<Span, Fault> {
+        let parsed = self.scalar(value, key)?.parse();
+        parsed.map_err(|e| self.fault(value.span(), format!("{key}: {e}")))
+    }
+
+    pub(super) fn string(&self, value: &Value, key: &str) -> Result<String, Fault> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.fault(value.span(), format!("{key} must be a text in quotes"))),
+        }
+    }
+
+    pub(super) fn strings<'t, 'a>(
+        &self,
+        value: &'t Value<'a>,
+        key: &str,
+    ) -> Result<Vec<(String, &'t Value<'a>)>, Fault> {
+        let DeValue::Array(list) = value.get_ref() else {
+            return Err(self.fault(value.span(), format!("{key} must be a list of texts, such as [\"a\", \"b\"]")));
+        };
+        list.iter().map(|word| Ok((self.string(word, key)?, word))).collect()
+    }
+
+    /// A text that can name a directory and stand in `--only`.
+    pub(super) fn name(&self, value: &Value, key: &str) -> Result<String, Fault> {
+        let name = self.string(value, key)?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
+        if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
+            let message =
+                format!("{key} '{name}' must be 1 to 64 letters, digits, - _ . or +, and not begin with a dot");
+            return Err(self.fault(value.span(), message));
+        }
+        Ok(name)
+    }
+
+    pub(super) fn whole(&self, value: &Value, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Fault> {
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        number.filter(|n| range.contains(n)).ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            self.fault(value.span(), format!("{key} must be a whole number from {low} to {high}"))
+        })
+    }
+
+    /// A total and an amount per core in one table would contradict each other.
+    pub(super) fn no_rival(&self, key: &str, place: Range<usize>, seen: &[&str]) -> Result<(), Fault> {
+        for (total, each) in [("connections", "connections_per_core"), ("rate", "rate_per_core")] {
+            if (key == total && seen.contains(&each)) || (key == each && seen.contains(&total)) {
+                return Err(self.fault(place, format!("{total} and {each} exclude each other: keep one")));
+            }
+        }
+        Ok(())
+    }
+}

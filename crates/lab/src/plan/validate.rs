@@ -1,0 +1,223 @@
+//! What only the whole plan shows: names that nothing has, values that nothing uses, and parts that contradict each
+//! other. Each is pointed at where it is written.
+
+use super::{
+    PHASE, Plan, Start, Sweep, Target,
+    phase::share,
+    references::Noted,
+    settings::rival,
+    source::{Entry, Text, entries, place},
+};
+use crate::{
+    plan::{Fault, settings::NAMES},
+    suggest::{hint, nearest},
+};
+use std::ops::Range;
+use toml::de::DeValue;
+
+/// More cells than anyone runs, and fewer than fill the memory: a slip such as one axis too many is caught here.
+const MOST_CELLS: usize = 10_000;
+
+/// Checks a plan that has been read.
+pub(super) fn whole(text: &Text, plan: &Plan, document: &[Entry], noted: &Noted) -> Result<(), Fault> {
+    named(text, plan, document)?;
+    given(text, plan, noted)?;
+    mentions(text, plan, noted)?;
+    axes(text, plan, document, noted)
+}
+
+/// Refuses a server that we know would not understand the load.
+pub(super) fn speech(text: &Text, target: &Target, http: bool, place: Range<usize>) -> Result<(), Fault> {
+    let speaks = match &target.start {
+        Start::Serve { service, .. } => service == "http",
+        Start::Nginx { .. } => true,
+        Start::Command(_) => return Ok(()),
+    };
+    let name = &target.name;
+    match (speaks, http) {
+        (true, false) => Err(text.fault(place, format!("target '{name}' speaks HTTP: add path = \"/\" to [load]"))),
+        (false, true) => {
+            Err(text.fault(place, format!("target '{name}' speaks no HTTP: remove path from [load], or serve http")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What `best_over` and `baseline` name must be there.
+fn named(text: &Text, plan: &Plan, document: &[Entry]) -> Result<(), Fault> {
+    let names: Vec<&str> = NAMES.iter().copied().chain(plan.own_axes().map(|axis| axis.name.as_str())).collect();
+    let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
+    for (key, named, known) in [("best_over", &plan.best_over, names), ("baseline", &plan.baseline, targets)] {
+        if let Some(name) = named.as_ref().filter(|name| !known.contains(&name.as_str())) {
+            let place = document.iter().find(|(entry, ..)| *entry == key).map_or(0..0, |(_, _, value)| value.span());
+            return Err(text.fault(place, format!("{key} names the unknown '{name}'{}", hint(name, &known))));
+        }
+    }
+    Ok(())
+}
+
+/// Phases and overrides must not contradict the sweeps, nor change what a target was started with.
+fn given(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
+    for given in &noted.given {
+        let (name, at) = (&given.name, || given.key_place.clone());
+        let is_swept = |name: &str| plan.sweeps.iter().flat_map(|sweep| &sweep.axes).any(|axis| axis.name == name);
+        if share(&given.value).is_some() && name == "rate" {
+            if let Some(message) = unshared(plan, &given.value) {
+                return Err(text.fault(given.value_place.clone(), message));
+            }
+        } else if let Some(swept) = [name.as_str(), rival(name).as_str()].into_iter().find(|name| is_swept(name)) {
+            let message =
+                format!("{name} cannot be set here: [sweep] varies {swept}, and a cell's name says which it has");
+            return Err(text.fault(at(), message));
+        }
+        if name == "path" && plan.load.path.is_none() {
+            return Err(text.fault(at(), "path can only replace another path: add path = \"/\" to [load]"));
+        }
+        if name == "tls" && given.varies {
+            let message = "the phases cannot differ in tls: the target is started once for all of them";
+            return Err(text.fault(at(), message));
+        }
+        let total = name.strip_suffix("_per_core").unwrap_or(name);
+        let used = noted.placeholders.iter().find(|used| used.at_start && used.name == total);
+        if let Some(used) = used.filter(|_| given.varies) {
+            let message = format!(
+                "{{{total}}} has no one value here, for the phases differ in {name} and the target is started once for all of them: write the value itself"
+            );
+            return Err(text.fault(used.place.clone(), message));
+        }
+    }
+    Ok(())
+}
+
+/// Why cells have no rate to have this share of, if some have none.
+fn unshared(plan: &Plan, share: &str) -> Option<String> {
+    for sweep in &plan.sweeps {
+        let axis = sweep.axes.iter().find(|axis| ["rate", "rate_per_core"].contains(&axis.name.as_str()));
+        match axis {
+            Some(axis) if axis.values.iter().any(|value| value == "max") => {
+                let name = &axis.name;
+                return Some(format!(
+                    "{share} is a share of the cell's rate, and cells with {name}=max have none: leave max out of {name}"
+                ));
+            }
+            None if plan.load.rate.is_none() => {
+                let what = "is a share of the cell's rate, and cells have none";
+                return Some(format!("{share} {what}: add rate to [load] or to every [[sweep]]"));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A filter must be about names and values that some cell has.
+fn mentions(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
+    for mention in &noted.mentions {
+        let name = mention.name.as_str();
+        let Some(value) = &mention.value else {
+            let special = [("target", !mention.of_target), (PHASE, !plan.phases.is_empty())];
+            let special = special.into_iter().filter(|(_, is_known)| *is_known).map(|(name, _)| name);
+            let own = plan.own_axes().map(|axis| axis.name.as_str());
+            let mut known: Vec<&str> = special.chain(NAMES.iter().copied()).chain(own).collect();
+            known.dedup();
+            if !known.contains(&name) {
+                let message = format!("'{name}' is nothing that tells cells apart{}", hint(name, &known));
+                return Err(text.fault(mention.place.clone(), message));
+            }
+            continue;
+        };
+        let known = values(plan, name);
+        if !known.contains(value) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let message = match known.as_slice() {
+                [] => format!("no cell has a {name}: sweep it, or add it to [load]"),
+                // Numbers that look alike are not slips for each other.
+                _ if ["target", PHASE].contains(&name) => format!("no cell has {name}={value}{}", hint(value, &known)),
+                _ => format!("no cell has {name}={value}; known are {}", known.join(", ")),
+            };
+            return Err(text.fault(mention.place.clone(), message));
+        }
+    }
+    Ok(())
+}
+
+/// The values that cells have under this name before any override.
+fn values(plan: &Plan, name: &str) -> Vec<String> {
+    let mut values: Vec<String> = match name {
+        "target" => plan.targets.iter().map(|target| target.name.clone()).collect(),
+        PHASE => plan.phases.iter().map(|phase| phase.name.clone()).collect(),
+        _ => {
+            let axes = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).filter(|axis| axis.name == name);
+            let phases = plan.phases.iter().flat_map(|phase| &phase.set);
+            // A filter sees the rate that a share is of.
+            let phases = phases.filter(|(set, value)| set == name && (name != "rate" || share(value).is_none()));
+            let load = plan.load.get(name).into_iter();
+            axes.flat_map(|axis| axis.values.clone())
+                .chain(phases.map(|(_, value)| value.clone()))
+                .chain(load)
+                .collect()
+        }
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    values.retain(|value| seen.insert(value.clone()));
+    values
+}
+
+/// Connections that nobody sets, axes that nobody uses or that not every sweep has, too many cells.
+fn axes(text: &Text, plan: &Plan, document: &[Entry], noted: &Noted) -> Result<(), Fault> {
+    let starts = plan.targets.len().saturating_mul(plan.phases.len().max(1));
+    let product = |sweep: &Sweep| sweep.axes.iter().fold(starts, |n, axis| n.saturating_mul(axis.values.len()));
+    let cells = plan.sweeps.iter().map(product).fold(0, usize::saturating_add);
+    if cells > MOST_CELLS {
+        let message = format!("the plan has {cells} cells, more than {MOST_CELLS}: sweep fewer values, or split it");
+        return Err(text.fault(place(document, "sweep"), message));
+    }
+    let sets_connections = |name: &str| matches!(name, "connections" | "connections_per_core");
+    let in_phases = !plan.phases.is_empty()
+        && plan.phases.iter().all(|phase| phase.set.iter().any(|(name, _)| sets_connections(name)));
+    let own: Vec<&str> = plan.own_axes().map(|axis| axis.name.as_str()).collect();
+    for sweep in &plan.sweeps {
+        let has = |name: &str| sweep.axes.iter().any(|axis| axis.name == name);
+        let in_sweep = sweep.axes.iter().any(|axis| sets_connections(&axis.name));
+        if plan.load.connections.is_none() && !in_sweep && !in_phases {
+            let message =
+                "nothing says how many connections: add connections or connections_per_core to [load] or [sweep]";
+            return Err(text.fault(place(document, "load"), message));
+        }
+        for used in noted.placeholders.iter().filter(|used| own.contains(&used.name.as_str())) {
+            if !has(&used.name) {
+                let message = format!("{{{}}} is not an axis of every [[sweep]]", used.name);
+                return Err(text.fault(used.place.clone(), message));
+            }
+        }
+        for axis in sweep.axes.iter().filter(|axis| own.contains(&axis.name.as_str())) {
+            if !noted.placeholders.iter().any(|used| used.name == axis.name) {
+                let (name, at) = (&axis.name, axis_place(document, &axis.name));
+                let slip = nearest(name, NAMES.iter().copied());
+                let remedy = slip.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+                let message = format!("no target uses {{{name}}}, so the axis '{name}' would change nothing{remedy}");
+                return Err(text.fault(at, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where [load] sets this name.
+pub(super) fn load_place(document: &[Entry], name: &str) -> Range<usize> {
+    let load = document.iter().find(|(key, ..)| *key == "load").and_then(|(_, _, value)| value.get_ref().as_table());
+    let entry = load.into_iter().flat_map(|table| entries(table)).find(|(key, ..)| *key == name);
+    entry.map_or(0..0, |(_, _, value)| value.span())
+}
+
+fn axis_place(document: &[Entry], name: &str) -> Range<usize> {
+    let sweeps = document.iter().filter(|(key, ..)| *key == "sweep").flat_map(|(_, _, value)| match value.get_ref() {
+        DeValue::Array(list) => list.iter().collect(),
+        _ => vec![*value],
+    });
+    sweeps
+        .filter_map(|sweep| sweep.get_ref().as_table())
+        .flat_map(|table| entries(table))
+        .find(|(key, ..)| *key == name)
+        .map_or(0..0, |(_, place, _)| place)
+}

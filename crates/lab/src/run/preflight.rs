@@ -1,0 +1,162 @@
+//! What must be there before a target can be started: its folder, the programs it needs, its build. A target that
+//! cannot be had here is skipped with a reason and a remedy; one that should build and does not is a failure.
+
+use super::nginx;
+use crate::{
+    plan::{Plan, Start, Target, tester::EXTERNAL},
+    system::rlimits,
+};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Component, Path, PathBuf},
+};
+
+/// What a target can need that is no program: io_uring, which containers often forbid.
+pub const IO_URING: &str = "io_uring";
+
+/// The targets that cannot be started on this machine, by name, and why; and the testers, by `tester=NAME`. `no_uring`
+/// is why io_uring is not to be had, if it is not.
+pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap<String, String> {
+    let missing = |target: &Target| missing(target, base, no_uring).map(|why| (target.name.clone(), why));
+    let testers = EXTERNAL.iter().filter(|tester| find_program(tester.name).is_none());
+    let testers = testers.map(|tester| {
+        (format!("tester={}", tester.name), format!("no {} on PATH: {}", tester.name, source_of(tester.name)))
+    });
+    plan.targets.iter().filter_map(missing).chain(testers).collect()
+}
+
+fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<String> {
+    let own_uring = matches!(&target.start, Start::Serve { model, .. } if model == "uring");
+    if let Some(why) = no_uring.filter(|_| own_uring || target.needs.iter().any(|need| need == IO_URING)) {
+        return Some(format!("needs io_uring, which this machine refuses: {why}"));
+    }
+    let dir = folder(target, base);
+    if let Some(name) = &target.dir
+        && !dir.is_dir()
+    {
+        let place = std::path::absolute(&dir).unwrap_or(dir);
+        let place = place.display();
+        return Some(format!("its folder '{name}' is not here (no {place}): run this inside a clone that has it"));
+    }
+    for tool in target.needs.iter().filter(|need| *need != IO_URING) {
+        if find_program(tool).is_none() {
+            return Some(format!("needs '{tool}', which is not on PATH: {}", source_of(tool)));
+        }
+    }
+    if let Some(why) = rlimits::refused(&target.limits) {
+        return Some(why);
+    }
+    if matches!(target.start, Start::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
+        return Some(format!("no nginx on PATH: {}", source_of(nginx::PROGRAM)));
+    }
+    let Start::Command(words) = &target.start else {
+        return None;
+    };
+    let program = &words[0];
+    // What is to be built, or named by a placeholder, cannot be looked for yet.
+    if !target.build.is_empty() || program.contains('{') {
+        return None;
+    }
+    match program.contains('/') {
+        true if !dir.join(program).is_file() => {
+            Some(format!("its program {} does not exist", dir.join(program).display()))
+        }
+        false if find_program(program).is_none() => {
+            Some(format!("its program '{program}' is not on PATH: {}", source_of(program)))
+        }
+        _ => None,
+    }
+}
+
+/// The folder that a target is built and started in.
+pub fn folder(target: &Target, base: &Path) -> PathBuf {
+    let joined = base.join(target.dir.as_deref().unwrap_or(""));
+    // Done on the name alone: `a/../b` is to be found even if there is no `a`.
+    let mut plain = PathBuf::new();
+    for part in joined.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    if plain.as_os_str().is_empty() { PathBuf::from(".") } else { plain }
+}
+
+/// A program as a plan names it: with a slash it is a file of the target's folder, else one of `PATH`.
+pub fn program(word: &str, dir: &Path) -> PathBuf {
+    if word.contains('/') { dir.join(word) } else { PathBuf::from(word) }
+}
+
+fn find_program(name: &str) -> Option<PathBuf> {
+    let runnable =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(runnable);
+    }
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(runnable)
+}
+
+/// Where a program is to be had.
+fn source_of(program: &str) -> &'static str {
+    match program {
+        "cargo" | "rustc" => "get it from https://rustup.rs",
+        "go" => "get it from https://go.dev/dl",
+        "node" | "npm" => "get it from https://nodejs.org",
+        "nginx" => "apt install nginx-light, or add /usr/sbin to PATH",
+        "wrk" => "apt install wrk",
+        "ab" => "apt install apache2-utils",
+        "hey" => "apt install hey",
+        "h2load" => "apt install nghttp2-client",
+        "fortio" => "go install fortio.org/fortio@latest, and add Go's bin folder (go env GOPATH) to PATH",
+        "oha" => "cargo install oha, and add Cargo's bin folder (~/.cargo/bin) to PATH",
+        "http-echo" => "go install github.com/hashicorp/http-echo@latest",
+        "pipy" => "build it from https://github.com/flomesh-io/pipy and add it to PATH",
+        _ => "install it, or add its folder to PATH",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::read;
+
+    fn target(lines: &str) -> Target {
+        let text = format!("name = 'p'\n[load]\nconnections = 1\n[[target]]\nname = 't'\n{lines}\n");
+        read("p", &text).unwrap().targets.remove(0)
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_a_remedy() {
+        let base = Path::new("/nowhere/experiments");
+        let why = missing(&target("dir = '../peers/x'\ncommand = ['./x']"), base, None).unwrap();
+        assert!(why.contains("/nowhere/peers/x") && why.contains("clone"), "{why}");
+        let why = missing(&target("needs = ['no-such-tool']\ncommand = ['sh']"), base, None).unwrap();
+        assert!(why.contains("'no-such-tool'") && why.contains("PATH"), "{why}");
+        let why = missing(&target("command = ['no-such-server']"), base, None).unwrap();
+        assert!(why.contains("'no-such-server'"), "{why}");
+        assert_eq!(missing(&target("needs = ['sh']\ncommand = ['sh']"), base, None), None);
+    }
+
+    #[test]
+    fn without_io_uring_only_those_that_need_it_are_left_out() {
+        let base = Path::new(".");
+        let why = |lines: &str| missing(&target(lines), base, Some("EPERM from io_uring_setup"));
+        let uring = why("serve = { service = 'echo', model = 'uring' }").unwrap();
+        assert!(uring.contains("EPERM"), "{uring}");
+        assert!(why("needs = ['io_uring']\ncommand = ['sh']").is_some());
+        assert_eq!(why("serve = { service = 'echo', model = 'epoll' }"), None);
+    }
+
+    #[test]
+    fn a_folder_is_found_by_its_name_alone() {
+        let target = target("dir = '../peers/x'\ncommand = ['./x']");
+        assert_eq!(folder(&target, Path::new("/a/experiments")), Path::new("/a/peers/x"));
+        assert_eq!(folder(&target, Path::new("experiments")), Path::new("peers/x"));
+        assert_eq!(folder(&target, Path::new(".")), Path::new("../peers/x"));
+    }
+}

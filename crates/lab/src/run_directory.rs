@@ -1,0 +1,391 @@
+//! The directory of a run: what was planned, what is done, and who is writing to it. A run that was killed at any
+//! moment can be taken up again from what is here.
+//!
+//! ```text
+//! runs/quick/
+//!   experiment.json   the plan's hash, seed, cells, skipped cells, order     plan.toml   the plan as it was read
+//!   trials/CELL/REPEAT/   one result directory a trial, or failed.json       builds/TARGET.log   output of builds
+//!   trials/CELL/REPEAT.disturbed-N/   attempts that were disturbed and repeated
+//!   report.md         rendered from the above                                running.json   process groups alive
+//!   report.html       the same as one page, rendered anew while the run goes on
+//!   charts/           linked from report.md, drawn from the same
+//! ```
+
+pub mod machine_speed;
+mod records;
+
+use crate::{fs_error::with_path, plan::Style, schedule::Cells};
+use brunt_results::{RunResult, directory::Directory, env::Env};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+pub use records::{Failure, Record};
+
+/// The page.
+pub const PAGE_FILE: &str = "report.html";
+/// The folder of the charts.
+pub const CHARTS_FOLDER: &str = "charts";
+/// Marks charts drawn by brunt: only marked ones are ever removed.
+pub const CHART_MARK: &str = "<desc>drawn by brunt from the results of a run";
+
+/// Name and version of `experiment.json`.
+pub const SCHEMA: &str = "brunt.experiment/1";
+
+/// `experiment.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The plan's name.
+    pub name: String,
+    /// The plan's description.
+    pub description: String,
+    /// Tells plans apart.
+    pub plan_hash: String,
+    /// The seed of order and load.
+    pub seed: u64,
+    /// Trials of each cell.
+    pub repeats: u32,
+    /// As in the plan.
+    pub best_over: Option<String>,
+    /// As in the plan.
+    #[serde(default)]
+    pub baseline: Option<String>,
+    /// As in the plan.
+    #[serde(default)]
+    pub style: Option<Style>,
+    /// The command line that started or last continued the experiment.
+    pub command: Vec<String>,
+    /// Seconds since 1970-01-01 UTC when it was started.
+    pub started_unix_s: u64,
+    /// All cells that this machine can run, and those of the cells wanted that it cannot.
+    pub cells: Cells,
+    /// `CELL/REPEAT` of every trial wanted, in the order in which they are run.
+    pub order: Vec<String>,
+}
+
+/// What became of one trial, as its directory tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// It has a result.
+    Done(Box<RunResult>),
+    /// It failed.
+    Failed(Failure),
+}
+
+/// The directory of a run.
+#[derive(Debug, Clone)]
+pub struct Store {
+    path: PathBuf,
+}
+
+impl Store {
+    /// Names a directory.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory of one trial.
+    pub fn trial(&self, cell: &str, repeat: u32) -> PathBuf {
+        self.path.join("trials").join(cell).join(repeat.to_string())
+    }
+
+    /// The log of a target's build.
+    pub fn build_log(&self, target: &str) -> PathBuf {
+        self.path.join("builds").join(format!("{target}.log"))
+    }
+
+    /// Where the groups alive are noted.
+    pub fn ledger(&self) -> PathBuf {
+        self.path.join("running.json")
+    }
+
+    /// The experiment; `None` if there is none here, an error if there is one that cannot be read.
+    pub fn experiment(&self) -> io::Result<Option<Experiment>> {
+        match Directory::open(&self.path).read_json::<Experiment>("experiment.json") {
+            Ok(experiment) if experiment.schema == SCHEMA => Ok(Some(experiment)),
+            Ok(experiment) => Err(self.unreadable(&format!("its format is '{}', not '{SCHEMA}'", experiment.schema))),
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::InvalidData => Err(self.unreadable(&e.to_string())),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn unreadable(&self, why: &str) -> io::Error {
+        let place = self.path.display();
+        let message = format!(
+            "{place} holds a run that cannot be read; another version of brunt made it, or it is damaged \
+             ({why}): --fresh throws it away and starts over, --out DIR leaves it alone"
+        );
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    }
+
+    /// What became of a trial; `None` if it was not run, or not to its end.
+    pub fn kept(&self, cell: &str, repeat: u32) -> Option<Kept> {
+        let directory = Directory::open(self.trial(cell, repeat));
+        if let Ok(result) = directory.read_result() {
+            // A tester that outlived us and was ended then writes such a result; it is no whole trial.
+            return (!result.interrupted).then(|| Kept::Done(Box::new(result)));
+        }
+        directory.read_json("failed.json").ok().map(Kept::Failed)
+    }
+
+    /// The circumstances of a trial.
+    pub fn env(&self, cell: &str, repeat: u32) -> Option<Env> {
+        Directory::open(self.trial(cell, repeat)).read_env().ok()
+    }
+
+    /// What was started for a trial.
+    pub fn record(&self, cell: &str, repeat: u32) -> Option<Record> {
+        Directory::open(self.trial(cell, repeat)).read_json("trial.json").ok()
+    }
+
+    /// What was started for every trial of a cell, those set aside included.
+    pub fn records(&self, cell: &str) -> Vec<Record> {
+        let entries = fs::read_dir(self.path.join("trials").join(cell)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| Directory::open(entry.path()).read_json("trial.json").ok()).collect()
+    }
+
+    /// Where attempts at a trial are kept that were disturbed and repeated.
+    fn aside(&self, cell: &str, repeat: u32, attempt: u32) -> PathBuf {
+        self.path.join("trials").join(cell).join(format!("{repeat}.disturbed-{attempt}"))
+    }
+
+    /// Attempts at a trial that were set aside.
+    pub fn asides(&self, cell: &str, repeat: u32) -> u32 {
+        (1..).take_while(|attempt| self.aside(cell, repeat, *attempt).exists()).count() as u32
+    }
+
+    /// Sets a disturbed trial aside, to make room for the next attempt.
+    pub fn set_aside(&self, cell: &str, repeat: u32) -> io::Result<()> {
+        let aside = self.aside(cell, repeat, self.asides(cell, repeat) + 1);
+        fs::rename(self.trial(cell, repeat), aside)
+    }
+
+    /// Lets the attempt set aside last and the present one change places, if there is a present one.
+    pub fn swap_aside(&self, cell: &str, repeat: u32) -> io::Result<()> {
+        let (present, aside) = (self.trial(cell, repeat), self.aside(cell, repeat, self.asides(cell, repeat)));
+        let spare = present.with_extension("swapped");
+        if present.exists() {
+            fs::rename(&present, &spare)?;
+        }
+        fs::rename(&aside, &present)?;
+        if spare.exists() { fs::rename(&spare, &aside) } else { Ok(()) }
+    }
+
+    /// What was started for the attempt set aside last.
+    pub fn record_aside(&self, cell: &str, repeat: u32) -> Option<Record> {
+        let aside = self.aside(cell, repeat, self.asides(cell, repeat));
+        Directory::open(aside).read_json("trial.json").ok()
+    }
+
+    /// The repeats of a cell that have a directory, ascending.
+    pub fn repeats(&self, cell: &str) -> Vec<u32> {
+        let Ok(entries) = fs::read_dir(self.path.join("trials").join(cell)) else {
+            return Vec::new();
+        };
+        let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+        let mut repeats: Vec<u32> = entries.filter_map(number).collect();
+        repeats.sort_unstable();
+        repeats
+    }
+
+    /// Whether the trial has a result, so that it need not be run again. A failed one is tried again.
+    pub fn is_done(&self, cell: &str, repeat: u32) -> bool {
+        matches!(self.kept(cell, repeat), Some(Kept::Done(_)))
+    }
+
+    /// Whether every trial of the last order has a result.
+    pub fn is_finished(&self, experiment: &Experiment) -> bool {
+        let mut trials = experiment.order.iter().filter_map(|trial| trial.rsplit_once('/'));
+        trials.all(|(cell, repeat)| repeat.parse().is_ok_and(|repeat| self.is_done(cell, repeat)))
+    }
+
+    /// Creates the directory and proves that it can be written; holds it against another run until the lock is dropped.
+    pub fn open(&self) -> io::Result<Lock> {
+        Directory::create(&self.path)?;
+        let place = self.path.join("lock");
+        let file = File::options().create(true).truncate(false).write(true).open(&place).map_err(with_path(&place))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(io::Error::other(format!(
+                "another run is writing to {}: wait for it, or choose another directory with --out",
+                self.path.display()
+            ))),
+            // Some network file systems have no locks; that alone is no reason not to run.
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(Lock { _file: file }),
+            Err(TryLockError::Error(e)) => Err(with_path(&place)(e)),
+        }
+    }
+
+    /// Removes what an earlier run left here. Only what brunt itself writes is removed.
+    pub fn clear(&self) -> io::Result<()> {
+        for name in ["trials", "builds"] {
+            tolerate_absence(fs::remove_dir_all(self.path.join(name)))?;
+        }
+        for name in ["experiment.json", "plan.toml", "report.md", PAGE_FILE] {
+            tolerate_absence(fs::remove_file(self.path.join(name)))?;
+        }
+        self.remove_charts_but(&[])
+    }
+
+    /// Writes down what is going to be run.
+    pub fn begin(&self, experiment: &Experiment, plan: &str) -> io::Result<()> {
+        fs::create_dir_all(self.path.join("builds"))?;
+        let place = self.path.join("plan.toml");
+        fs::write(&place, plan).map_err(with_path(&place))?;
+        Directory::open(&self.path).write_json("experiment.json", experiment)
+    }
+
+    /// Writes the charts, each an SVG text and its file's name, and removes those that are out of date.
+    pub fn write_charts(&self, charts: &[(String, String)]) -> io::Result<()> {
+        self.remove_charts_but(charts)?;
+        let folder = self.path.join(CHARTS_FOLDER);
+        if !charts.is_empty() {
+            fs::create_dir_all(&folder).map_err(with_path(&folder))?;
+        }
+        for (svg, file) in charts {
+            let place = folder.join(file);
+            fs::write(&place, svg).map_err(with_path(&place))?;
+        }
+        Ok(())
+    }
+
+    /// A folder of that name may have been here before us, so only what bears our mark goes.
+    fn remove_charts_but(&self, keep: &[(String, String)]) -> io::Result<()> {
+        let folder = self.path.join(CHARTS_FOLDER);
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let is_kept = keep.iter().any(|(_, file)| entry.file_name().to_str() == Some(file));
+            let is_svg = entry.path().extension().is_some_and(|extension| extension == "svg");
+            if is_svg && !is_kept && fs::read_to_string(entry.path()).is_ok_and(|text| text.contains(CHART_MARK)) {
+                tolerate_absence(fs::remove_file(entry.path()))?;
+            }
+        }
+        // Fails where something else is left in it, which is as it should be.
+        let _ = fs::remove_dir(&folder);
+        Ok(())
+    }
+
+    /// Writes the page, as a whole: a browser may be reading it.
+    pub fn write_page(&self, page: &str) -> io::Result<()> {
+        Directory::open(&self.path).write_text(PAGE_FILE, page)
+    }
+
+    /// Writes the report.
+    pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {
+        let place = self.path.join("report.md");
+        fs::write(&place, markdown).map_err(with_path(&place))?;
+        Ok(place)
+    }
+}
+
+/// Holds a run directory.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Which directory a run without `--out` uses: the last of `NAME`, `NAME-2`, `NAME-3` if it is not finished, so that it
+/// is taken up again; else the next, so that no result is ever written over.
+pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
+    let number = last_number(parent, name);
+    let last = Store::at(numbered(parent, name, number));
+    let is_done_with = match last.experiment() {
+        Ok(Some(experiment)) => last.is_finished(&experiment),
+        // Neither a run nor empty: not ours. The ledger alone is a run that ended before it began.
+        Ok(None) => {
+            !last.ledger().exists() && fs::read_dir(last.path()).is_ok_and(|mut entries| entries.next().is_some())
+        }
+        Err(e) if e.kind() == io::ErrorKind::InvalidData => true,
+        Err(e) => return Err(e),
+    };
+    Ok(numbered(parent, name, if is_done_with { number + 1 } else { number }))
+}
+
+/// The last of `NAME`, `NAME-2`, `NAME-3`, finished or not; `NAME` where there is none.
+pub fn last_directory(parent: &Path, name: &str) -> PathBuf {
+    numbered(parent, name, last_number(parent, name))
+}
+
+fn last_number(parent: &Path, name: &str) -> u32 {
+    let mut number = 1;
+    while numbered(parent, name, number + 1).exists() {
+        number += 1;
+    }
+    number
+}
+
+fn numbered(parent: &Path, name: &str, number: u32) -> PathBuf {
+    match number {
+        1 => parent.join(name),
+        n => parent.join(format!("{name}-{n}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn experiment(order: &[&str]) -> Experiment {
+        Experiment {
+            schema: SCHEMA.into(),
+            name: "x".into(),
+            plan_hash: "h".into(),
+            order: order.iter().map(|o| (*o).to_owned()).collect(),
+            ..Experiment::default()
+        }
+    }
+
+    #[test]
+    fn an_unfinished_run_is_taken_up_and_a_finished_one_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let parent = home.path();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x"));
+        let store = Store::at(parent.join("x"));
+        let _lock = store.open().unwrap();
+        store.begin(&experiment(&["target=a/1"]), "plan").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x"));
+        store.begin(&experiment(&[]), "plan").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-2"));
+        fs::create_dir(parent.join("x-2")).unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-2"));
+        fs::write(parent.join("x-2/mine.txt"), "not brunt's").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-3"));
+        fs::create_dir(parent.join("x-3")).unwrap();
+        fs::write(parent.join("x-3/experiment.json"), "{\"schema\": \"brunt.experiment/0\"}").unwrap();
+        assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-4"));
+        let error = Store::at(parent.join("x-3")).experiment().unwrap_err().to_string();
+        assert!(error.contains("--fresh") && error.contains("--out"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_is_held_by_one_run_at_a_time_and_cleared_of_nothing_foreign() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::at(home.path().join("run"));
+        let lock = store.open().unwrap();
+        assert!(store.open().unwrap_err().to_string().contains("another run"));
+        drop(lock);
+        let _lock = store.open().unwrap();
+        store.begin(&experiment(&[]), "plan").unwrap();
+        fs::write(home.path().join("run/mine.txt"), "").unwrap();
+        store.clear().unwrap();
+        assert!(store.experiment().unwrap().is_none());
+        assert!(home.path().join("run/mine.txt").exists());
+    }
+}

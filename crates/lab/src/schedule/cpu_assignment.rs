@@ -1,0 +1,190 @@
+//! What the machine offers, and which cores a trial gets of it: the server the highest, the generator the lowest, so
+//! that the two never share one where it can be helped. The rule is pure; `Machine::here` alone asks the kernel.
+
+use crate::plan::{Pin, settings::ClientCores};
+use brunt_results::Cores;
+use serde::{Deserialize, Serialize};
+use std::{fmt, io};
+
+/// The processors this process may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// Their numbers, ascending.
+    pub cores: Vec<usize>,
+}
+
+impl Machine {
+    /// Asks the kernel.
+    pub fn here() -> io::Result<Self> {
+        let set = rustix::thread::sched_getaffinity(None)?;
+        Ok(Self { cores: (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect() })
+    }
+}
+
+/// How many programs wanted to run over the last minute, if that is enough to show in figures: everything under half a
+/// processor is background. A measurement begins on a machine that has nothing else to do.
+pub fn busy() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    (load > 0.5).then_some(load)
+}
+
+/// Which cores the two sides of a trial run on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Cores of the target.
+    pub server: Cores,
+    /// Cores of the generator.
+    pub client: Cores,
+    /// Whether the target may run on other cores than those set aside for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub free: bool,
+}
+
+impl Placement {
+    /// Whether the two sides have to share a core, so that each disturbs the other.
+    pub fn shared(&self) -> bool {
+        self.server.0.iter().any(|core| self.client.0.contains(core))
+    }
+}
+
+/// More cores than the machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TooFewCores {
+    /// Wanted for the server.
+    pub server: usize,
+    /// Wanted for the generator.
+    pub client: usize,
+    /// What there is for both.
+    pub have: usize,
+}
+
+impl fmt::Display for TooFewCores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server, client, have } = self;
+        write!(f, "needs {server} server + {client} generator cores, this machine has {have}")
+    }
+}
+
+/// Why a cell cannot be run here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The machine is too small.
+    Cores(TooFewCores),
+    /// Anything else: what, and where possible what to do about it.
+    Other(String),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cores(cores) => cores.fmt(f),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Chooses the cores, or says what is missing.
+pub fn place(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -> Result<Placement, Reason> {
+    let have = machine.cores.len();
+    // The cores that the server may have, and of those that the generator may have.
+    let (servers, rest) = match pin {
+        Pin::To(wanted) => {
+            if let Some(absent) = wanted.0.iter().find(|core| !machine.cores.contains(core)) {
+                return Err(Reason::Other(format!("pinned to core {absent}, which this process may not use")));
+            }
+            if wanted.count() < server {
+                return Err(Reason::Other(format!("pinned to {wanted}, which is fewer than {server} server cores")));
+            }
+            let taken = &wanted.0[..server];
+            (taken.to_vec(), machine.cores.iter().copied().filter(|core| !taken.contains(core)).collect())
+        }
+        Pin::Automatic | Pin::Free => {
+            let split = have.saturating_sub(server);
+            (machine.cores[split..].to_vec(), machine.cores[..split].to_vec())
+        }
+    };
+    let wanted = match client {
+        ClientCores::Fixed(n) => n,
+        ClientCores::PerServerCore(n) => n.saturating_mul(server),
+        ClientCores::Rest => have.saturating_sub(server).max(1),
+    };
+    let free = *pin == Pin::Free;
+    // The one sharing there is: a machine of one core still gets its table, and is told what it is worth.
+    if have == 1 && server == 1 && wanted == 1 {
+        return Ok(Placement { server: Cores(machine.cores.clone()), client: Cores(machine.cores.clone()), free });
+    }
+    if server > servers.len() || wanted > rest.len() {
+        return Err(Reason::Cores(TooFewCores { server, client: wanted, have }));
+    }
+    Ok(Placement { server: Cores(servers), client: Cores(rest[..wanted].to_vec()), free })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn machine(cores: &[usize]) -> Machine {
+        Machine { cores: cores.to_vec() }
+    }
+
+    fn automatic(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, Reason> {
+        place(machine, &Pin::Automatic, server, client)
+    }
+
+    #[test]
+    fn a_pinned_server_has_the_first_of_its_cores_and_the_generator_none_of_those() {
+        let to = |list: &str| Pin::To(list.parse().unwrap());
+        let placed = place(&machine(&[0, 1, 2, 3]), &to("0,2-3"), 2, ClientCores::Rest).unwrap();
+        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("0,2".into(), "1,3".into()));
+        assert!(!placed.shared() && !placed.free);
+        let why = |list: &str, server, client| {
+            place(&machine(&[0, 1, 2, 3]), &to(list), server, ClientCores::Fixed(client)).unwrap_err().to_string()
+        };
+        assert_eq!(why("7", 1, 1), "pinned to core 7, which this process may not use");
+        assert_eq!(why("2-3", 3, 1), "pinned to 2-3, which is fewer than 3 server cores");
+        assert_eq!(why("2-3", 1, 4), "needs 1 server + 4 generator cores, this machine has 4");
+        assert!(place(&machine(&[0, 1]), &Pin::Free, 1, ClientCores::Fixed(1)).unwrap().free);
+    }
+
+    #[test]
+    fn the_server_takes_the_highest_cores_and_the_generator_the_lowest() {
+        let placed = automatic(&machine(&[0, 2, 3, 7]), 2, ClientCores::Fixed(1)).unwrap();
+        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("3,7".into(), "0".into()));
+        let placed = automatic(&machine(&[0, 1, 2, 3, 4]), 1, ClientCores::PerServerCore(4)).unwrap();
+        assert_eq!((placed.server.to_string(), placed.client.to_string()), ("4".into(), "0-3".into()));
+        let placed = automatic(&machine(&[0, 1, 2]), 1, ClientCores::Rest).unwrap();
+        assert_eq!(placed.client.to_string(), "0-1");
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let error = automatic(&machine(&[0, 1]), 4, ClientCores::Fixed(1)).unwrap_err().to_string();
+        assert_eq!(error, "needs 4 server + 1 generator cores, this machine has 2");
+        let error = automatic(&machine(&[0, 1]), 2, ClientCores::Rest).unwrap_err().to_string();
+        assert_eq!(error, "needs 2 server + 1 generator cores, this machine has 2");
+    }
+
+    #[test]
+    fn one_core_is_shared_and_known_to_be() {
+        let placed = automatic(&machine(&[5]), 1, ClientCores::Rest).unwrap();
+        assert!(placed.shared());
+        assert!(automatic(&machine(&[5]), 1, ClientCores::Fixed(2)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn two_sides_on_more_than_one_core_never_meet(have in 2usize..40, server in 1usize..50, client in 1usize..50) {
+            let machine = machine(&(0..have).collect::<Vec<_>>());
+            match automatic(&machine, server, ClientCores::Fixed(client)) {
+                Ok(placed) => {
+                    prop_assert!(!placed.shared());
+                    prop_assert_eq!((placed.server.count(), placed.client.count()), (server, client));
+                }
+                Err(_) => prop_assert!(server + client > have),
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Processes and limits of the machine that trials run on.
+
+pub mod cgroup;
+pub mod ports;
+pub(crate) mod proc_stat;
+pub mod process_group;
+pub mod process_registry;
+pub mod rlimits;

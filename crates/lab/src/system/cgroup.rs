@@ -1,0 +1,263 @@
+//! A control group that bounds what a target and all its children hold in memory, where this machine lets us make one:
+//! then reserved address space costs nothing, and the kernel kills whoever takes more.
+//!
+//! No group is changed that was not made here. Ours are removed with the value; those of a run that was killed, by the
+//! next one: the name of a group tells who made it.
+
+use super::proc_stat::start_time;
+use crate::fs_error::with_path;
+use brunt_results::Size;
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How long the dead may take to leave a group.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Cage {
+    path: PathBuf,
+    limit: Size,
+}
+
+impl Cage {
+    /// Makes a group whose processes may hold so much together, swap included; `None` where [`refused`] says why not.
+    pub fn new(limit: Size) -> io::Result<Option<Self>> {
+        let Ok((parent, version)) = place() else { return Ok(None) };
+        let cage = Self { path: make(&parent)?, limit };
+        version.bound(&cage.path, limit)?;
+        Ok(Some(cage))
+    }
+
+    /// What a shell has to say to enter.
+    pub fn entry(&self) -> String {
+        format!("echo $$ >'{}' && ", self.path.join("cgroup.procs").display())
+    }
+
+    /// What the kernel did about those who took more, if any did.
+    pub fn overrun(&self) -> Option<String> {
+        let counts = ["memory.events", "memory.oom_control"];
+        let text = counts.iter().find_map(|file| fs::read_to_string(self.path.join(file)).ok())?;
+        let killed: u64 = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())?;
+        let limit = self.limit;
+        (killed > 0).then(|| format!("the kernel killed it for taking more memory than its limit, {limit}"))
+    }
+}
+
+impl Drop for Cage {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
+}
+
+/// Why no such group can be made on this machine, if that is so.
+pub fn refused() -> Option<String> {
+    place().err()
+}
+
+/// Removes the groups that killed runs have left, and ends whoever is in them.
+pub fn sweep() {
+    for (root, own, _) in hierarchies() {
+        for parent in upwards(&root, &own) {
+            let groups = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
+            groups.filter(|group| is_orphan(group)).for_each(|group| remove(&group));
+        }
+    }
+}
+
+/// Removes a group of ours and ends whoever is in it.
+fn remove(path: &Path) {
+    let since = Instant::now();
+    while fs::remove_dir(path).is_err() && path.exists() && since.elapsed() < PATIENCE {
+        let members = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+        for pid in members.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The two interfaces of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// The file that holds the bound.
+    fn file(self) -> &'static str {
+        match self {
+            Self::One => "memory.limit_in_bytes",
+            Self::Two => "memory.max",
+        }
+    }
+
+    fn bound(self, group: &Path, limit: Size) -> io::Result<()> {
+        let file = group.join(self.file());
+        fs::write(&file, limit.0.to_string()).map_err(with_path(&file))?;
+        // What is swapped out is not gone; kernels without an account of swap have no such file.
+        let _ = match self {
+            Self::One => fs::write(group.join("memory.memsw.limit_in_bytes"), limit.0.to_string()),
+            // A server that has lost one of its processes is none that should be measured further.
+            Self::Two => {
+                fs::write(group.join("memory.swap.max"), "0").and(fs::write(group.join("memory.oom.group"), "1"))
+            }
+        };
+        Ok(())
+    }
+}
+
+/// Where a group can be made, as near to our own as possible; proven by making one.
+fn place() -> Result<(PathBuf, Version), String> {
+    let mut why = "no control groups with memory are mounted".to_owned();
+    for (root, own, version) in hierarchies() {
+        for parent in upwards(&root, &own) {
+            match make(parent) {
+                Ok(probe) => {
+                    let bounds = probe.join(version.file()).exists();
+                    remove(&probe);
+                    if bounds {
+                        return Ok((parent.to_owned(), version));
+                    }
+                    why = format!("{} has no memory controller for its children", parent.display());
+                }
+                Err(error) => why = error.to_string(),
+            }
+        }
+    }
+    Err(why)
+}
+
+/// From our own group to the root of its hierarchy.
+fn upwards<'a>(root: &'a Path, own: &'a Path) -> impl Iterator<Item = &'a Path> {
+    own.ancestors().take_while(move |group| group.starts_with(root))
+}
+
+fn hierarchies() -> Vec<(PathBuf, PathBuf, Version)> {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    own_groups(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+}
+
+/// Each mounted hierarchy that may bound memory: its root, the group in it that we are in, and its interface.
+fn own_groups(mounts: &str, groups: &str) -> Vec<(PathBuf, PathBuf, Version)> {
+    let hierarchy = |line: &str| {
+        // 36 35 0:30 /root/of/mount /mount/point options - type source options: proc_pid_mountinfo(5)
+        let (front, back) = line.split_once(" - ")?;
+        let (mut front, mut back) = (front.split(' ').skip(3), back.split(' '));
+        let (top, point) = (front.next()?, PathBuf::from(front.next()?));
+        let (kind, options) = (back.next()?, back.nth(1)?);
+        let version = match kind {
+            "cgroup" if options.split(',').any(|option| option == "memory") => Version::One,
+            "cgroup2" => Version::Two,
+            _ => return None,
+        };
+        let own = groups.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            let named = controllers.split(',').any(|controller| controller == "memory");
+            (if version == Version::One { named } else { controllers.is_empty() }).then_some(path)
+        })?;
+        // A container may see itself under a name that its own mount does not have.
+        let inside = Path::new(own).strip_prefix(top).ok().map(|own| point.join(own));
+        let own = inside.filter(|own| own.is_dir()).unwrap_or_else(|| point.clone());
+        Some((point, own, version))
+    };
+    mounts.lines().filter_map(hierarchy).collect()
+}
+
+/// Makes a group, whose name says who did: the namespace of process ids, the process, and when that was started.
+fn make(parent: &Path) -> io::Result<PathBuf> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let (pid, number) = (process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let group = parent.join(format!("brunt-{}-{pid}-{}-{number}", namespace(), start_time(pid).unwrap_or(0)));
+    fs::create_dir(&group).map_err(with_path(&group))?;
+    Ok(group)
+}
+
+/// Whether its maker, of this namespace, is gone.
+fn is_orphan(group: &Path) -> bool {
+    let maker = || {
+        let mut words = group.file_name()?.to_str()?.strip_prefix("brunt-")?.split('-');
+        let mut next = || words.next()?.parse::<u64>().ok();
+        (next()? == namespace()).then_some(())?;
+        Some((u32::try_from(next()?).ok()?, next()?))
+    };
+    maker().is_some_and(|(pid, started)| start_time(pid) != Some(started))
+}
+
+/// The namespace of our process ids: those of another one say nothing here.
+fn namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hierarchies_that_bound_memory_are_found_with_our_place_in_them() {
+        let home = tempfile::tempdir().unwrap();
+        let point = home.path().display();
+        fs::create_dir_all(home.path().join("one/job")).unwrap();
+        let mounts = format!(
+            "30 20 0:26 / {point}/cpu rw shared:9 - cgroup cgroup rw,cpu\n\
+             31 20 0:27 / {point}/one rw shared:10 - cgroup cgroup rw,memory\n\
+             32 20 0:28 /docker/x {point} rw - cgroup2 cgroup2 rw\n\
+             33 20 0:29 / / rw - ext4 /dev/sda rw\n"
+        );
+        let found = own_groups(&mounts, "4:memory:/job\n2:cpu:/\n0::/not/under/the/mount\n");
+        let path = |name: &str| home.path().join(name);
+        assert_eq!(
+            found,
+            [(path("one"), path("one/job"), Version::One), (home.path().into(), home.path().into(), Version::Two)]
+        );
+        assert_eq!(own_groups("", "0::/"), []);
+        assert_eq!(own_groups("nonsense - \n", "nonsense"), []);
+    }
+
+    #[test]
+    fn orphans_are_the_groups_of_those_who_are_gone() {
+        let (own, pid) = (namespace(), process::id());
+        let started = start_time(pid).unwrap();
+        for (name, orphan) in [
+            (format!("brunt-{own}-{pid}-{started}-0"), false),
+            (format!("brunt-{own}-{pid}-{}-0", started + 1), true),
+            (format!("brunt-{own}-{}-{started}-0", u32::MAX), true),
+            (format!("brunt-{}-{}-{started}-0", own + 1, u32::MAX), false),
+            (format!("brunt-{own}-{}", u32::MAX), false),
+            ("brunt-build".to_owned(), false),
+            ("user.slice".to_owned(), false),
+        ] {
+            assert_eq!(is_orphan(&Path::new("/sys/fs/cgroup").join(&name)), orphan, "{name}");
+        }
+    }
+
+    #[test]
+    fn whoever_takes_more_is_killed_and_said_to_have_been() {
+        if let Some(why) = refused() {
+            println!("skipped: no control group can be made here: {why}");
+            return;
+        }
+        let run = |megabytes: u64| {
+            let cage = Cage::new(Size(32 << 20)).unwrap().unwrap();
+            // `dd` holds one block.
+            let script = format!("{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1", cage.entry());
+            let status = process::Command::new("sh").args(["-c", &script]).output().unwrap().status;
+            (status.success(), cage.overrun(), cage.path.clone())
+        };
+        let (lived, overrun, path) = run(1);
+        assert_eq!((lived, overrun), (true, None));
+        assert!(!path.exists());
+        let (lived, overrun, path) = run(100);
+        assert!(!lived && overrun.as_deref().is_some_and(|why| why.contains("32MiB")), "{overrun:?}");
+        assert!(!path.exists());
+    }
+}

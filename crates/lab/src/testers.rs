@@ -1,0 +1,128 @@
+//! The tester's command line for one trial. `brunt load` is a program like any other: what is known of it is that it
+//! takes these flags and writes a result directory. What other testers take and say is in [`mod@foreign`].
+
+mod ab;
+pub mod external;
+mod fortio;
+mod h2load;
+mod hey;
+mod oha;
+mod output_parser;
+mod wrk;
+
+use crate::{plan::template::expand, schedule::Cell};
+use brunt_results::Rate;
+use external::{Ask, Foreign};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The testers other than `brunt load`.
+const EXTERNAL: &[&Foreign] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD, &oha::OHA];
+
+/// The external tester of that name.
+pub fn external(name: &str) -> Option<&'static Foreign> {
+    EXTERNAL.iter().copied().find(|tester| tester.capabilities.name == name)
+}
+
+/// `brunt load`, or a program that takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tester {
+    /// The program.
+    pub program: PathBuf,
+    /// Words before the address and the flags.
+    pub lead: Vec<String>,
+    /// What it may take beyond its load before it counts as hung: connecting, draining, writing its files.
+    pub grace: Duration,
+}
+
+/// A source address has more ports for one target on any machine that is not set to have fewer than the usual 28,232.
+/// The target is on loopback, and so are all addresses of 127.0.0.0/8.
+const PORTS: u64 = 28_000;
+
+/// Assumed where the plan leaves the timeout of a request to the tester.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+impl Tester {
+    /// `brunt load` of the binary at this path.
+    pub fn brunt(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), lead: vec!["load".to_owned()], grace: Duration::from_secs(30) }
+    }
+
+    /// Program and arguments for one trial, with the words the plan adds for this tester.
+    ///
+    /// # Errors
+    /// Why the plan's path makes no address, or its words no command.
+    pub fn command(
+        &self,
+        cell: &Cell,
+        added: &[String],
+        port: u16,
+        server_pid: u32,
+        seed: u64,
+        out: &Path,
+    ) -> Result<(PathBuf, Vec<String>), String> {
+        let tester = cell.settings.tester.as_deref().and_then(external);
+        let (program, mut args) = match tester {
+            None => {
+                let mut args = self.args(cell, port, server_pid, seed, out)?;
+                if cell.connections() > PORTS && !added.iter().any(|word| word.starts_with("--source")) {
+                    args.extend(["--source", "127.0.0.0/8"].map(str::to_owned));
+                }
+                (self.program.clone(), args)
+            }
+            Some(tester) => (tester.capabilities.name.into(), (tester.args)(&Ask::new(cell, port, out)?)),
+        };
+        // Last, so that what the plan says wins; but the address of a foreign tester must stay at the end.
+        let at = if tester.is_some() { args.len() - 1 } else { args.len() };
+        let values = cell.placeholders();
+        let added: Vec<String> = added.iter().map(|word| expand(word, &values)).collect::<Result<_, _>>()?;
+        args.splice(at..at, added);
+        Ok((program, args))
+    }
+
+    /// The arguments of `brunt load` for one trial.
+    ///
+    /// # Errors
+    /// Why the plan's path makes no address.
+    pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
+        let mut args = self.lead.clone();
+        args.push(cell.url(port)?);
+        let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
+        flag("-c", cell.connections().to_string());
+        flag("--cores", cell.placement.client.to_string());
+        flag("-d", cell.settings.duration.to_string());
+        flag("--warmup", cell.settings.warmup.to_string());
+        if cell.settings.path.is_none() {
+            flag("--size", cell.settings.size.to_string());
+        }
+        if let Some(rate) = cell.rate() {
+            flag("-R", Rate(rate).to_string());
+        }
+        if let Some(arrival) = cell.settings.arrival.clone().filter(|_| cell.rate().is_some()) {
+            flag("--arrival", arrival);
+        }
+        if let Some(timeout) = cell.settings.timeout {
+            flag("--timeout", timeout.to_string());
+        }
+        flag("--seed", seed.to_string());
+        flag("--server-pid", server_pid.to_string());
+        flag("--out", out.display().to_string());
+        if cell.settings.path.is_some() && !cell.settings.keeps_alive() {
+            args.push("--no-keepalive".to_owned());
+        }
+        if cell.settings.is_secret() {
+            args.push("--insecure".to_owned());
+        }
+        args.extend(["--quiet".to_owned(), "--allow-untrusted".to_owned()]);
+        Ok(args)
+    }
+
+    /// When a tester that still runs counts as hung.
+    pub fn limit(&self, cell: &Cell) -> Duration {
+        let timeout = cell.settings.timeout.map_or(TIMEOUT, |t| t.0);
+        // A thousand connections a second is slow, but a target under a sweep of connections may be.
+        cell.load_time() + timeout + self.grace + Duration::from_millis(cell.connections())
+    }
+}

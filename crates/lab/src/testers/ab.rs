@@ -1,0 +1,97 @@
+//! ab: a closed loop, HTTP/1.0, one connection a request unless told `-k`. It prints percentiles in whole milliseconds;
+//! the table that it writes with `-e` has microseconds, and that is what is read.
+
+use super::{
+    external::{Ask, Foreign, Told},
+    output_parser::{after, lacks, named, number},
+};
+use crate::plan::tester;
+use brunt_results::{LatencySummary, result::Errors};
+
+pub(super) const AB: Foreign = Foreign {
+    capabilities: &tester::AB,
+    args,
+    file: Some(TABLE),
+    read,
+    untold: &[
+        ("mean_us", "ab prints means in whole milliseconds"),
+        ("p999_us", "ab knows no percentile beyond the 99th"),
+    ],
+    absent: &[("responses.statuses", "ab counts statuses that are not 2xx alone")],
+};
+
+const TABLE: &str = "ab.csv";
+
+/// Requests of one run; room for more is refused by many systems.
+const MOST: u64 = 50_000_000;
+
+fn args(ask: &Ask) -> Vec<String> {
+    let seconds = Ask::seconds(ask.duration);
+    // -t alone ends at 50,000 requests; ab sets 32 bytes aside for each that might come, untouched until it does.
+    let most = (seconds.saturating_mul(300_000)).min(MOST).max(ask.connections);
+    // -l: bodies may differ in length; -r: a failed connection is counted and does not end the run.
+    let mut args: Vec<String> = ["-q", "-l", "-r"].map(str::to_owned).to_vec();
+    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
+    flag("-c", ask.connections.to_string());
+    flag("-t", seconds.to_string());
+    flag("-n", most.to_string());
+    flag("-e", format!("{}/{TABLE}", ask.dir));
+    if let Some(timeout) = ask.timeout {
+        flag("-s", Ask::seconds(timeout).to_string());
+    }
+    if ask.keepalive {
+        args.push("-k".to_owned());
+    }
+    args.push(ask.url.clone());
+    args
+}
+
+fn read(output: &str, table: &str) -> Result<Told, String> {
+    let figure = |label: &str| after(output, label).and_then(number::<u64>);
+    let needed = |label: &str| figure(label).ok_or_else(|| lacks(label));
+    let time = "Time taken for tests:";
+    let measured_s = after(output, time).and_then(number).ok_or_else(|| lacks(time))?;
+    let done = needed("Complete requests:")?;
+    needed("Failed requests:")?;
+    let body_bytes = Some(needed("HTML transferred:")?);
+    let kinds =
+        after(output, "(Connect:").map_or(String::new(), |list| format!("Connect:{}", list.trim_end_matches(')')));
+    let kind = |name: &str| named(&kinds, name).unwrap_or(0);
+    // A connection that breaks is a failed receive, and often an exception beside it.
+    let lost = kind("Receive:") + figure("Write errors:").unwrap_or(0);
+    let errors = Errors {
+        connect: kind("Connect:"),
+        reset: lost,
+        protocol: kind("Length:") + kind("Exceptions:").saturating_sub(lost),
+        status: figure("Non-2xx responses:").unwrap_or(0),
+        ..Errors::default()
+    };
+    let failed = errors.total();
+    Ok(Told {
+        measured_s,
+        completed: done.saturating_sub(failed),
+        failed,
+        times: if done > 0 { latency(table, done)? } else { LatencySummary::default() },
+        errors,
+        received: figure("Total transferred:"),
+        body_bytes,
+        ..Told::default()
+    })
+}
+
+/// The table: a head, then a percentage and milliseconds in each line.
+fn latency(table: &str, count: u64) -> Result<LatencySummary, String> {
+    let row = |percent: &str| {
+        let cell = table.lines().find_map(|line| line.split_once(',').filter(|(name, _)| *name == percent));
+        let ms = cell.and_then(|(_, ms)| ms.trim().parse::<f64>().ok());
+        ms.map(|ms| ms * 1e3).ok_or_else(|| format!("its table {TABLE} has no line for {percent} %"))
+    };
+    Ok(LatencySummary {
+        count,
+        p50_us: Some(row("50")?),
+        p90_us: Some(row("90")?),
+        p99_us: Some(row("99")?),
+        max_us: Some(row("100")?),
+        ..LatencySummary::default()
+    })
+}

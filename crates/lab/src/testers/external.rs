@@ -1,0 +1,190 @@
+//! A tester that is not ours: what it is asked for, what it says, and the result that makes.
+//!
+//! The figures keep their meaning. Most of these testers start their clock when they send, so what they call latency is
+//! *service time*. In a closed loop a request is intended when it is sent, and the same figures are the response time;
+//! at a rate from outside they are not, and one of the two is absent. Nothing is filled in that a tester does not say:
+//! it is absent, with the reason.
+
+use crate::{plan::tester::Capabilities, schedule::Cell};
+use brunt_results::{
+    LatencySummary, RunResult,
+    result::{self, Errors, Generator, Responses},
+};
+use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
+
+/// A tester that is not ours.
+pub struct Foreign {
+    /// Name and capabilities.
+    pub capabilities: &'static Capabilities,
+    /// Its arguments; the address comes last.
+    pub args: fn(&Ask) -> Vec<String>,
+    /// The file beside its standard output that it writes into the trial's directory.
+    pub file: Option<&'static str>,
+    /// Reads its standard output and that file; the error says what is wrong with them.
+    pub read: fn(output: &str, file: &str) -> Result<Told, String>,
+    /// Figures of the times of requests that it never tells, and why.
+    pub untold: &'static [(&'static str, &'static str)],
+    /// Other figures of a result that it never tells, and why.
+    pub absent: &'static [(&'static str, &'static str)],
+}
+
+impl fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.capabilities.name)
+    }
+}
+
+/// What a foreign tester is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// Where to.
+    pub url: String,
+    /// Over all threads.
+    pub connections: u64,
+    /// Cores it runs on, which it is pinned to.
+    pub cores: Vec<usize>,
+    /// Length of the load.
+    pub duration: Duration,
+    /// Requests per second over all connections; `None` is the closed loop.
+    pub rate: Option<f64>,
+    /// Whether a connection carries more than one request.
+    pub keepalive: bool,
+    /// A request without a reply after this long has failed; `None` leaves it to the tester.
+    pub timeout: Option<Duration>,
+    /// Where [`Foreign::file`] goes.
+    pub dir: String,
+}
+
+impl Ask {
+    /// The load of a cell.
+    ///
+    /// # Errors
+    /// Why the plan's path makes no address.
+    pub fn new(cell: &Cell, port: u16, dir: &Path) -> Result<Self, String> {
+        Ok(Self {
+            url: cell.url(port)?,
+            connections: cell.connections(),
+            cores: cell.placement.client.0.clone(),
+            duration: cell.settings.duration.0,
+            rate: cell.rate(),
+            keepalive: cell.settings.keeps_alive(),
+            timeout: cell.settings.timeout.map(|timeout| timeout.0),
+            dir: dir.display().to_string(),
+        })
+    }
+
+    /// Whether over TLS: targets have certificates that nobody signed.
+    pub(super) fn is_secret(&self) -> bool {
+        self.url.starts_with("https://")
+    }
+
+    /// Threads: one a core, but none without a connection.
+    pub(super) fn threads(&self) -> u64 {
+        (self.cores.len() as u64).clamp(1, self.connections.max(1))
+    }
+
+    /// Whole seconds for testers that take no fractions, at least one.
+    pub(super) fn seconds(time: Duration) -> u64 {
+        (time.as_millis().div_ceil(1000) as u64).max(1)
+    }
+}
+
+/// What a tester said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Told {
+    /// How long it ran by its own clock, in seconds.
+    pub measured_s: f64,
+    /// Requests answered rightly.
+    pub completed: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// From sending to the end of the reply; at a rate from when it was due, with [`Capabilities::corrects_coordinated_omission`].
+    pub times: LatencySummary,
+    /// What went wrong, by kind.
+    pub errors: Errors,
+    /// Connections opened.
+    pub opened: Option<u64>,
+    /// Bytes received, heads included.
+    pub received: Option<u64>,
+    /// Bytes of bodies.
+    pub body_bytes: Option<u64>,
+    /// Replies by status, or by its class (`2xx`) where only that is told.
+    pub statuses: BTreeMap<String, u64>,
+}
+
+impl Told {
+    /// Counts replies with this status: what is no 2xx or 3xx has failed.
+    pub(super) fn replies(&mut self, status: u32, count: u64) {
+        *(if (200..400).contains(&status) { &mut self.completed } else { &mut self.errors.status }) += count;
+        self.statuses.insert(status.to_string(), count);
+    }
+}
+
+impl Foreign {
+    /// The result of what it said, without what only a meter knows; and why figures are absent.
+    pub fn result(&self, ask: &Ask, told: Told) -> (RunResult, BTreeMap<String, String>) {
+        let name = self.capabilities.name;
+        let mut absent: BTreeMap<String, String> =
+            self.absent.iter().map(|(figure, why)| ((*figure).to_owned(), (*why).to_owned())).collect();
+        for (figure, why) in self.untold {
+            for times in ["service", "response"] {
+                absent.insert(format!("latency.{times}.{figure}"), (*why).to_owned());
+            }
+        }
+        let mut missing = |figure: &str, why: String| {
+            absent.entry(figure.to_owned()).or_insert(why);
+        };
+        missing("latency.lag", format!("{name} does not say how late it sent by its own fault"));
+        missing("requests.unanswered", format!("{name} does not count requests that it left without a reply"));
+        missing("connections.connect_rate_per_s", format!("{name} does not say how fast it opened connections"));
+        missing("bytes.sent", format!("{name} does not count what it sends"));
+        missing("generator.instructions_user_per_request", format!("{name} is metered for its CPU time alone"));
+        missing("generator.spin_percent", format!("{name} does not say how much of its CPU time is waiting"));
+        if told.received.is_none() {
+            missing("bytes.received", format!("{name} does not count the heads of replies"));
+        }
+        let open = ask.rate.is_some();
+        let (service, response) = match (open, self.capabilities.corrects_coordinated_omission) {
+            (false, _) => (told.times.clone(), told.times),
+            (true, true) => {
+                missing("latency.service", format!("{name} starts its clock when the request was due: see response"));
+                (LatencySummary::default(), told.times)
+            }
+            (true, false) => {
+                let why = format!("{name} starts its clock when it sends, not when the request was due: see service");
+                missing("latency.response", why);
+                (told.times, LatencySummary::default())
+            }
+        };
+        let per_second = |count: u64| if told.measured_s > 0.0 { count as f64 / told.measured_s } else { 0.0 };
+        let result = RunResult {
+            load: result::Load {
+                url: ask.url.clone(),
+                mode: if open { "open" } else { "closed" }.to_owned(),
+                arrival: open.then(|| "constant".to_owned()),
+                connections: ask.connections,
+                measured_s: told.measured_s,
+                ..result::Load::default()
+            },
+            requests: result::Requests {
+                completed: told.completed,
+                failed: told.failed,
+                rate: per_second(told.completed),
+                offered_rate: ask.rate,
+                ..result::Requests::default()
+            },
+            latency: result::Latency { response, service, ..result::Latency::default() },
+            errors: told.errors,
+            connections: result::Connections {
+                opened: told.opened.unwrap_or(0),
+                peak: ask.connections,
+                connect_rate_per_s: None,
+            },
+            bytes: result::Bytes { sent: 0, received: told.received.unwrap_or(0) },
+            responses: Some(Responses { statuses: told.statuses, body_bytes: told.body_bytes }),
+            generator: Generator { cores: ask.cores.clone(), ..Generator::default() },
+            ..RunResult::new(name)
+        };
+        (result, absent)
+    }
+}

@@ -1,0 +1,106 @@
+//! fortio: a fixed rate or a closed loop, one goroutine a connection. Read as the JSON it writes to standard output.
+//!
+//! Its percentiles are interpolated within the bins of a histogram; with its default bins of a millisecond they are
+//! inventions below that, so it is asked for bins of ten microseconds.
+
+use super::external::{Ask, Foreign, Told};
+use crate::plan::tester;
+use brunt_results::{LatencySummary, result::Errors};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+pub(super) const FORTIO: Foreign =
+    Foreign { capabilities: &tester::FORTIO, args, file: None, read, untold: &[], absent: &[] };
+
+fn args(ask: &Ask) -> Vec<String> {
+    let mut args = vec!["load".to_owned()];
+    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
+    flag("-c", ask.connections.to_string());
+    flag("-t", format!("{}ms", ask.duration.as_millis()));
+    // 0 is its closed loop.
+    flag("-qps", ask.rate.map_or("0".to_owned(), |rate| rate.to_string()));
+    flag("-r", "0.00001".to_owned());
+    flag("-p", "50,90,99,99.9".to_owned());
+    flag("-loglevel", "Error".to_owned());
+    flag("-json", "-".to_owned());
+    if let Some(timeout) = ask.timeout {
+        flag("-timeout", format!("{}ms", timeout.as_millis()));
+    }
+    if !ask.keepalive {
+        args.push("-keepalive=false".to_owned());
+    }
+    if ask.is_secret() {
+        args.push("-k".to_owned());
+    }
+    args.push(ask.url.clone());
+    args
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Page {
+    actual_duration: u64,
+    duration_histogram: Histogram,
+    #[serde(default)]
+    ret_codes: BTreeMap<String, u64>,
+    #[serde(default)]
+    sizes: Option<Histogram>,
+    #[serde(default)]
+    header_sizes: Option<Histogram>,
+    socket_count: Option<u64>,
+}
+
+/// Seconds, or bytes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Histogram {
+    count: u64,
+    max: f64,
+    sum: f64,
+    avg: f64,
+    percentiles: Option<Vec<Percentile>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Percentile {
+    percentile: f64,
+    value: f64,
+}
+
+fn read(output: &str, _: &str) -> Result<Told, String> {
+    let page: Page = serde_json::from_str(output.trim())
+        .map_err(|e| format!("its output is not the JSON of a finished run ({e})"))?;
+    let mut told = Told { measured_s: page.actual_duration as f64 / 1e9, opened: page.socket_count, ..Told::default() };
+    for (code, count) in page.ret_codes {
+        match code.parse::<i32>() {
+            // A socket that broke, or a reply that could not be read; it does not tell them apart.
+            Ok(..100) => told.errors.reset += count,
+            // What is no 2xx is an error to it; redirects are none to us.
+            Ok(status @ 100..) => told.replies(status as u32, count),
+            Err(_) => return Err(format!("its output has the status '{code}', which is no number")),
+        }
+    }
+    told.failed = Errors::total(&told.errors);
+    let heads = page.header_sizes.map_or(0.0, |sizes| sizes.sum);
+    told.received = page.sizes.as_ref().map(|sizes| sizes.sum.round() as u64);
+    told.body_bytes = page.sizes.map(|sizes| (sizes.sum - heads).round() as u64);
+    let times = page.duration_histogram;
+    if times.count > 0 {
+        let us = |seconds: f64| Some(seconds * 1e6);
+        let percentile = |wanted: f64| {
+            let all = times.percentiles.iter().flatten();
+            all.into_iter().find(|p| p.percentile == wanted).and_then(|p| us(p.value))
+        };
+        told.times = LatencySummary {
+            count: times.count,
+            mean_us: us(times.avg),
+            p50_us: percentile(50.0),
+            p90_us: percentile(90.0),
+            p99_us: percentile(99.0),
+            p999_us: percentile(99.9),
+            max_us: us(times.max),
+        };
+    }
+    Ok(told)
+}

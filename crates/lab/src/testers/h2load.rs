@@ -1,0 +1,95 @@
+//! h2load in its HTTP/1.1 mode: a closed loop, or a rate that each connection keeps for itself in steps of 10 ms. It
+//! prints mean and extremes of the request time, of at most a million of them, and no percentile before version 1.60.
+
+use super::{
+    external::{Ask, Foreign, Told},
+    output_parser::{after, bytes, lacks, number, time_us},
+};
+use crate::plan::tester;
+use brunt_results::{LatencySummary, result::Errors};
+
+pub(super) const H2LOAD: Foreign = Foreign {
+    capabilities: &tester::H2LOAD,
+    args,
+    file: None,
+    read,
+    untold: &[("p50_us", "h2load prints mean and extremes alone")],
+    absent: &[],
+};
+
+fn args(ask: &Ask) -> Vec<String> {
+    let mut args = vec!["--h1".to_owned()];
+    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
+    flag("-c", ask.connections.to_string());
+    flag("-t", ask.threads().to_string());
+    flag("-D", format!("{}ms", ask.duration.as_millis()));
+    if let Some(rate) = ask.rate {
+        flag("--rps", (rate / ask.connections.max(1) as f64).to_string());
+    }
+    if let Some(timeout) = ask.timeout {
+        flag("-N", format!("{}ms", timeout.as_millis()));
+    }
+    args.push(ask.url.clone());
+    args
+}
+
+fn read(output: &str, _: &str) -> Result<Told, String> {
+    let finished = after(output, "finished in").ok_or_else(|| lacks("finished in"))?;
+    let wrong = |line: &str| format!("'{line}' cannot be read");
+    let measured_s = finished.split(',').next().and_then(time_us).ok_or_else(|| wrong(finished))? / 1e6;
+    let requests = after(output, "requests:").ok_or_else(|| lacks("requests:"))?;
+    let count = |list: &str, name: &str| {
+        let part = list.split(',').find_map(|part| part.trim().strip_suffix(name));
+        part.and_then(|count| count.trim().parse::<u64>().ok()).ok_or_else(|| wrong(list))
+    };
+    let errored = count(requests, " errored")?;
+    let timeout = count(requests, " timeout")?;
+    let classes = after(output, "status codes:").ok_or_else(|| lacks("status codes:"))?;
+    let mut told = Told { measured_s, ..Told::default() };
+    for class in ["2xx", "3xx", "4xx", "5xx"] {
+        let replies = count(classes, &format!(" {class}"))?;
+        *(if class < "4" { &mut told.completed } else { &mut told.errors.status }) += replies;
+        if replies > 0 {
+            told.statuses.insert(class.to_owned(), replies);
+        }
+    }
+    told.errors.timeout = timeout;
+    // Timeouts are counted among the errors.
+    told.errors.reset = errored.saturating_sub(timeout);
+    told.failed = Errors::total(&told.errors);
+    let traffic = after(output, "traffic:").ok_or_else(|| lacks("traffic:"))?;
+    // Its last line.
+    after(output, "req/s  ").ok_or_else(|| lacks("req/s"))?;
+    let exact = |name: &str| {
+        let part = traffic.split(", ").find(|part| part.contains(name))?;
+        part.split_once('(').and_then(|(_, count)| number(count)).or_else(|| bytes(part.split(' ').next()?))
+    };
+    told.received = exact(") total");
+    told.body_bytes = exact(") data");
+    let replies = told.completed + told.errors.status;
+    if replies > 0 {
+        told.times = request_times(output, replies)?;
+    }
+    Ok(told)
+}
+
+/// The table of times: a head of column names, then a row a thing.
+fn request_times(output: &str, count: u64) -> Result<LatencySummary, String> {
+    let head = output.lines().find(|line| line.split_whitespace().take(2).eq(["min", "max"]));
+    let head = head.ok_or_else(|| lacks("min max"))?;
+    let row = after(output, "time for request:").or_else(|| after(output, "request     :"));
+    let row: Vec<&str> = row.ok_or_else(|| lacks("time for request:"))?.split_whitespace().collect();
+    let column = |name: &str| {
+        let place = head.split_whitespace().position(|word| word == name)?;
+        row.get(place).and_then(|text| time_us(text))
+    };
+    Ok(LatencySummary {
+        count,
+        mean_us: column("mean"),
+        p50_us: column("median"),
+        p90_us: None,
+        p99_us: column("p99"),
+        p999_us: None,
+        max_us: column("max"),
+    })
+}

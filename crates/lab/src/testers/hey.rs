@@ -1,0 +1,94 @@
+//! hey: a closed loop, or a rate that each worker keeps for itself. It prints times in units of 100 us, and of the first
+//! million replies alone.
+
+use super::{
+    external::{Ask, Foreign, Told},
+    output_parser::{after, lacks, number},
+};
+use crate::plan::tester;
+use brunt_results::{LatencySummary, result::Errors};
+
+pub(super) const HEY: Foreign = Foreign {
+    capabilities: &tester::HEY,
+    args,
+    file: None,
+    read,
+    untold: &[("p999_us", "hey prints no percentile beyond the 99th")],
+    absent: &[],
+};
+
+fn args(ask: &Ask) -> Vec<String> {
+    let mut args = Vec::new();
+    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
+    flag("-z", format!("{}ms", ask.duration.as_millis()));
+    flag("-c", ask.connections.to_string());
+    flag("-cpus", ask.cores.len().max(1).to_string());
+    if let Some(rate) = ask.rate {
+        flag("-q", (rate / ask.connections.max(1) as f64).to_string());
+    }
+    if let Some(timeout) = ask.timeout {
+        flag("-t", Ask::seconds(timeout).to_string());
+    }
+    if !ask.keepalive {
+        args.push("-disable-keepalive".to_owned());
+    }
+    args.push(ask.url.clone());
+    args
+}
+
+fn read(output: &str, _: &str) -> Result<Told, String> {
+    let seconds = |label: &str| after(output, label).and_then(number::<f64>);
+    let measured_s = seconds("Total:").ok_or_else(|| lacks("Total:"))?;
+    // Its last list, but for errors; without it those above may be half of what was to come.
+    after(output, "Status code distribution:").ok_or_else(|| lacks("Status code distribution:"))?;
+    let mut told = Told { measured_s, ..Told::default() };
+    let mut replies = 0;
+    for (status, count) in list(output, "Status code distribution:") {
+        replies += count;
+        match status.strip_prefix('[').and_then(|s| s.strip_suffix(']')?.parse().ok()) {
+            Some(status) => told.replies(status, count),
+            None => return Err(format!("'{status}' in its list of statuses is none")),
+        }
+    }
+    for (why, count) in list(output, "Error distribution:") {
+        let kind = match why.as_str() {
+            why if why.contains("Timeout") || why.contains("deadline") => &mut told.errors.timeout,
+            why if why.contains("dial ") => &mut told.errors.connect,
+            why if why.contains("EOF") || why.contains("reset") || why.contains("broken pipe") => {
+                &mut told.errors.reset
+            }
+            _ => &mut told.errors.protocol,
+        };
+        *kind += count;
+    }
+    told.failed = Errors::total(&told.errors);
+    told.body_bytes = after(output, "Total data:").and_then(number);
+    if replies > 0 {
+        let percentile = |name: &str| seconds(&format!("{name}% in")).map(|s| s * 1e6);
+        told.times = LatencySummary {
+            count: replies,
+            mean_us: seconds("Average:").map(|s| s * 1e6),
+            p50_us: percentile("50"),
+            p90_us: percentile("90"),
+            p99_us: percentile("99"),
+            p999_us: None,
+            max_us: seconds("Slowest:").map(|s| s * 1e6),
+        };
+    }
+    Ok(told)
+}
+
+/// The lines of a list as text and number: `[200]` and `5 responses`, or `[5]` and why.
+fn list(output: &str, head: &str) -> Vec<(String, u64)> {
+    let lines = output.lines().skip_while(|line| line.trim() != head).skip(1);
+    let lines = lines.map(str::trim).take_while(|line| line.starts_with('['));
+    lines
+        .filter_map(|line| {
+            let (mark, rest) = line.split_once(']')?;
+            match rest.trim().strip_suffix(" responses") {
+                Some(count) => Some((format!("{mark}]"), count.parse().ok()?)),
+                None => Some((rest.trim().to_owned(), mark[1..].parse().ok()?)),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,99 @@
+//! oha: a closed loop, or a rate over all connections. Read as the JSON it writes to standard output.
+//!
+//! At a rate it is asked to start its clock when a request was due and not when a connection was free for it, so what it
+//! tells there is the response time. Never takes the requests that oha breaks off at its end for failed ones, nor for all
+//! that are unanswered: at a rate those that still wait for a connection are not among them.
+
+use super::external::{Ask, Foreign, Told};
+use crate::plan::tester;
+use brunt_results::{LatencySummary, result::Errors};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+pub(super) const OHA: Foreign =
+    Foreign { capabilities: &tester::OHA, args, file: None, read, untold: &[], absent: &[] };
+
+/// What it says of requests that were under way at its end.
+const BROKEN_OFF: &str = "aborted due to deadline";
+
+fn args(ask: &Ask) -> Vec<String> {
+    let mut args = ["--no-tui", "--output-format", "json"].map(str::to_owned).to_vec();
+    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
+    flag("-c", ask.connections.to_string());
+    flag("-z", format!("{}ms", ask.duration.as_millis()));
+    flag("--worker-threads", ask.threads().to_string());
+    if let Some(rate) = ask.rate {
+        flag("-q", rate.to_string());
+    }
+    if let Some(timeout) = ask.timeout {
+        flag("-t", format!("{}ms", timeout.as_millis()));
+    }
+    if ask.rate.is_some() {
+        args.push("--latency-correction".to_owned());
+    }
+    if !ask.keepalive {
+        args.push("--disable-keepalive".to_owned());
+    }
+    if ask.is_secret() {
+        args.push("--insecure".to_owned());
+    }
+    args.push(ask.url.clone());
+    args
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    summary: Summary,
+    latency_percentiles: BTreeMap<String, Option<f64>>,
+    status_code_distribution: BTreeMap<String, u64>,
+    error_distribution: BTreeMap<String, u64>,
+}
+
+/// Seconds, and bytes; `null` where there was no reply.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    total: f64,
+    average: Option<f64>,
+    slowest: Option<f64>,
+    total_data: u64,
+}
+
+fn read(output: &str, _: &str) -> Result<Told, String> {
+    let page: Page = serde_json::from_str(output.trim())
+        .map_err(|e| format!("its output is not the JSON of a finished run ({e})"))?;
+    let Summary { total, average, slowest, total_data } = page.summary;
+    let mut told = Told { measured_s: total, body_bytes: Some(total_data), ..Told::default() };
+    for (status, count) in page.status_code_distribution {
+        let number = status.parse().map_err(|_| format!("its output has the status '{status}', which is no number"))?;
+        told.replies(number, count);
+    }
+    for (why, count) in page.error_distribution {
+        let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
+        let kind = match why.as_str() {
+            BROKEN_OFF => continue,
+            "timeout" => &mut told.errors.timeout,
+            _ if has(&["refused", "unreachable", "assign requested address", "open files"]) => &mut told.errors.connect,
+            _ if has(&["reset", "closed", "Broken pipe", "connection", "canceled"]) => &mut told.errors.reset,
+            _ => &mut told.errors.protocol,
+        };
+        *kind += count;
+    }
+    let replies = told.completed + told.errors.status;
+    told.failed = Errors::total(&told.errors);
+    if replies > 0 {
+        let us = |seconds: f64| seconds * 1e6;
+        let percentile = |name: &str| page.latency_percentiles.get(name).copied().flatten().map(us);
+        told.times = LatencySummary {
+            count: replies,
+            mean_us: average.map(us),
+            p50_us: percentile("p50"),
+            p90_us: percentile("p90"),
+            p99_us: percentile("p99"),
+            p999_us: percentile("p99.9"),
+            max_us: slowest.map(us),
+        };
+    }
+    Ok(told)
+}

@@ -1,0 +1,80 @@
+//! wrk: a closed loop over persistent connections. Its rate counts every reply, so failed ones are taken out here; its
+//! latency covers them all. wrk2's output is read too.
+
+use super::{
+    external::{Ask, Foreign, Told},
+    output_parser::{after, bytes, lacks, named, time_us},
+};
+use crate::plan::tester;
+use brunt_results::{LatencySummary, result::Errors};
+
+pub(super) const WRK: Foreign = Foreign {
+    capabilities: &tester::WRK,
+    args,
+    file: None,
+    read,
+    untold: &[("p999_us", "wrk prints no percentile beyond the 99th")],
+    absent: &[
+        ("responses.statuses", "wrk counts statuses above 399 alone"),
+        ("responses.body_bytes", "wrk counts heads and bodies together"),
+    ],
+};
+
+fn args(ask: &Ask) -> Vec<String> {
+    let mut args = vec![format!("-t{}", ask.threads()), format!("-c{}", ask.connections)];
+    args.extend([format!("-d{}s", Ask::seconds(ask.duration)), "--latency".to_owned()]);
+    if let Some(timeout) = ask.timeout {
+        args.extend(["--timeout".to_owned(), format!("{}s", Ask::seconds(timeout))]);
+    }
+    if !ask.keepalive {
+        args.extend(["-H".to_owned(), "Connection: close".to_owned()]);
+    }
+    args.push(ask.url.clone());
+    args
+}
+
+fn read(output: &str, _: &str) -> Result<Told, String> {
+    // The last line but one; without it the numbers above it may be half of what was to come.
+    after(output, "Requests/sec:").ok_or_else(|| lacks("Requests/sec:"))?;
+    let summary = output.lines().find_map(|line| line.split_once(" requests in "));
+    let (replies, rest) = summary.ok_or_else(|| lacks(" requests in "))?;
+    let wrong = || format!("'{replies} requests in {rest}' cannot be read");
+    let replies: u64 = replies.trim().parse().map_err(|_| wrong())?;
+    let (time, read) = rest.split_once(", ").ok_or_else(wrong)?;
+    let measured_s = time_us(time).ok_or_else(wrong)? / 1e6;
+    let received = read.strip_suffix(" read").and_then(bytes).ok_or_else(wrong)?;
+    let mut errors = Errors::default();
+    if let Some(list) = after(output, "Socket errors:") {
+        let count = |name| named(list, name).ok_or_else(|| format!("'Socket errors: {list}' cannot be read"));
+        errors.connect = count("connect")?;
+        errors.reset = count("read")? + count("write")?;
+        errors.timeout = count("timeout")?;
+    }
+    if let Some(count) = after(output, "Non-2xx or 3xx responses:") {
+        errors.status = count.parse().map_err(|_| format!("'Non-2xx or 3xx responses: {count}' cannot be read"))?;
+    }
+    // A timeout is a reply that came too late; its time is not recorded.
+    let recorded = replies.saturating_sub(errors.timeout);
+    let completed = recorded.saturating_sub(errors.status);
+    let times = if recorded > 0 { latency(output, recorded)? } else { LatencySummary::default() };
+    let received = Some(received);
+    Ok(Told { measured_s, completed, failed: errors.total(), times, errors, received, ..Told::default() })
+}
+
+fn latency(output: &str, count: u64) -> Result<LatencySummary, String> {
+    let row = after(output, "Latency  ").ok_or_else(|| lacks("Latency"))?;
+    let mut columns = row.split_whitespace().map(time_us);
+    let (mean_us, max_us) = (columns.next().flatten(), columns.nth(1).flatten());
+    let percentile = |name: &str| {
+        // `99%` of wrk, `99.000%` of wrk2.
+        let is_it = |word: &str| word.strip_suffix('%').and_then(|p| p.parse().ok()) == name.parse::<f64>().ok();
+        let mut rows = output.lines().map(str::split_whitespace);
+        rows.find_map(|mut words| words.next().filter(|word| is_it(word)).and_then(|_| time_us(words.next()?)))
+    };
+    let mut summary = LatencySummary { count, mean_us, max_us, ..LatencySummary::default() };
+    summary.p50_us = percentile("50");
+    summary.p90_us = percentile("90");
+    summary.p99_us = percentile("99");
+    summary.p999_us = percentile("99.9");
+    Ok(summary)
+}
