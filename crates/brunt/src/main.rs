@@ -1,4 +1,4 @@
-//! The command line: parses, calls, prints; nothing else. One file a command under `cmd/`.
+//! The command line: parses arguments, calls the other crates, prints. One file per command under `cmd/`.
 #![forbid(unsafe_code)]
 
 mod cmd;
@@ -18,9 +18,9 @@ fn main() -> std::process::ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // clap answers --help and --version through the same door; those are good endings.
+            // clap reports --help and --version as errors too; those exit with 0.
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Good };
-            // A reader that went away (`brunt --help | head -1`) is no failure of ours.
+            // A closed pipe (`brunt --help | head -1`) is not a failure.
             let _ = error.print();
             return code.into();
         }

@@ -1,5 +1,5 @@
-//! `brunt compare`: reads two sets of trials, or has two targets measured side by side first, and says how they differ.
-//! The page goes to stdout, everything else to stderr; nothing here computes.
+//! `brunt compare`: compares two sets of trials, or measures two targets side by side first. The table goes to
+//! stdout, everything else to stderr.
 
 mod live;
 
@@ -14,7 +14,6 @@ use std::{
     path::PathBuf,
 };
 
-/// Flags of `brunt compare`.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "brunt compare [OPTIONS] A B\n       \
@@ -36,17 +35,17 @@ Exit status: 0 compared, 1 failed or ended early, 2 wrong usage, 3 most trials o
 --allow-untrusted), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// Two directories with results; one with --targets, none with --plan
+    /// Two result directories; one with --targets, none with --plan
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
     /// Two targets of one experiment
     #[arg(long, value_name = "A,B", value_parser = two)]
     targets: Option<(String, String)>,
-    /// Differences of less than this do not matter
+    /// Smallest relevant difference
     #[arg(long, value_name = "PERCENT", value_parser = margin, default_value = "3%")]
     margin: f64,
-    /// Exit with 99 when B differs by more than this from A, as 'rate<-5%' or 'p99>10%'; may be repeated
+    /// Exit with 99 if B differs from A by more than this, for example 'rate<-5%' or 'p99>10%'; may be repeated
     #[arg(long, value_name = "BOUND")]
     fail_if: Vec<Bound>,
     /// Print the comparison as JSON
@@ -62,11 +61,11 @@ pub struct Args {
     /// Measure the two targets of this plan first, in turns (ABBA); flags for brunt run follow --
     #[arg(long, value_name = "PLAN", help_heading = "Measuring first", requires = "targets", conflicts_with = "dirs")]
     plan: Option<String>,
-    /// Trials of each target in each cell [default: 16]
+    /// Trials per target and cell [default: 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
           help_heading = "Measuring first", requires = "plan")]
     repeat: Option<u32>,
-    /// Directory of the run [default: runs/compare, or runs/compare-2 and so on if that is finished]
+    /// Run directory [default: runs/compare, or runs/compare-2 and so on if that one is finished]
     #[arg(long, value_name = "DIR", help_heading = "Measuring first", requires = "plan")]
     out: Option<PathBuf>,
     /// Flags for brunt run
@@ -100,7 +99,7 @@ impl Args {
         let (a, b) = match (&self.plan, self.dirs.as_slice(), &self.targets) {
             (Some(plan), _, Some((a, b))) => {
                 let (dir, ending) = live::run(self, plan, (a, b))?;
-                // What is wrong with a plan or its flags has been said.
+                // brunt run has printed the error.
                 if ending == ExitCode::Usage {
                     return Ok(ending);
                 }

@@ -1,13 +1,13 @@
-//! `brunt as wrk|ab|fortio ...`: another tool's command line in, its layout out, our load between them.
+//! `brunt as wrk|ab|fortio ...`: another tool's command line and output format on brunt's generator.
 //!
-//! Scripts that call these tools and read what they print go on working. Each tool is a translation of its flags into
-//! those of `brunt load` and a page computed from the result; a flag that has no translation is refused by name, never
-//! passed over. What we think of the result is one line on stderr.
+//! Scripts that call these tools and parse their output keep working. Each tool is a translation of its flags into
+//! those of `brunt load` and a page computed from the result. Unsupported flags are rejected by name. The verdict is
+//! one line on stderr.
 
 mod ab;
 mod argv;
 mod fortio;
-mod go_json;
+mod go_format;
 mod spread;
 #[cfg(test)]
 mod tests;
@@ -23,10 +23,9 @@ use std::{
     path::PathBuf,
 };
 
-/// Flags of `brunt as`.
 #[derive(Debug, clap::Args)]
 #[command(
-    // What follows the tool's name is the tool's; its --help is answered here.
+    // Everything after the tool's name belongs to the tool; its --help is answered here.
     disable_help_flag = true,
     disable_version_flag = true,
     override_usage = "brunt as <wrk|ab|fortio> [FLAGS OF THAT TOOL] URL"
@@ -37,42 +36,41 @@ pub struct Args {
     words: Vec<String>,
 }
 
-/// What a command line of another tool asks for.
+/// A parsed command line of another tool.
 struct Invocation {
-    /// The words of `brunt load`.
+    /// Arguments for `brunt load`.
     load: Vec<String>,
-    /// What the tool prints before its load.
+    /// Text printed before the load.
     head: String,
-    /// Where it prints its pages: fortio keeps stdout for JSON.
+    /// Prints text to stderr: fortio keeps stdout for JSON.
     on_stderr: bool,
-    /// What it prints after it.
+    /// Formats the result.
     page: Box<dyn FnOnce(&Measurement) -> Page>,
 }
 
-/// What a page is made of.
+/// Input of a result page.
 struct Measurement<'a> {
     result: &'a RunResult,
     seconds: &'a [Second],
-    /// done - intended, in nanoseconds.
+    /// Response time (done - intended), in nanoseconds.
     response: Histogram<u64>,
-    /// done - sent, in nanoseconds.
+    /// Service time (done - sent), in nanoseconds.
     service: Histogram<u64>,
 }
 
-/// What a tool leaves behind.
+/// Output of a tool.
 #[derive(Default)]
 struct Page {
-    /// For people.
     text: String,
-    /// To these files; `-` is stdout.
+    /// Files to write; `-` is stdout.
     files: Vec<(PathBuf, String)>,
 }
 
-/// Why there is no load to make.
+/// Reason not to run a load.
 enum ArgError {
-    /// It was invocation for something else, such as its help: this text answers it.
+    /// Help or version text was requested.
     Help(String),
-    /// What is wrong with the command line.
+    /// Error message.
     Usage(String),
 }
 
@@ -146,13 +144,13 @@ impl Args {
     }
 }
 
-/// A reader that went away is no failure of ours.
+/// Prints to stderr; a closed pipe is not an error.
 fn eprint(text: &str) -> Result<(), (String, ExitCode)> {
     let _ = io::stderr().write_all(text.as_bytes());
     Ok(())
 }
 
-/// One line: may these numbers be believed, and if not, the gravest reason why.
+/// The verdict in one line, with its most serious reason.
 fn verdict(result: &RunResult) -> String {
     let verdict = &result.verdict;
     let ended = if result.interrupted { " (interrupted)" } else { "" };
@@ -166,12 +164,12 @@ fn verdict(result: &RunResult) -> String {
     line
 }
 
-/// The field that says who it is.
+/// Header for basic authentication.
 fn basic(credentials: &str) -> String {
     format!("Authorization: Basic {}", BASE64_STANDARD.encode(credentials))
 }
 
-/// Adds the fields that a tool sends unasked, unless the command line has given them.
+/// Adds the headers that a tool sends by default, unless given on the command line.
 fn add_default_headers(load: &mut Vec<String>, fields: &[(&str, &str)]) {
     for (name, value) in fields {
         let is_it = |field: &String| field.split(':').next().is_some_and(|given| given.eq_ignore_ascii_case(name));
@@ -181,14 +179,14 @@ fn add_default_headers(load: &mut Vec<String>, fields: &[(&str, &str)]) {
     }
 }
 
-/// Takes any certificate, as these tools do.
+/// Disables certificate checks, as these tools do.
 fn accept_any_certificate(load: &mut Vec<String>, url: &str) {
     if url.starts_with("https://") {
         load.push("--insecure".to_owned());
     }
 }
 
-/// Host and port of an address, and its path, as these tools print them.
+/// Host, port and path of a URL, as these tools print them.
 fn address(url: &str) -> (String, String, String) {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (place, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));

@@ -1,4 +1,4 @@
-//! `brunt doctor`: what on this machine falsifies results, and the command that mends it.
+//! `brunt doctor`: checks for settings of this machine that distort results, and prints the remedies.
 
 use super::stdout;
 use brunt_meter::doctor::{self, Facts, Finding, Needs, State};
@@ -6,16 +6,15 @@ use brunt_results::{Count, ExitCode, Rate, calibration::Calibrations, state_dir}
 use brunt_runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
 
-/// How long the processors are watched for what others do.
+/// Duration of the CPU interference measurement.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// Flags of `brunt doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Also check for this many connections with both ends on this machine, such as 1M.
+    /// Also check limits for this many connections with both ends on this machine, for example 1M
     #[arg(long = "for", value_name = "CONNECTIONS")]
     connections: Option<Count>,
-    /// Print the findings as JSON.
+    /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }
@@ -41,7 +40,7 @@ impl Args {
     }
 }
 
-/// What the generator knows of its own ceiling here.
+/// Stored calibration of the generator on this machine.
 fn ceiling() -> Finding {
     let subject = "generator's ceiling";
     let known = state_dir::path().map_err(|error| error.to_string()).and_then(|directory| {
@@ -63,7 +62,7 @@ fn ceiling() -> Finding {
     Finding::new(subject, State::Unknown, evidence, consequence, Some(remedy.to_owned()))
 }
 
-/// What our runtime finds of io_uring here.
+/// io_uring features found by brunt's runtime.
 fn ring() -> Vec<Finding> {
     let runtime = match Runtime::builder().backend(None).build() {
         Ok(runtime) => runtime,

@@ -1,4 +1,4 @@
-//! `brunt export`: results in the format of another program, on stdout or in a file.
+//! `brunt export`: converts results to the format of another program.
 
 use super::{report_error, stdout};
 use brunt_lab::{
@@ -8,7 +8,6 @@ use brunt_lab::{
 use brunt_results::ExitCode;
 use std::{fs, io, path::PathBuf};
 
-/// Flags of `brunt export`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Of a run, or of one result:
@@ -29,16 +28,16 @@ Examples:
 
 Exit status: 0 written, 1 failed, 2 wrong usage, or nothing to export.")]
 pub struct Args {
-    /// A directory of brunt run, or of brunt load --out
+    /// Directory of brunt run or of brunt load --out
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The format
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Format,
-    /// The distribution
+    /// Latency distribution
     #[arg(long, value_name = "TAG", default_value = TAGS[0], value_parser = TAGS)]
     tag: String,
-    /// The figure of each repeat that hyperfine takes for a time; cost is CPU time of the server for a request
+    /// Figure of each repeat to export as hyperfine's time; cost is server CPU time per request
     #[arg(long, value_name = "FIGURE", default_value = FIGURES[0], value_parser = FIGURES)]
     figure: String,
     /// Write to this file [default: stdout]
@@ -46,7 +45,7 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// Names of formats on the command line.
+/// Values of --to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Csv,

@@ -1,5 +1,4 @@
-//! `brunt find`: the highest rate at which a service keeps its SLO. The knee goes to stdout, everything else to stderr;
-//! nothing here decides.
+//! `brunt find`: finds the highest rate that meets an SLO. The result goes to stdout, everything else to stderr.
 
 use super::{
     register_run::registered,
@@ -19,7 +18,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Flags of `brunt find`.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "brunt find [OPTIONS] --slo SLO URL [LOAD FLAGS]",
@@ -36,39 +34,39 @@ Exit status: 0 found, 1 a load failed or the search was ended early, 2 wrong usa
 the limit."
 )]
 pub struct Args {
-    /// What is to hold: FIGURE<BOUND,... with p50, p99, p99.9, errors (as errors<0.1%) and the others of --fail-if.
-    /// Without a bound on errors none may fail
+    /// Bounds to meet: FIGURE<BOUND,... with p50, p99, p99.9, errors (errors<0.1%) and the other figures of
+    /// --fail-if. Without a bound on errors, none are allowed
     #[arg(long, value_name = "SLO")]
     slo: Slo,
-    /// The first rate to try
+    /// First rate to try
     #[arg(long, value_name = "RATE", default_value = "1k")]
     from: Rate,
-    /// The highest rate to try
+    /// Highest rate to try
     #[arg(long, value_name = "RATE")]
     to: Option<Rate>,
-    /// How near the highest rate that holds and the lowest that breaks must come
+    /// Largest gap between the highest rate that holds and the lowest that does not
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "3%")]
     precision: f64,
-    /// Measured window of each load; longer where a percentile of the SLO needs more requests
+    /// Measured window of each load; longer where a percentile needs more requests
     #[arg(long, value_name = "TIME", default_value = "3s")]
     step: Span,
-    /// Measured window of the load that confirms
+    /// Measured window of the confirming load
     #[arg(long, value_name = "TIME", default_value = "15s")]
     confirm: Span,
-    /// Seed of the first load; each one has the next
+    /// Seed of the first load; incremented for each further one
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Keep the result of each load here [default: runs/find, or runs/find-2 and so on if there is one]
+    /// Directory for the result of each load [default: runs/find, or runs/find-2 and so on]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     /// No progress on stderr
     #[arg(long)]
     quiet: bool,
 
-    /// The target, as for brunt load
+    /// Target, as for brunt load
     #[arg(value_name = "URL")]
     url: String,
     /// Flags for brunt load: connections, cores, size, ...
@@ -84,7 +82,7 @@ fn precision(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a share from 1% to 100% is needed, as 3%".to_owned())
 }
 
-/// What the search sets itself.
+/// Flags of brunt load that the search sets.
 const OURS_LONG: [&str; 8] =
     ["--rate", "--qps", "--rate-per-core", "--duration", "--requests", "--out", "--json", "--fail-if"];
 const OURS_SHORT: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
@@ -113,7 +111,7 @@ impl Args {
             seed: self.seed,
             out,
         };
-        // To die at once would leave a load running.
+        // A second signal is ignored: exiting at once would leave a load running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let found =
             registered(&request.out, || slo_search::run(&request, &stop, &mut |next, step| self.tell(next, step)))?;
@@ -142,7 +140,7 @@ impl Args {
         }
         let is_ours = |word: &&String| {
             let name = word.split('=').next().unwrap_or(word);
-            // A short one may have its value attached.
+            // A short flag may have its value attached.
             OURS_LONG.contains(&name)
                 || !name.starts_with("--") && OURS_SHORT.iter().any(|short| name.starts_with(short))
         };

@@ -1,5 +1,4 @@
-//! `brunt list`: what has been measured, from the index. The table goes to stdout, everything else to stderr; nothing here
-//! remembers or decides.
+//! `brunt list`: lists past results from the index. The table goes to stdout, everything else to stderr.
 
 use super::{report_error, stdout};
 use brunt_lab::{
@@ -16,7 +15,6 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Flags of `brunt list`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every brunt run and brunt find is listed, also one that was ended early; --rebuild finds directories that were made \
@@ -31,36 +29,36 @@ Examples:
 
 Exit status: 0 listed (nothing, too), 1 the index cannot be read or written, 2 wrong usage.")]
 pub struct Args {
-    /// Of this plan; 'find' and 'load' are what has none
+    /// Plan name; 'find' and 'load' select results without a plan
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
-    /// With this target
+    /// Target name
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
-    /// With this verdict, or failed
+    /// Verdict, or failed
     #[arg(long, value_name = "VERDICT", value_parser = history::verdict_words())]
     verdict: Option<String>,
-    /// Started on this day (UTC) or later, or so long ago at most, as 12h or 7d
+    /// Earliest start: a day (UTC), or an age such as 12h or 7d
     #[arg(long, value_name = "WHEN")]
     since: Option<Since>,
-    /// With figures on these sides of bounds, all in one trial: 'p99<6ms,rate>100k', as for --fail-if of brunt load
+    /// Bounds that hold in one trial: 'p99<6ms,rate>100k', as for --fail-if of brunt load
     #[arg(long = "where", value_name = "BOUNDS", value_delimiter = ',')]
     bounds: Vec<Threshold>,
-    /// With these values of the load, as connections=80,size=1KiB
+    /// Load settings, for example connections=80,size=1KiB
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]
     only: Vec<NamedValue>,
 
-    /// A line a trial, with its figures, instead of a line a directory
+    /// One line per trial with its figures, instead of one per directory
     #[arg(long)]
     trials: bool,
-    /// Print JSON, with everything that is known
+    /// Print all fields as JSON
     #[arg(long)]
     json: bool,
-    /// Lines at most; 0 is all
+    /// Maximum number of lines; 0 for all
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 
-    /// Make the index anew from the directories beneath ROOT and those it knew; forget those that are gone
+    /// Rebuild the index from the directories below ROOT and those already known; forget missing ones
     #[arg(long, value_name = "ROOT", num_args = 0.., conflicts_with_all =
           ["plan", "target", "verdict", "since", "bounds", "only", "trials", "json"])]
     rebuild: Option<Vec<PathBuf>>,
@@ -110,7 +108,7 @@ impl Args {
         }
     }
 
-    /// Says what the table does not.
+    /// Prints remarks on results that the table omits.
     fn remark(&self, index: &mut Index, shown: usize, all: usize, gone: usize) -> Result<(), Error> {
         let mut lines = Vec::new();
         if all > shown {

@@ -1,7 +1,7 @@
-//! `brunt load`: asks the generator for one load, watches it, and says what came of it.
+//! `brunt load`: runs the generator once, meters the server, prints and stores the result.
 //!
-//! Results go to stdout and to files, everything else to stderr; what cannot be written is an error before the load
-//! starts, not after. This file holds the flags and the order of things; nothing here computes a figure.
+//! Results go to stdout and to files, everything else to stderr. Files that cannot be written are reported before the
+//! load starts. This module defines the flags and the sequence; it computes no figures.
 
 mod address;
 mod calibration;
@@ -30,7 +30,6 @@ use std::{
     path::PathBuf,
 };
 
-/// Flags of `brunt load`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Without -R or --rate-per-core each connection sends its next request when the last was answered (a \
@@ -40,27 +39,26 @@ use std::{
                   verdict), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
-    /// The target: http:// or https://HOST:PORT/PATH, of which there may be several, or tcp://HOST:PORT, a server that
-    /// sends back what it receives
+    /// Target: http:// or https://HOST:PORT/PATH (several are allowed), or tcp://HOST:PORT, an echo server
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
 
-    /// Connections over all threads [default: 10, or one for each thread if those are more]
+    /// Connections over all threads [default: 10, or one per thread if there are more threads]
     #[arg(short, long, value_name = "N", help_heading = "Load")]
     connections: Option<Count>,
-    /// Connections of each load thread, instead of -c
+    /// Connections per load thread, instead of -c
     #[arg(long, value_name = "N", help_heading = "Load")]
     connections_per_core: Option<Count>,
-    /// Load threads, left to the scheduler [default: 1, or one for each of --cores]
+    /// Load threads, not pinned [default: 1, or one per core of --cores]
     #[arg(short, long, value_name = "N", help_heading = "Load")]
     threads: Option<Count>,
-    /// Cores for the load threads, one thread pinned to each: 0,2-3
+    /// Cores for the load threads, one pinned thread per core: 0,2-3
     #[arg(long, value_name = "LIST", help_heading = "Load")]
     cores: Option<Cores>,
-    /// Length of the measured window [default: 10s; no limit if -n is given alone]
+    /// Length of the measured window [default: 10s; unlimited if only -n is given]
     #[arg(short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = "Load")]
     duration: Option<Span>,
-    /// End after this many answered requests
+    /// Stop after this many replies
     #[arg(short = 'n', long, value_name = "N", help_heading = "Load")]
     requests: Option<Count>,
     /// Open loop: requests per second over all connections
@@ -73,16 +71,16 @@ pub struct Args {
         help_heading = "Load"
     )]
     rate: Option<Rate>,
-    /// Open loop: requests per second of each load thread
+    /// Open loop: requests per second per load thread
     #[arg(long, value_name = "RATE", help_heading = "Load")]
     rate_per_core: Option<Rate>,
-    /// Arrivals of an open loop: equal gaps, or the random ones of independent users [default: constant]
+    /// Arrival process of an open loop: constant gaps, or random gaps as from independent users [default: constant]
     #[arg(long, value_enum, value_name = "PROCESS", help_heading = "Load")]
     arrival: Option<Arrival>,
-    /// Bytes of one message to tcp:// [default: 100B]
+    /// Message size for tcp:// [default: 100B]
     #[arg(long, value_name = "SIZE", help_heading = "Load")]
     size: Option<Size>,
-    /// A request without its whole reply after this long has failed
+    /// Time after which a request without a complete reply counts as failed
     #[arg(short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = "Load")]
     timeout: Span,
     /// Load before the measured window [default: 1s, at most a fifth of the duration]
@@ -91,14 +89,14 @@ pub struct Args {
     /// Connections opened per second [default: as fast as the target accepts]
     #[arg(long, value_name = "RATE", help_heading = "Load")]
     connect_rate: Option<Rate>,
-    /// Addresses of this machine that connections come from in turn, as 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8
-    /// [default: the kernel's choice]
+    /// Local addresses to connect from, in turn: 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8 [default: chosen by
+    /// the kernel]
     #[arg(long, value_name = "LIST", help_heading = "Load")]
     source: Option<brunt_load::LocalAddrs>,
-    /// Seed of everything random [default: from the clock; the result records it]
+    /// Seed of all random choices [default: from the clock; recorded in the result]
     #[arg(long, value_name = "N", help_heading = "Load")]
     seed: Option<u64>,
-    /// Count the bytes of replies from tcp:// without comparing them
+    /// Count the bytes of tcp:// replies without comparing them
     #[arg(long, help_heading = "Load")]
     no_verify: bool,
 
@@ -109,30 +107,30 @@ pub struct Args {
     #[command(flatten)]
     script: script::Scripting,
 
-    /// Print the percentiles of the response time in detail
+    /// Print the response-time percentiles in detail
     #[arg(long, help_heading = "Result")]
     latency: bool,
-    /// Write the result as JSON to a file, or with - to stdout instead of the text
+    /// Write the result as JSON to a file, or to stdout instead of the text with -
     #[arg(long, value_name = "FILE|-", help_heading = "Result")]
     json: Option<PathBuf>,
-    /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing older ones
+    /// Write result.json, latency.hlog, series.jsonl and env.json to this directory, replacing existing ones
     #[arg(long, value_name = "DIR", help_heading = "Result")]
     out: Option<PathBuf>,
-    /// Exit with 99 when this bound is crossed, as 'p99>5ms' or 'rate<10k'; may be repeated
+    /// Exit with 99 if this bound is crossed, for example 'p99>5ms' or 'rate<10k'; may be repeated
     #[arg(long, value_name = "BOUND", help_heading = "Result")]
     fail_if: Vec<Threshold>,
     /// Exit with 0 even if the result is not trustworthy
     #[arg(long, help_heading = "Result")]
     allow_untrusted: bool,
-    /// Measure the generator's own ceiling too, after the run and on a target that does nothing, and keep it: this run
-    /// and later ones under the same load are judged by it (3 s)
+    /// Also measure the generator's own maximum rate, after the run, against a null target, and store it: this and
+    /// later runs of the same load are judged by it (3 s)
     #[arg(long, help_heading = "Result")]
     calibrate: bool,
     /// No progress on stderr
     #[arg(long, help_heading = "Result")]
     quiet: bool,
 
-    /// Meter this process and its children [default: the one that listens on the address, if it is on this machine]
+    /// Meter this process and its children [default: the local process that listens on the address]
     #[arg(long, value_name = "PID", help_heading = "Server")]
     server_pid: Option<u32>,
     /// Do not meter the server
@@ -140,38 +138,38 @@ pub struct Args {
     no_meter: bool,
 }
 
-/// Names of arrival processes on the command line.
+/// Values of --arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Arrival {
     Constant,
     Poisson,
 }
 
-/// What one load gave.
+/// Result of one load with its context.
 pub(super) struct Measured {
-    /// The figures, judged.
+    /// Figures, with the verdict.
     pub(super) result: RunResult,
-    /// The circumstances.
+    /// Machine and process environment.
     pub(super) env: Env,
-    /// The distributions, as `latency.hlog`.
+    /// Latency distributions, as `latency.hlog`.
     pub(super) hlog: Vec<u8>,
-    /// One entry for each second.
+    /// One entry per second.
     pub(super) seconds: Vec<brunt_results::series::Second>,
-    /// Why no server was metered, if none was.
+    /// Reason why no server was metered.
     no_server: Option<String>,
-    /// The script that made the requests, if one did.
+    /// Script that made the requests.
     script: Option<brunt_load::script::Wrk>,
-    /// What went wrong beside the result, which is good and kept: with the series, or with the calibration.
+    /// Failure to write the series or the calibration; the result itself is valid.
     late_error: Option<io::Error>,
-    /// What became of a process of the generator, if one was lost and ended the load.
+    /// Exit reason of a generator process whose death ended the load.
     lost: Option<String>,
 }
 
 impl Measured {
-    /// Tells the script, if it wants to know, what became of it all. What that prints comes behind everything else.
+    /// Calls the script's `done` function, if it has one. Its output follows all other output.
     ///
     /// # Errors
-    /// What went wrong in the script, or with the log.
+    /// Script error, or unreadable histogram log.
     pub(super) fn call_script_done(&self) -> Result<(), String> {
         let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
         let response = brunt_results::hlog::distribution(&self.hlog, "response")?;
@@ -180,10 +178,10 @@ impl Measured {
     }
 }
 
-/// Makes the load of a command line that another command has written; nothing is kept.
+/// Runs the load described by `brunt load` arguments; writes no files.
 ///
 /// # Errors
-/// The message, and the exit code that goes with it.
+/// Message and exit code.
 pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> {
     #[derive(clap::Parser)]
     #[command(no_binary_name = true)]
@@ -201,12 +199,11 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> 
     })
 }
 
-/// Why a run did not happen, or its result could not be kept.
+/// Error of a command, by exit code.
 #[derive(Debug)]
 enum CliError {
-    /// The command line asks for something that makes no sense.
+    /// Invalid combination of arguments.
     Usage(String),
-    /// It could not be done.
     Failed(String),
 }
 
@@ -252,7 +249,7 @@ impl Args {
         }
     }
 
-    /// Makes the load and keeps what was asked to be kept; prints nothing but progress.
+    /// Runs the load and writes the requested files; prints only progress.
     fn measure(&self, output: &mut output::Output) -> Result<Measured, CliError> {
         let mut env = brunt_meter::environment::collect();
         let mut options = options::options(self, env.cpus_allowed.as_deref())?;
@@ -312,7 +309,7 @@ impl Args {
         })
     }
 
-    /// The meter of the server; or why there is none. A process that was named must be there.
+    /// Meter of the server, or the reason why there is none. A process given by --server-pid must exist.
     fn find_server(
         &self,
         target: &brunt_load::Target,
@@ -331,7 +328,7 @@ impl Args {
         })
     }
 
-    /// Says which bounds were crossed, and what the shell gets.
+    /// Prints the crossed bounds and returns the exit code.
     fn ending(&self, result: &RunResult) -> ExitCode {
         let crossed: Vec<String> = self.fail_if.iter().filter_map(|bound| bound.crossed(result)).collect();
         for sentence in &crossed {
@@ -345,7 +342,7 @@ impl Args {
     }
 }
 
-/// The processes to meter together: those that listen on the addresses. A part of them would be a wrong sum.
+/// Processes that listen on the addresses. All or none: a subset would give a wrong sum.
 fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
     let mut pids = Vec::new();
     for address in addresses {
@@ -358,7 +355,7 @@ fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
     Ok(pids)
 }
 
-/// The text of a result that was kept.
+/// Text summary of a stored result.
 pub(super) fn page(result: &RunResult, env: &brunt_results::env::Env) -> String {
     let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
     summary::page(&summary::Facts { result, env, no_server: no_server.map(String::as_str) })

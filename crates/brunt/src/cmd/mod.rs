@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! Subcommands, one file each.
 
 mod compare;
 mod compat;
@@ -18,28 +18,27 @@ mod worker;
 use brunt_results::ExitCode;
 use std::io::Write as _;
 
-/// What brunt can do.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Run a reference server.
+    /// Run a reference server
     Serve(serve::Args),
-    /// Put load on a server and measure it.
+    /// Generate load and measure a server
     Load(Box<load::Args>),
-    /// Run an experiment: every cell of a plan, repeated, interleaved, measured.
+    /// Run an experiment: every cell of a plan, repeated and interleaved
     Run(run::Args),
-    /// Say how two sets of results differ, by how much, and how sure that is.
+    /// Compare two sets of results: difference, confidence interval, conclusion
     Compare(compare::Args),
-    /// Find the highest rate at which a service keeps its promises.
+    /// Find the highest rate that meets an SLO
     Find(find::Args),
-    /// List what has been measured, the newest first.
+    /// List past results, newest first
     List(list::Args),
-    /// Show what was measured once more, from its directory.
+    /// Render the results in a directory again
     Report(report::Args),
-    /// Write results in the format of another program.
+    /// Convert results to the format of another program
     Export(export::Args),
-    /// Make load as wrk, ab or fortio would: their command line, their output.
+    /// Run a wrk, ab or fortio command line and print that tool's output
     As(compat::Args),
-    /// Find what on this machine falsifies results, and the command that mends it.
+    /// Check this machine for settings that distort results
     Doctor(doctor::Args),
     /// A process of a server or a load that needs several; started by brunt alone.
     #[command(hide = true, alias = "mate")]
@@ -47,7 +46,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs the command to its end.
+    /// Runs the command.
     pub fn run(self) -> ExitCode {
         match self {
             Self::Serve(args) => args.run(),
@@ -65,7 +64,7 @@ impl Command {
     }
 }
 
-/// Says what went wrong, and what the shell gets.
+/// Prints an error and returns its exit code.
 fn report_error(error: &brunt_lab::Error) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "error: {error}");
     match error {

@@ -1,5 +1,5 @@
-//! Puts a directory into the index of results, when it begins to be filled and when it is full. What goes wrong with that
-//! is said in one line, and is never the end of a measurement.
+//! Registers a directory in the index of results, before and after a measurement. Index errors are warnings and never
+//! end a measurement.
 
 use brunt_lab::{
     Error,
@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-/// Tells the index that there will be results in `dir`; then does the work, and tells it what came of it.
+/// Notes `dir` in the index, runs `work`, then adds the results of `dir` to the index.
 pub(super) fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
     let noted = history::folder().and_then(|folder| history::register(&folder, dir).map(|()| folder));
     let done = work();

@@ -1,4 +1,4 @@
-//! `brunt report`: renders what a directory holds once more, from its files alone.
+//! `brunt report`: renders a result directory again, from its files alone.
 
 use super::{load, report_error, stdout};
 use brunt_lab::{
@@ -15,25 +15,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Flags of `brunt report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit status: 0 rendered, 1 a directory cannot be read, 2 wrong usage, or it holds no results.")]
 pub struct Args {
-    /// Directories of brunt run, or of brunt load --out
+    /// Directories of brunt run or of brunt load --out
     #[arg(value_name = "DIR", required = true)]
     dirs: Vec<PathBuf>,
-    /// Print a run's report as Markdown
+    /// Print the report of a run as Markdown
     #[arg(long)]
     markdown: bool,
-    /// Layout of a run's tables: plain (every figure); ping-pong (a block for each server and load: rate, latency, CPU);
-    /// upstreams (a numbered case for each tester and server). Default: that of the run's plan
+    /// Table layout of a run: plain (every figure); ping-pong (a block per server and load: rate, latency, CPU);
+    /// upstreams (a numbered case per tester and server). Default: that of the run's plan
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
-    /// Write one HTML page that needs no other file and no network; of several runs, each series named by its run
+    /// Write one self-contained HTML page; for several runs, series are labelled by run
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write report.md, report.html and charts into the directories of runs, too
+    /// Also write report.md, report.html and charts into the run directories
     #[arg(long)]
     write: bool,
 }
@@ -45,7 +44,7 @@ impl Args {
     }
 
     fn report(&self) -> Result<(), Error> {
-        // First, so that nothing is printed where it cannot be made.
+        // First, so that nothing is printed if the page cannot be written.
         if let Some(file) = &self.html {
             self.html(file)?;
         }
@@ -56,7 +55,7 @@ impl Args {
         Ok(())
     }
 
-    /// Writes the page of all directories.
+    /// Writes one page for all directories.
     fn html(&self, file: &Path) -> Result<(), Error> {
         let read = |dir: &PathBuf| -> Result<(Report, Store), Error> {
             let store = Store::at(dir);

@@ -1,5 +1,5 @@
-//! `brunt run`: finds the plan, hands it to the laboratory, shows what happens and what came of it. The table goes to
-//! stdout, everything else to stderr; nothing here measures or decides.
+//! `brunt run`: reads a plan, runs the experiment and prints its table. The table goes to stdout, everything else to
+//! stderr.
 
 mod find_plan;
 mod preview;
@@ -30,7 +30,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Flags of `brunt run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Built-in plans: quick (under 90 s, needs nothing but this binary), ping-pong-peak, ping-pong-fixed-rate, \
@@ -49,62 +48,62 @@ Examples:
 Exit status: 0 every trial has a result, 1 a trial failed or the run was ended early, 2 wrong usage or plan, 3 with \
 --strict, if most results of some cell are not trustworthy (see the verdicts).")]
 pub struct Args {
-    /// A plan: a TOML file, or the name of a built-in one
+    /// TOML file, or name of a built-in plan
     #[arg(value_name = "PLAN")]
     plan: String,
 
-    /// Directory of the run [default: runs/NAME, or runs/NAME-2 and so on if that is finished]
+    /// Run directory [default: runs/NAME, or runs/NAME-2 and so on if that one is finished]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Only go on with a run: an error if there is none, nothing to do if it is finished
+    /// Only continue an existing run: an error if there is none, nothing to do if it is finished
     #[arg(long, conflicts_with = "fresh")]
     resume: bool,
-    /// Throw away what an unfinished run left in the directory, and start over
+    /// Discard an unfinished run in the directory and start over
     #[arg(long)]
     fresh: bool,
-    /// Show cells, skipped cells with the reason, and the time it will take; run nothing
+    /// Show cells, skipped cells with the reason, and the estimated duration; run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Exit with 3 if most results of some cell are not trustworthy
+    /// Exit with 3 if most results of any cell are not trustworthy
     #[arg(long)]
     strict: bool,
-    /// Order of the trials: shuffled; or mirrored, the targets of a load in turns (ABBA), for comparing them
+    /// Order of the trials: shuffled; or abba, the targets of each load in turns (ABBA), for comparisons
     #[arg(long, value_enum, value_name = "ORDER", default_value = "shuffled")]
     order: Order,
-    /// Layout of the table: plain, ping-pong, upstreams; see brunt report --help. Default: the plan's
+    /// Table layout: plain, ping-pong, upstreams; see brunt report --help. Default: the plan's
     #[arg(long, value_name = "STYLE")]
     style: Option<Style>,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
 
-    /// Run these cells alone: NAME=VALUE,...; the same name again adds a value, another name narrows
+    /// Run only these cells: NAME=VALUE,...; repeating a name adds a value, another name narrows
     #[arg(long, value_name = "CELLS", help_heading = "In the place of the plan's own")]
     only: Vec<String>,
-    /// Trials of each cell
+    /// Trials per cell
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
           help_heading = "In the place of the plan's own")]
     repeat: Option<u32>,
-    /// How often a trial is run again at most that a slow spell of the machine has disturbed
+    /// Maximum retries of a trial disturbed by the machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100),
           help_heading = "In the place of the plan's own")]
     again: Option<u32>,
-    /// Length of the measured window of every trial
+    /// Measured window of every trial
     #[arg(long, short, value_name = "TIME", help_heading = "In the place of the plan's own")]
     duration: Option<Span>,
-    /// Any other value, for every cell, such as connections=500
+    /// Any other setting, for every cell, for example connections=500
     #[arg(long, value_name = "NAME=VALUE", help_heading = "In the place of the plan's own")]
     set: Vec<String>,
-    /// Seed of the order of the trials and of their loads
+    /// Seed of the trial order and of the loads
     #[arg(long, value_name = "N", help_heading = "In the place of the plan's own")]
     seed: Option<u64>,
 
-    /// Program that takes the arguments of `brunt` for its `load`
+    /// Program that accepts the arguments of `brunt load`, in place of this binary
     #[arg(long, value_name = "PROGRAM", hide = true)]
     tester: Option<PathBuf>,
 }
 
-/// Names of orders on the command line.
+/// Values of --order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     Shuffled,
@@ -158,7 +157,7 @@ impl Args {
             pace: brunt_lab::run::trial::time,
             command: command(),
         };
-        // To die at once would leave the target behind.
+        // A second signal is ignored: exiting at once would leave the target running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
         let mut observers = (progress, report::Live::new(Store::at(&request.out)));
@@ -186,7 +185,7 @@ impl Args {
         Ok(plan)
     }
 
-    /// Writes and prints the report; the exit status follows from it.
+    /// Writes and prints the report; returns the exit code.
     fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &Store::at(&request.out))?;
@@ -210,7 +209,7 @@ impl Args {
     }
 }
 
-/// Why io_uring is not to be had here; `None` if it is.
+/// Reason why io_uring is unavailable; `None` if it is available.
 fn no_uring() -> Option<String> {
     match brunt_runtime::Runtime::new() {
         Ok(probe) if probe.backend() == brunt_runtime::BackendKind::Uring => None,
@@ -219,7 +218,7 @@ fn no_uring() -> Option<String> {
     }
 }
 
-/// The command line as it can be typed again.
+/// This command line, quoted for a shell.
 fn command() -> Vec<String> {
     let mut words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(program) = words.first_mut() {

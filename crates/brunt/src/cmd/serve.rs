@@ -1,4 +1,4 @@
-//! `brunt serve`.
+//! `brunt serve`: options and life cycle common to all servers.
 
 mod http;
 mod source;
@@ -11,7 +11,6 @@ use brunt_runtime::{Spinning, Stop};
 use brunt_serve::{Counts, Model, Notice, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
-/// Flags of `brunt serve`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,31 +19,31 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Service {
-    /// Ping-pong over TCP: whatever arrives goes back.
+    /// Echo over TCP
     Echo(tcp::Echo),
-    /// Reads whatever arrives over TCP, and never answers.
+    /// Discard received data over TCP; sends nothing
     Discard(tcp::Discard),
-    /// HTTP/1: constant, echo and reflecting answers, routes with delays and faults.
+    /// HTTP/1: constant, echoing and reflecting responses, routes with delays and faults
     Http(Box<http::Http>),
 }
 
-/// What all services take.
+/// Flags common to all services.
 #[derive(Debug, clap::Args)]
 struct Common {
-    /// Cores to run on, one pinned worker each, as 1 or 0,2-3. Without it one worker runs unpinned.
+    /// Cores to run on, one pinned worker per core: 1 or 0,2-3 [default: one worker, not pinned]
     #[arg(long)]
     cores: Option<Cores>,
-    /// After SIGINT or SIGTERM: how long clients may still use their connections before these are closed.
+    /// Grace period for open connections after SIGINT or SIGTERM
     #[arg(long, value_name = "TIME", default_value = "500ms")]
     grace: Span,
-    /// Before it sleeps, a worker of uring or epoll looks for work this long, if that pays: answers come sooner by the
-    /// time it takes to wake a core, which is kept busy for it. 0 sleeps at once.
+    /// Time for which an idle worker of uring or epoll polls before it sleeps, if that pays: saves the wake-up
+    /// latency of a core, keeps it busy meanwhile. 0 sleeps at once
     #[arg(long, value_name = "TIME", default_value_t = Span(Spinning::default().most))]
     spin: Span,
-    /// It does so only while at most this many connections of a worker talk; from 64 on, however many.
+    /// Poll before sleeping only while at most this many connections of a worker are active; from 64 on, always
     #[arg(long, value_name = "N", default_value_t = Spinning::default().connections)]
     spin_connections: u32,
-    /// Says nothing on stderr.
+    /// Print nothing on stderr
     #[arg(long, short)]
     quiet: bool,
 }
@@ -60,7 +59,7 @@ impl Args {
     }
 }
 
-/// What the common flags ask for.
+/// Parsed common flags.
 struct Setup<M> {
     model: M,
     workers: Vec<Option<usize>>,
@@ -69,8 +68,8 @@ struct Setup<M> {
 }
 
 impl Common {
-    /// Runs a server to its end and says what there is to say: `name` is what is served, `more` is said when it listens.
-    /// Without a model our runtime takes its best backend.
+    /// Runs a server until it is stopped and prints its notices; `name` is the service, `more` is printed once it
+    /// listens. Without a model, uses brunt's runtime on the best available backend.
     fn run<M: From<Model>>(
         &self,
         name: &'static str,
@@ -92,8 +91,8 @@ impl Common {
                     tell(name, &notice, fallback.as_deref());
                     more.iter().for_each(|line| eprintln!("brunt serve: {line}"));
                 }
-                // The start is over, and what it took of the program does not belong to the server. It is no loss if that
-                // cannot be had.
+                // Start-up code is not needed any more; drop its pages so that they do not count as server memory.
+                // Errors are ignored.
                 let _ = brunt_runtime::let_go_of_text();
             }
         });
@@ -118,7 +117,7 @@ impl Common {
     }
 }
 
-/// Raised by the first SIGINT or SIGTERM.
+/// Token cancelled by the first SIGINT or SIGTERM.
 fn stop_on_signals() -> Option<Stop> {
     let stop = Stop::new();
     let raised = stop.clone();
@@ -126,17 +125,17 @@ fn stop_on_signals() -> Option<Stop> {
     watched.inspect_err(|error| eprintln!("brunt serve: cannot watch for signals: {error}")).ok().map(|()| stop)
 }
 
-/// Listening is on addresses; a name could stand for several.
+/// Parses a listening address. Names are not accepted: a name can have several addresses.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned())
 }
 
-/// Our runtime on its best backend, and why that is not io_uring.
+/// Best backend of brunt's runtime, and the reason if it is not io_uring.
 fn best_model<M: From<Model>>() -> (M, Option<String>) {
     match brunt_runtime::Runtime::new() {
         Ok(probe) if probe.backend() == brunt_runtime::BackendKind::Uring => (Model::Uring.into(), None),
         Ok(probe) => (Model::Epoll.into(), probe.fallback_reason().map(str::to_owned)),
-        // The server will meet the same error and say it.
+        // The server start reports the same error.
         Err(_) => (Model::Epoll.into(), None),
     }
 }

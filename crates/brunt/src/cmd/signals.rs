@@ -1,6 +1,6 @@
-//! Ctrl-C and its kind: the first one begins the end of a command, and what a second one does is the command's choice.
+//! Signal handling: the first Ctrl-C ends a command gracefully; the effect of a second is the command's choice.
 //!
-//! Must never be called twice in a process: each call would act on the first signal.
+//! Must be called at most once per process and signal.
 
 use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
 use std::{
@@ -14,16 +14,16 @@ use std::{
 
 pub use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// What a signal does that is not the first.
+/// Effect of signals after the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeated {
-    /// What it does to programs that know no signals: it ends the process.
+    /// The default action, which ends the process.
     Kill,
-    /// Nothing: dying at once would leave something behind.
+    /// Ignored: exiting at once would leave child processes behind.
     Ignore,
 }
 
-/// Calls `end` when the first of these signals comes.
+/// Calls `end` on the first of these signals.
 pub fn on_first(signals: &[i32], second: Repeated, end: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new(signals)?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -40,7 +40,7 @@ pub fn on_first(signals: &[i32], second: Repeated, end: impl FnOnce() + Send + '
     Ok(())
 }
 
-/// Calls `act` each time the signal comes. Not for a signal that [`on_first`] watches.
+/// Calls `act` on each delivery of the signal. The signal must not be handled by [`on_first`] too.
 pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new([signal])?;
     let act = move || signals.forever().for_each(|_| act());
@@ -48,7 +48,7 @@ pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// A flag that the first of these signals sets.
+/// A flag set by the first of these signals.
 pub fn flag(signals: &[i32], second: Repeated) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();

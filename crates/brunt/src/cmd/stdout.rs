@@ -1,8 +1,8 @@
-//! Results go to stdout.
+//! Output to stdout.
 
 use std::io::{self, Write};
 
-/// A reader that went away (`brunt run quick | head -1`) is no failure of ours.
+/// Prints and flushes. A closed pipe (`brunt run quick | head -1`) is not an error.
 pub(super) fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

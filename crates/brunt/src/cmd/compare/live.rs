@@ -1,5 +1,5 @@
-//! Has two targets of a plan measured in turns by `brunt run`, as a process: what is compared later is a directory like
-//! any other, and can be compared again.
+//! Measures two targets of a plan in turns with `brunt run`, as a child process. The result is an ordinary run
+//! directory that can be compared again.
 
 use super::Args;
 use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
@@ -23,12 +23,12 @@ use std::{
     time::Duration,
 };
 
-/// Enough to tell 5 % from nothing, and nothing from 3 %, where repeats vary by 2 %.
+/// Default repeats: tells 5 % from 0 and 0 from 3 % where repeats vary by 2 %.
 const REPEATS: u32 = 16;
-/// What a run may take to end its trial and write its report once it is asked to end.
+/// Timeout for the run to end its trial and write its report after a signal.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs the trials; returns where they are and how the run ended.
+/// Runs the trials; returns their directory and the exit status of the run.
 pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(PathBuf, ExitCode), Error> {
     let out = match &args.out {
         Some(out) => out.clone(),
@@ -52,12 +52,12 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
         dir: None,
         env: BTreeMap::new(),
         cores: None,
-        // The table of both; it is in report.md too.
+        // The table of both targets; report.md has it too.
         stdout: File::options().write(true).open("/dev/null")?,
         stderr: File::from(io::stderr().as_fd().try_clone_to_owned()?),
     };
     let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
-    // Not the ledger of the run itself, which it opens to end what is noted there.
+    // The child's own process registry is separate: the child opens it to end leftovers.
     let noted = out.join("comparing.json");
     let (ledger, _) = Ledger::open(&noted)?;
     let mut run = Group::start(launch, &Arc::new(ledger))?;
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
     };
     drop(run);
     let _ = fs::remove_file(noted);
-    // A run that was refused leaves nothing behind; of a directory that is not empty nothing is removed.
+    // Remove the directory of a rejected run; a directory with contents is kept.
     let _ = fs::remove_dir(&out);
     let ending = match status.and_then(|status| status.code()) {
         Some(0) => ExitCode::Good,

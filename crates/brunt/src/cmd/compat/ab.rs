@@ -1,4 +1,4 @@
-//! `brunt as ab`: ApacheBench's flags. HTTP/1.0 and a connection for each request unless `-k`, as ab has it.
+//! `brunt as ab`: ApacheBench's flags. HTTP/1.0 with a connection per request unless `-k`, as in ab.
 
 pub(super) mod page;
 
@@ -45,7 +45,7 @@ const FLAGS: &[Flag] = &[
 
 const TOOL: &str = "ab";
 
-/// What of the command line the page shows.
+/// Command-line values shown on the page.
 struct PageOptions {
     host: String,
     port: String,
@@ -56,7 +56,7 @@ struct PageOptions {
     confidence: bool,
     quiet: bool,
     has_body: bool,
-    /// Nobody is to say how long bodies are.
+    /// The document length is not printed (-l).
     varies: bool,
     table: Option<PathBuf>,
 }
@@ -122,7 +122,7 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
     load.extend(["--http1.0", "--quiet", "--allow-untrusted"].map(str::to_owned));
     super::accept_any_certificate(&mut load, &url);
     let (host, port, path) = address(&url);
-    // ab tells of its progress only where there are more.
+    // ab prints progress only beyond 150 requests.
     let quiet = quiet || requests <= 150;
     let options = PageOptions {
         host,

@@ -1,20 +1,16 @@
-//! Other tools' command lines: which flags they have, in the two manners there are. Nothing unknown is passed over.
+//! Parsers for other tools' command lines, in getopt and Go syntax. Unknown flags are errors.
 
 use super::ArgError;
 
-/// One flag.
 pub(super) struct Flag {
-    /// As the code knows it.
+    /// Canonical spelling.
     pub name: &'static str,
-    /// Other spellings.
     pub also: &'static [&'static str],
-    /// What it takes, for help; empty if it is a switch.
+    /// Name of the value in help; empty for a switch.
     pub value: &'static str,
-    /// For help.
     pub help: &'static str,
 }
 
-/// How words become flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
     /// `-kc100`, `-c 100`, `--header=x`.
@@ -23,10 +19,10 @@ pub(super) enum Syntax {
     Go,
 }
 
-/// A flag by its name and its value, `true` for a switch; or, without a name, what is no flag.
+/// A flag's name and value (`true` for a switch), or an empty name and a positional argument.
 pub(super) type ParsedArg = (&'static str, String);
 
-/// Reads the words of `tool`.
+/// Parses the arguments of `tool`.
 pub(super) fn read(
     tool: &str,
     syntax: Syntax,
@@ -58,7 +54,7 @@ pub(super) fn read(
             () if syntax == Syntax::Go || word.starts_with("--") => {
                 let (name, value) =
                     word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v.to_owned())));
-                // Go takes one dash for two.
+                // Go treats one dash and two alike.
                 let name = if syntax == Syntax::Go && name.starts_with("--") { &name[1..] } else { name };
                 let flag = find(name).ok_or_else(|| unknown(word))?;
                 let value = match (value, flag.value.is_empty()) {
@@ -87,12 +83,12 @@ pub(super) fn read(
     Ok(given)
 }
 
-/// The one address among what was given.
+/// The only positional argument, a URL.
 pub(super) fn url(tool: &str, given: &[ParsedArg]) -> Result<String, ArgError> {
     let plain: Vec<&String> = given.iter().filter(|(name, _)| name.is_empty()).map(|(_, word)| word).collect();
     match plain.as_slice() {
         [url] if url.starts_with("http://") || url.starts_with("https://") => Ok((*url).clone()),
-        // These tools take it for granted.
+        // These tools assume http:// if the scheme is missing.
         [url] if !url.contains("://") => Ok(format!("http://{url}")),
         [url] => Err(ArgError::Usage(format!("brunt as {tool}: '{url}' is not an http:// address"))),
         [] => Err(ArgError::Usage(format!("brunt as {tool}: no address; add http://HOST:PORT/"))),
@@ -100,13 +96,13 @@ pub(super) fn url(tool: &str, given: &[ParsedArg]) -> Result<String, ArgError> {
     }
 }
 
-/// A whole number; these tools know k, M and G.
+/// Parses a whole number with an optional suffix k, M or G.
 pub(super) fn count(tool: &str, flag: &str, value: &str) -> Result<u64, ArgError> {
     let parsed = value.parse::<brunt_results::Count>();
     parsed.map(|count| count.0).map_err(|why| ArgError::Usage(format!("brunt as {tool} {flag}: {why}")))
 }
 
-/// A length of time in the words of `brunt load`; a bare number is seconds.
+/// Parses a duration and formats it for `brunt load`; a bare number is seconds.
 pub(super) fn time(tool: &str, flag: &str, value: &str) -> Result<String, ArgError> {
     let value = if value.bytes().all(|byte| byte.is_ascii_digit()) { format!("{value}s") } else { value.to_owned() };
     let parsed = value.parse::<brunt_results::Span>();

@@ -5,7 +5,7 @@ mod page;
 use super::{
     ArgError, Invocation,
     argv::{Flag, Syntax, count, read, url},
-    go_json::{seconds, switch},
+    go_format::{seconds, switch},
 };
 use std::{path::PathBuf, time::Duration};
 
@@ -50,13 +50,13 @@ const TOOL: &str = "fortio";
 /// Bytes of -payload-size.
 const LARGEST_PAYLOAD: u64 = 1 << 20;
 
-/// What of the command line the page shows.
+/// Command-line values shown on the page.
 struct PageOptions {
     url: String,
     connections: u64,
-    /// 0 is the closed loop.
+    /// 0 is a closed loop.
     qps: f64,
-    /// As Go prints it; `None` is until interrupted.
+    /// As printed by Go; `None` is until interrupted.
     duration: Option<String>,
     seconds: f64,
     requests: Option<u64>,
@@ -158,14 +158,14 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
     pass("--timeout", span(timeout));
     pass("--warmup", "0s".to_owned());
     load.extend(["--quiet", "--allow-untrusted"].map(str::to_owned));
-    let (seconds, duration) = (duration, (duration > 0.0).then(|| super::go_json::duration(duration)));
+    let (seconds, duration) = (duration, (duration > 0.0).then(|| super::go_format::duration(duration)));
     let options =
         PageOptions { url, connections, qps, duration, seconds, requests, percentiles, resolution, json, labels, id };
     let head = page::head(&options);
     Ok(Invocation { load, head, on_stderr: true, page: Box::new(move |measured| page::page(&options, measured)) })
 }
 
-/// In the words of `brunt load`.
+/// Formats seconds for `brunt load`.
 fn span(seconds: f64) -> String {
     brunt_results::Span(Duration::from_secs_f64(seconds.min(1e9))).to_string()
 }

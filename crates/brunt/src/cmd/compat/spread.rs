@@ -1,25 +1,25 @@
-//! Mean and spread of recorded times, as wrk and ab print them.
+//! Mean and spread of recorded times, as printed by wrk and ab.
 
 use hdrhistogram::Histogram;
 
-/// Mean, sample standard deviation, and the share of values within one of it, in percent; in the unit of the values.
+/// Mean, sample standard deviation, and percentage of values within one deviation, in the unit of the values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Spread {
     pub mean: f64,
     pub stdev: f64,
     pub max: f64,
-    /// Not a number where there are no values, as these tools print it.
+    /// NaN without values, as these tools print it.
     pub within: f64,
 }
 
 impl Spread {
-    /// Of recorded times.
+    /// Computes from recorded times.
     pub(super) fn of(times: &Histogram<u64>) -> Self {
         let values = || times.iter_recorded().map(|at| (at.value_iterated_to() as f64, at.count_at_value() as f64));
         Self::weighted(&values().collect::<Vec<_>>())
     }
 
-    /// Of plain numbers.
+    /// Computes from plain numbers.
     pub(super) fn of_numbers(numbers: &[f64]) -> Self {
         Self::weighted(&numbers.iter().map(|number| (*number, 1.0)).collect::<Vec<_>>())
     }

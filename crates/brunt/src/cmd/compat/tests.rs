@@ -1,5 +1,5 @@
-//! Our pages beside what the tools themselves printed, to the byte; and read by the parsers that read those tools, which
-//! must find what the result holds.
+//! Pages compared byte by byte with output captured from the tools themselves, and parsed by lab's output parsers,
+//! which must find the values of the result.
 
 use super::{ArgError, Invocation, Measurement, Page, ab, fortio, spread::Spread, wrk};
 use brunt_lab::testers::external::Told;
@@ -35,7 +35,7 @@ fn invocation(line: &str) -> Result<Invocation, String> {
     })
 }
 
-/// A result of so many good replies of 159 bytes, 11 of them body, in so many seconds.
+/// A result with replies of 159 bytes, 11 of them body.
 fn result(completed: u64, measured_s: f64) -> RunResult {
     RunResult {
         load: Load { measured_s, ..Load::default() },
@@ -50,7 +50,7 @@ fn result(completed: u64, measured_s: f64) -> RunResult {
     }
 }
 
-/// The page of a command line: a thousand times of 1 to 1000 us unless there is no reply at all.
+/// The page of a command line, with 1000 times of 1 to 1000 us if there are replies.
 fn page(line: &str, result: &RunResult) -> (String, Page) {
     let invocation = invocation(line).unwrap_or_else(|why| panic!("{line}: {why}"));
     let mut times = new_histogram();
@@ -123,11 +123,11 @@ fn abs_rows_are_its_own_to_the_byte() {
     let mut result = result(count, count as f64 / rate);
     (result.bytes.received, result.responses.as_mut().unwrap().body_bytes) = (10_588_287, Some(732_523));
     let (head, page) = page("ab -q -k -c20 -t1 -n300000 http://127.0.0.1:18080/", &result);
-    // Our own are the first line, the server's name, and the times, which are made up here.
+    // Differs: the first line, the server's name, and the times, which are invented here.
     let made_up = ["This is", "Server Software", "Document Length", "Connect:", "Processing:", "Total:", "%"];
     let own = |line: &&str| !made_up.iter().any(|word| line.contains(word));
     head.lines().chain(page.text.lines()).filter(own).for_each(|line| assert_has(AB_KEEP, line));
-    // Theirs that we lack: whose program it is, and the time to the first byte.
+    // Missing here: the copyright notice and the time to the first byte.
     let lacks = [
         "This is",
         "Copyright",
@@ -141,7 +141,7 @@ fn abs_rows_are_its_own_to_the_byte() {
     ];
     let all = format!("{head}{}", page.text);
     for line in AB_KEEP.lines().filter(|line| !lacks.iter().any(|word| line.contains(word))) {
-        // The connection of the one slow request took a millisecond.
+        // The slow request's connection took a millisecond.
         assert!(all.lines().any(|ours| ours == line) || line.starts_with("Connect:"), "{line:?} is not in\n{all}");
     }
     let mut row = String::new();
@@ -178,7 +178,7 @@ fn fortios_lines_are_its_own_to_the_byte() {
     assert!(page.text.ends_with("All done 1000 calls (plus 0 warmup) 0.501 ms avg, 37001.2 qps\n"), "{}", page.text);
     let head = self::page("fortio load -c 2 -qps 100 -t 1s http://127.0.0.1:18080/", &result).0;
     assert_has(FORTIO_RATE, &head.lines().nth(1).unwrap().replace(&gomax, "[gomax 2]"));
-    // What scripts look for.
+    // Lines that scripts search for.
     for (start, value) in [("# target 50% ", 0.0005), ("# target 99.9% ", 0.000_999)] {
         let line = page.text.lines().find_map(|line| line.strip_prefix(start)).unwrap();
         assert!((line.parse::<f64>().unwrap() - value).abs() < 2e-6, "{line}");

@@ -21,13 +21,13 @@ const FLAGS: &[Flag] = &[
 
 const TOOL: &str = "wrk";
 
-/// What of the command line the page shows.
+/// Command-line values shown on the page.
 struct PageOptions {
     url: String,
     threads: u64,
     connections: u64,
     seconds: f64,
-    /// wrk2 prints another list.
+    /// wrk2 prints a different percentile list.
     has_rate: bool,
     latency: bool,
     uncorrected: bool,
@@ -35,7 +35,7 @@ struct PageOptions {
 
 pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
     let mut given = read(TOOL, Syntax::Getopt, FLAGS, words)?;
-    // With a script, what follows the address is for its init().
+    // With a script, arguments after the URL belong to its init().
     let for_script = match given.iter().position(|(name, _)| name.is_empty()) {
         Some(url) if given.iter().any(|(name, _)| *name == "-s") => {
             let after = given.split_off(url + 1);
@@ -60,7 +60,7 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
                 pass("-R", value);
             }
             "-s" => pass("--script", value),
-            // The way to ask wrk for a connection a request.
+            // wrk's way to request a connection per request.
             "-H" if value.replace(' ', "").eq_ignore_ascii_case("connection:close") => {
                 more.push("--no-keepalive".to_owned());
             }

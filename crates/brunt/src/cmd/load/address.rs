@@ -1,6 +1,6 @@
-//! From a URL as typed to the protocol, what is asked for, and a socket address.
+//! Parses target URLs and resolves host names.
 //!
-//! Syntax is checked before anything is looked up, so that a typing error never waits for a name server.
+//! Syntax is checked before any name lookup, so a typing error is reported at once.
 
 use super::CliError;
 use std::{
@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-/// What may stand before `://`.
+/// Supported URL forms, for error messages.
 const SCHEMES: &str =
     "tcp://HOST:PORT (a server that sends back what it receives), http:// and https://HOST[:PORT]/PATH (a web server)";
 
-/// A URL, taken apart.
+/// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Url {
     pub host: String,
@@ -20,23 +20,21 @@ pub(super) struct Url {
     pub protocol: Protocol,
 }
 
-/// What a URL protocol of its host.
+/// Protocol of a URL and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// An echo.
+    /// Stream echo.
     Tcp,
-    /// A resource.
     Http {
-        /// Host and port as typed, for the `Host` field.
+        /// Host and port as typed, for the `Host` header.
         authority: String,
         /// Path and query.
         target: String,
-        /// Over TLS.
         tls: bool,
     },
 }
 
-/// Takes a URL apart.
+/// Parses a URL.
 pub(super) fn parse(url: &str) -> Result<Url, CliError> {
     let wrong = |reason: &str| CliError::Usage(format!("'{}' {reason}", url.escape_debug()));
     let Some((scheme, rest)) = url.split_once("://") else {
@@ -76,7 +74,7 @@ fn http(rest: &str, tls: bool) -> Result<Url, String> {
     let form = || {
         format!("is not of the form {scheme}://HOST[:PORT]/PATH, as {scheme}://127.0.0.1:8080/ or {scheme}://[::1]/a?b")
     };
-    // An IPv6 address has colons of its own, and brackets around them.
+    // The colons of an IPv6 address are inside brackets.
     let colon = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
     let (host, port) = match colon {
         Some(at) => (&authority[..at], number(&authority[at + 1..])?),
@@ -90,7 +88,7 @@ fn http(rest: &str, tls: bool) -> Result<Url, String> {
     Ok(Url { host: unbracketed(host).ok_or_else(form)?, port, protocol })
 }
 
-/// A name or an address, without the brackets of IPv6.
+/// Host name or address, without the brackets of IPv6.
 fn unbracketed(host: &str) -> Option<String> {
     let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let plain = !host.is_empty()
@@ -103,8 +101,8 @@ fn number(port: &str) -> Result<u16, String> {
     port.parse().ok().filter(|number| *number > 0).ok_or_else(wrong)
 }
 
-/// The address of a host. A name with several goes to the first that accepts a connection, as `localhost` is often
-/// both ::1 and 127.0.0.1 and a server listens on one of them.
+/// Resolves a host. With several addresses, returns the first that accepts a connection: `localhost` is often both
+/// ::1 and 127.0.0.1 while a server listens on one of them.
 pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<SocketAddr, CliError> {
     let found = (host, port).to_socket_addrs();
     let addresses: Vec<SocketAddr> =
@@ -113,7 +111,7 @@ pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<Socket
     match addresses.as_slice() {
         [] => Err(CliError::Failed(format!("the host '{host}' has no address"))),
         [only] => Ok(*only),
-        // When none accepts, the load on the first one will say why.
+        // If none accepts, the load reports the error of the first.
         [first, ..] => Ok(*addresses.iter().find(accepts).unwrap_or(first)),
     }
 }

@@ -1,4 +1,4 @@
-//! `--calibrate`: the generator's own ceiling, measured when it is asked for and remembered from run to run.
+//! `--calibrate`: measures the generator's own maximum rate and stores it for later runs.
 
 use super::CliError;
 use brunt_load::{Options, Target};
@@ -10,13 +10,12 @@ use brunt_results::{
 };
 use std::io;
 
-/// The name of the figure in `result.json`.
+/// Key of the figure in `result.json`.
 const FIGURE: &str = "generator.ceiling_rate";
 
-/// Why a load over TLS has no ceiling.
+/// Reason given for loads over TLS.
 const NO_TLS: &str = "the target that does nothing speaks no TLS";
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Calibration {
     known: Result<Calibrations, String>,
@@ -24,7 +23,7 @@ pub(super) struct Calibration {
 }
 
 impl Calibration {
-    /// Before the load: what could not be kept after it is an error now.
+    /// Prepares the calibration. Fails before the load if the result could not be stored after it.
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, CliError> {
         if calibrate && is_scripted(options) {
             let why = "a script's requests cannot be made again for a target that does nothing: leave --calibrate out";
@@ -40,12 +39,12 @@ impl Calibration {
         Ok(Self { known: known.map_err(|error| error.to_string()), calibrate })
     }
 
-    /// After the load: the ceiling goes into the result, or the reason why there is none into the circumstances. The
-    /// error is what has gone wrong with the calibration; the result stands without it.
+    /// Adds the generator's maximum rate to the result, or the reason for its absence to `env`. Returns a calibration
+    /// error, which does not affect the result.
     pub(super) fn fill_in(self, options: &Options, result: &mut RunResult, env: &mut Env) -> Option<io::Error> {
         let mut error = None;
         let found = self.known.and_then(|known| {
-            let circumstances = circumstances(options, result, env)?;
+            let circumstances = calibration_key(options, result, env)?;
             if self.calibrate && !result.interrupted {
                 let body = circumstances.http.as_ref().map_or(0, |http| http.body_bytes);
                 let measured = brunt_load::calibrate::ceiling(options, &circumstances.target_cores, body);
@@ -63,8 +62,8 @@ impl Calibration {
     }
 }
 
-/// What the ceiling of this run depends on; or why it has none.
-fn circumstances(options: &Options, result: &RunResult, env: &Env) -> Result<CalibrationKey, String> {
+/// Calibration key of this run, or the reason why there is none.
+fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<CalibrationKey, String> {
     let protocol = match &options.target {
         Target::Http(_) => "http",
         _ => "tcp",

@@ -1,8 +1,8 @@
-//! Numbers for people: a fitting unit, three significant digits, `-` for what could not be had.
+//! Number formatting for people: fitting unit, three significant digits, `-` for absent figures.
 
 use brunt_results::{LatencySummary, judge::BEYOND_QUANTILE};
 
-/// A time given in microseconds.
+/// Formats a time in microseconds.
 pub(super) fn time(us: f64) -> String {
     let (value, unit) = match us {
         us if us < 0.9995 => (us * 1e3, "ns"),
@@ -13,7 +13,7 @@ pub(super) fn time(us: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Three significant digits, without an exponent.
+/// Formats three significant digits, without an exponent.
 pub(super) fn three_digits(value: f64) -> String {
     match value.abs() {
         v if v == 0.0 || v >= 99.95 => format!("{value:.0}"),
@@ -22,12 +22,12 @@ pub(super) fn three_digits(value: f64) -> String {
     }
 }
 
-/// Requests per second: whole numbers from a hundred up.
+/// Formats requests per second; whole numbers from 100 up.
 pub(super) fn rate(per_second: f64) -> String {
     format!("{} requests/s", three_digits(per_second))
 }
 
-/// A number of bytes.
+/// Formats a byte count.
 pub(super) fn bytes(bytes: f64) -> String {
     let mut value = bytes;
     for unit in ["B", "KiB", "MiB", "GiB"] {
@@ -39,12 +39,12 @@ pub(super) fn bytes(bytes: f64) -> String {
     format!("{} TiB", three_digits(value))
 }
 
-/// Percent of one core.
+/// Formats a percentage of one core.
 pub(super) fn percent(percent: f64) -> String {
     format!("{percent:.1} %")
 }
 
-/// A large count: 950, 12.3k, 4.56M.
+/// Formats a large count: 950, 12.3k, 4.56M.
 pub(super) fn amount(value: f64) -> String {
     match value {
         v if v < 999.5 => three_digits(v),
@@ -54,17 +54,17 @@ pub(super) fn amount(value: f64) -> String {
     }
 }
 
-/// The figure, or `-`.
+/// Formats the figure, or `-`.
 pub(super) fn or_dash(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), show)
 }
 
-/// `1 thread`, `2 threads`.
+/// Formats a count with its noun: `1 thread`, `2 threads`.
 pub(super) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The figure, if enough values lie beyond it.
+/// The figure, if at least [`BEYOND_QUANTILE`] values lie beyond it.
 pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
     let beyond = match column {
         "p50" => 0.5,
@@ -73,7 +73,7 @@ pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
         "p99.9" => 0.001,
         _ => return summary.figure(column).flatten(),
     };
-    // The last part absorbs that 1000 * 0.01 is a little less than 10 in floating point.
+    // 1e-6 compensates for rounding: 1000 * 0.01 is slightly less than 10 in floating point.
     let enough = summary.count as f64 * beyond + 1e-6 >= BEYOND_QUANTILE;
     summary.figure(column).flatten().filter(|_| enough)
 }

@@ -1,10 +1,9 @@
-//! One row about TLS handshakes: how they went, how long they took, and in which versions.
+//! Summary row for TLS handshakes: counts, durations, protocol versions.
 
 use super::format::{supported, time};
 use brunt_results::result::Handshakes;
 use std::fmt::Write;
 
-/// The row.
 pub(super) fn row(handshakes: &Handshakes) -> String {
     let Handshakes { full, resumed, failed, time: summary, protocols } = handshakes;
     let mut row = format!("{full} full, {resumed} resumed, {failed} failed");
@@ -44,7 +43,7 @@ mod tests {
             },
             protocols: [("TLS 1.3 X".to_owned(), 100)].into(),
         };
-        // Of a hundred, one alone lies beyond the 99th percentile.
+        // With 100 values only one lies beyond the 99th percentile.
         assert_eq!(row(&handshakes), "2 full, 98 resumed, 0 failed; mean 250 us, p50 250 us, max 250 us; TLS 1.3 X");
     }
 }

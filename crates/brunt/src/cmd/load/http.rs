@@ -1,4 +1,4 @@
-//! The flags of a load over HTTP, and what they make of the URLs.
+//! Flags for HTTP targets and their translation into generator options.
 
 use super::{
     CliError,
@@ -13,67 +13,67 @@ use brunt_results::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
 
 const HEADING: &str = "HTTP";
-/// A body is read whole, and every place in a pipeline has its own.
+/// Largest request body; each pipeline slot holds its own copy.
 const LARGEST_BODY: u64 = 64 << 20;
 
-/// A method, fields and a body, as far as they were given.
+/// Method, headers and body, as far as given.
 type Typed = (Option<String>, Vec<(String, String)>, Option<Vec<u8>>);
 
-/// Flags that mean something with http:// and https:// alone.
+/// Flags valid only with http:// and https://.
 #[derive(Debug, clap::Args)]
 pub(super) struct Flags {
     /// Method [default: GET, or POST with --body]
     #[arg(short = 'X', long, value_name = "METHOD", help_heading = HEADING)]
     method: Option<String>,
-    /// Field of every request, as 'Accept: text/html'; may be repeated. Only Host is sent unasked
+    /// Header of every request, for example 'Accept: text/html'; may be repeated. Only Host is sent by default
     #[arg(short = 'H', long, value_name = "FIELD", help_heading = HEADING)]
     header: Vec<String>,
-    /// Body of every request, or with @ the file that holds it
+    /// Body of every request, or @FILE
     #[arg(long, value_name = "TEXT|@FILE", help_heading = HEADING)]
     body: Option<String>,
-    /// How often each URL is asked for, in their order: 3,1 [default: all as often]. Of URLs on different hosts it is how
-    /// many connections they get
+    /// Relative frequency of each URL, in their order: 3,1 [default: equal]. For URLs on different hosts, their share
+    /// of the connections
     #[arg(long, value_name = "N,N..", value_delimiter = ',', help_heading = HEADING)]
     weight: Vec<u32>,
-    /// Requests under way on one connection, answered in order: without -R they go out in one write and the next ones when
-    /// all are answered, with it each goes when it is due
+    /// Outstanding requests per connection: without -R sent in one write, the next batch when all are answered; with
+    /// -R each sent when due
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pipeline: Option<u32>,
-    /// A new connection for each request: the same as --reuse 1
+    /// New connection for each request: same as --reuse 1
     #[arg(long, help_heading = HEADING)]
     no_keepalive: bool,
-    /// Requests on one connection, which is then closed and replaced [default: no limit]
+    /// Requests per connection, which is then closed and replaced [default: no limit]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     reuse: Option<Count>,
-    /// Speak HTTP/1.0, with `Connection: keep-alive` unless --no-keepalive
+    /// Use HTTP/1.0, with `Connection: keep-alive` unless --no-keepalive
     #[arg(long = "http1.0", help_heading = HEADING)]
     http10: bool,
-    /// Good statuses, as 200 or 2xx,404; any other is an error [default: 2xx,3xx]
+    /// Accepted statuses, for example 200 or 2xx,404; any other is an error [default: 2xx,3xx]
     #[arg(long, value_name = "LIST", help_heading = HEADING)]
     expect_status: Option<Statuses>,
-    /// Bytes that every body has
+    /// Required length of every response body
     #[arg(long, value_name = "SIZE", help_heading = HEADING)]
     expect_length: Option<Size>,
-    /// Text that every body contains
+    /// Text required in every response body
     #[arg(long, value_name = "TEXT", help_heading = HEADING)]
     expect_body: Option<String>,
 }
 
-/// What -H gives.
+/// Parsed values of -H.
 struct Fields {
     host: Option<String>,
     others: Vec<(String, String)>,
 }
 
-/// What is asked of one host.
+/// Requests for one host.
 struct Asked {
-    /// Name or address, port, and whether over TLS.
+    /// Name or address, port, TLS.
     host: (String, u16, bool),
     goals: Vec<RequestTarget>,
 }
 
 impl Flags {
-    /// The first of the flags that was given, if any was.
+    /// The first of these flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
             ("-X", self.method.is_some()),
@@ -91,7 +91,7 @@ impl Flags {
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 
-    /// The first of the flags that say how requests are sent, and so leave a script nothing to say, if one was given.
+    /// The first given flag that a script makes meaningless.
     pub(super) fn shaping(&self) -> Option<&'static str> {
         let flags = [
             ("--weight", !self.weight.is_empty()),
@@ -103,7 +103,7 @@ impl Flags {
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 
-    /// Method, fields and body as typed, for a script to begin with.
+    /// Method, headers and body as typed, as initial values for a script.
     pub(super) fn typed(&self) -> Result<Typed, CliError> {
         let Fields { host, others: mut fields } = self.fields()?;
         fields.extend(host.map(|host| ("Host".to_owned(), host)));
@@ -112,7 +112,7 @@ impl Flags {
         Ok((method, fields, body))
     }
 
-    /// What is asked of the generator. Nothing is looked up before everything else is right.
+    /// Builds the generator's target. Name lookups come after all other checks.
     pub(super) fn target(&self, urls: &[Url], tls: &Tls, timeout: Duration, is_open: bool) -> Result<Target, CliError> {
         let reuse = match (self.no_keepalive, self.reuse) {
             (true, Some(reuse)) => {
@@ -157,7 +157,6 @@ impl Flags {
         Ok(Target::Http(Http { hosts, reuse, expect }))
     }
 
-    /// The fields as typed.
     fn fields(&self) -> Result<Fields, CliError> {
         let mut fields = Fields { host: None, others: Vec::new() };
         for header in &self.header {
@@ -174,7 +173,7 @@ impl Flags {
         Ok(fields)
     }
 
-    /// What is asked of each host, in the order in which they were first named.
+    /// Groups the requests by host, in order of first mention.
     fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, CliError> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
             return usage(format!(
@@ -203,7 +202,7 @@ impl Flags {
     }
 }
 
-/// The body as typed, or what the file holds.
+/// The body as typed, or the contents of its file.
 fn body(text: &str) -> Result<Vec<u8>, CliError> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
     let failed = |error| CliError::Failed(format!("cannot read the body from {path}: {error}"));

@@ -1,4 +1,4 @@
-//! What the command does while the generator runs: meters over the window, lines of the series, progress, Ctrl-C.
+//! Observes a running load: metering windows, series lines, progress, Ctrl-C.
 
 use super::progress::Progress;
 use brunt_load::Observer;
@@ -13,7 +13,6 @@ use std::{
     },
 };
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(super) struct LoadObserver {
     server: Option<ServerMeter>,
@@ -26,12 +25,12 @@ pub(super) struct LoadObserver {
     progress: Progress,
 }
 
-/// What was seen besides the figures of the result.
+/// Observations that are not figures of the result.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// Why any figure is missing.
+    /// Reasons for absent figures.
     pub absent: BTreeMap<String, String>,
-    /// The first line of the series that could not be written.
+    /// First write error of the series.
     pub series_error: Option<io::Error>,
 }
 
@@ -45,10 +44,10 @@ impl LoadObserver {
         Self { server, own: None, host: HostMeter::new(), series, seconds_seen: 0, series_error: None, stop, progress }
     }
 
-    /// Fills in what was metered, once all seconds of the run are known.
+    /// Fills the metered figures into the result, once all seconds are known.
     pub(super) fn end(mut self, seconds: &[Second], result: &mut RunResult) -> Seen {
         self.progress.end();
-        // The last part of a second may be complete only when every load thread has ended.
+        // The last partial second may be complete only after all load threads have ended.
         for second in seconds.iter().skip(self.seconds_seen) {
             self.push(second);
         }
@@ -89,7 +88,7 @@ impl Observer for LoadObserver {
     fn window_opened(&mut self) {
         self.own.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
-        // Last: a look at the connections takes its time.
+        // Last, because reading connection state takes time.
         self.server.iter_mut().for_each(ServerMeter::open);
     }
 

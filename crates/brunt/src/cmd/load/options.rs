@@ -1,7 +1,7 @@
-//! From flags to what is asked of the generator, with everything that flags can get wrong together.
+//! Translates flags into generator options and rejects invalid combinations.
 //!
-//! Each refusal is one line that names the flags, their values and what to write instead. Nothing is adjusted in
-//! silence: a default may depend on other flags, a value that was typed never changes.
+//! Each error is one line that names the flags, their values and the remedy. Typed values are never adjusted; only
+//! defaults depend on other flags.
 
 use super::{
     Args, Arrival, CliError,
@@ -12,18 +12,18 @@ use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Count, Rate, Size, Span};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Connections when nobody says otherwise, as wrk has it.
+/// Default number of connections, as in wrk.
 const CONNECTIONS: u64 = 10;
-/// The window when nobody says otherwise, as wrk has it.
+/// Default measured window, as in wrk.
 const DURATION: Duration = Duration::from_secs(10);
-/// A run that ends by its number of requests stops here at the latest.
+/// Time limit of runs that end by request count.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 const MOST_THREADS: u64 = 1024;
 const MOST_CONNECTIONS: u64 = 100_000_000;
 const MESSAGE: Size = Size(100);
 const LARGEST_MESSAGE: Size = Size(1 << 30);
 
-/// The options of the run; `allowed` are the cores this process may use, as the kernel prints them.
+/// Builds the options; `allowed` is the process's CPU list as printed by the kernel.
 pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, CliError> {
     let urls = args.urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
@@ -62,7 +62,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Cli
     })
 }
 
-/// Which threads each process of the load has, if it needs several; those may be asked for less.
+/// Load threads of each generator process; several processes if the connections exceed the limit of open files.
 pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, CliError> {
     let connections = Count(options.connections as u64);
     let layout = brunt_load::processes::layout(options);
@@ -71,7 +71,7 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     {
         return Ok(layout.clone());
     }
-    // Of connections within this machine it holds both ends.
+    // This machine holds both ends of local connections.
     let ends = if options.target.addresses().iter().any(|to| brunt_meter::listener::is_local(to.ip())) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
         return Err(CliError::Failed(format!("-c {connections} is more than this machine holds: {why}")));
@@ -90,7 +90,7 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     Ok(layout)
 }
 
-/// What the URLs and the flags of their protocol make.
+/// Builds the target from the URLs and the flags of their protocol.
 fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, CliError> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
@@ -175,7 +175,6 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, CliError> {
     }
 }
 
-/// Duration and warm-up.
 fn times(args: &Args) -> Result<(Duration, Duration), CliError> {
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => duration.0,
@@ -199,7 +198,7 @@ fn times(args: &Args) -> Result<(Duration, Duration), CliError> {
     Ok((duration, warmup))
 }
 
-/// Repeats must not all draw the same arrivals, so the default differs from run to run; the result records it.
+/// Default seed. Differs from run to run so that repeats draw different arrivals; recorded in the result.
 fn seed_from_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64)
 }

@@ -1,7 +1,7 @@
-//! Where results are kept: the directory of `--out` and the file of `--json`.
+//! Output files of a load: the directory of `--out` and the file of `--json`.
 //!
-//! Both are proven writable before the load starts. A file is written beside its name and then renamed, so a run that
-//! fails leaves an older result as it was.
+//! Both are tested for writing before the load starts. Files are written under a temporary name and renamed, so a
+//! failed run leaves an existing result unchanged.
 
 use brunt_results::{
     RunResult,
@@ -14,7 +14,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Output {
     directory: Option<Directory>,
@@ -24,12 +23,12 @@ pub(super) struct Output {
 #[derive(Debug)]
 enum Json {
     Stdout,
-    /// Something that exists and is no ordinary file: a pipe, /dev/null.
+    /// An existing special file: a pipe, /dev/null.
     Special(File, PathBuf),
     Beside(Beside),
 }
 
-/// A file that takes its name only when it is complete.
+/// A temporary file, renamed when complete and removed on drop otherwise.
 #[derive(Debug)]
 struct Beside {
     file: File,
@@ -38,7 +37,7 @@ struct Beside {
 }
 
 impl Beside {
-    /// On a full disk a file can often be created and not be written.
+    /// Writes test data: on a full disk a file can often be created but not written.
     fn prove_room(&mut self) -> io::Result<()> {
         self.file.write_all(&[0; 16 << 10])?;
         self.file.set_len(0)?;
@@ -48,24 +47,24 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        // After the renaming there is nothing of this name.
+        // After the rename this name does not exist.
         let _ = fs::remove_file(&self.now);
     }
 }
 
 impl Output {
-    /// Opens what will be written.
+    /// Opens the output files.
     pub(super) fn create(out: Option<&Path>, json: Option<&Path>) -> io::Result<Self> {
         let directory = out.map(Directory::create).transpose()?;
         Ok(Self { directory, json: json.map(Json::create).transpose()? })
     }
 
-    /// Whether the JSON goes to stdout, so that no text may.
+    /// True if JSON goes to stdout, so no text may.
     pub(super) fn has_taken_stdout(&self) -> bool {
         matches!(self.json, Some(Json::Stdout))
     }
 
-    /// Writes the circumstances, before the load. An older result goes first: it must not stand beside them.
+    /// Writes `env.json` before the load and removes an existing result, which would not belong to it.
     pub(super) fn write_env(&self, env: &Env) -> io::Result<()> {
         let Some(directory) = &self.directory else {
             return Ok(());
@@ -77,12 +76,12 @@ impl Output {
         }
     }
 
-    /// The series, to be written while the load runs.
+    /// Opens the series for writing during the load.
     pub(super) fn series(&self) -> io::Result<Option<SeriesWriter>> {
         self.directory.as_ref().map(Directory::series).transpose()
     }
 
-    /// Writes everything that is known after the load.
+    /// Writes all results after the load.
     pub(super) fn write(&mut self, env: &Env, hlog: &[u8], result: &RunResult) -> io::Result<()> {
         if let Some(directory) = &self.directory {
             directory.write_env(env)?;
@@ -118,7 +117,7 @@ impl Json {
                 let name = path.file_name().ok_or_else(|| named(io::Error::from(io::ErrorKind::IsADirectory)))?;
                 let now = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
                 let file = File::create(&now).map_err(named)?;
-                // From here on it is removed if something fails.
+                // From here on the file is removed on error.
                 let mut beside = Beside { file, now, then: path.to_owned() };
                 beside.prove_room().map_err(named)?;
                 Ok(Self::Beside(beside))

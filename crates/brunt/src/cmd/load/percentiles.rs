@@ -1,7 +1,7 @@
-//! The percentiles of the response time in detail, for `--latency`.
+//! Detailed percentiles of the response time, for `--latency`.
 //!
-//! Each step halves or thirds what lies beyond; the list ends where fewer than ten values do, for further out a
-//! percentile is only the luck of single requests.
+//! Each step halves or thirds the remaining share. The list ends where fewer than ten values remain: further
+//! percentiles depend on single requests.
 
 use super::format::time;
 use brunt_results::judge::BEYOND_QUANTILE;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 const STEPS: [f64; 17] =
     [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999];
 
-/// The list, ending in a newline; `histogram` is in nanoseconds.
+/// Formats the list, ending in a newline; `histogram` is in nanoseconds.
 pub(super) fn page(histogram: &Histogram<u64>) -> String {
     let mut page = String::from("\n  percentiles of the response time\n");
     let count = histogram.len() as f64;

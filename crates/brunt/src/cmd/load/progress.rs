@@ -1,6 +1,6 @@
-//! What stderr shows while the load runs: a live line on a terminal, a line every five seconds elsewhere, or nothing.
+//! Progress on stderr during a load: a live line on a terminal, a line every five seconds elsewhere, or nothing.
 //!
-//! Never fails a run: a stderr that cannot be written is simply not written.
+//! Write errors on stderr are ignored.
 
 use super::format;
 use brunt_load::{Options, Target};
@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-/// Seconds between two plain lines.
+/// Seconds between two lines without a terminal.
 const PLAIN_EVERY: f64 = 5.0;
 
 #[derive(Debug)]
@@ -21,7 +21,6 @@ enum Display {
     Quiet,
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Progress {
     display: Display,
@@ -29,7 +28,7 @@ pub(super) struct Progress {
     warmup_s: f64,
     last_s: f64,
     errors: u64,
-    /// When the next plain line about connecting is due, and since when there is something to say.
+    /// Start of the connection phase and time of its next line.
     connecting: Connecting,
 }
 
@@ -40,7 +39,7 @@ struct Connecting {
 }
 
 impl Progress {
-    /// Says what is about to happen.
+    /// Prints the announcement of the load.
     pub(super) fn new(options: &Options, processes: usize, quiet: bool) -> Self {
         let display = match () {
             () if quiet => Display::Quiet,
@@ -61,7 +60,7 @@ impl Progress {
         }
     }
 
-    /// Shows how many connections have been opened.
+    /// Shows the number of open connections.
     pub(super) fn connecting(&mut self, opened: u64, of: u64) {
         let since_s = self.connecting.since.elapsed().as_secs_f64();
         let line = format!("{since_s:>4.1} s  {opened} of {} opened", format::plural(of, "connection"));
@@ -75,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Shows one second.
+    /// Shows one second of the series.
     pub(super) fn second(&mut self, second: &Second) {
         self.errors += second.failed;
         let line = self.line(second);
@@ -90,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// Removes the live line, so that the result starts on a clean one.
+    /// Removes the live line before the result is printed.
     pub(super) fn end(&mut self) {
         if let Display::Live(bar) = &self.display {
             bar.finish_and_clear();
@@ -104,7 +103,7 @@ impl Progress {
         if second.warmup && second.at_s <= self.warmup_s + 0.5 {
             line += "  warm-up";
         }
-        // The last second of a part of the run may be a short one.
+        // The last interval of a phase may be shorter than a second.
         let length = (second.at_s - self.last_s).max(1e-3);
         line += &format!("  {}", format::rate(second.completed as f64 / length));
         line += &format!("  p50 {}", format::or_dash(second.p50_us, format::time));
@@ -127,7 +126,7 @@ impl Drop for Progress {
     }
 }
 
-/// One line, cut to the width of the terminal.
+/// A progress bar of one text line, cut to the width of the terminal.
 fn live_line() -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
     ProgressBar::new_spinner().with_style(style)

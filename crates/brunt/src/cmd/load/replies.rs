@@ -1,10 +1,10 @@
-//! One row about what the replies said: their statuses, and how many bytes each took.
+//! Summary row for HTTP replies: statuses and bytes per reply.
 
 use super::format;
 use brunt_results::result::Responses;
 use std::fmt::Write;
 
-/// The row; `received` are the bytes that all replies came in.
+/// Formats the row; `received` is the byte count of all replies.
 pub(super) fn row(responses: &Responses, received: u64) -> String {
     let all: u64 = responses.statuses.values().sum();
     if all == 0 {

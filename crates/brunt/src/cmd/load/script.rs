@@ -1,4 +1,4 @@
-//! `brunt load --script`: a script of wrk's makes the requests, sees the replies, and is told what became of it all.
+//! `brunt load --script`: requests made by a wrk Lua script.
 
 use super::{
     Args, CliError,
@@ -13,20 +13,19 @@ use brunt_results::{RunResult, series::Second};
 use hdrhistogram::Histogram;
 use std::{path::PathBuf, time::Duration};
 
-/// Flags of scripts.
 #[derive(Debug, clap::Args)]
 pub(super) struct Scripting {
-    /// Lua script, as wrk takes it, that makes the requests and may look at the replies (docs/scripts.md)
+    /// Lua script with wrk's interface that makes the requests and may inspect replies (docs/scripts.md)
     #[arg(short, long, value_name = "FILE", help_heading = "HTTP")]
     script: Option<PathBuf>,
-    /// Arguments of the script's init(), behind --
+    /// Arguments for the script's init(), after --
     #[arg(last = true, value_name = "ARGUMENT", help_heading = "HTTP")]
     script_arguments: Vec<String>,
 }
 
 impl Scripting {
-    /// Puts the script, if there is one, in the place of the requests that the other flags describe. They are what it
-    /// finds in the table `wrk`.
+    /// Replaces the requests described by other flags with the script's. Their values are the initial contents of the
+    /// table `wrk`.
     pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, CliError> {
         let usage = |text: String| Err(CliError::Usage(text));
         let Some(path) = &self.script else {
@@ -77,7 +76,7 @@ impl Scripting {
     }
 }
 
-/// Tells the script what became of the run.
+/// Calls the script's `done` with the summary of the run.
 pub(super) fn done(
     wrk: &Wrk,
     result: &RunResult,
@@ -88,7 +87,7 @@ pub(super) fn done(
     let errors = &result.errors;
     let summary = Summary {
         duration: Duration::try_from_secs_f64(result.load.measured_s).unwrap_or_default(),
-        // As wrk counts: whatever was answered.
+        // wrk counts every reply.
         requests: result.requests.completed + errors.status,
         bytes: result.bytes.received,
         errors: Errors {

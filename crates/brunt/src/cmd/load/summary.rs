@@ -1,7 +1,6 @@
-//! The result as a block of aligned rows for people. A pure function of the result: the same JSON makes the same page.
+//! Text summary of a result as aligned rows. A pure function of the result.
 //!
-//! Never prints a figure the run cannot support: a quantile with fewer than ten values beyond it is a dash, and so is
-//! whatever could not be had.
+//! Figures without enough data are dashes: quantiles with fewer than ten values beyond them, and absent figures.
 
 use super::{
     format::{amount, bytes, or_dash, percent, plural, rate, supported, time},
@@ -10,18 +9,17 @@ use super::{
 use brunt_results::{RunResult, env::Env, result::Server};
 use std::fmt::Write;
 
-/// What a page is made of.
+/// Input of the summary.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
-    /// The figures.
     pub result: &'a RunResult,
-    /// The circumstances, for the reasons why a figure is missing.
+    /// Environment, with the reasons for absent figures.
     pub env: &'a Env,
-    /// Why no server was metered, if none was.
+    /// Reason why no server was metered.
     pub no_server: Option<&'a str>,
 }
 
-/// The whole page, ending in a newline.
+/// Formats the summary, ending in a newline.
 pub(super) fn page(facts: &Facts) -> String {
     let result = facts.result;
     let mut rows = Rows::default();
@@ -40,7 +38,7 @@ pub(super) fn page(facts: &Facts) -> String {
     rows.0
 }
 
-/// Lines whose text begins in the same column.
+/// Rows with aligned text columns.
 #[derive(Debug, Default)]
 struct Rows(String);
 
@@ -92,7 +90,7 @@ fn mode(result: &RunResult) -> String {
     }
 }
 
-/// Connections from which on the rate at which they were opened means something.
+/// Minimum number of connections for a meaningful connect rate.
 const ENOUGH_CONNECTIONS: u64 = 1000;
 
 const COLUMNS: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "max"];
@@ -104,7 +102,7 @@ fn latency(rows: &mut Rows, result: &RunResult) {
     for (name, summary) in
         [("response", &all.response), ("service", &all.service), ("lag", &all.lag), ("error", &all.error)]
     {
-        // Errors have a row when there are any.
+        // Failed requests have a row only if there are any.
         if name != "error" || summary.count > 0 {
             rows.row(name, &cells(COLUMNS.map(|column| or_dash(supported(summary, column), time))));
         }
@@ -128,7 +126,7 @@ fn requests(rows: &mut Rows, result: &RunResult) {
     }
     let connections = &result.connections;
     let mut text = format!("{} opened, {} at most at a time", connections.opened, connections.peak);
-    // Of a few connections it says how long a thread takes to start.
+    // With few connections the rate only measures thread start-up.
     if let Some(rate) = connections.connect_rate_per_s.filter(|_| connections.peak >= ENOUGH_CONNECTIONS) {
         let _ = write!(text, ", {} per second at first", amount(rate));
     }
@@ -188,7 +186,7 @@ fn server(rows: &mut Rows, facts: &Facts) {
     let _ = write!(text, ", RSS {}", as_bytes(server.rss_bytes));
     rows.row("server", &text);
     rows.row("cost", &cost(server));
-    // One reason for all counters is the rule; it is told once.
+    // Usually all counters share one reason; print it once.
     let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
     let mut told: Vec<&String> = Vec::new();
     for why in counters.iter().filter_map(|figure| reason(figure)) {
@@ -205,7 +203,7 @@ fn server(rows: &mut Rows, facts: &Facts) {
     }
 }
 
-/// What one request cost the server.
+/// Server cost per request.
 fn cost(server: &Server) -> String {
     let all = server.cpu_percent().filter(|all| *all > 0.0);
     let mut text = format!("{} CPU/request", or_dash(server.cpu_us_per_request, time));
@@ -227,7 +225,7 @@ fn cost(server: &Server) -> String {
     text
 }
 
-/// What the server's connections carried, as the kernel counted it.
+/// Bytes and segments of the server's connections, as counted by the kernel.
 fn network(result: &RunResult) -> Option<String> {
     let server = &result.server;
     let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
@@ -236,7 +234,7 @@ fn network(result: &RunResult) -> Option<String> {
     Some(format!("{received}/s to the server, {sent}/s from it, {again} sent again"))
 }
 
-/// What the kernel did for the server and beside it.
+/// Kernel activity on behalf of the server and on the host.
 fn kernel(result: &RunResult) -> Option<String> {
     let server = &result.server;
     let mut parts = Vec::new();

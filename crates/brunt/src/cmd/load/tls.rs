@@ -1,4 +1,4 @@
-//! The flags of https://: whom the load trusts, and who it is.
+//! Flags for https:// targets: trust and client certificates.
 
 use super::CliError;
 use brunt_tls::{Asked, Clients, Identity, Trust, Version};
@@ -6,31 +6,31 @@ use std::path::PathBuf;
 
 const HEADING: &str = "TLS";
 
-/// Flags that mean something with https:// alone.
+/// Flags valid only with https://.
 #[derive(Debug, clap::Args)]
 pub(super) struct Tls {
-    /// Take any certificate
+    /// Accept any server certificate
     #[arg(short = 'k', long, help_heading = HEADING)]
     insecure: bool,
-    /// Trust the authorities in this file (PEM) and no other [default: those that this machine trusts]
+    /// Trust only the authorities in this file (PEM) [default: the system's]
     #[arg(long, value_name = "FILE", conflicts_with = "insecure", help_heading = HEADING)]
     cacert: Option<PathBuf>,
-    /// Certificate to show to servers that ask for one (PEM), with what leads from it to an authority
+    /// Client certificate with its chain (PEM)
     #[arg(long, value_name = "FILE", requires = "key", help_heading = HEADING)]
     cert: Option<PathBuf>,
-    /// Its private key (PEM)
+    /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "cert", help_heading = HEADING)]
     key: Option<PathBuf>,
-    /// Shake hands in full each time, as clients that were never there before
+    /// Full handshake on every connection, without session resumption
     #[arg(long, help_heading = HEADING)]
     no_resumption: bool,
-    /// Speak this version alone: 1.2 or 1.3 [default: the best that the server speaks]
+    /// Offer only this version: 1.2 or 1.3 [default: both]
     #[arg(long, value_name = "VERSION", value_parser = version, help_heading = HEADING)]
     tls_version: Option<Version>,
 }
 
 impl Tls {
-    /// The first of the flags that was given, if any was.
+    /// The first of these flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let flags = [
             ("--insecure", self.insecure),
@@ -42,7 +42,7 @@ impl Tls {
         flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 
-    /// The clients' side, if it is wanted.
+    /// TLS client configuration, if any URL needs it.
     pub(super) fn clients(&self, wanted: bool) -> Result<Option<Clients>, CliError> {
         if !wanted {
             return match self.given() {

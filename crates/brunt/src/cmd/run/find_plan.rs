@@ -1,4 +1,4 @@
-//! Which plan is meant: a built-in one by its bare name, else a file.
+//! Finds a plan: a built-in one by name, otherwise a file.
 
 use brunt_lab::{
     Error,
@@ -9,19 +9,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A plan and where it comes from.
+/// A plan and its origin.
 #[derive(Debug)]
 pub(super) struct Chosen {
     pub(super) plan: Plan,
     pub(super) text: String,
-    /// The folder that its paths start from.
+    /// Folder that relative paths in the plan start from.
     pub(super) base: PathBuf,
 }
 
-/// Finds and reads the plan of that name.
+/// Finds and reads a plan.
 pub(super) fn plan(name: &str) -> Result<Chosen, Error> {
     if let Some(text) = builtin::text(name) {
-        // In a clone the built-in plans are files in this folder, so their paths mean the same either way.
+        // Built-in plans are also files in this folder of a clone; their relative paths are the same either way.
         return chosen(&format!("{name}.toml"), text.to_owned(), Path::new("experiments"));
     }
     let text = fs::read_to_string(name).map_err(|error| match error.kind() {

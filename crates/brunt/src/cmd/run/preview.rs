@@ -1,4 +1,4 @@
-//! What `--dry-run` prints: every cell with its cores, what is skipped and why, and how long it will take.
+//! Output of `--dry-run`: cells with their cores, skipped cells with the reason, estimated duration.
 
 use brunt_lab::{
     format::plural,
@@ -8,7 +8,6 @@ use brunt_lab::{
 };
 use std::fmt::Write;
 
-/// The preview of a run.
 pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &Store, fresh: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}: {}", plan.name, plan.description);
@@ -44,8 +43,7 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
     out
 }
 
-/// How many trials, how long, where to; and what a reader should know beforehand. With `fresh`, what an earlier run
-/// left does not count.
+/// Number of trials, duration, directory, warnings. With `fresh`, results of an earlier run do not count.
 pub(super) fn headlines(
     plan: &Plan,
     schedule: &Schedule,

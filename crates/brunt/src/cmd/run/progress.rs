@@ -1,6 +1,6 @@
-//! What stderr shows while an experiment runs: a live line on a terminal, a line a trial elsewhere, or nothing.
+//! Progress on stderr during an experiment: a live line on a terminal, a line per trial elsewhere, or nothing.
 //!
-//! Never fails a run: a stderr that cannot be written is simply not written.
+//! Write errors on stderr are ignored.
 
 use super::preview::headlines;
 use brunt_lab::{
@@ -23,14 +23,13 @@ enum Display {
     Quiet,
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Progress {
     display: Display,
 }
 
 impl Progress {
-    /// Says what is about to happen.
+    /// Prints the announcement of the experiment.
     pub(super) fn new(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> Self {
         let display = match () {
             () if quiet => Display::Quiet,
@@ -51,14 +50,14 @@ impl Progress {
         progress
     }
 
-    /// Removes the live line, so that the result starts on a clean one.
+    /// Removes the live line before the result is printed.
     pub(super) fn end(&mut self) {
         if let Display::Live(bar) = &self.display {
             bar.finish_and_clear();
         }
     }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     fn say(&self, line: &str) {
         match &self.display {
             Display::Live(bar) => bar.suspend(|| drop(writeln!(io::stderr(), "{line}"))),
@@ -67,9 +66,9 @@ impl Progress {
         }
     }
 
-    /// What goes on now.
+    /// Sets the current activity.
     fn show(&self, line: String) {
-        // Drawn only when it changes: the processor belongs to the trial.
+        // Redrawn only on change, to leave the CPU to the trial.
         if let Display::Live(bar) = &self.display
             && bar.message() != line
         {
@@ -134,7 +133,7 @@ fn line(place: &Place, what: &str) -> String {
     )
 }
 
-/// One line, cut to the width of the terminal.
+/// A progress bar of one text line, cut to the width of the terminal.
 fn live_line() -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
     ProgressBar::new_spinner().with_style(style)

@@ -1,4 +1,4 @@
-//! `brunt serve http`: from flags to a plan, and from SIGHUP to the next one.
+//! `brunt serve http`: translates flags into a plan; SIGHUP reloads it.
 
 use super::{
     super::signals::{SIGHUP, on_each},
@@ -13,64 +13,64 @@ use brunt_serve::{
 };
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
-/// Without --listen, --service, --routes and --script: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.
+/// Default without --listen, --service, --routes and --script: hello on 127.0.0.1:8080, echo on 8081, whoami on 8082.
 #[derive(Debug, clap::Args)]
 pub(super) struct Http {
-    /// Address to listen on, for the one service or the one listener of the routes; may be given several times. Port 0
-    /// takes a free one [default: 127.0.0.1:8080]
+    /// Address to listen on, for the one service or the one listener of the routes; may be repeated. Port 0 picks a
+    /// free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     listen: Vec<SocketAddr>,
-    /// What is answered on every address: hello (a constant), echo (the body), whoami (path and client), httpbin (the
-    /// paths of go-httpbin) [default: hello]
+    /// Service on every address: hello (a constant), echo (the body), whoami (path and client), httpbin (paths of
+    /// go-httpbin) [default: hello]
     #[arg(long, conflicts_with = "routes")]
     service: Option<Service>,
-    /// File that says what is answered where (docs/serve-http.md); SIGHUP reads it again.
+    /// File with routes (docs/serve-http.md); SIGHUP reloads it
     #[arg(long, value_name = "FILE")]
     routes: Option<PathBuf>,
-    /// Luau script that makes every answer (docs/scripts.md); SIGHUP reads it again.
+    /// Luau script that makes every response (docs/scripts.md); SIGHUP reloads it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["routes", "service"])]
     script: Option<PathBuf>,
-    /// Memory for the values of the script, on each worker.
+    /// Memory limit of the script, per worker
     #[arg(long, value_name = "SIZE", default_value = "16MiB", requires = "script")]
     script_memory: Size,
-    /// Processor time that a call of the script may take; then it is ended, and answered with 500.
+    /// CPU time limit of one script call, which then ends with a 500
     #[arg(long, value_name = "TIME", default_value = "10ms", requires = "script")]
     script_time: Span,
-    /// Seed of the script's random numbers.
+    /// Seed of the script's random numbers
     #[arg(long, value_name = "N", default_value = "1", requires = "script")]
     seed: u64,
-    /// Address that serves /metrics for Prometheus.
+    /// Address that serves /metrics for Prometheus
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     metrics: Option<SocketAddr>,
-    /// File that gets a line a request, in the Common Log Format; - for stdout.
+    /// Access log in Common Log Format, one line per request; - for stdout
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
-    /// Longest that a head may take to arrive; then 408.
+    /// Time limit for receiving a request head; then 408
     #[arg(long, value_name = "TIME", default_value = "10s")]
     header_timeout: Span,
-    /// Longest that a body may take to arrive; then 408.
+    /// Time limit for receiving a request body; then 408
     #[arg(long, value_name = "TIME", default_value = "30s")]
     body_timeout: Span,
-    /// Longest silence between requests; then the connection is closed.
+    /// Time limit between requests; then the connection is closed
     #[arg(long, value_name = "TIME", default_value = "75s")]
     idle_timeout: Span,
-    /// Longest that a client may take nothing of what is sent; then the connection is reset.
+    /// Time limit for a client that reads nothing; then the connection is reset
     #[arg(long, value_name = "TIME", default_value = "30s")]
     send_timeout: Span,
-    /// Bytes of a head; beyond: 431.
+    /// Maximum size of a request head; beyond: 431
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
     max_header: Size,
-    /// Fields of a head, up to 100; beyond: 431.
+    /// Maximum number of header fields, up to 100; beyond: 431
     #[arg(long, value_name = "COUNT", default_value = "100")]
     max_fields: Count,
-    /// Bytes of a body; beyond: 413.
+    /// Maximum size of a request body; beyond: 413
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
     max_body: Size,
-    /// Sends neither Date nor Server; figures made so should say so.
+    /// Send neither Date nor Server; results measured with it should say so
     #[arg(long)]
     bare: bool,
-    /// How the I/O is done: uring (our runtime on io_uring), epoll (our runtime on epoll), tokio. Without it our runtime
-    /// takes the best backend of this machine.
+    /// I/O model: uring (brunt's runtime on io_uring), epoll (brunt's runtime on epoll), tokio [default: brunt's
+    /// runtime on the best available backend]
     #[arg(long)]
     model: Option<Model>,
     #[command(flatten)]
@@ -151,7 +151,7 @@ impl Http {
         Ok(settings)
     }
 
-    /// SIGHUP: the files again. A bad one changes nothing.
+    /// Reloads the files on SIGHUP. Invalid files change nothing.
     fn reload_on_hangup(&self, source: Source, reloader: Reloader) {
         let quiet = self.common.quiet;
         let Some((it, file)) = source.file() else { return };

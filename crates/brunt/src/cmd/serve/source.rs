@@ -1,4 +1,4 @@
-//! Where what is answered comes from: flags, and the files that they name. Read at the start, and again for each SIGHUP.
+//! Source of HTTP responses: flags and the files they name. Read at start and on each SIGHUP.
 
 use super::tls::Tls;
 use brunt_serve::http::{
@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// What is answered, and what the command line adds to it.
+/// Response source with the settings that the command line adds.
 pub(super) struct Source {
     pub what: What,
     pub listen: Vec<SocketAddr>,
@@ -20,21 +20,20 @@ pub(super) struct Source {
     pub own: Arc<CertCache>,
 }
 
-/// What says what is answered.
 pub(super) enum What {
-    /// A file with routes.
+    /// Routes file.
     Routes(PathBuf),
-    /// A script, what that may use, and the seed of its random numbers.
+    /// Script, its limits, and the seed of its random numbers.
     Script(PathBuf, Limits, u64),
-    /// A service; without one there are three.
+    /// Built-in service; `None` is the demo of three.
     Service(Option<Service>),
 }
 
 impl Source {
-    /// What is to be served now.
+    /// Reads the current plan.
     ///
     /// # Errors
-    /// One line that says which file is wrong, and how.
+    /// One line naming the invalid file and the error.
     pub fn read(&self) -> Result<Plan, String> {
         let plan = match &self.what {
             What::Routes(file) => {
@@ -51,7 +50,7 @@ impl Source {
         Ok(plan.with_tls(tls.as_ref()).with_metrics(self.metrics))
     }
 
-    /// What the file holds that can be read again, and the file; nothing if there is none.
+    /// Kind and path of the file that can be reloaded.
     pub fn file(&self) -> Option<(&'static str, &Path)> {
         match &self.what {
             What::Routes(file) => Some(("routes", file)),
@@ -61,7 +60,7 @@ impl Source {
     }
 }
 
-/// Where one service listens: where it was told to, or on 127.0.0.1:8080.
+/// Listening addresses of a single service; default 127.0.0.1:8080.
 fn usual(listen: &[SocketAddr]) -> Vec<SocketAddr> {
     if listen.is_empty() { vec![SocketAddr::from(([127, 0, 0, 1], 8080))] } else { listen.to_vec() }
 }

@@ -1,4 +1,4 @@
-//! The flags of `brunt serve http` over TLS.
+//! TLS flags of `brunt serve http`.
 
 use brunt_serve::http::CertCache;
 use brunt_tls::Identity;
@@ -7,34 +7,32 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How listeners speak TLS, if they do.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Tls {
-    /// TLS on every listener but that of --metrics; without --tls-cert with a certificate made at the start, which nobody
-    /// trusts unasked.
+    /// Use TLS on every listener except --metrics; without --tls-cert, with a self-signed certificate made at start
     #[arg(long, conflicts_with = "routes")]
     tls: bool,
-    /// Certificate (PEM), with what leads from it to an authority; SIGHUP reads it again. Means --tls.
+    /// Certificate chain (PEM); SIGHUP reloads it. Implies --tls
     #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with = "routes")]
     tls_cert: Option<PathBuf>,
-    /// Its private key (PEM).
+    /// Private key (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert", conflicts_with = "routes")]
     tls_key: Option<PathBuf>,
-    /// Authorities (PEM) one of which has to have signed the certificate that every client then needs. Means --tls.
+    /// Require client certificates signed by one of these authorities (PEM). Implies --tls
     #[arg(long, value_name = "FILE", conflicts_with = "routes")]
     tls_client_ca: Option<PathBuf>,
 }
 
 impl Tls {
-    /// The file that is read, if one is.
+    /// The file to reload, if any.
     pub(super) fn file(&self) -> Option<&Path> {
         self.tls_cert.as_deref().or(self.tls_client_ca.as_deref())
     }
 
-    /// What the files say now, for listeners on these addresses.
+    /// Reads the files and builds the TLS configuration for these addresses.
     ///
     /// # Errors
-    /// One line that says which of them is wrong, and how.
+    /// One line naming the invalid file and the error.
     pub(super) fn server(
         &self,
         addresses: impl IntoIterator<Item = SocketAddr>,

@@ -1,23 +1,23 @@
-//! What ab 2.3 prints. Times are response times; in a closed loop, which is all that ab knows, they begin when the
-//! request was sent, or its connection begun. Time to the first byte is not measured: its row is left out.
+//! Output of ab 2.3. Times are response times; in ab's closed loop they begin when the request is sent or its
+//! connection attempt starts. Time to first byte is not measured; its row is omitted.
 
 use super::PageOptions;
 use crate::cmd::compat::{Measurement, Page, spread::Spread};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 
-/// What is printed before the load.
+/// Text printed before the load.
 pub(super) fn head(options: &PageOptions) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let done = if options.quiet { ".....done" } else { "" };
     format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient){done}\n", options.host)
 }
 
-/// What is printed and written after it.
+/// Text and files written after the load.
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
     let result = measured.result;
     let errors = &result.errors;
-    // Replies that report a failure are complete to ab.
+    // ab counts replies with error statuses as complete.
     let done = result.requests.completed + errors.status;
     let receive = errors.reset + errors.timeout;
     let failed = errors.connect + receive + errors.protocol;
@@ -47,7 +47,7 @@ pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
         row(&mut out, "Non-2xx responses", &other.to_string());
     }
     if options.keepalive {
-        // Every connection beyond the first of each slot means that one reply was not kept alive.
+        // Each connection beyond the first of a slot replaces one that was not kept alive.
         let reopened = result.connections.opened.saturating_sub(options.connections);
         row(&mut out, "Keep-Alive requests", &done.saturating_sub(reopened).to_string());
     }
@@ -107,7 +107,7 @@ impl Times {
         };
     }
 
-    /// ab's own doubt.
+    /// ab's own warning.
     pub fn doubt(&self, out: &mut String, what: &str) {
         let apart = self.mean.abs_diff(self.median) as f64;
         if apart > 2.0 * self.stdev {
@@ -148,7 +148,7 @@ fn times(out: &mut String, options: &PageOptions, measured: &Measurement) {
     let _ = writeln!(out, " 100%  {:5} (longest request)", ms(measured.response.max() as f64));
 }
 
-/// The table of `-e`.
+/// CSV table of `-e`.
 fn csv(times: &Histogram<u64>) -> String {
     let mut out = String::from("Percentage served,Time in ms\n");
     for percent in 0..=100u32 {
@@ -158,7 +158,7 @@ fn csv(times: &Histogram<u64>) -> String {
     out
 }
 
-/// Whole milliseconds, rounded.
+/// Rounds to whole milliseconds.
 fn ms(nanos: f64) -> u64 {
     (nanos / 1e6).round() as u64
 }

@@ -1,10 +1,10 @@
-//! What fortio 1.x prints and writes. Times are service times, as fortio has them; percentiles are those recorded, not
-//! interpolated within the bins that are shown.
+//! Output of fortio 1.x. Times are service times, as in fortio; percentiles come from the recorded histogram and are
+//! not interpolated within the displayed bins.
 
 use super::PageOptions;
 use crate::cmd::compat::{
     Measurement, Page,
-    go_json::{duration, general, shortest},
+    go_format::{duration, general, shortest},
     spread::Spread,
 };
 use hdrhistogram::Histogram;
@@ -15,14 +15,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Upper ends of fortio's bins, in units of `-r`.
+/// Upper bounds of fortio's bins, in units of `-r`.
 const ENDS: &[u32] = &[
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100, 120, 140,
     160, 180, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 900, 1000, 2000, 3000, 4000, 5000, 7500, 10_000,
     20_000, 30_000, 40_000, 50_000, 75_000, 100_000,
 ];
 
-/// A bin: from, to, in seconds; the share up to its end in percent; how many.
+/// Bin bounds in seconds, cumulative percentage, count.
 struct Bin {
     start: f64,
     end: f64,
@@ -30,7 +30,7 @@ struct Bin {
     count: u64,
 }
 
-/// What is printed before the load.
+/// Text printed before the load.
 pub(super) fn head(options: &PageOptions) -> String {
     let PageOptions { url, connections, .. } = options;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -66,7 +66,7 @@ pub(super) fn head(options: &PageOptions) -> String {
     out
 }
 
-/// What is printed and written after it.
+/// Text and files written after the load.
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
     let bins = bins(&measured.service, options.resolution);
     let page = || format!("{:#}\n", document(options, measured, &bins));
@@ -127,13 +127,13 @@ fn histogram(out: &mut String, options: &PageOptions, times: &Histogram<u64>, bi
     }
 }
 
-/// The bins that hold anything.
+/// Non-empty bins.
 fn bins(times: &Histogram<u64>, resolution: f64) -> Vec<Bin> {
     let (all, min, max) = (times.len() as f64, times.min() as f64 / 1e9, times.max() as f64 / 1e9);
     let mut counts = vec![0u64; ENDS.len() + 1];
     for at in times.iter_recorded() {
         let value = at.value_iterated_to().min(times.max()) as f64 / 1e9 / resolution;
-        // Nearly the end is the end: a bin of the recording may reach a little beyond it.
+        // A histogram bucket may end slightly beyond the bin's bound.
         let place = ENDS.iter().position(|end| value <= f64::from(*end) + 1e-4).unwrap_or(ENDS.len());
         counts[place] += at.count_at_value();
     }
@@ -150,7 +150,7 @@ fn bins(times: &Histogram<u64>, resolution: f64) -> Vec<Bin> {
     bins
 }
 
-/// How many replies had which status; -1 stands for those that never came.
+/// Number of replies by status; -1 stands for missing replies.
 fn codes(measured: &Measurement) -> Vec<(i32, u64)> {
     let result = measured.result;
     let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
@@ -162,7 +162,7 @@ fn codes(measured: &Measurement) -> Vec<(i32, u64)> {
     codes
 }
 
-/// The JSON, as far as there is anything to say under fortio's keys; times in seconds.
+/// fortio's JSON, with the keys that have data; times in seconds.
 fn document(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> Value {
     let result = measured.result;
     let calls = result.requests.completed + result.errors.total();
@@ -182,7 +182,7 @@ fn document(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> Valu
     };
     let codes: serde_json::Map<String, Value> =
         codes(measured).into_iter().map(|(code, count)| (code.to_string(), json!(count))).collect();
-    // Sums alone: what single replies had is not kept.
+    // Only sums: sizes of single replies are not recorded.
     let sizes = |sum: u64| {
         let average = if calls > 0 { sum as f64 / calls as f64 } else { 0.0 };
         json!({"Count": calls, "Sum": sum, "Avg": average, "Min": average, "Max": average, "StdDev": 0.0, "Data": null})
@@ -221,7 +221,7 @@ fn rate_text(options: &PageOptions) -> String {
     if options.qps > 0.0 { shortest(options.qps) } else { "max".to_owned() }
 }
 
-/// When a load that has just ended and took so long began, as JSON has it.
+/// RFC 3339 start time of a load of this length that ends now.
 fn date(elapsed: f64) -> String {
     let start = now().saturating_sub(elapsed as u64);
     brunt_lab::format::date(start).replace(' ', "T").replace("TUTC", &format!(":{:02}Z", start % 60))
@@ -232,14 +232,14 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// What fortio calls a load that nobody has named: the address and this machine.
+/// fortio's default labels: the URL and the host name.
 pub(super) fn labels(url: &str) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = host.trim().split('.').next().unwrap_or_default();
     format!("{} , {host}", url.strip_prefix("http://").unwrap_or(url))
 }
 
-/// fortio's name for a load that begins now: the time and the letters of its labels.
+/// fortio's run ID: the time and the letters of the labels.
 pub(super) fn id(labels: &str) -> String {
     named(now(), labels)
 }
@@ -249,7 +249,7 @@ fn named(unix_s: u64, labels: &str) -> String {
     let mut id = format!("{minute}{:02}", unix_s % 60);
     let words = labels.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.for_each(|word| id += &format!("_{word}"));
-    // As fortio cuts it.
+    // Same maximum length as fortio's.
     id.truncate(96);
     id
 }

@@ -1,19 +1,19 @@
-//! What wrk 4 and wrk2 print, to the byte. Times are service times without a rate, as wrk has them, and response times
-//! with one, as wrk2 has them.
+//! Output of wrk 4 and wrk2, byte for byte. Times are service times without a rate (wrk), response times with one
+//! (wrk2).
 
 use super::PageOptions;
 use crate::cmd::compat::{Measurement, spread::Spread};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 
-/// What is printed before the load.
+/// Text printed before the load.
 pub(super) fn head(options: &PageOptions) -> String {
     let PageOptions { url, threads, connections, .. } = options;
     let time = scaled(options.seconds, 60.0, "s", &["m"], 0);
     format!("Running {time} test @ {url}\n  {threads} threads and {connections} connections\n")
 }
 
-/// What is printed after it.
+/// Text printed after the load.
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> String {
     let result = measured.result;
     let latency = if options.has_rate { &measured.response } else { &measured.service };
@@ -25,7 +25,7 @@ pub(super) fn page(options: &PageOptions, measured: &Measurement) -> String {
     if options.latency {
         percentiles(&mut out, options, measured);
     }
-    // Replies that report a failure are requests to wrk.
+    // wrk counts replies with error statuses as requests.
     let replies = result.requests.completed + result.errors.status;
     let (seconds, received) = (result.load.measured_s, result.bytes.received as f64);
     let _ = writeln!(out, "  {replies} requests in {}, {}B read", time_us(seconds * 1e6), binary(received));
@@ -49,12 +49,12 @@ pub(in crate::cmd::compat) fn stats(out: &mut String, name: &str, spread: Spread
     out.push_str(&aligned(&show(spread.mean), 8));
     out.push_str(&aligned(&show(spread.stdev), 10));
     out.push_str(&aligned(&show(spread.max), 9));
-    // As C prints what is no number.
+    // C's spelling of NaN.
     let within = if spread.within.is_nan() { "-nan".to_owned() } else { format!("{:.2}", spread.within) };
     let _ = writeln!(out, "{within:>8}%");
 }
 
-/// Requests of one thread in each second; the last, shorter one counts if it is half a second at least.
+/// Requests of one thread in each second; a partial last second counts from half a second on.
 fn rates(options: &PageOptions, measured: &Measurement) -> Vec<f64> {
     let mut rates = Vec::new();
     let mut before = 0.0;
@@ -94,7 +94,7 @@ fn percentiles(out: &mut String, options: &PageOptions, measured: &Measurement) 
     }
 }
 
-/// wrk2's list, then every percentile in the layout of HdrHistogram's own tools; values in milliseconds.
+/// wrk2's list, then all percentiles in HdrHistogram's layout; values in milliseconds.
 fn percentile_list(out: &mut String, times: &Histogram<u64>, what: &str) {
     let _ = writeln!(out, "  Latency Distribution (HdrHistogram - {what})");
     for percent in [50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0] {
@@ -116,21 +116,21 @@ fn percentile_list(out: &mut String, times: &Histogram<u64>, what: &str) {
     let (mean, stdev, max) = (times.mean() / 1e6, times.stdev() / 1e6, times.max() as f64 / 1e6);
     let _ = writeln!(out, "#[Mean    = {mean:12.3}, StdDeviation   = {stdev:12.3}]");
     let _ = writeln!(out, "#[Max     = {max:12.3}, Total count    = {:12}]", times.len());
-    // The layout of a histogram of 3 digits up to an hour in nanoseconds.
+    // Fixed by a histogram of 3 digits up to an hour in nanoseconds.
     let _ = writeln!(out, "#[Buckets = {:12}, SubBuckets     = {:12}]", times.buckets(), 2048);
 }
 
-/// Right-aligned, with blanks in the place of a unit's letters that are missing, so that digits stand below digits.
+/// Right-aligned; missing unit letters are padded so that digits align.
 fn aligned(text: &str, width: usize) -> String {
     let letters = text.bytes().rev().take(2).filter(u8::is_ascii_alphabetic).count();
     let pad = 2 - letters;
     let width = width - pad;
-    // C cuts off what is wider.
+    // C truncates wider text.
     let cut: String = text.chars().take(width).collect();
     format!("{cut:>width$}{:pad$}", "")
 }
 
-/// A number in the largest unit that is reached by 85 %.
+/// Scales to the largest unit of which the number is at least 85 %.
 fn scaled(number: f64, scale: f64, base: &str, units: &[&str], decimals: usize) -> String {
     let (mut number, mut unit) = (number, base);
     for larger in units {
@@ -143,7 +143,7 @@ fn scaled(number: f64, scale: f64, base: &str, units: &[&str], decimals: usize) 
     format!("{number:.decimals$}{unit}")
 }
 
-// The largest unit of each list is one that wrk knows and never prints; it is left out here.
+// wrk's lists have one more unit at the end, which it never prints; omitted here.
 
 pub(in crate::cmd::compat) fn time_us(us: f64) -> String {
     if us >= 1e6 { scaled(us / 1e6, 60.0, "s", &["m"], 2) } else { scaled(us, 1000.0, "us", &["ms"], 2) }

@@ -1,6 +1,6 @@
-//! Numbers as Go prints them, which is how fortio's pages look.
+//! Go's number formats, as used by fortio's pages.
 
-/// `%.Ng`: so many significant digits, without zeros at the end, with an exponent where it is below -4 or not below N.
+/// `%.Ng`: N significant digits without trailing zeros; with an exponent below -4 or from N up.
 pub(super) fn general(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { format!("{value}") };
@@ -19,18 +19,18 @@ pub(super) fn general(value: f64, digits: usize) -> String {
     trimmed(&format!("{value:.*}", (digits as i32 - 1 - exponent).max(0) as usize))
 }
 
-/// `%g` without a precision: the shortest text that reads back as the same number.
+/// `%g`: the shortest text that parses to the same number.
 pub(super) fn shortest(value: f64) -> String {
     let text = format!("{value:e}");
     let digits = text.split('e').next().map_or(1, |number| number.bytes().filter(u8::is_ascii_digit).count());
-    // Without a precision Go moves to an exponent at 21 digits.
+    // Without a precision Go switches to an exponent at 21 digits.
     if value.abs() >= 1e21 || (value != 0.0 && value.abs() < 1e-4) {
         return general(value, digits);
     }
     format!("{value}")
 }
 
-/// A length of time: `1m40.007300637s`, `5.000123s`, `12.5ms`, `0s`.
+/// Formats a duration: `1m40.007300637s`, `5.000123s`, `12.5ms`, `0s`.
 pub(super) fn duration(seconds: f64) -> String {
     let nanos = (seconds * 1e9).round() as u64;
     let fraction = |value: u64, unit: u64, decimals: usize, name: &str| {
@@ -54,7 +54,7 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A length of time in seconds as Go reads it: `1m30s`, `.5s`, `0`. `None` if it is none, or below 0.
+/// Parses a Go duration to seconds: `1m30s`, `.5s`, `0`. `None` if malformed or negative.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest == "0" {
@@ -79,7 +79,7 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     total
 }
 
-/// What a switch was set to, in the spellings that Go takes.
+/// Parses a boolean in the spellings of Go's flag package.
 pub(super) fn switch(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
