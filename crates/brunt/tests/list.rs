@@ -116,7 +116,7 @@ fn what_was_moved_is_found_by_looking_for_it() {
     told(&brunt(home.path(), &RUN), 0);
     fs::rename(home.path().join("runs/scene"), home.path().join("kept")).unwrap();
     let (stdout, stderr) = told(&brunt(home.path(), &["list"]), 0);
-    assert!(stdout.contains("runs/scene (gone)") && stderr.starts_with("1 of them is gone: "), "{stdout}{stderr}");
+    assert!(stdout.contains("runs/scene (gone)") && stderr.starts_with("1 of them is missing: "), "{stdout}{stderr}");
     let (stdout, _) = told(&brunt(home.path(), &["list", "--rebuild", "."]), 0);
     assert!(stdout.starts_with("2 directories with 3 trials\nmoved: ") && stdout.ends_with("/kept\n"), "{stdout}");
     let (stdout, _) = told(&brunt(home.path(), &["list", "--plan", "scene"]), 0);

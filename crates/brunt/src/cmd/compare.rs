@@ -20,18 +20,18 @@ use std::{
                       brunt compare [OPTIONS] DIR --targets A,B\n       \
                       brunt compare [OPTIONS] --plan PLAN --targets A,B [-- RUN FLAGS]",
     after_help = "\
-A and B are directories of brunt run, or of brunt load --out, or hold several of the latter. Cells of the same name are \
-compared; where each side has one target, those under the same load.
+A and B are directories of brunt run, of brunt load --out, or directories that contain several of the latter. Cells of \
+the same name are compared; if each side has a single target, cells with the same load.
 
-Three answers: 'different', 'no difference' within the margin, and 'cannot tell', which wants more repeats. Less than \
-four repeats of each never make a difference.
+There are three conclusions: 'different', 'no difference' within the margin, and 'cannot tell', which needs more repeats. \
+With fewer than four repeats on a side there is no conclusion.
 
 Examples:
   brunt compare runs/before runs/after --fail-if 'rate<-5%'
   brunt compare runs/quick --targets uring,epoll
   brunt compare --plan quick --targets uring,epoll -- --only rate=max --duration 1s
 
-Exit status: 0 compared, 1 failed or ended early, 2 wrong usage, 3 most trials of some cell are not trustworthy (unless \
+Exit status: 0 compared, 1 failed or interrupted, 2 wrong usage, 3 most trials of some cell are not trustworthy (unless \
 --allow-untrusted), 99 a --fail-if bound was crossed."
 )]
 pub struct Args {
@@ -76,7 +76,7 @@ pub struct Args {
 fn two(text: &str) -> Result<(String, String), String> {
     match text.split(',').map(str::trim).collect::<Vec<_>>().as_slice() {
         [a, b] if !a.is_empty() && !b.is_empty() => Ok(((*a).to_owned(), (*b).to_owned())),
-        _ => Err("two names with a comma between them are needed, as uring,epoll".to_owned()),
+        _ => Err("expected two names separated by a comma, for example uring,epoll".to_owned()),
     }
 }
 
@@ -85,7 +85,7 @@ fn margin(text: &str) -> Result<f64, String> {
     percent
         .filter(|percent| *percent > 0.0 && *percent < 100.0)
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("a share above 0% and below 100% is needed, as {}%", MARGIN * 100.0))
+        .ok_or_else(|| format!("expected a percentage above 0% and below 100%, for example {}%", MARGIN * 100.0))
 }
 
 impl Args {

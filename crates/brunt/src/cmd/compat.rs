@@ -74,15 +74,15 @@ enum ArgError {
     Usage(String),
 }
 
-const HELP: &str = "Takes the command line of wrk (or wrk2, with -R), ab or fortio, makes that load with brunt's own
-generator, and prints what that tool would print; the verdict on the result goes to stderr.
+const HELP: &str = "Runs a command line of wrk (or wrk2, with -R), ab or fortio on brunt's generator and prints the
+result in that tool's format; the verdict on the result goes to stderr.
 
 Usage: brunt as wrk -t2 -c100 -d30s --latency http://127.0.0.1:8080/
        brunt as ab -k -c100 -n1000000 http://127.0.0.1:8080/
        brunt as fortio load -c 100 -qps 10000 -t 30s http://127.0.0.1:8080/
-       brunt as <wrk|ab|fortio> --help    the flags that are known
+       brunt as <wrk|ab|fortio> --help    the supported flags
 
-Exit status: 0 good, 1 the load failed, 2 wrong usage, or a flag that is not known.
+Exit status: 0 good, 1 the load failed, 2 wrong usage, or an unsupported flag.
 ";
 
 impl Args {
@@ -138,7 +138,7 @@ impl Args {
                 other => Err(ArgError::Usage(format!("brunt as '{other}': known are wrk, wrk2, ab and fortio"))),
             },
             None => {
-                Err(ArgError::Usage("brunt as whom? wrk, wrk2, ab or fortio, then that tool's own flags".to_owned()))
+                Err(ArgError::Usage("no tool is given: add wrk, wrk2, ab or fortio, then that tool's flags".to_owned()))
             }
         }
     }
@@ -159,7 +159,7 @@ fn verdict(result: &RunResult) -> String {
         line += &format!(": {why}; {remedy}");
     }
     if verdict.why.len() > 1 {
-        line += &format!(" (and {} more: brunt load says them all)", verdict.why.len() - 1);
+        line += &format!(" (and {} more: see brunt load)", verdict.why.len() - 1);
     }
     line
 }

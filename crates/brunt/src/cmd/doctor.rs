@@ -47,7 +47,7 @@ fn ceiling() -> Finding {
         Calibrations::at(directory).rates(&brunt_meter::environment::collect()).map_err(|error| error.to_string())
     });
     let evidence = match known.as_deref() {
-        Ok([]) => "not measured with this brunt on this machine".to_owned(),
+        Ok([]) => "not measured with this version of brunt on this machine".to_owned(),
         Ok([rate]) => return Finding::good(subject, format!("{} requests/s under one load", Rate(rate.round()))),
         Ok(rates) => {
             let (least, most) = rates.iter().fold((f64::MAX, 0.0f64), |(a, b), rate| (a.min(*rate), b.max(*rate)));
@@ -56,8 +56,7 @@ fn ceiling() -> Finding {
         }
         Err(why) => why.clone(),
     };
-    let consequence =
-        "a target as fast as the generator would have the generator's figures, and only its full cores would tell";
+    let consequence = "a target as fast as the generator cannot be told from it except by the generator's CPU use";
     let remedy = "brunt load URL --calibrate, with the connections and cores of the load";
     Finding::new(subject, State::Unknown, evidence, consequence, Some(remedy.to_owned()))
 }
@@ -73,13 +72,13 @@ fn ring() -> Vec<Finding> {
     };
     if runtime.backend() != BackendKind::Uring {
         let why = runtime.fallback_reason().unwrap_or("epoll was chosen").to_owned();
-        let consequence = "brunt runs on epoll, at some 80 % of the rate; peers that need io_uring do not run";
+        let consequence = "brunt runs on epoll, at about 80 % of the rate; peers that require io_uring do not run";
         let remedy = why.contains("forbidden").then(|| {
             "sysctl -w kernel.io_uring_disabled=0, or a container with --security-opt seccomp=unconfined".to_owned()
         });
         return vec![Finding::new("io_uring", State::Warn, why, consequence, remedy)];
     }
-    let mut findings = vec![Finding::good("io_uring", "all that brunt's runtime needs (Linux 6.1)")];
+    let mut findings = vec![Finding::good("io_uring", "has all features that brunt's runtime requires (Linux 6.1)")];
     for feature in runtime.ring_features() {
         let subject = format!("io_uring {}", feature.name);
         findings.push(match feature.missing {
@@ -115,7 +114,7 @@ fn text(findings: &[Finding]) -> String {
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let _ = writeln!(
         text,
-        "\n{} bad, {} to be aware of, {} unknown",
+        "\n{} bad, {} warnings, {} unknown",
         count(State::Bad),
         count(State::Warn),
         count(State::Unknown)

@@ -10,16 +10,16 @@ use std::{fs, io, path::PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Of a run, or of one result:
-  csv         a line a trial: the values of its cell, then every key of result.json by its path
-  hyperfine   as hyperfine --export-json: cells for commands, --figure of repeats for times; seconds
-  prometheus  text to be scraped: distributions in seconds, and all other figures
+A run, or one result:
+  csv         one line per trial: its cell, then every key of result.json by its path
+  hyperfine   format of hyperfine --export-json: cells as commands, --figure of repeats as times; seconds
+  prometheus  text exposition format: distributions in seconds, and all other figures
 
-Of one result (DIR of brunt load --out, or runs/NAME/trials/CELL/REPEAT), one distribution (--tag):
-  fortio      for fortio report: seconds, every bucket of the histogram
-  hgrm        for HdrHistogram's plotter, as wrk2 prints percentiles: milliseconds
-  k6          as k6 run --summary-export: milliseconds
-  vegeta      as vegeta report -type=json: nanoseconds
+One result (DIR of brunt load --out, or runs/NAME/trials/CELL/REPEAT), one distribution (--tag):
+  fortio      input of fortio report: seconds, every bucket of the histogram
+  hgrm        input of HdrHistogram's plotter, as printed by wrk2: milliseconds
+  k6          format of k6 run --summary-export: milliseconds
+  vegeta      format of vegeta report -type=json: nanoseconds
 
 Examples:
   brunt export --to csv runs/quick --out quick.csv

@@ -22,15 +22,15 @@ use std::{
 #[command(
     override_usage = "brunt find [OPTIONS] --slo SLO URL [LOAD FLAGS]",
     after_help = "\
-Rates are doubled until one breaks the SLO, then the gap is halved until it is narrow enough, and the highest rate that \
-held is confirmed by a longer load. A rate counts as broken when it broke twice. Each load is a brunt load with the flags \
-that stand behind the URL.
+Doubles the rate until the SLO is violated, then bisects until the gap is at most --precision, and confirms the highest \
+rate that held with a longer load. A rate is rejected after two violations. Each load is a brunt load with the flags after \
+the URL.
 
 Examples:
   brunt find --slo 'p99<6ms,errors<0.1%' tcp://127.0.0.1:7100 -c 100 --cores 0
   brunt find --slo 'p99.9<2ms' --from 10k --to 80k --step 5s tcp://127.0.0.1:7100 --arrival poisson
 
-Exit status: 0 found, 1 a load failed or the search was ended early, 2 wrong usage, 3 no rate holds, or the generator was \
+Exit status: 0 found, 1 a load failed or the search was interrupted, 2 wrong usage, 3 no rate holds, or the generator was \
 the limit."
 )]
 pub struct Args {
@@ -79,7 +79,7 @@ fn precision(text: &str) -> Result<f64, String> {
     percent
         .filter(|percent| (1.0..=100.0).contains(percent))
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| "a share from 1% to 100% is needed, as 3%".to_owned())
+        .ok_or_else(|| "expected a percentage from 1% to 100%, for example 3%".to_owned())
 }
 
 /// Flags of brunt load that the search sets.
@@ -134,7 +134,7 @@ impl Args {
     fn check(&self) -> Result<(), Error> {
         if let Some(to) = self.to.filter(|to| to.0 < self.from.0) {
             return Err(Error::Usage(format!(
-                "--to {to} is below --from {}: the search begins there and goes up",
+                "--to {to} is below --from {}: the search starts there and increases",
                 self.from
             )));
         }
@@ -147,7 +147,7 @@ impl Args {
         let ours = self.load.iter().find(is_ours);
         match ours {
             Some(word) => Err(Error::Usage(format!(
-                "{word} behind the URL: rate, length and files of each load are the search's own (--from, --to, --step, \
+                "{word} after the URL: the search sets rate, duration and files of each load (--from, --to, --step, \
                  --confirm, --out, before the URL)"
             ))),
             None => Ok(()),

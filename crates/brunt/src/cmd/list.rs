@@ -17,9 +17,9 @@ use std::{
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every brunt run and brunt find is listed, also one that was ended early; --rebuild finds directories that were made \
-elsewhere, or by brunt load --out. The index is a cache: results are in their directories, and it is made anew from them \
-when it is lost. It is in $BRUNT_STATE_DIR, $XDG_STATE_HOME/brunt or ~/.local/state/brunt.
+Lists every brunt run and brunt find, including interrupted ones; --rebuild adds directories made elsewhere or by brunt \
+load --out. The index is a cache of the result directories and is rebuilt from them if lost. It is in $BRUNT_STATE_DIR, \
+$XDG_STATE_HOME/brunt or ~/.local/state/brunt.
 
 Examples:
   brunt list --plan quick --since 7d
@@ -27,7 +27,7 @@ Examples:
   brunt list --trials --target nginx --only connections=1000 --json
   brunt list --rebuild ~/results
 
-Exit status: 0 listed (nothing, too), 1 the index cannot be read or written, 2 wrong usage.")]
+Exit status: 0 listed (even if empty), 1 the index cannot be read or written, 2 wrong usage.")]
 pub struct Args {
     /// Plan name; 'find' and 'load' select results without a plan
     #[arg(long, value_name = "NAME")]
@@ -116,14 +116,15 @@ impl Args {
         }
         if gone > 0 {
             let what = if gone == 1 { "1 of them is".to_owned() } else { format!("{gone} of them are") };
-            lines.push(format!("{what} gone: --rebuild ROOT finds what was moved beneath ROOT, and forgets the rest"));
+            lines.push(format!(
+                "{what} missing: --rebuild ROOT finds directories moved below ROOT and forgets the others"
+            ));
         }
         if all == 0 {
             let (_, known) = index.runs(&Filter::default(), 0)?;
             lines.push(match known {
-                0 => "nothing is known yet: brunt run adds what it measures, --rebuild ROOT what lies beneath ROOT"
-                    .into(),
-                known => format!("nothing matches of what is known: {}", directories(known)),
+                0 => "no results yet: brunt run adds its results, --rebuild ROOT those below ROOT".into(),
+                known => format!("no match among {}", directories(known)),
             });
         }
         for line in lines {
@@ -137,7 +138,7 @@ fn summary(rebuilt: &Rebuilt) -> String {
     let Rebuilt { directories: count, trials, moved, forgotten, unreadable } = rebuilt;
     let mut text = format!("{} with {}\n", directories(*count), plural(*trials, "trial"));
     text.extend(moved.iter().map(|(from, to)| format!("moved: {from} is now {to}\n")));
-    text.extend(forgotten.iter().map(|place| format!("forgotten, for it is gone: {place}\n")));
+    text.extend(forgotten.iter().map(|place| format!("missing, removed from the index: {place}\n")));
     text.extend(unreadable.iter().map(|why| format!("cannot be read: {why}\n")));
     text
 }

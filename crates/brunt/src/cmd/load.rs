@@ -32,9 +32,9 @@ use std::{
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without -R or --rate-per-core each connection sends its next request when the last was answered (a \
-                  closed loop): its latency at saturation says how many connections there were, and nothing more. \
-                  Ctrl-C ends the run early and still prints what was measured.\n\n\
+    after_help = "Without -R or --rate-per-core each connection sends its next request when the previous one is answered \
+                  (closed loop). At saturation its latency depends only on the number of connections (Little's law). \
+                  Ctrl-C ends the run early and prints the results so far.\n\n\
                   Exit status: 0 good, 1 the run failed, 2 wrong usage, 3 the result is not trustworthy (see the \
                   verdict), 99 a --fail-if bound was crossed."
 )]
@@ -240,7 +240,7 @@ impl Args {
         }
         measured.call_script_done().map_err(CliError::Failed)?;
         if let Some(lost) = &measured.lost {
-            let why = format!("{lost}, so the load has ended; what was measured until then is kept");
+            let why = format!("{lost}, so the load ended early; the results until then are kept");
             return Err(CliError::Failed(why));
         }
         match measured.late_error {

@@ -16,7 +16,7 @@ pub(super) fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
     let done = work();
     let added = noted.and_then(|folder| Index::open(&folder)?.add(dir));
     if let Err(Error::Usage(why) | Error::Failed(why)) = added {
-        let _ = writeln!(io::stderr(), "warning: brunt list will not know {}: {why}", dir.display());
+        let _ = writeln!(io::stderr(), "warning: {} is missing from brunt list: {why}", dir.display());
     }
     done
 }

@@ -34,10 +34,10 @@ use std::{
 #[command(after_help = "\
 Built-in plans: quick (under 90 s, needs nothing but this binary), ping-pong-peak, ping-pong-fixed-rate, \
 ping-pong-scaling (these compare with other runtimes when run inside a clone of brunt), http-upstreams (with nginx, wrk, \
-ab and fortio, as far as they are installed), stall (with oha, fortio, hey, h2load, wrk and ab, as far as they are).
+ab and fortio, where installed), stall (with oha, fortio, hey, h2load, wrk and ab, where installed).
 
-Each trial starts its target anew. Trials are shuffled with the plan's seed and interleaved, repeat by repeat. A run \
-that was ended or killed is taken up again by the same command (with --resume that, and never a new run); failed trials are tried again.
+Each trial starts its target anew. Trials are shuffled with the plan's seed and interleaved, repeat by repeat. The same \
+command continues an interrupted run and retries failed trials; with --resume it never starts a new one.
 
 Examples:
   brunt run quick
@@ -78,24 +78,24 @@ pub struct Args {
     quiet: bool,
 
     /// Run only these cells: NAME=VALUE,...; repeating a name adds a value, another name narrows
-    #[arg(long, value_name = "CELLS", help_heading = "In the place of the plan's own")]
+    #[arg(long, value_name = "CELLS", help_heading = "Plan overrides")]
     only: Vec<String>,
     /// Trials per cell
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-          help_heading = "In the place of the plan's own")]
+          help_heading = "Plan overrides")]
     repeat: Option<u32>,
     /// Maximum retries of a trial disturbed by the machine
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100),
-          help_heading = "In the place of the plan's own")]
-    again: Option<u32>,
+    #[arg(long, alias = "again", value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100),
+          help_heading = "Plan overrides")]
+    retries: Option<u32>,
     /// Measured window of every trial
-    #[arg(long, short, value_name = "TIME", help_heading = "In the place of the plan's own")]
+    #[arg(long, short, value_name = "TIME", help_heading = "Plan overrides")]
     duration: Option<Span>,
     /// Any other setting, for every cell, for example connections=500
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "In the place of the plan's own")]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Plan overrides")]
     set: Vec<String>,
     /// Seed of the trial order and of the loads
-    #[arg(long, value_name = "N", help_heading = "In the place of the plan's own")]
+    #[arg(long, value_name = "N", help_heading = "Plan overrides")]
     seed: Option<u64>,
 
     /// Program that accepts the arguments of `brunt load`, in place of this binary
@@ -107,7 +107,8 @@ pub struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     Shuffled,
-    Mirrored,
+    #[value(alias = "mirrored")]
+    Abba,
 }
 
 impl Args {
@@ -122,7 +123,7 @@ impl Args {
         let machine = Machine::here()?;
         let unavailable = preflight::unavailable(&plan, &chosen.base, no_uring().as_deref());
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
-        if self.order == Order::Mirrored {
+        if self.order == Order::Abba {
             schedule.mirror(plan.seed);
         }
         let out = match &self.out {
@@ -132,8 +133,7 @@ impl Args {
         };
         if self.resume && Store::at(&out).experiment()?.is_none() {
             let place = out.display();
-            let message =
-                format!("--resume: there is no run in {place} to go on with; without --resume one begins there");
+            let message = format!("--resume: there is no run in {place} to continue; leave --resume out to start one");
             return Err(Error::Usage(message));
         }
         if self.dry_run {
@@ -181,7 +181,7 @@ impl Args {
         }
         plan.seed = self.seed.unwrap_or(plan.seed);
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
-        plan.again = self.again.unwrap_or(plan.again);
+        plan.again = self.retries.unwrap_or(plan.again);
         Ok(plan)
     }
 
@@ -194,12 +194,12 @@ impl Args {
         if !self.quiet {
             let _ = writeln!(stderr, "report: {} and {}", place.display(), brunt_lab::run_directory::PAGE_FILE);
             if finish.run == 0 && !finish.interrupted {
-                let _ = writeln!(stderr, "nothing was run: every trial has its result already; --fresh measures anew");
+                let _ = writeln!(stderr, "nothing to run: every trial has a result; use --fresh to measure again");
             }
         }
         if finish.interrupted {
             let command = request.command.join(" ");
-            let _ = writeln!(stderr, "interrupted; what is done is kept, and the same command goes on: {command}");
+            let _ = writeln!(stderr, "interrupted; finished trials are kept; continue with: {command}");
         }
         Ok(match () {
             () if finish.interrupted || report.failed() > 0 || report.not_run > 0 => ExitCode::Failed,

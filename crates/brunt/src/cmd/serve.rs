@@ -104,7 +104,7 @@ impl Common {
                 if !quiet {
                     let (accepted, failed, cut) = (counts.accepted, counts.failed, counts.cut);
                     eprintln!(
-                        "brunt serve: stopped; {accepted} connections served, {failed} failed, {cut} still open and closed"
+                        "brunt serve: stopped; {accepted} connections served, {failed} failed, {cut} closed at the end of the grace period"
                     );
                 }
                 ExitCode::Good

@@ -49,7 +49,7 @@ fn what_takes_longer_than_the_grace_is_cut(model: &str) {
     server.signal("TERM");
     let (status, _, said) = server.end();
     assert!(status.success(), "{said}");
-    assert!(said.contains("1 still open and closed"), "{said}");
+    assert!(said.contains("1 closed at the end of the grace period"), "{said}");
     let (_, received) = client.reset();
     assert_eq!(received, b"");
 }

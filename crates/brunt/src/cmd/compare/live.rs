@@ -26,7 +26,7 @@ use std::{
 /// Default repeats: tells 5 % from 0 and 0 from 3 % where repeats vary by 2 %.
 const REPEATS: u32 = 16;
 /// Timeout for the run to end its trial and write its report after a signal.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs the trials; returns their directory and the exit status of the run.
 pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(PathBuf, ExitCode), Error> {
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
     let repeats = args.repeat.unwrap_or(REPEATS).to_string();
     let only = format!("target={},target={}", targets.0, targets.1);
     let place = out.display().to_string();
-    let words = ["run", plan, "--order", "mirrored", "--only", &only, "--repeat", &repeats, "--out", &place];
+    let words = ["run", plan, "--order", "abba", "--only", &only, "--repeat", &repeats, "--out", &place];
     let mut words: Vec<String> = words.map(str::to_owned).into();
     if args.quiet {
         words.push("--quiet".to_owned());
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
             break Some(status);
         }
         if stop.load(Ordering::Relaxed) {
-            run.stop(PATIENCE);
+            run.stop(STOP_TIMEOUT);
             break run.ended();
         }
         thread::sleep(Duration::from_millis(20));

@@ -9,8 +9,7 @@ use std::{
 };
 
 /// Supported URL forms, for error messages.
-const SCHEMES: &str =
-    "tcp://HOST:PORT (a server that sends back what it receives), http:// and https://HOST[:PORT]/PATH (a web server)";
+const SCHEMES: &str = "tcp://HOST:PORT (an echo server), http:// and https://HOST[:PORT]/PATH (a web server)";
 
 /// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +43,7 @@ pub(super) fn parse(url: &str) -> Result<Url, CliError> {
         "tcp" => tcp(rest).map_err(|why| wrong(&why)),
         "http" => http(rest, false).map_err(|why| wrong(&why)),
         "https" => http(rest, true).map_err(|why| wrong(&why)),
-        _ => Err(wrong(&format!(
-            "protocol for the protocol '{}', which is not known; known are: {SCHEMES}",
-            scheme.escape_debug()
-        ))),
+        _ => Err(wrong(&format!("uses the unknown protocol '{}'; known are: {SCHEMES}", scheme.escape_debug()))),
     }
 }
 

@@ -14,7 +14,7 @@ use std::io;
 const FIGURE: &str = "generator.ceiling_rate";
 
 /// Reason given for loads over TLS.
-const NO_TLS: &str = "the target that does nothing speaks no TLS";
+const NO_TLS: &str = "the null target has no TLS";
 
 #[derive(Debug)]
 pub(super) struct Calibration {
@@ -26,7 +26,7 @@ impl Calibration {
     /// Prepares the calibration. Fails before the load if the result could not be stored after it.
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, CliError> {
         if calibrate && is_scripted(options) {
-            let why = "a script's requests cannot be made again for a target that does nothing: leave --calibrate out";
+            let why = "a script's requests cannot be repeated on the null target: leave --calibrate out";
             return Err(CliError::Usage(format!("--calibrate and --script: {why}")));
         }
         if calibrate && is_secret(options) {
@@ -55,7 +55,7 @@ impl Calibration {
             known.get(&circumstances).map_err(|error| error.to_string())
         });
         let rate = found.and_then(|rate| {
-            rate.ok_or_else(|| "not measured on this machine under this load; --calibrate measures it".to_owned())
+            rate.ok_or_else(|| "not measured for this load on this machine; run with --calibrate".to_owned())
         });
         result.generator.ceiling_rate = rate.map_err(|why| env.absent.insert(FIGURE.to_owned(), why)).ok();
         error
@@ -74,11 +74,11 @@ fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<C
         return Err(NO_TLS.to_owned());
     }
     let Some((_, rendered)) = http.longest() else {
-        return Err("a script's requests cannot be made again for a target that does nothing".to_owned());
+        return Err("a script's requests cannot be repeated on the null target".to_owned());
     };
     let body = result.responses.as_ref().and_then(HttpKey::mean_body_bytes);
     let own = HttpKey {
-        body_bytes: body.ok_or("there was no reply whose like could be sent")?,
+        body_bytes: body.ok_or("there was no reply to use as a model")?,
         pipeline: rendered.batch().requests(),
         reuse: http.reuse,
     };

@@ -127,7 +127,7 @@ impl Flags {
         let default = if body.is_some() { "POST" } else { "GET" };
         let method = self.method.clone().unwrap_or_else(|| default.to_owned());
         if method == "HEAD" && (self.expect_length.is_some() || self.expect_body.is_some()) {
-            return usage("-X HEAD has replies without a body: leave --expect-length and --expect-body out".to_owned());
+            return usage("-X HEAD: its replies have no body; remove --expect-length and --expect-body".to_owned());
         }
         let form = Template { method, fields, body, http10: self.http10 };
         let pipeline = match (self.pipeline, is_open) {
@@ -208,7 +208,7 @@ fn body(text: &str) -> Result<Vec<u8>, CliError> {
     let failed = |error| CliError::Failed(format!("cannot read the body from {path}: {error}"));
     let length = fs::metadata(path).map_err(failed)?.len();
     if length > LARGEST_BODY {
-        return usage(format!("--body @{path} has {}: it may have {}", Size(length), Size(LARGEST_BODY)));
+        return usage(format!("--body @{path} is {} long; at most {} is allowed", Size(length), Size(LARGEST_BODY)));
     }
     fs::read(path).map_err(failed)
 }

@@ -34,7 +34,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Cli
         return usage(&format!("--server-pid {pid} and --no-meter: give one of them"));
     }
     if args.requests == Some(Count(0)) {
-        return usage("-n 0: at least 1 request must be asked for");
+        return usage("-n 0: at least 1 request is needed");
     }
     let target = target(args, &urls, rate.is_some())?;
     let hosts = target.addresses().len() as u64;
@@ -74,7 +74,7 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     // This machine holds both ends of local connections.
     let ends = if options.target.addresses().iter().any(|to| brunt_meter::listener::is_local(to.ip())) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
-        return Err(CliError::Failed(format!("-c {connections} is more than this machine holds: {why}")));
+        return Err(CliError::Failed(format!("-c {connections} exceeds the limits of this machine: {why}")));
     }
     let layout = layout.map_err(|error| CliError::Failed(error.to_string()))?;
     let processes = layout.len();
@@ -82,10 +82,10 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
         usage(&format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
     };
     if args.requests.is_some() {
-        return alone("-n", "requests are counted in one process; give -d");
+        return alone("-n", "requests are counted within one process; use -d");
     }
     if args.calibrate {
-        return alone("--calibrate", "the ceiling is that of one process");
+        return alone("--calibrate", "the calibration is that of one process");
     }
     Ok(layout)
 }

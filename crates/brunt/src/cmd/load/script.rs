@@ -30,7 +30,7 @@ impl Scripting {
         let usage = |text: String| Err(CliError::Usage(text));
         let Some(path) = &self.script else {
             return match self.script_arguments.first() {
-                Some(first) => usage(format!("-- {first}: what follows -- is for a script: give one with --script")),
+                Some(first) => usage(format!("-- {first}: arguments after -- are for a script; add --script FILE")),
                 None => Ok(None),
             };
         };

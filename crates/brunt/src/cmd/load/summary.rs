@@ -80,7 +80,7 @@ fn mode(result: &RunResult) -> String {
                 let law = result.load.connections as f64 / result.requests.rate * 1e6;
                 let _ = write!(
                     line,
-                    "\n  latency at saturation is Little's law and nothing more: connections / rate = {}, mean = {}",
+                    "\n  latency at saturation follows from Little's law: connections / rate = {}, mean = {}",
                     time(law),
                     time(mean)
                 );

@@ -26,7 +26,7 @@ pub(super) fn plan(name: &str) -> Result<Chosen, Error> {
     }
     let text = fs::read_to_string(name).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::Usage(format!(
-            "there is no plan '{name}': no file of that name, and the built-in plans are {}{}",
+            "there is no plan '{name}': no such file, and the built-in plans are {}{}",
             builtin::names().join(", "),
             brunt_lab::suggest::nearest(name, builtin::names())
                 .map_or(String::new(), |near| format!("; did you mean '{near}'?")),

@@ -67,7 +67,7 @@ pub(super) fn headlines(
         store.path().display()
     )];
     if machine.cores.len() == 1 {
-        lines.push("server and generator share the one core there is: figures will show both".to_owned());
+        lines.push("server and generator share the only core; figures include both".to_owned());
     }
     let wanted = schedule.wanted();
     let mut targets = plan.targets.iter().filter(|target| wanted.iter().any(|cell| cell.target == target.name));

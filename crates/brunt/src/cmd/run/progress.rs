@@ -40,9 +40,7 @@ impl Progress {
         let mut lines = headlines(&request.plan, schedule, machine, &Store::at(&request.out), request.fresh);
         lines.extend(skipped_lines(&schedule.skipped));
         lines.extend(busy().map(|load| {
-            format!(
-                "note: this machine was busy until now (load average {load:.1}); what else runs shows in the figures"
-            )
+            format!("note: this machine is busy (load average {load:.1}); other work affects the figures")
         }));
         for line in lines {
             progress.say(&line);
@@ -87,7 +85,7 @@ impl Watch for Progress {
     fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Cleaned(groups) => {
-                self.say(&format!("ended what a killed run had left running: {groups} process groups"));
+                self.say(&format!("killed {groups} process groups left over from an earlier run"));
             }
             Event::Building { target, command } => {
                 if let Display::Plain = self.display {

@@ -127,13 +127,13 @@ impl Http {
             ("--send-timeout", self.send_timeout),
         ];
         if let Some((flag, time)) = times.iter().find(|(_, time)| time.0.is_zero()) {
-            return Err(format!("{flag} {time}: nobody is as fast as that; give a time above zero"));
+            return Err(format!("{flag} {time}: must be above zero"));
         }
         if !(64..=16 << 20).contains(&self.max_header.0) {
-            return Err(format!("--max-header {}: from 64B to 16MiB can be kept", self.max_header));
+            return Err(format!("--max-header {}: must be from 64B to 16MiB", self.max_header));
         }
         if !(1..=100).contains(&self.max_fields.0) {
-            return Err(format!("--max-fields {}: from 1 to 100 can be parsed", self.max_fields));
+            return Err(format!("--max-fields {}: must be from 1 to 100", self.max_fields));
         }
         let mut settings = Settings {
             header: self.header_timeout.0,

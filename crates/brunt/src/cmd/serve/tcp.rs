@@ -62,7 +62,7 @@ impl Discard {
 impl Tcp {
     fn run(self, name: &'static str, service: Service, common: &Common) -> ExitCode {
         if let Some(threads) = self.pool.filter(|_| self.model != Some(TcpModel::Pool)) {
-            eprintln!("brunt serve: --pool {threads} is for --model pool alone; add that model, or leave it out");
+            eprintln!("brunt serve: --pool {threads} requires --model pool; add it, or leave --pool out");
             return ExitCode::Usage;
         }
         if let Some(connections) = self.connections {
