@@ -125,7 +125,7 @@ fn a_wrong_script_is_refused_with_its_line() {
         assert_eq!(errors, 1, "{said}");
     }
     let output = load(&target.http("/"), "-- argument").output().unwrap();
-    assert!(output.status.code() == Some(2) && told(&output).contains("give one with --script"), "{}", told(&output));
+    assert!(output.status.code() == Some(2) && told(&output).contains("add --script FILE"), "{}", told(&output));
     let output = load(&target.url(), "-s x.lua").output().unwrap();
     assert!(
         output.status.code() == Some(2) && told(&output).contains("means nothing with tcp://"),

@@ -44,15 +44,15 @@ impl Calibration {
     pub(super) fn fill_in(self, options: &Options, result: &mut RunResult, env: &mut Env) -> Option<io::Error> {
         let mut error = None;
         let found = self.known.and_then(|known| {
-            let circumstances = calibration_key(options, result, env)?;
+            let key = calibration_key(options, result, env)?;
             if self.calibrate && !result.interrupted {
-                let body = circumstances.http.as_ref().map_or(0, |http| http.body_bytes);
-                let measured = brunt_load::calibrate::ceiling(options, &circumstances.target_cores, body);
+                let body = key.http.as_ref().map_or(0, |http| http.body_bytes);
+                let measured = brunt_load::calibrate::ceiling(options, &key.target_cores, body);
                 let measured = measured.map_err(io::Error::other);
-                let kept = measured.and_then(|rate| known.store(circumstances.clone(), rate, env.started_unix_s));
+                let kept = measured.and_then(|rate| known.store(key.clone(), rate, env.started_unix_s));
                 error = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
             }
-            known.get(&circumstances).map_err(|error| error.to_string())
+            known.get(&key).map_err(|error| error.to_string())
         });
         let rate = found.and_then(|rate| {
             rate.ok_or_else(|| "not measured for this load on this machine; run with --calibrate".to_owned())
