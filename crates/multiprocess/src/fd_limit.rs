@@ -1,20 +1,27 @@
-//! The limit of open files of this process.
+//! The limit on open files of this process (RLIMIT_NOFILE).
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
-/// The most files that this process may have open, once it has raised its limit.
+/// Files of a thread besides its connections: ring or epoll set, wake-up descriptor, listener, and a margin.
+const PER_THREAD: u64 = 8;
+/// Files of a process: standard input, output and error, inherited ones, and a margin.
+const PER_PROCESS: u64 = 48;
+
+/// The hard limit; `u64::MAX` if there is none.
 pub fn hard() -> u64 {
     getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX)
 }
 
-/// Raises the limit to the most there may be.
-///
-/// # Errors
-/// The kernel's, which gives every process its hard limit.
+/// Raises the soft limit to the hard limit.
 pub fn raise() -> io::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?)
+}
+
+/// Files that a process with `threads` threads needs besides its connections.
+pub fn overhead(threads: u64) -> u64 {
+    PER_PROCESS + threads * PER_THREAD
 }
 
 #[cfg(test)]
@@ -22,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_raised_to_the_most_and_no_further() {
+    fn raise_reaches_the_hard_limit_and_keeps_it() {
         let before = hard();
         raise().unwrap();
         let now = getrlimit(Resource::Nofile);

@@ -1,7 +1,6 @@
-//! Messages on a socket: four bytes of length, then JSON. An open file may come with it.
+//! Framing: a 32-bit little-endian length, then JSON. The first byte may carry an open file (SCM_RIGHTS).
 //!
-//! What the other side sends is not trusted to be whole: an end in the middle of a message, a length that nobody sends or
-//! other text than JSON is an error, never a panic.
+//! The peer may die at any point: a truncated message, an excessive length or invalid JSON is an error, never a panic.
 
 use rustix::{
     io::{Errno, retry_on_intr},
@@ -20,18 +19,18 @@ use std::{
     },
 };
 
-/// Longer messages are none of ours.
-const LONGEST: usize = 256 << 20;
+/// Longest message accepted, in bytes.
+const MAX_LENGTH: usize = 256 << 20;
 
-/// Sends a message, with a file if there is one, and waits until the kernel has it.
+/// Writes a message and, if given, a file; blocks until the kernel has taken all of it.
 pub fn write(mut socket: &UnixStream, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message)?;
-    let length = u32::try_from(bytes.len() - 4).ok().filter(|length| *length as usize <= LONGEST);
+    let length = u32::try_from(bytes.len() - 4).ok().filter(|length| *length as usize <= MAX_LENGTH);
     let length = length.ok_or_else(|| io::Error::other("the message is too long"))?;
     bytes[..4].copy_from_slice(&length.to_le_bytes());
     let Some(file) = file else { return socket.write_all(&bytes) };
-    // The file belongs to the first byte, so whoever reads the length has it.
+    // The file travels with the first byte, which the reader takes by itself.
     let files = [file];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -40,7 +39,7 @@ pub fn write(mut socket: &UnixStream, message: &impl Serialize, file: Option<Bor
     socket.write_all(&bytes[sent..])
 }
 
-/// The next message and the file that came with it; `None` at the end.
+/// Reads the next message and the file that came with it; `None` at end of file.
 pub fn read<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<Option<(M, Option<OwnedFd>)>> {
     let mut length = [0; 4];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -49,7 +48,7 @@ pub fn read<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<Option<(
         recvmsg(socket, &mut [IoSliceMut::new(&mut length[..1])], &mut control, RecvFlags::CMSG_CLOEXEC)
     });
     match got {
-        // Its reader died with messages of ours unread: that is an end like any other.
+        // The peer died with unread messages: an ordinary end of file.
         Err(Errno::CONNRESET) => return Ok(None),
         Err(error) => return Err(error.into()),
         Ok(message) if message.bytes == 0 => return Ok(None),
@@ -63,8 +62,8 @@ pub fn read<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<Option<(
     }
     socket.read_exact(&mut length[1..])?;
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes is none of ours")));
+    if length > MAX_LENGTH {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes exceeds the limit of {MAX_LENGTH}")));
     }
     let mut bytes = vec![0; length];
     socket.read_exact(&mut bytes)?;
@@ -77,7 +76,7 @@ mod tests {
     use std::{os::fd::AsFd, thread};
 
     #[test]
-    fn messages_and_their_files_arrive_in_order_and_an_end_is_one() {
+    fn messages_and_files_arrive_in_order_until_end_of_file() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (near, mut far) = UnixStream::pair().unwrap();
         let writer = thread::spawn(move || {
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_an_error() {
+    fn invalid_frames_are_errors() {
         for bytes in [&[1, 2][..], &[9, 0, 0, 0, b'"'], &[255; 8], &[2, 0, 0, 0, b'{', b'{']] {
             let (mut ours, theirs) = UnixStream::pair().unwrap();
             ours.write_all(bytes).unwrap();

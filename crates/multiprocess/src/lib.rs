@@ -1,10 +1,13 @@
-//! One program as several processes: what one cannot do because its open files are limited, many can.
+//! Runs one program as several processes, for work that needs more open files than one process may have.
 //!
-//! A parent ([`Workers`]) starts its own program again, as often as needed, and talks with each of these processes, its
-//! *mates*, over a socket that is the mate's standard input ([`Parent`]). Messages are what both sides agree on; a
-//! message may bring an open file along. No mate outlives its parent, whatever ends that one: a parent's end closes
-//! the socket, and the kernel does that for the dead too. Nothing here knows what the processes are for.
+//! A parent ([`Workers`]) starts its own executable as often as needed and exchanges messages with each of these worker
+//! processes over a socket, which is the worker's standard input ([`Parent`]). A message may carry an open file.
+//! The crate does not know what the processes are for.
+//!
+//! Invariant: no worker outlives its parent, however the parent ends. The kernel closes the parent's end of the socket,
+//! and the worker exits when it reads end of file.
 #![forbid(unsafe_code)]
+#![allow(missing_docs)]
 
 pub mod fd_limit;
 mod frame;
@@ -12,6 +15,6 @@ mod parent;
 mod partition;
 mod worker;
 
-pub use parent::{WorkerEvent, Workers};
+pub use parent::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 pub use partition::{Part, partition};
 pub use worker::Parent;

@@ -1,9 +1,11 @@
-//! The parent's side: starts the mates, hears each on a thread of its own, and ends them all when it is dropped.
+//! The parent's side: starts the workers, receives from each on its own thread, and kills them all on drop.
 
-use crate::frame;
+use crate::{frame, worker::HELLO};
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
-    io,
+    cell::RefCell,
+    fmt,
+    io::{self, Read},
     os::{
         fd::{BorrowedFd, OwnedFd},
         unix::{
@@ -16,118 +18,180 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is heard of a mate.
+/// Longest wait for the next worker to make progress while all start at once.
+pub const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest wait for the exit status of a worker whose socket is closed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Interval at which a start checks whether it is cancelled.
+const POLL: Duration = Duration::from_millis(50);
+
+/// What a worker's socket delivers.
 #[derive(Debug)]
 pub enum WorkerEvent<M> {
-    /// A message.
     Message(M),
-    /// Nothing more will come: it has ended, or says what nobody understands.
+    /// The worker has ended, or sent something that is not an `M`. Always the last event.
     Exited,
 }
 
-/// Several processes of this very program. Dropping it ends them.
+/// Why the workers could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    Spawn { count: usize, error: io::Error },
+    /// A worker ended before it was ready; see [`Workers::exit_reason`].
+    Exited(String),
+    Timeout,
+    Cancelled,
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spawn { count, error } => write!(
+                f,
+                "{count} processes could not be started ({error}): raise ulimit -u, or lower the number of connections"
+            ),
+            Self::Exited(reason) => f.write_str(reason),
+            Self::Timeout => write!(f, "a process did not start within {START_TIMEOUT:?}: the machine is overloaded"),
+            Self::Cancelled => f.write_str("cancelled while processes were starting"),
+        }
+    }
+}
+
+/// Several processes of this executable. Dropping it kills them.
 #[derive(Debug)]
 pub struct Workers {
-    mates: Vec<Mate>,
+    workers: Vec<Worker>,
 }
 
 #[derive(Debug)]
-struct Mate {
-    child: Child,
+struct Worker {
+    child: RefCell<Child>,
     socket: UnixStream,
 }
 
-/// A mate whose socket is closed ends at once; one that does not is killed.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 impl Workers {
-    /// Starts `count` processes of this program with these arguments. What a mate says goes to `hear`, with the number of
-    /// the mate, on a thread for each; the last call for a mate says that it is gone.
+    /// Starts `count` processes of this executable with these arguments and waits until all of them run.
     ///
     /// # Errors
-    /// A process or a thread could not be started; those that were have ended again.
-    pub fn start<M, F>(args: &[&str], count: usize, hear: F) -> io::Result<Self>
+    /// Any of [`StartError`]; processes already started are killed.
+    pub fn start(args: &[&str], count: usize, is_cancelled: impl Fn() -> bool) -> Result<Self, StartError> {
+        // If it fails, dropping `all` kills those that run.
+        let mut all = Self { workers: Vec::with_capacity(count) };
+        for _ in 0..count {
+            all.workers.push(Worker::spawn(args).map_err(|error| StartError::Spawn { count, error })?);
+        }
+        for number in 0..count {
+            let since = Instant::now();
+            while !all.workers[number].has_said_hello().map_err(|_| StartError::Exited(all.exit_reason(number)))? {
+                if is_cancelled() {
+                    return Err(StartError::Cancelled);
+                }
+                if since.elapsed() >= START_TIMEOUT {
+                    return Err(StartError::Timeout);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Receives from each worker on a thread of its own, with the handler that `handler` makes for its number.
+    pub fn listen<M, H>(&self, mut handler: impl FnMut(usize) -> H) -> io::Result<()>
     where
         M: DeserializeOwned,
-        F: Fn(usize, WorkerEvent<M>) + Clone + Send + 'static,
+        H: FnMut(WorkerEvent<M>) + Send + 'static,
     {
-        let mut crew = Self { mates: Vec::with_capacity(count) };
-        for number in 0..count {
-            let (socket, theirs) = UnixStream::pair()?;
-            let heard = socket.try_clone()?;
-            // This program, also if its file has been replaced since it was started.
-            let mut command = Command::new("/proc/self/exe");
-            if let Some(name) = std::env::args_os().next() {
-                command.arg0(name);
-            }
-            let child = command.args(args).stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).spawn()?;
-            crew.mates.push(Mate { child, socket });
-            let hear = hear.clone();
-            thread::Builder::new().name(format!("mate-{number}")).spawn(move || {
-                while let Ok(Some((message, _))) = frame::read(&heard) {
-                    hear(number, WorkerEvent::Message(message));
+        for (number, worker) in self.workers.iter().enumerate() {
+            let (socket, mut handle) = (worker.socket.try_clone()?, handler(number));
+            thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+                while let Ok(Some((message, _))) = frame::read(&socket) {
+                    handle(WorkerEvent::Message(message));
                 }
-                hear(number, WorkerEvent::Exited);
+                handle(WorkerEvent::Exited);
             })?;
         }
-        Ok(crew)
+        Ok(())
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
-        self.mates.len()
+        self.workers.len()
     }
 
-    /// Sends a message to one mate, with a file if there is one. That a mate has ended is no error here: it is heard.
+    /// Sends a message to one worker, with a file if there is one. An exited worker is no error here; it is reported as
+    /// [`WorkerEvent::Exited`].
     ///
     /// # Errors
-    /// The message cannot be written down.
-    pub fn send(&self, mate: usize, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
-        match frame::write(&self.mates[mate].socket, message, file) {
+    /// The message cannot be serialized.
+    pub fn send(&self, worker: usize, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
+        match frame::write(&self.workers[worker].socket, message, file) {
             Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),
             result => result,
         }
     }
 
-    /// Sends a message to all.
+    /// Sends a message to every worker.
     ///
     /// # Errors
-    /// As [`Self::tell`].
+    /// As [`Self::send`].
     pub fn send_all(&self, message: &impl Serialize) -> io::Result<()> {
-        (0..self.count()).try_for_each(|mate| self.send(mate, message, None))
+        (0..self.count()).try_for_each(|worker| self.send(worker, message, None))
     }
 
-    /// What became of a mate that is gone, as `process 3 of 51 (pid 77) was killed by signal 9`.
-    pub fn exit_reason(&mut self, mate: usize) -> String {
-        let ended = ended_within(&mut self.mates[mate].child, PATIENCE);
-        let how = match ended.map(|status| (status.code(), status.signal())) {
+    /// How a worker ended, as `process 3 of 51 (pid 77) was killed by signal 9`.
+    pub fn exit_reason(&self, worker: usize) -> String {
+        let mut child = self.workers[worker].child.borrow_mut();
+        let how = match wait_timeout(&mut child, EXIT_TIMEOUT).map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => format!("ended with status {code}"),
             Some((None, Some(signal))) => format!("was killed by signal {signal}"),
-            Some((None, None)) | None => "stopped talking".to_owned(),
+            Some((None, None)) | None => "stopped responding".to_owned(),
         };
-        format!("process {} of {} (pid {}) {how}", mate + 1, self.count(), self.mates[mate].child.id())
+        format!("process {} of {} (pid {}) {how}", worker + 1, self.count(), child.id())
     }
 }
 
-fn ended_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+impl Drop for Workers {
+    fn drop(&mut self) {
+        // Kills all before waiting for any: each takes a while to close its files.
+        for worker in &mut self.workers {
+            let _ = worker.child.get_mut().kill();
+        }
+        for worker in &mut self.workers {
+            let _ = worker.child.get_mut().wait();
+        }
+    }
+}
+
+impl Worker {
+    fn spawn(args: &[&str]) -> io::Result<Self> {
+        let (socket, theirs) = UnixStream::pair()?;
+        socket.set_read_timeout(Some(POLL))?;
+        // The running executable, even if its file has been replaced since.
+        let mut command = Command::new("/proc/self/exe");
+        if let Some(name) = std::env::args_os().next() {
+            command.arg0(name);
+        }
+        let child = command.args(args).stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).spawn()?;
+        Ok(Self { child: RefCell::new(child), socket })
+    }
+
+    /// Waits up to [`POLL`] for the first byte.
+    fn has_said_hello(&self) -> io::Result<bool> {
+        let mut byte = [0];
+        match (&self.socket).read(&mut byte) {
+            Ok(1) if byte[0] == HELLO => self.socket.set_read_timeout(None).map(|()| true),
+            Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn wait_timeout(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let since = Instant::now();
     loop {
         match child.try_wait() {
             Ok(None) if since.elapsed() < limit => thread::sleep(Duration::from_millis(2)),
             Ok(status) => return status,
             Err(_) => return None,
-        }
-    }
-}
-
-impl Drop for Workers {
-    fn drop(&mut self) {
-        // All at once, then one by one: each takes its time to close its files.
-        for mate in &mut self.mates {
-            let _ = mate.child.kill();
-        }
-        for mate in &mut self.mates {
-            let _ = mate.child.wait();
         }
     }
 }

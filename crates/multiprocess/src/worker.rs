@@ -1,48 +1,58 @@
-//! The mate's side: hears its parent and answers.
+//! The worker's side of the socket.
 
 use crate::frame;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
-    io,
+    io::{self, Write},
     os::{
         fd::{AsFd, OwnedFd},
         unix::net::UnixStream,
     },
+    process,
+    thread::Builder,
 };
+
+/// Byte that a worker sends once it runs.
+pub(crate) const HELLO: u8 = b'H';
 
 /// The parent of this process.
 #[derive(Debug)]
 pub struct Parent(UnixStream);
 
 impl Parent {
-    /// The parent whose socket is the standard input of this process.
+    /// Connects to the parent over standard input and reports that this worker runs.
     ///
     /// # Errors
-    /// Standard input is no socket: nobody's mate was started.
+    /// Standard input is not a connected socket: the process was not started as a worker.
     pub fn from_stdin() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         socket.peer_addr()?;
+        (&socket).write_all(&[HELLO])?;
         Ok(Self(socket))
     }
 
-    /// The same parent, for another thread.
+    /// Waits for the next message and the file that came with it; `None` once the parent has ended.
     ///
     /// # Errors
-    /// No file is left to open.
-    pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self(self.0.try_clone()?))
-    }
-
-    /// The next message and the file that came with it, once there is one; `None` when the parent has ended.
-    ///
-    /// # Errors
-    /// What came is not what was agreed on.
+    /// The bytes received are not a message of type `M`.
     pub fn recv<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Option<OwnedFd>)>> {
         frame::read(&self.0)
     }
 
-    /// Sends a message; waits while the parent has more to read than the kernel keeps. Must not be called by two threads at
-    /// a time.
+    /// Passes all further messages to `handle`, on a thread of its own. Ends the process when the parent ends or sends
+    /// something else: without a parent, its connections serve no purpose.
+    pub fn handle_messages<M: DeserializeOwned>(&self, mut handle: impl FnMut(M) + Send + 'static) -> io::Result<()> {
+        let parent = Self(self.0.try_clone()?);
+        Builder::new().name("orders".to_owned()).spawn(move || {
+            while let Ok(Some((message, _))) = parent.recv() {
+                handle(message);
+            }
+            process::exit(1);
+        })?;
+        Ok(())
+    }
+
+    /// Sends a message; blocks while the socket's buffer is full. Must not be called by two threads at a time.
     ///
     /// # Errors
     /// The parent has ended.
