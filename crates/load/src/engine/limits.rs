@@ -5,8 +5,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors of a load thread beside its connections: ring or epoll, wake-up, and some to spare.
 const EACH_THREAD: u64 = 8;
-/// Standard input, output and error, and what a process may inherit.
-const OF_A_PROCESS: u64 = 16;
 /// Kept for the caller: files it opens while the load runs.
 const SPARE: u64 = 32;
 
@@ -27,11 +25,6 @@ pub fn make_room(connections: usize, threads: usize, replaced: bool) -> Result<(
         return Err(LoadError::Descriptors { connections, fit: hard.saturating_sub(beside) as usize, limit: hard });
     }
     Ok(())
-}
-
-/// Descriptors beside its connections that a process of so many load threads needs, which does nothing else.
-pub fn beside(threads: u64) -> u64 {
-    OF_A_PROCESS + each(threads)
 }
 
 fn each(threads: u64) -> u64 {

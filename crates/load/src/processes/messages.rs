@@ -1,44 +1,40 @@
-//! What parent and mates tell each other. Both are the same program, so nothing here has versions.
+//! Messages between parent and workers. Both are the same executable, so they carry no version.
 
-pub use crate::engine::peers::Order;
 use crate::{engine::shared::Progress, measure::interval::Interval, options::Options};
 use brunt_runtime::BackendKind;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// The first word of the parent: the part of a mate.
+/// The parent's first message: a worker's part.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The whole load, with the threads of all processes.
     pub options: Options,
-    /// The first thread of this one.
+    /// The worker's threads are `first..end`.
     pub first: usize,
-    /// The thread behind its last.
     pub end: usize,
-    /// Zero of the run's clock, on CLOCK_MONOTONIC.
+    /// Zero of the run's clock, in nanoseconds of CLOCK_MONOTONIC.
     pub zero_ns: u64,
 }
 
-/// From a mate.
+/// From a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Report {
-    /// It has been started and waits for its part.
-    Here,
     /// A load thread runs.
     Ready { thread: usize, tid: u32, backend: Backend, fallback: Option<String> },
-    /// Attempts to connect to a host have failed; the first of them.
-    Refused { host: usize, error: Trouble },
-    /// Connecting has come so far, or connections were lost or replaced.
+    /// The first failed attempt to connect to a host.
+    Refused { host: usize, error: SerialError },
+    /// Progress of connecting, or connections lost and replaced.
     Connecting(Progress),
-    /// A load thread has seen another interval.
+    /// A load thread has completed another interval.
     Interval { thread: usize, interval: Box<Interval> },
-    /// It cannot do its part, and why.
+    /// The worker cannot do its part.
     Failed(String),
-    /// All is over; how many requests each of its threads took from its schedule, in an open loop.
+    /// The work is done. With an open loop, the requests that each thread took from its schedule.
     Done { taken: Vec<Option<u64>> },
 }
 
-/// How load threads talk to the kernel.
+/// A [`BackendKind`] that can be serialized.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum Backend {
     Uring,
@@ -63,30 +59,30 @@ impl From<Backend> for BackendKind {
     }
 }
 
-/// An error of the kernel, or of ours.
+/// An [`io::Error`] that can be serialized.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Trouble {
-    Kernel(i32),
+pub enum SerialError {
+    Errno(i32),
     TimedOut,
     Other(String),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for SerialError {
     fn from(error: io::Error) -> Self {
         match error.raw_os_error() {
-            Some(number) => Self::Kernel(number),
+            Some(number) => Self::Errno(number),
             None if error.kind() == io::ErrorKind::TimedOut => Self::TimedOut,
             None => Self::Other(error.to_string()),
         }
     }
 }
 
-impl From<Trouble> for io::Error {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Kernel(number) => Self::from_raw_os_error(number),
-            Trouble::TimedOut => io::ErrorKind::TimedOut.into(),
-            Trouble::Other(text) => Self::other(text),
+impl From<SerialError> for io::Error {
+    fn from(error: SerialError) -> Self {
+        match error {
+            SerialError::Errno(number) => Self::from_raw_os_error(number),
+            SerialError::TimedOut => io::ErrorKind::TimedOut.into(),
+            SerialError::Other(text) => Self::other(text),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! One load made by several processes, for more connections than one may have files.
+//! One load made by several processes, for more connections than one process may have files.
 //!
-//! The load threads of all processes are numbered through, as if they were those of one: so the schedule is one schedule,
-//! dealt to them in the same way, and connections keep their numbers. All clocks are CLOCK_MONOTONIC. The parent conducts
-//! and collects, exactly as it does for threads of its own, and sends no request; what a process has counted in a second
-//! comes to it cell by cell, so percentiles are those of all requests together. A process that is lost ends the run, which
-//! keeps what was measured.
+//! - The load threads of all processes are numbered consecutively and share one schedule, so connections keep their
+//!   numbers and requests their times. All clocks are CLOCK_MONOTONIC.
+//! - The parent coordinates and collects as it does for its own threads, and sends no requests. Workers send it their
+//!   histograms cell by cell, so percentiles are those of all requests.
+//! - If a process is lost, the run ends and keeps what was measured.
 
 mod messages;
 mod parent;
@@ -14,29 +14,28 @@ pub use parent::run;
 pub use worker::run_worker;
 
 use crate::{
-    engine::limits::beside,
     error::LoadError,
     options::{Options, Target},
 };
+use brunt_multiprocess::{Part, fd_limit, partition};
 
-/// What makes a process of this program part of a load: whoever links this crate answers these arguments with a call of
-/// [`run_worker`].
+/// Arguments with which this executable starts its workers; the command line must call [`run_worker`] for them.
 pub const WORKER_ARGS: [&str; 2] = ["worker", "load"];
 
-/// Which threads, by their cores, each process has: one process if it can hold all connections.
+/// The threads of each process, by core: a single process if it can hold all connections.
 ///
 /// # Errors
-/// No number of processes could.
+/// No number of processes suffices.
 pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
-    // Requests over HTTP, and their scripts, stay in one process; if that is too small, it says so.
+    // HTTP requests and their scripts stay in one process, which reports if it is too small.
     if matches!(options.target, Target::Http(_)) {
         return Ok(vec![options.threads.clone()]);
     }
-    let limit = brunt_multiprocess::fd_limit::hard();
-    let fits = |part: brunt_multiprocess::Part| part.connections.saturating_add(beside(part.slots)) <= limit;
-    brunt_multiprocess::partition(&options.threads, options.connections as u64, fits).ok_or(LoadError::Descriptors {
+    let limit = fd_limit::hard();
+    let fits = |part: Part| part.connections.saturating_add(fd_limit::overhead(part.slots)) <= limit;
+    partition(&options.threads, options.connections as u64, fits).ok_or(LoadError::Descriptors {
         connections: options.connections,
-        fit: limit.saturating_sub(beside(options.threads.len() as u64)) as usize,
+        fit: limit.saturating_sub(fd_limit::overhead(options.threads.len() as u64)) as usize,
         limit,
     })
 }

@@ -1,4 +1,4 @@
-//! What parent and mates tell each other. Both are the same program, so nothing here has versions.
+//! Messages between parent and workers. Both are the same executable, so they carry no version.
 
 use crate::{Counts, Notice, Options, Service, TcpModel};
 use serde::{Deserialize, Serialize};
@@ -7,21 +7,21 @@ use std::{net::SocketAddr, time::Duration};
 /// From the parent.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Order {
-    /// What to serve; first of all.
+    /// What to serve; always the first message.
     Serve(Task),
-    /// A listening socket, which comes with it, for this address.
+    /// Comes with a listening socket for this address.
     Listener { address: SocketAddr, only_v6: bool },
-    /// It has all listeners, and serves.
+    /// All listeners have been sent: serve.
     Go,
-    /// No more connections are accepted, and those there are come to their ends.
+    /// Stop accepting and finish the open connections.
     Stop,
 }
 
-/// A mate's part.
+/// What one process serves.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Task {
     pub service: Service,
-    /// By its word.
+    /// Name of the model.
     pub model: String,
     pub workers: Vec<Option<usize>>,
     pub grace: Duration,
@@ -31,7 +31,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// The part of a mate with these workers, on this model.
     pub fn new(options: &Options, model: TcpModel, workers: &[Option<usize>]) -> Self {
         Self {
             service: options.service,
@@ -45,15 +44,13 @@ impl Task {
     }
 }
 
-/// From a mate.
+/// From a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Report {
-    /// It has been started and waits for its part.
-    Here,
-    /// What it tells whoever started it: that all its workers listen, before all else.
+    /// The first one says that all threads of the process listen.
     Notice(Notice),
-    /// It cannot serve, and why.
+    /// The process cannot serve.
     Failed(String),
-    /// All is over.
+    /// The server has ended.
     Done(Counts),
 }

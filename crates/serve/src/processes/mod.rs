@@ -1,10 +1,11 @@
-//! One server made of several processes: for more connections than one may have files, or because that is its model.
+//! One server made of several processes: for more connections than one process may have files, or by its model.
 //!
-//! The parent serves nobody. It starts the processes, lets all of them get ready, and only then gives each its listeners:
-//! either all the same ones (preforked), or each its own ([`tcp`]), on which the parent listens within moments,
-//! so that no client meets a part of the server, and the address is nobody else's. The kernel deals connections to these
-//! by a hash of their addresses (SO_REUSEPORT), evenly but for chance, for which each process has room. A process that is
-//! lost ends the server: the others could not hold what was promised.
+//! - The parent accepts nothing. It starts the workers, waits until all are ready, and hands each its listeners: the same
+//!   ones for all (preforked), or its own ([`tcp`]). Those are opened within moments of each other, so no client meets
+//!   half a server; and the address is reserved, so no other process can take a share of it.
+//! - With listeners of its own (SO_REUSEPORT), a process gets connections by a hash of their addresses. Each has capacity
+//!   for more than the mean; see `DEVIATIONS`.
+//! - If a process is lost, the server ends: the others could not hold its connections.
 
 mod messages;
 mod parent;
@@ -15,30 +16,26 @@ pub use parent::tcp;
 pub use worker::run_worker;
 
 use crate::Options;
+use brunt_multiprocess::{Part, fd_limit, partition};
 
-/// What makes a process of this program part of a server: whoever links this crate answers these arguments with a call of
-/// [`run_worker`].
+/// Arguments with which this executable starts its workers; the command line must call [`run_worker`] for them.
 pub const WORKER_ARGS: [&str; 2] = ["worker", "serve"];
-/// Files of a worker beside its connections: listener, ring or epoll set, wake-up, and some to spare.
-const EACH_WORKER: u64 = 8;
-/// Standard input, output and error, what a process may inherit, and some to spare.
-const OF_A_PROCESS: u64 = 48;
-/// By so many standard deviations a process may have more connections than the mean. Of a thousand processes one has
-/// more in one of a million runs.
+/// Capacity of a process above the mean, in standard deviations. At six, one process of a thousand gets more connections
+/// than it can hold in one run of a million.
 const DEVIATIONS: f64 = 6.0;
 
-/// Which workers, by their cores, each process has: as few processes as hold so many connections, of which each may have as
-/// many files as this one. `None` if no number of processes would do.
+/// The workers of each process, by core, in as few processes as hold `connections`. `None` if no number of processes
+/// suffices.
 pub fn layout(options: &Options, connections: u64) -> Option<Vec<Vec<Option<usize>>>> {
-    let limit = brunt_multiprocess::fd_limit::hard();
-    brunt_multiprocess::partition(&options.workers, connections, |part| {
-        let beside = OF_A_PROCESS + part.slots * (EACH_WORKER + options.listen.len() as u64);
-        most_of(part).saturating_add(beside) <= limit
+    let limit = fd_limit::hard();
+    partition(&options.workers, connections, |part| {
+        let listeners = part.slots * options.listen.len() as u64;
+        capacity(part).saturating_add(fd_limit::overhead(part.slots) + listeners) <= limit
     })
 }
 
 /// The most connections that one process will get.
-fn most_of(part: brunt_multiprocess::Part) -> u64 {
+fn capacity(part: Part) -> u64 {
     match part.processes {
         1 => part.connections,
         _ => part.connections.saturating_add((DEVIATIONS * (part.connections as f64).sqrt()).ceil() as u64),
@@ -48,11 +45,10 @@ fn most_of(part: brunt_multiprocess::Part) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use brunt_multiprocess::Part;
 
     #[test]
-    fn one_process_needs_no_room_for_chance_and_several_do() {
-        let of = |processes, connections| most_of(Part { processes, slots: 1, connections });
+    fn only_several_processes_need_capacity_above_the_mean() {
+        let of = |processes, connections| capacity(Part { processes, slots: 1, connections });
         assert_eq!((of(1, 10_000), of(2, 10_000), of(50, 19_600)), (10_000, 10_600, 20_440));
         assert_eq!(of(2, u64::MAX), u64::MAX);
     }

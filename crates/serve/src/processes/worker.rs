@@ -1,31 +1,25 @@
-//! A mate: serves on the listeners that it is given, as the models do in one process, until it is told to stop.
+//! A worker process: serves on the listeners that the parent hands it, as the model does in a single process.
 
 use super::messages::{Order, Report, Task};
 use crate::{Counts, Options, listen::Reserved, tcp::shared::context::ModelContext};
+use brunt_multiprocess::{Parent, fd_limit};
 use brunt_runtime::{Spinning, Stop};
-use std::{
-    io,
-    net::TcpListener,
-    process,
-    sync::mpsc,
-    thread::{self, Builder},
-};
+use std::{io, net::TcpListener, sync::mpsc, thread};
 
-/// Serves as the parent says until that is done. The process ends with its parent, whatever it does at that moment.
+/// Serves as the parent orders until it is stopped. The process exits as soon as the parent does.
 ///
 /// # Errors
-/// Nobody can be told: the parent is gone, or is none of ours.
-pub fn run_worker(parent: brunt_multiprocess::Parent) -> io::Result<()> {
-    parent.send(&Report::Here)?;
-    let Some((task, reserved)) = part(&parent)? else { return Ok(()) };
+/// The parent is gone, or sends something that is not an order.
+pub fn run_worker(parent: Parent) -> io::Result<()> {
+    let Some((task, reserved)) = recv_task(&parent)? else { return Ok(()) };
     match serve(&parent, task, reserved)? {
         Ok(counts) => parent.send(&Report::Done(counts)),
         Err(why) => parent.send(&Report::Failed(why)),
     }
 }
 
-/// What to serve, and where; nothing if it will not come to it.
-fn part(parent: &brunt_multiprocess::Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
+/// What to serve and where; `None` if stopped before it begins.
+fn recv_task(parent: &Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
     let (mut task, mut reserved) = (None, Vec::new());
     loop {
         match parent.recv()? {
@@ -39,11 +33,7 @@ fn part(parent: &brunt_multiprocess::Parent) -> io::Result<Option<(Task, Vec<Res
     }
 }
 
-fn serve(
-    parent: &brunt_multiprocess::Parent,
-    task: Task,
-    reserved: Vec<Reserved>,
-) -> io::Result<Result<Counts, String>> {
+fn serve(parent: &Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Result<Counts, String>> {
     let options = Options {
         service: task.service,
         listen: reserved.iter().map(|reserved| reserved.address).collect(),
@@ -53,29 +43,27 @@ fn serve(
         spin: Spinning { most: task.spin, connections: task.spin_connections },
         pool: task.pool,
     };
-    if let Err(error) = brunt_multiprocess::fd_limit::raise() {
+    if let Err(error) = fd_limit::raise() {
         return Ok(Err(format!("the limit of open files cannot be raised: {error}")));
     }
     let stop = Stop::new();
-    let (orders, stopped) = (parent.try_clone()?, stop.clone());
-    Builder::new().name("orders".to_owned()).spawn(move || {
-        while let Ok(Some((Order::Stop, _))) = orders.recv() {
-            stopped.raise();
+    let raised = stop.clone();
+    parent.handle_messages(move |order| {
+        if let Order::Stop = order {
+            raised.raise();
         }
-        // Without its parent it is no part of a server, and nobody would ever stop it.
-        process::exit(1);
     })?;
-    let (notices, heard) = mpsc::channel();
+    let (out, notices) = mpsc::channel();
     thread::scope(|scope| {
         let serving = scope.spawn(|| {
-            // The channel ends with the server.
-            let notices = notices;
-            let context = ModelContext { options: &options, stop: &stop, notices: &notices, reserved };
+            // Moved here, so that the channel closes when the server ends.
+            let out = out;
+            let context = ModelContext { options: &options, stop: &stop, notices: &out, reserved };
             options.model.run(&context).map_err(|error| error.to_string())
         });
-        for notice in heard {
+        for notice in notices {
             parent.send(&Report::Notice(notice))?;
-            // The start is over; it is no loss if its text cannot be let go of.
+            // Start-up code is no longer needed in memory; keeping it is harmless.
             let _ = brunt_runtime::let_go_of_text();
         }
         Ok(serving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
