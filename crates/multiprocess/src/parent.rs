@@ -36,7 +36,10 @@ pub enum WorkerEvent<M> {
 /// Why the workers could not be started.
 #[derive(Debug)]
 pub enum StartError {
-    Spawn { count: usize, error: io::Error },
+    Spawn {
+        count: usize,
+        error: io::Error,
+    },
     /// A worker ended before it was ready; see [`Workers::exit_reason`].
     Exited(String),
     Timeout,
