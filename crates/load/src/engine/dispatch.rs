@@ -16,7 +16,7 @@ pub async fn run<P>(worker: Rc<Worker<P>>) {
         let due = worker.core.borrow_mut().scheduler.dispatch(now);
         match due {
             Due::Over => return,
-            Due::Starved => parked(&worker).await,
+            Due::NoCapacity => parked(&worker).await,
             Due::At(due) => wait(&worker, &mut margin, now, due).await,
         }
     }

@@ -1,79 +1,74 @@
-//! Who is idle, who awaits a reply, and which request goes to whom: the mind of one load thread, without its hands.
+//! Assigns due requests to connections, for one load thread.
 //!
-//! Pure state: it opens no socket and reads no clock. Rules:
-//! - A due request goes to the connection that has been idle longest, so that the phases of connections spread instead
-//!   of a few being busy and the rest asleep. If none is idle it goes, in turn, to one that has room behind what it awaits:
-//!   in a pipeline of an open loop.
-//! - When none has room the schedule does not move: the request keeps its intended time and goes to the next connection
-//!   that has some. Its lag counts from then, its response time from the intended time. But requests that wait because
-//!   the generator was late are late by its fault: there would have been room by so much earlier.
-//! - A request is never sent twice; one that was given to a connection that died before sending goes to another.
-//! - Replies come in the order of the requests: the oldest request of a connection has the connection's slot, and what is
-//!   behind it, in the same write or in a later one, stands in its [`Line`].
+//! Pure state: no socket, no clock. Invariants:
+//! - A due request goes to the connection idle longest, so that connections stay out of phase. If none is idle, it goes in
+//!   turn to a connection with capacity behind what it awaits (pipelines of an open loop).
+//! - Without capacity anywhere the schedule does not move: the request keeps its intended time and goes to the next
+//!   connection with capacity. Response time counts from the intended time, lag from when there was capacity. Requests that
+//!   wait because the generator was late keep that lag: there would have been capacity by so much earlier.
+//! - A request is never sent twice. If its connection is lost before it is sent, it goes to another connection.
+//! - Replies come in the order of requests. A connection's oldest request is in its [`Slot`], later ones, of the same
+//!   write or not, in its [`Pipeline`].
 
 mod capacity;
-mod line;
+mod pipeline;
+mod slot;
 mod timeouts;
 
 use crate::{
-    measure::interval::Counters,
-    measure::recorder::{Failure, Recorder},
+    measure::{
+        interval::Counters,
+        recorder::{Failure, Recorder},
+    },
     schedule::Schedule,
 };
-use line::{Line, Slot};
+use pipeline::Pipeline;
+use slot::{Slot, State};
 use std::{collections::VecDeque, task::Waker};
-
-/// `intended` of a connection that is not open, or was given up by the sweep.
-const NONE: u64 = u64::MAX;
-/// `intended` of an open connection without a request.
-const IDLE: u64 = u64::MAX - 1;
-/// `sent` of a connection that awaits no reply.
-const NOT_SENT: u64 = u64::MAX;
 
 /// What a connection does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Send the next request; it counts as sent at the moment that was passed in.
+pub enum Action {
+    /// Send the next request. It is recorded as sent at the time that was passed in.
     Send,
     /// Wait to be woken.
     Wait,
-    /// The request has timed out and is recorded: close the connection.
-    Cut,
+    /// Close the connection: its request has timed out and is recorded.
+    Close,
 }
 
 /// What the dispatcher waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
-    /// The next request is due then, in nanoseconds of the run's clock.
+    /// The next request, due at this time in nanoseconds of the run's clock.
     At(u64),
-    /// A request is due and no connection has room: whoever has some first takes it.
-    Starved,
-    /// The window is over.
+    /// Capacity: a request is due, and the first connection with capacity takes it.
+    NoCapacity,
+    /// Nothing: the window is over.
     Over,
 }
 
-/// The connections of one load thread.
+/// The connections of one load thread and their requests.
 pub struct Scheduler {
-    /// What becomes of requests.
     pub recorder: Recorder,
     slots: Vec<Slot>,
-    /// How many requests of an open loop a connection may have under way.
+    /// Requests in flight on one connection, at most; above 1 only in an open loop.
     depth: u32,
-    /// What each connection has behind its slot; empty as long as nobody sends batches and `depth` is 1.
-    lines: Vec<Line>,
+    /// By connection; empty until there are batches or a `depth` above 1.
+    pipelines: Vec<Pipeline>,
     wakers: Vec<Waker>,
-    /// Connections in the order they became idle. A hint: one that died since is still in it, and skipped.
+    /// Connections in the order they became idle. May hold lost ones, which are skipped.
     idle: VecDeque<u32>,
-    /// Connections that are busy and had room when they were put here, in turn: as much of a hint.
-    roomy: VecDeque<u32>,
-    /// Connections with room.
-    ready: usize,
-    /// Requests whose connection died before it sent them.
+    /// Busy connections that had capacity when they were listed, in turn.
+    with_capacity: VecDeque<u32>,
+    /// How many connections have capacity.
+    available: usize,
+    /// Intended times of requests whose connection was lost before it sent them.
     requeued: VecDeque<u64>,
     schedule: Option<Schedule>,
-    /// When the load began; schedules count from there. `None` before.
+    /// Start of the load, from which the schedule counts; `None` before.
     start_ns: Option<u64>,
-    /// How late the last request was that found room: the generator's doing.
+    /// How late the generator was with the last request that found capacity.
     late_ns: u64,
     timeout_ns: u64,
     swept: usize,
@@ -81,8 +76,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler of `connections`, none of them open, with up to `depth` requests under way on each. No schedule makes a
-    /// closed loop, which has a depth of 1.
+    /// A scheduler of `connections` closed connections with at most `depth` requests in flight on each. Without a schedule
+    /// it is a closed loop, whose depth is 1.
     pub fn new(
         connections: usize,
         depth: u32,
@@ -94,11 +89,11 @@ impl Scheduler {
             recorder,
             slots: vec![Slot::CLOSED; connections],
             depth,
-            lines: if depth > 1 { vec![Line::default(); connections] } else { Vec::new() },
+            pipelines: if depth > 1 { vec![Pipeline::default(); connections] } else { Vec::new() },
             wakers: vec![Waker::noop().clone(); connections],
             idle: VecDeque::with_capacity(connections),
-            roomy: VecDeque::new(),
-            ready: 0,
+            with_capacity: VecDeque::new(),
+            available: 0,
             requeued: VecDeque::new(),
             schedule,
             start_ns: None,
@@ -109,127 +104,124 @@ impl Scheduler {
         }
     }
 
-    /// Who to wake when `index` is given a request or cut.
+    /// Sets the waker of a connection, which is woken when it is assigned a request or its request has timed out.
     pub fn set_waker(&mut self, index: u32, waker: &Waker) {
         self.wakers[index as usize].clone_from(waker);
     }
 
-    /// The load begins: a closed loop gives every idle connection its first request.
+    /// Starts the load: in a closed loop every idle connection gets its first request.
     pub fn begin(&mut self, start_ns: u64) {
         self.start_ns = Some(start_ns);
         if self.schedule.is_none() {
-            while let Some(index) = self.take_room() {
-                self.slots[index as usize].intended = start_ns;
+            while let Some(index) = self.take_capacity() {
+                self.slots[index as usize] = Slot::assigned(start_ns);
                 self.wakers[index as usize].wake_by_ref();
             }
         }
     }
 
-    /// The connection is open and has room for one more request: it gets one now, or it will be woken. What it was granted
-    /// before has to be sent by then.
+    /// An open connection has capacity for one more request: takes one now, or waits to be woken. All requests assigned
+    /// before must be sent.
     #[inline(never)]
-    pub fn free(&mut self, index: u32, now_ns: u64) -> Next {
+    pub fn request(&mut self, index: u32, now_ns: u64) -> Action {
         self.recorder.advance(now_ns);
         let open_loop = self.schedule.is_some();
         if self.start_ns.is_none() || self.recorder.is_draining() {
-            self.make_room(index);
-            return Next::Wait;
+            self.add_capacity(index);
+            return Action::Wait;
         }
         if !open_loop {
             self.recorder.taken();
-            self.put(index, now_ns);
+            self.assign(index, now_ns);
             return self.send(index, now_ns, now_ns);
         }
-        if self.ready > 0 {
-            // The dispatcher is late: help it, in its order.
-            self.make_room(index);
+        if self.available > 0 {
+            // The dispatcher is late: do its work, in its order.
+            self.add_capacity(index);
             self.dispatch(now_ns);
-            return self.granted(index, now_ns);
+            return self.send_assigned(index, now_ns);
         }
         let Some(intended) = self.take_due(now_ns) else {
-            self.make_room(index);
+            self.add_capacity(index);
             if let Some(dispatcher) = self.dispatcher.take() {
                 dispatcher.wake();
             }
-            return Next::Wait;
+            return Action::Wait;
         };
         if intended < now_ns {
             self.recorder.waited(now_ns);
         }
-        self.put(index, intended);
+        self.assign(index, intended);
         self.send(index, now_ns, intended.max(now_ns.saturating_sub(self.late_ns)))
     }
 
-    /// A connection that was woken asks whether it has a request; if so it is sent now.
-    pub fn granted(&mut self, index: u32, now_ns: u64) -> Next {
+    /// Sends the next request that was assigned to a connection, if there is one.
+    pub fn send_assigned(&mut self, index: u32, now_ns: u64) -> Action {
         self.recorder.advance(now_ns);
-        if !self.is_granted(index) || self.recorder.is_draining() {
-            return Next::Wait;
+        if !self.has_assigned(index) || self.recorder.is_draining() {
+            return Action::Wait;
         }
         if self.schedule.is_some() {
-            let intended = self.first_unsent(index).intended;
+            let State::Assigned { intended } = self.first_unsent(index).state() else { return Action::Wait };
             self.late_ns = now_ns - intended;
             return self.send(index, now_ns, intended);
         }
         // A closed loop has no schedule to be late against.
         self.recorder.taken();
-        self.slots[index as usize].intended = now_ns;
+        self.slots[index as usize] = Slot::assigned(now_ns);
         self.send(index, now_ns, now_ns)
     }
 
-    /// Whether the connection has a request to send.
+    /// Whether the connection has an unsent request. At a depth of 1 it must not ask while its request is in flight.
     #[inline]
-    pub fn is_granted(&self, index: u32) -> bool {
+    pub fn has_assigned(&self, index: u32) -> bool {
         match self.depth {
-            1 => self.slots[index as usize].intended < IDLE,
-            _ => self.lines[index as usize].unsent > 0,
+            1 => self.slots[index as usize].is_busy(),
+            _ => self.pipelines[index as usize].unsent > 0,
         }
     }
 
-    /// Whether the sweep has given up the request that this connection awaits a reply to.
+    /// Whether the request that the connection awaits a reply to was given up by [`Self::sweep`].
     #[inline]
-    pub fn is_cut(&self, index: u32) -> bool {
-        self.slots[index as usize].intended == NONE
+    pub fn is_timed_out(&self, index: u32) -> bool {
+        self.slots[index as usize].is_closed()
     }
 
-    /// The connection's first unsent request goes out now; `base_ns` is when it would have, had the generator not been late.
+    /// Sends the connection's first unsent request now; `base_ns` is when it would have gone out without generator lag.
     #[inline]
-    fn send(&mut self, index: u32, now_ns: u64, base_ns: u64) -> Next {
-        let slot = self.first_unsent(index);
-        slot.sent = now_ns;
-        let intended = slot.intended;
+    fn send(&mut self, index: u32, now_ns: u64, base_ns: u64) -> Action {
+        let intended = self.first_unsent(index).send(now_ns);
         if self.depth > 1 {
-            self.lines[index as usize].unsent -= 1;
+            self.pipelines[index as usize].unsent -= 1;
         }
         self.recorder.sent(now_ns, intended, base_ns);
-        Next::Send
+        Action::Send
     }
 
-    /// The connection has its whole, right reply now.
+    /// Records the right reply of a connection with one request in flight, and takes the next request.
     #[inline]
-    pub fn complete(&mut self, index: u32, now_ns: u64) -> Next {
-        match self.answered(index, now_ns, Ok(()), |_| ()) {
-            true => self.follow(index, now_ns),
-            false => Next::Cut,
+    pub fn complete(&mut self, index: u32, now_ns: u64) -> Action {
+        match self.record_reply(index, now_ns, Ok(()), |_| ()) {
+            true => self.next_request(index, now_ns),
+            false => Action::Close,
         }
     }
 
-    /// The oldest request of the connection has a whole reply now, right or with a fault of its own; `note` keeps what
-    /// it said. False if the request was given up before: the connection is to be closed. Otherwise one of
-    /// [`Self::advance`], [`Self::follow`] and [`Self::pause`] comes next.
+    /// Records a whole reply to the oldest request of a connection, right or with a failure of its own; `note` counts what
+    /// it says. Returns false if the request had timed out: the connection must be closed. Otherwise the caller continues
+    /// with [`Self::remove_oldest`], [`Self::next_request`] or [`Self::suspend`].
     #[inline(always)]
-    pub fn answered(
+    pub fn record_reply(
         &mut self,
         index: u32,
         now_ns: u64,
         reply: Result<(), Failure>,
         note: impl FnOnce(&mut Counters),
     ) -> bool {
-        let Slot { intended, sent } = self.slots[index as usize];
-        if intended == NONE {
+        let Some((intended, sent)) = self.slots[index as usize].times() else {
             return false;
-        }
-        // Replies have the time of their turn. A target that answers before it was asked may have done so earlier in it.
+        };
+        // Replies have the time of their turn; a target that answers early may have done so before the request was sent.
         let now_ns = now_ns.max(sent);
         if now_ns - sent >= self.timeout_ns {
             self.time_out(index, now_ns);
@@ -242,53 +234,56 @@ impl Scheduler {
         true
     }
 
-    /// All its requests are answered, and it is ready for the next.
+    /// All requests of the connection are answered: takes the next one, or waits to be woken.
     #[inline]
-    pub fn follow(&mut self, index: u32, now_ns: u64) -> Next {
+    pub fn next_request(&mut self, index: u32, now_ns: u64) -> Action {
         if self.schedule.is_none() && !self.recorder.is_draining() {
-            // The closed loop, and the hottest line of the generator: the end of one request is the start of the next.
+            // The closed loop, the hottest line of the generator: the end of one request is the start of the next.
             self.recorder.follows();
-            self.slots[index as usize] = Slot { intended: now_ns, sent: now_ns };
-            return Next::Send;
+            self.slots[index as usize] = Slot::in_flight(now_ns, now_ns);
+            return Action::Send;
         }
-        self.slots[index as usize].sent = NOT_SENT;
-        self.free(index, now_ns)
+        self.slots[index as usize] = Slot::CLOSED;
+        self.request(index, now_ns)
     }
 
-    /// All its requests are answered, and it is not ready: [`Self::free`] says when it is.
-    pub fn pause(&mut self, index: u32) {
-        self.strip(index, |_, _| ());
+    /// All requests of the connection are answered, and it takes no further one before [`Self::request`].
+    pub fn suspend(&mut self, index: u32) {
+        self.take_requests(index, |_, _, _| ());
     }
 
-    /// So many requests in all go out in the write of the one that was just sent.
+    /// The request just sent shares its write with others: `requests` in all.
     pub fn send_batch(&mut self, index: u32, requests: u32) {
-        if self.lines.is_empty() {
-            self.lines.resize(self.slots.len(), Line::default());
+        if self.pipelines.is_empty() {
+            self.pipelines.resize(self.slots.len(), Pipeline::default());
         }
         let slot = self.slots[index as usize];
-        self.lines[index as usize].behind.resize(requests as usize - 1, slot);
+        self.pipelines[index as usize].queued.resize(requests as usize - 1, slot);
         self.recorder.sent_along(u64::from(requests - 1));
     }
 
-    /// The oldest request is dealt with: the next one behind it takes its place, if there is one.
-    pub fn advance(&mut self, index: u32) {
-        let next = self.lines[index as usize].behind.pop_front();
+    /// Removes the oldest request, which is answered; the next one becomes the oldest.
+    pub fn remove_oldest(&mut self, index: u32) {
+        let next = self.pipelines[index as usize].queued.pop_front();
         self.slots[index as usize] = next.unwrap_or(Slot::CLOSED);
     }
 
-    /// The connection sends no more before it is replaced: others get what it has not sent.
-    pub fn withdraw(&mut self, index: u32, now_ns: u64) {
-        let line = &mut self.lines[index as usize];
-        self.ready -= usize::from(line.room > 0);
-        line.room = 0;
-        let unsent = line.take_unsent();
-        if unsent.len() > 0 {
-            self.requeued.extend(unsent.map(|slot| slot.intended));
+    /// The connection sends nothing more before it is replaced: its unsent requests go to others.
+    pub fn stop_sending(&mut self, index: u32, now_ns: u64) {
+        let pipeline = &mut self.pipelines[index as usize];
+        self.available -= usize::from(pipeline.capacity > 0);
+        pipeline.capacity = 0;
+        let before = self.requeued.len();
+        self.requeued.extend(pipeline.take_unsent().filter_map(|slot| match slot.state() {
+            State::Assigned { intended } => Some(intended),
+            State::Closed | State::Idle | State::InFlight { .. } => None,
+        }));
+        if self.requeued.len() > before {
             self.dispatch(now_ns);
         }
     }
 
-    /// Gives due requests to connections with room and wakes them.
+    /// Assigns due requests to connections with capacity and wakes them.
     pub fn dispatch(&mut self, now_ns: u64) -> Due {
         self.recorder.advance(now_ns);
         if self.recorder.is_draining() {
@@ -298,28 +293,27 @@ impl Scheduler {
             match self.next_due() {
                 None => return Due::Over,
                 Some(due) if due > now_ns => return Due::At(due),
-                Some(_) if self.ready == 0 => return Due::Starved,
+                Some(_) if self.available == 0 => return Due::NoCapacity,
                 Some(_) => (),
             }
-            let (Some(intended), Some(index)) = (self.take_due(now_ns), self.take_room()) else {
-                return Due::Starved;
+            let (Some(intended), Some(index)) = (self.take_due(now_ns), self.take_capacity()) else {
+                return Due::NoCapacity;
             };
-            self.put(index, intended);
+            self.assign(index, intended);
             self.wakers[index as usize].wake_by_ref();
         }
     }
 
-    /// Wake the dispatcher once a connection has room again.
+    /// Wakes the dispatcher once a connection has capacity and nothing is due.
     pub fn park_dispatcher(&mut self, waker: &Waker) {
         self.dispatcher = Some(waker.clone());
     }
 
-    /// Whether the dispatcher is parked.
     pub fn is_dispatcher_parked(&self) -> bool {
         self.dispatcher.is_some()
     }
 
-    /// When the next request is due, requeued first.
+    /// When the next request is due, requeued ones first.
     fn next_due(&self) -> Option<u64> {
         let scheduled = || Some(self.start_ns? + self.schedule.as_ref()?.peek());
         self.requeued.front().copied().or_else(scheduled)
@@ -334,20 +328,24 @@ impl Scheduler {
         Some(due)
     }
 
-    /// The drain is over: records what is still without an answer, and hands over the schedule as far as it was taken.
+    /// Ends the drain: records unanswered requests, and returns the schedule as far as it was taken.
     pub fn finish(&mut self, now_ns: u64) -> Option<Schedule> {
         let open_loop = self.schedule.is_some();
-        let asked = |slot: &&Slot| slot.intended < IDLE && (open_loop || slot.sent != NOT_SENT);
-        let behind = self.lines.iter().flat_map(|line| &line.behind);
-        let unanswered = self.slots.iter().chain(behind).filter(asked).map(|slot| slot.intended);
+        let unanswered = |slot: &Slot| match slot.state() {
+            State::InFlight { intended, .. } => Some(intended),
+            State::Assigned { intended } => open_loop.then_some(intended),
+            State::Closed | State::Idle => None,
+        };
+        let queued = self.pipelines.iter().flat_map(|pipeline| &pipeline.queued);
+        let unanswered = self.slots.iter().chain(queued).filter_map(unanswered);
         self.recorder.finish(now_ns, unanswered.chain(self.requeued.iter().copied()));
         self.schedule.take()
     }
 }
 
 #[cfg(test)]
-mod batches;
+mod batch_tests;
 #[cfg(test)]
-mod pipelines;
+mod pipeline_tests;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use crate::{
     engine::{
         connect,
         protocol::Protocol,
-        scheduler::Next,
+        scheduler::Action,
         worker::{Core, Worker},
         write::write_on,
     },
@@ -115,8 +115,8 @@ impl<'w> Conversation<'w> {
     /// Takes the first request, if there is one.
     fn open(&mut self) {
         let now = self.worker.clock.now();
-        let next = self.worker.core.borrow_mut().scheduler.free(self.index, now);
-        if next == Next::Send {
+        let next = self.worker.core.borrow_mut().scheduler.request(self.index, now);
+        if next == Action::Send {
             self.begin();
         }
     }
@@ -143,7 +143,7 @@ impl<'w> Conversation<'w> {
             loop {
                 let Poll::Ready(received) = stream.poll_recv(cx) else {
                     // Nothing there; the sweep wakes those it has given up.
-                    return match core.scheduler.is_cut(self.index) {
+                    return match core.scheduler.is_timed_out(self.index) {
                         true => Poll::Ready(Failure::Timeout),
                         false => Poll::Pending,
                     };
@@ -160,14 +160,14 @@ impl<'w> Conversation<'w> {
                     Taken::Whole => {
                         self.answered = true;
                         match core.scheduler.complete(self.index, now) {
-                            Next::Send => {
+                            Action::Send => {
                                 self.begin();
                                 if !self.send_back(core, stream, cx, lease) {
                                     break;
                                 }
                             }
-                            Next::Wait => break self.busy = false,
-                            Next::Cut => return Poll::Ready(Failure::Timeout),
+                            Action::Wait => break self.busy = false,
+                            Action::Close => return Poll::Ready(Failure::Timeout),
                         }
                     }
                     Taken::End => return Poll::Ready(Failure::Reset),
@@ -181,7 +181,9 @@ impl<'w> Conversation<'w> {
     #[inline(never)]
     fn take_up(&mut self, core: &mut Core<Echo>) -> bool {
         let scheduler = &mut core.scheduler;
-        if !scheduler.is_granted(self.index) || scheduler.granted(self.index, self.worker.clock.now()) != Next::Send {
+        if !scheduler.has_assigned(self.index)
+            || scheduler.send_assigned(self.index, self.worker.clock.now()) != Action::Send
+        {
             return false;
         }
         self.begin();

@@ -1,93 +1,88 @@
-//! Which connections have room, whose turn it is, and where what they are given stands.
+//! Which connections have capacity, in which order they get requests, and where assigned requests are kept.
 
-use super::{IDLE, NONE, NOT_SENT, Scheduler, line::Slot};
+use super::{Scheduler, slot::Slot};
 
 impl Scheduler {
-    /// The connection has room for one more request.
-    pub(super) fn make_room(&mut self, index: u32) {
+    /// The connection has capacity for one more request.
+    pub(super) fn add_capacity(&mut self, index: u32) {
         if self.depth > 1 {
-            let line = &mut self.lines[index as usize];
-            line.room += 1;
-            self.ready += usize::from(line.room == 1);
+            let pipeline = &mut self.pipelines[index as usize];
+            pipeline.capacity += 1;
+            self.available += usize::from(pipeline.capacity == 1);
             return self.list(index);
         }
-        self.slots[index as usize].intended = IDLE;
-        self.ready += 1;
+        self.slots[index as usize] = Slot::IDLE;
+        self.available += 1;
         self.idle.push_back(index);
     }
 
-    /// Puts a connection that has room where [`Self::take_room`] finds it.
+    /// Lists a connection with capacity for [`Self::take_capacity`].
     fn list(&mut self, index: u32) {
-        let (slot, line) = (&mut self.slots[index as usize], &mut self.lines[index as usize]);
-        match slot.intended {
-            NONE => {
-                slot.intended = IDLE;
-                self.idle.push_back(index);
-            }
-            IDLE => (),
-            _ if line.is_listed => (),
-            _ => {
-                line.is_listed = true;
-                self.roomy.push_back(index);
-            }
+        let (slot, pipeline) = (&mut self.slots[index as usize], &mut self.pipelines[index as usize]);
+        if slot.is_closed() {
+            *slot = Slot::IDLE;
+            self.idle.push_back(index);
+        } else if slot.is_busy() && !pipeline.is_listed {
+            pipeline.is_listed = true;
+            self.with_capacity.push_back(index);
         }
     }
 
-    /// Takes room for one request from the connection whose turn it is.
-    pub(super) fn take_room(&mut self) -> Option<u32> {
-        let index = self.next_idle().or_else(|| self.next_roomy())?;
+    /// Takes capacity for one request from the connection whose turn it is.
+    pub(super) fn take_capacity(&mut self) -> Option<u32> {
+        let index = self.next_idle().or_else(|| self.next_with_capacity())?;
         if self.depth > 1 {
-            let line = &mut self.lines[index as usize];
-            line.room -= 1;
-            self.ready -= usize::from(line.room == 0);
+            let pipeline = &mut self.pipelines[index as usize];
+            pipeline.capacity -= 1;
+            self.available -= usize::from(pipeline.capacity == 0);
         } else {
-            self.ready -= 1;
+            self.available -= 1;
         }
         Some(index)
     }
 
     fn next_idle(&mut self) -> Option<u32> {
         let slots = &self.slots;
-        std::iter::from_fn(|| self.idle.pop_front()).find(|index| slots[*index as usize].intended == IDLE)
+        std::iter::from_fn(|| self.idle.pop_front()).find(|index| slots[*index as usize].is_idle())
     }
 
-    fn next_roomy(&mut self) -> Option<u32> {
+    fn next_with_capacity(&mut self) -> Option<u32> {
         loop {
-            let index = self.roomy.pop_front()?;
-            let line = &mut self.lines[index as usize];
-            line.is_listed = false;
-            if line.room > 0 && self.slots[index as usize].intended < IDLE {
+            let index = self.with_capacity.pop_front()?;
+            let pipeline = &mut self.pipelines[index as usize];
+            pipeline.is_listed = false;
+            if pipeline.capacity > 0 && self.slots[index as usize].is_busy() {
                 return Some(index);
             }
         }
     }
 
-    /// Gives a connection, whose room was taken, the next request to send.
-    pub(super) fn put(&mut self, index: u32, intended: u64) {
-        let request = Slot { intended, sent: NOT_SENT };
+    /// Assigns a request to a connection whose capacity was taken.
+    pub(super) fn assign(&mut self, index: u32, intended: u64) {
+        let request = Slot::assigned(intended);
         let slot = &mut self.slots[index as usize];
-        let is_oldest = slot.intended >= IDLE;
+        let is_oldest = !slot.is_busy();
         if is_oldest || self.depth == 1 {
             *slot = request;
         }
         if self.depth > 1 {
-            let line = &mut self.lines[index as usize];
-            line.unsent += 1;
+            let pipeline = &mut self.pipelines[index as usize];
+            pipeline.unsent += 1;
             if !is_oldest {
-                line.behind.push_back(request);
+                pipeline.queued.push_back(request);
             }
-            if line.room > 0 {
+            if pipeline.capacity > 0 {
                 self.list(index);
             }
         }
     }
 
-    /// The first request of a connection that it has not sent; there is one.
+    /// The connection's first unsent request; it must have one.
     pub(super) fn first_unsent(&mut self, index: u32) -> &mut Slot {
         let slot = &mut self.slots[index as usize];
         match self.depth {
             1 => slot,
-            _ => self.lines[index as usize].first_unsent().unwrap_or(slot),
+            _ => self.pipelines[index as usize].first_unsent().unwrap_or(slot),
         }
     }
 }

@@ -24,9 +24,9 @@ pub(super) const START: u64 = 1000 * MS;
 const CLOSE: u64 = 9_000 * MS;
 
 #[derive(Default)]
-struct Bell(AtomicUsize);
+struct WakeCount(AtomicUsize);
 
-impl Wake for Bell {
+impl Wake for WakeCount {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Relaxed);
     }
@@ -34,7 +34,7 @@ impl Wake for Bell {
 
 pub(super) struct Test {
     pub scheduler: Scheduler,
-    bells: Vec<Arc<Bell>>,
+    wakes: Vec<Arc<WakeCount>>,
 }
 
 /// `period_ms` between requests makes an open loop with constant gaps, 0 a closed one.
@@ -52,13 +52,13 @@ pub(super) fn pipelined(connections: usize, depth: u32, period_ms: u64, timeout_
     let mut recorder = Recorder::new(schedule.is_none(), links);
     recorder.begin(START, START);
     let mut scheduler = Scheduler::new(connections, depth, schedule, timeout_ms * MS, recorder);
-    let bells: Vec<Arc<Bell>> = (0..connections).map(|_| Arc::default()).collect();
-    for (index, bell) in bells.iter().enumerate() {
-        scheduler.set_waker(index as u32, &Waker::from(Arc::clone(bell)));
-        (0..depth).for_each(|_| assert_eq!(scheduler.free(index as u32, START - MS), Next::Wait));
+    let wakes: Vec<Arc<WakeCount>> = (0..connections).map(|_| Arc::default()).collect();
+    for (index, wakes) in wakes.iter().enumerate() {
+        scheduler.set_waker(index as u32, &Waker::from(Arc::clone(wakes)));
+        (0..depth).for_each(|_| assert_eq!(scheduler.request(index as u32, START - MS), Action::Wait));
     }
     scheduler.begin(START);
-    Test { scheduler, bells }
+    Test { scheduler, wakes }
 }
 
 /// Values in whole milliseconds, sorted.
@@ -70,29 +70,30 @@ pub(super) struct Outcome {
 }
 
 impl Test {
-    pub fn rung(&self, index: usize) -> usize {
-        self.bells[index].0.load(Relaxed)
+    pub fn wakes(&self, index: usize) -> usize {
+        self.wakes[index].0.load(Relaxed)
     }
 
-    fn has_room(&self, place: usize) -> bool {
+    fn has_capacity(&self, place: usize) -> bool {
         match self.scheduler.depth {
-            1 => self.scheduler.slots[place].intended == IDLE,
-            _ => self.scheduler.lines[place].room > 0,
+            1 => self.scheduler.slots[place].is_idle(),
+            _ => self.scheduler.pipelines[place].capacity > 0,
         }
     }
 
     /// Sends what a connection was granted; how much that was.
-    pub fn take_up(&mut self, index: u32, now: u64) -> usize {
+    pub fn send_assigned(&mut self, index: u32, now: u64) -> usize {
         let most = self.scheduler.depth as usize;
-        let granted = |_: &usize| self.scheduler.is_granted(index) && self.scheduler.granted(index, now) == Next::Send;
-        (0..most).take_while(granted).count()
+        let sent =
+            |_: &usize| self.scheduler.has_assigned(index) && self.scheduler.send_assigned(index, now) == Action::Send;
+        (0..most).take_while(sent).count()
     }
 
     /// A connection has room for one more, and sends what it gets; how much that is.
-    pub fn free(&mut self, index: u32, now: u64) -> usize {
-        match (self.scheduler.free(index, now), self.scheduler.depth) {
-            (Next::Send, 1) => 1,
-            (Next::Send, _) => 1 + self.take_up(index, now),
+    pub fn request(&mut self, index: u32, now: u64) -> usize {
+        match (self.scheduler.request(index, now), self.scheduler.depth) {
+            (Action::Send, 1) => 1,
+            (Action::Send, _) => 1 + self.send_assigned(index, now),
             _ => 0,
         }
     }
@@ -100,13 +101,13 @@ impl Test {
     /// A connection, polled for it, has its oldest reply; false if that came too late.
     pub fn answer(&mut self, index: u32, now: u64) -> bool {
         if self.scheduler.depth == 1 {
-            return self.scheduler.complete(index, now) != Next::Cut;
+            return self.scheduler.complete(index, now) != Action::Close;
         }
-        self.take_up(index, now);
-        let in_time = self.scheduler.answered(index, now, Ok(()), |_| ());
+        self.send_assigned(index, now);
+        let in_time = self.scheduler.record_reply(index, now, Ok(()), |_| ());
         if in_time {
-            self.scheduler.advance(index);
-            self.free(index, now);
+            self.scheduler.remove_oldest(index);
+            self.request(index, now);
         }
         in_time
     }
@@ -136,8 +137,8 @@ impl Test {
 #[test]
 fn a_reply_that_came_before_its_request_took_no_time() {
     let mut test = test(1, 0, 1000);
-    assert_eq!(test.scheduler.granted(0, START + 2 * MS), Next::Send);
-    assert_eq!(test.scheduler.complete(0, START + MS), Next::Send);
+    assert_eq!(test.scheduler.send_assigned(0, START + 2 * MS), Action::Send);
+    assert_eq!(test.scheduler.complete(0, START + MS), Action::Send);
     let outcome = test.end();
     assert_eq!((outcome.counters.completed, outcome.counters.failed, outcome.service), (1, 0, vec![0]));
 }
@@ -145,11 +146,11 @@ fn a_reply_that_came_before_its_request_took_no_time() {
 #[test]
 fn a_closed_loop_starts_with_every_connection_and_goes_on_with_each_reply() {
     let mut test = test(2, 0, 1000);
-    assert_eq!((test.rung(0), test.rung(1)), (1, 1));
-    assert_eq!(test.scheduler.granted(0, START + MS), Next::Send);
-    assert_eq!(test.scheduler.granted(1, START + 2 * MS), Next::Send);
+    assert_eq!((test.wakes(0), test.wakes(1)), (1, 1));
+    assert_eq!(test.scheduler.send_assigned(0, START + MS), Action::Send);
+    assert_eq!(test.scheduler.send_assigned(1, START + 2 * MS), Action::Send);
     for reply in 1..=3 {
-        assert_eq!(test.scheduler.complete(0, START + MS + reply * 10 * MS), Next::Send);
+        assert_eq!(test.scheduler.complete(0, START + MS + reply * 10 * MS), Action::Send);
     }
     let outcome = test.end();
     assert_eq!((outcome.counters.sent, outcome.counters.completed), (5, 3));
@@ -164,25 +165,25 @@ fn a_due_request_goes_to_the_connection_that_has_been_idle_longest() {
     for (request, expected) in [0, 1, 2, 0, 1].into_iter().enumerate() {
         let at = START + request as u64 * 10 * MS;
         assert_eq!(test.scheduler.dispatch(at), Due::At(at + 10 * MS));
-        assert!(test.scheduler.is_granted(expected), "request {request}");
-        assert_eq!(test.scheduler.granted(expected, at), Next::Send);
-        assert_eq!(test.scheduler.complete(expected, at + MS), Next::Wait);
+        assert!(test.scheduler.has_assigned(expected), "request {request}");
+        assert_eq!(test.scheduler.send_assigned(expected, at), Action::Send);
+        assert_eq!(test.scheduler.complete(expected, at + MS), Action::Wait);
     }
-    assert_eq!((test.rung(0), test.rung(1), test.rung(2)), (2, 2, 1));
+    assert_eq!((test.wakes(0), test.wakes(1), test.wakes(2)), (2, 2, 1));
 }
 
 #[test]
 fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
     let mut test = test(1, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START), Due::At(START + 10 * MS));
-    assert_eq!(test.scheduler.granted(0, START), Next::Send);
-    assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::Starved);
+    assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
+    assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
     // Free 25 ms later than due: sent at once, and none of it is the generator's fault.
-    assert_eq!(test.scheduler.complete(0, START + 35 * MS), Next::Send);
+    assert_eq!(test.scheduler.complete(0, START + 35 * MS), Action::Send);
     // Two more have become due meanwhile; the schedule was not shifted.
-    assert_eq!(test.scheduler.complete(0, START + 36 * MS), Next::Send);
-    assert_eq!(test.scheduler.complete(0, START + 37 * MS), Next::Send);
-    assert_eq!(test.scheduler.complete(0, START + 38 * MS), Next::Wait);
+    assert_eq!(test.scheduler.complete(0, START + 36 * MS), Action::Send);
+    assert_eq!(test.scheduler.complete(0, START + 37 * MS), Action::Send);
+    assert_eq!(test.scheduler.complete(0, START + 38 * MS), Action::Wait);
     assert_eq!(test.scheduler.dispatch(START + 38 * MS), Due::At(START + 40 * MS));
     let outcome = test.end();
     assert_eq!(outcome.counters.waited, 3);
@@ -195,11 +196,11 @@ fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
 fn a_late_dispatcher_is_the_generators_fault() {
     let mut test = test(2, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START + 5 * MS), Due::At(START + 10 * MS));
-    assert_eq!(test.scheduler.granted(0, START + 7 * MS), Next::Send);
+    assert_eq!(test.scheduler.send_assigned(0, START + 7 * MS), Action::Send);
     // While one is idle a reply helps the dispatcher out, in its order: the longest idle goes first.
-    assert_eq!(test.scheduler.complete(0, START + 14 * MS), Next::Wait);
-    assert_eq!(test.scheduler.granted(1, START + 14 * MS), Next::Send);
-    assert_eq!(test.scheduler.complete(1, START + 15 * MS), Next::Wait);
+    assert_eq!(test.scheduler.complete(0, START + 14 * MS), Action::Wait);
+    assert_eq!(test.scheduler.send_assigned(1, START + 14 * MS), Action::Send);
+    assert_eq!(test.scheduler.complete(1, START + 15 * MS), Action::Wait);
     let outcome = test.end();
     assert_eq!(outcome.lag, [4, 7]);
     assert_eq!(outcome.response, [5, 14]);
@@ -210,17 +211,17 @@ fn a_late_dispatcher_is_the_generators_fault() {
 fn what_waits_behind_a_late_request_is_the_generators_fault_too() {
     let mut test = test(1, 10, 1000);
     // The thread stood still for 50 ms: six requests are due at once.
-    assert_eq!(test.scheduler.dispatch(START + 50 * MS), Due::Starved);
-    assert_eq!(test.scheduler.granted(0, START + 50 * MS), Next::Send);
+    assert_eq!(test.scheduler.dispatch(START + 50 * MS), Due::NoCapacity);
+    assert_eq!(test.scheduler.send_assigned(0, START + 50 * MS), Action::Send);
     for reply in 51..=55 {
-        assert_eq!(test.scheduler.complete(0, START + reply * MS), Next::Send);
+        assert_eq!(test.scheduler.complete(0, START + reply * MS), Action::Send);
     }
-    assert_eq!(test.scheduler.complete(0, START + 56 * MS), Next::Wait);
+    assert_eq!(test.scheduler.complete(0, START + 56 * MS), Action::Wait);
     // The target takes 25 ms for a request that was in time: what waits for that does not wait for the generator.
     assert_eq!(test.scheduler.dispatch(START + 60 * MS), Due::At(START + 70 * MS));
-    assert_eq!(test.scheduler.granted(0, START + 60 * MS), Next::Send);
-    assert_eq!(test.scheduler.complete(0, START + 85 * MS), Next::Send);
-    assert_eq!(test.scheduler.complete(0, START + 86 * MS), Next::Send);
+    assert_eq!(test.scheduler.send_assigned(0, START + 60 * MS), Action::Send);
+    assert_eq!(test.scheduler.complete(0, START + 85 * MS), Action::Send);
+    assert_eq!(test.scheduler.complete(0, START + 86 * MS), Action::Send);
     let outcome = test.end();
     assert_eq!(outcome.lag, [0, 0, 0, 5, 14, 23, 32, 41, 50]);
 }
@@ -228,25 +229,25 @@ fn what_waits_behind_a_late_request_is_the_generators_fault_too() {
 #[test]
 fn a_parked_dispatcher_is_woken_when_a_connection_has_nothing_to_do() {
     let mut test = test(1, 10, 1000);
-    let bell = Arc::new(Bell::default());
+    let wakes = Arc::new(WakeCount::default());
     test.scheduler.dispatch(START);
-    test.scheduler.granted(0, START);
-    assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::Starved);
-    test.scheduler.park_dispatcher(&Waker::from(Arc::clone(&bell)));
-    assert_eq!(test.scheduler.complete(0, START + 12 * MS), Next::Send);
-    assert_eq!(bell.0.load(Relaxed), 0);
-    assert_eq!(test.scheduler.complete(0, START + 13 * MS), Next::Wait);
-    assert_eq!((bell.0.load(Relaxed), test.scheduler.is_dispatcher_parked()), (1, false));
+    test.scheduler.send_assigned(0, START);
+    assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
+    test.scheduler.park_dispatcher(&Waker::from(Arc::clone(&wakes)));
+    assert_eq!(test.scheduler.complete(0, START + 12 * MS), Action::Send);
+    assert_eq!(wakes.0.load(Relaxed), 0);
+    assert_eq!(test.scheduler.complete(0, START + 13 * MS), Action::Wait);
+    assert_eq!((wakes.0.load(Relaxed), test.scheduler.is_dispatcher_parked()), (1, false));
 }
 
 #[test]
 fn a_request_given_to_a_dying_connection_goes_to_another() {
     let mut test = test(2, 10, 1000);
     test.scheduler.dispatch(START);
-    assert!(test.scheduler.is_granted(0));
+    assert!(test.scheduler.has_assigned(0));
     test.scheduler.lost(0, START + MS, Failure::Reset);
     test.scheduler.dispatch(START + MS);
-    assert_eq!(test.scheduler.granted(1, START + MS), Next::Send);
+    assert_eq!(test.scheduler.send_assigned(1, START + MS), Action::Send);
     test.scheduler.complete(1, START + 2 * MS);
     let outcome = test.end();
     assert_eq!((outcome.counters.sent, outcome.counters.completed, outcome.counters.failed), (1, 1, 0));
@@ -259,32 +260,32 @@ fn an_idle_connection_that_dies_is_given_nothing_until_it_is_back() {
     let mut test = test(2, 10, 1000);
     test.scheduler.lost(0, START, Failure::Reset);
     test.scheduler.dispatch(START);
-    assert!(test.scheduler.is_granted(1) && !test.scheduler.is_granted(0));
-    assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::Starved);
+    assert!(test.scheduler.has_assigned(1) && !test.scheduler.has_assigned(0));
+    assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
     // Back, and idle twice over in the hints: it is given one request at a time.
-    assert_eq!(test.scheduler.free(0, START + 11 * MS), Next::Send);
-    assert_eq!(test.scheduler.complete(0, START + 12 * MS), Next::Wait);
+    assert_eq!(test.scheduler.request(0, START + 11 * MS), Action::Send);
+    assert_eq!(test.scheduler.complete(0, START + 12 * MS), Action::Wait);
     test.scheduler.lost(0, START + 13 * MS, Failure::Reset);
-    assert_eq!(test.scheduler.free(0, START + 14 * MS), Next::Wait);
+    assert_eq!(test.scheduler.request(0, START + 14 * MS), Action::Wait);
     assert_eq!(test.scheduler.dispatch(START + 20 * MS), Due::At(START + 30 * MS));
-    assert_eq!(test.scheduler.dispatch(START + 30 * MS), Due::Starved);
+    assert_eq!(test.scheduler.dispatch(START + 30 * MS), Due::NoCapacity);
 }
 
 #[test]
 fn the_sweep_gives_up_what_is_older_than_the_timeout_and_nothing_else() {
     let mut test = test(3, 0, 100);
-    test.scheduler.granted(0, START);
-    test.scheduler.granted(1, START + 50 * MS);
+    test.scheduler.send_assigned(0, START);
+    test.scheduler.send_assigned(1, START + 50 * MS);
     test.scheduler.sweep(START + 99 * MS, 10 * MS);
-    assert!(!test.scheduler.is_cut(0));
+    assert!(!test.scheduler.is_timed_out(0));
     test.scheduler.sweep(START + 107 * MS, 10 * MS);
-    assert!(test.scheduler.is_cut(0) && !test.scheduler.is_cut(1));
-    assert_eq!(test.rung(0), 2);
+    assert!(test.scheduler.is_timed_out(0) && !test.scheduler.is_timed_out(1));
+    assert_eq!(test.wakes(0), 2);
     // A reply that comes now is for nobody; the lost connection is not counted again.
-    assert_eq!(test.scheduler.complete(0, START + 108 * MS), Next::Cut);
+    assert_eq!(test.scheduler.complete(0, START + 108 * MS), Action::Close);
     test.scheduler.lost(0, START + 109 * MS, Failure::Timeout);
     // A reply as late as the timeout is a timeout even before the sweep comes by.
-    assert_eq!(test.scheduler.complete(1, START + 150 * MS), Next::Cut);
+    assert_eq!(test.scheduler.complete(1, START + 150 * MS), Action::Close);
     let outcome = test.end();
     assert_eq!((outcome.counters.failed, outcome.counters.errors.timeout), (2, 2));
     // At the timeout's value, not when it was noticed.
@@ -296,13 +297,13 @@ fn sixteen_sweeps_see_every_one_of_many_connections() {
     let connections = 100_000;
     let mut test = test(connections, 0, 1600);
     for index in 0..connections as u32 {
-        test.scheduler.granted(index, START);
+        test.scheduler.send_assigned(index, START);
     }
     // A hundred calls of 10 ms make ten parts of sixteen: all have been seen ten times.
     for call in 0..=10 {
         test.scheduler.sweep(START + 1600 * MS + call * 10 * MS, 10 * MS);
     }
-    assert!((0..connections as u32).all(|index| test.scheduler.is_cut(index)));
+    assert!((0..connections as u32).all(|index| test.scheduler.is_timed_out(index)));
 }
 
 proptest! {
@@ -321,7 +322,7 @@ proptest! {
             now += pause * MS;
             test.scheduler.dispatch(now);
             let place = index as usize;
-            let awaits_reply = test.scheduler.slots[place].sent != NOT_SENT;
+            let awaits_reply = test.scheduler.slots[place].times().is_some();
             match what {
                 0 if open[place] => {
                     test.scheduler.lost(index, now, Failure::Reset);
@@ -329,37 +330,37 @@ proptest! {
                 }
                 1 if !open[place] => {
                     for _ in 0..depth {
-                        test.free(index, now);
+                        test.request(index, now);
                     }
                     (open[place], closing[place]) = (true, false);
                 }
                 2 => test.scheduler.sweep(now, 10 * MS),
                 3 if open[place] && awaits_reply && depth > 1 => {
-                    test.take_up(index, now);
-                    test.scheduler.withdraw(index, now);
+                    test.send_assigned(index, now);
+                    test.scheduler.stop_sending(index, now);
                     closing[place] = true;
                 }
-                _ if open[place] && test.scheduler.is_cut(index) => {
+                _ if open[place] && test.scheduler.is_timed_out(index) => {
                     test.scheduler.lost(index, now, Failure::Timeout);
                     open[place] = false;
                 }
                 _ if open[place] && awaits_reply && !closing[place] => open[place] = test.answer(index, now),
                 _ if open[place] && awaits_reply => {
-                    open[place] = test.scheduler.answered(index, now, Ok(()), |_| ());
-                    match test.scheduler.lines[place].behind.is_empty() {
+                    open[place] = test.scheduler.record_reply(index, now, Ok(()), |_| ());
+                    match test.scheduler.pipelines[place].queued.is_empty() {
                         true => {
-                            test.scheduler.pause(index);
+                            test.scheduler.suspend(index);
                             open[place] = false;
                         }
-                        false => test.scheduler.advance(index),
+                        false => test.scheduler.remove_oldest(index),
                     }
                 }
                 _ if open[place] => {
-                    test.take_up(index, now);
+                    test.send_assigned(index, now);
                 }
                 _ => (),
             }
-            prop_assert_eq!(test.scheduler.ready, (0..4).filter(|place| test.has_room(*place)).count());
+            prop_assert_eq!(test.scheduler.available, (0..4).filter(|place| test.has_capacity(*place)).count());
         }
         let taken = test.scheduler.schedule.as_ref().unwrap().taken();
         let outcome = test.end();

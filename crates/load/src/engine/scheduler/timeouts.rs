@@ -1,47 +1,50 @@
-//! What becomes of the requests of a connection that is lost, or given up by the sweep.
+//! Requests of connections that are lost or time out.
 //!
-//! Timeouts need no timer for each request: [`Scheduler::sweep`] walks the table of send times, 16 bytes a connection. A list
-//! in order of sending would be walked less and would cost every request six writes to keep.
+//! Requests have no timers: [`Scheduler::sweep`] walks the table of send times, 16 bytes a connection. A list ordered by
+//! send time would be shorter to walk and cost every request six writes.
 
-use super::{IDLE, NONE, NOT_SENT, Scheduler, line::Slot};
+use super::{
+    Scheduler,
+    slot::{Slot, State},
+};
 use crate::measure::recorder::{Failure, Recorder};
 
-/// A sweep looks at no fewer connections than this ...
+/// Least number of connections that a sweep examines.
 const SWEEP_LEAST: usize = 4096;
-/// ... and at all of them this often within a timeout.
+/// How often each connection is examined within a timeout.
 const SWEEPS: u64 = 16;
 
 impl Scheduler {
-    /// The connection is lost. What the sweep has cut is recorded already.
+    /// The connection is lost. Requests that timed out before are recorded already.
     pub fn lost(&mut self, index: u32, now_ns: u64, failure: Failure) {
-        let Slot { intended, sent } = self.slots[index as usize];
-        if intended != NONE && sent == NOT_SENT {
+        if matches!(self.slots[index as usize].state(), State::Idle | State::Assigned { .. }) {
             self.recorder.connection_error(now_ns, failure);
         }
-        self.strip(index, |recorder, slot| recorder.failed(now_ns, failure, slot.intended, None));
+        self.take_requests(index, |recorder, intended, _| recorder.failed(now_ns, failure, intended, None));
     }
 
-    /// Takes its room from a connection, and its requests: others get those it has not sent, `each` is called for the rest.
-    pub(super) fn strip(&mut self, index: u32, mut each: impl FnMut(&mut Recorder, Slot)) {
+    /// Takes capacity and requests from a connection. Unsent requests go to other connections; `each` gets the intended and
+    /// the sending time of every other one.
+    pub(super) fn take_requests(&mut self, index: u32, mut each: impl FnMut(&mut Recorder, u64, u64)) {
         let oldest = std::mem::replace(&mut self.slots[index as usize], Slot::CLOSED);
-        let mut has_room = oldest.intended == IDLE;
-        let mut take = |slot: Slot| match slot {
-            Slot { intended: NONE | IDLE, .. } => (),
-            Slot { intended, sent: NOT_SENT } if self.schedule.is_some() => self.requeued.push_back(intended),
-            Slot { sent: NOT_SENT, .. } => (),
-            _ => each(&mut self.recorder, slot),
+        let mut has_capacity = oldest.is_idle();
+        let mut take = |slot: Slot| match slot.state() {
+            State::Closed | State::Idle => (),
+            State::Assigned { intended } if self.schedule.is_some() => self.requeued.push_back(intended),
+            State::Assigned { .. } => (),
+            State::InFlight { intended, sent } => each(&mut self.recorder, intended, sent),
         };
         take(oldest);
-        if let Some(line) = self.lines.get_mut(index as usize) {
-            line.behind.drain(..).for_each(take);
-            has_room |= line.room > 0;
-            (line.room, line.unsent) = (0, 0);
+        if let Some(pipeline) = self.pipelines.get_mut(index as usize) {
+            pipeline.queued.drain(..).for_each(take);
+            has_capacity |= pipeline.capacity > 0;
+            (pipeline.capacity, pipeline.unsent) = (0, 0);
         }
-        self.ready -= usize::from(has_room);
+        self.available -= usize::from(has_capacity);
     }
 
-    /// Gives up the requests sent longer ago than the timeout and wakes their connections. `tick_ns` is how often this
-    /// is called: each call looks at so many connections that all are seen sixteen times within a timeout.
+    /// Gives up requests sent longer ago than the timeout and wakes their connections. Called every `tick_ns`; each call
+    /// examines so many connections that all are examined [`SWEEPS`] times within a timeout.
     pub fn sweep(&mut self, now_ns: u64, tick_ns: u64) {
         let all = self.slots.len();
         let part = (all as u64 * tick_ns * SWEEPS).div_ceil(self.timeout_ns) as usize;
@@ -50,22 +53,21 @@ impl Scheduler {
         };
         for _ in 0..part.max(SWEEP_LEAST).min(all) {
             self.swept = if self.swept + 1 < all { self.swept + 1 } else { 0 };
-            if self.slots[self.swept].sent <= limit {
+            if self.slots[self.swept].is_sent_by(limit) {
                 self.time_out(self.swept as u32, now_ns);
                 self.wakers[self.swept].wake_by_ref();
             }
         }
     }
 
-    /// The oldest request of a connection has taken too long. The connection goes, and what was sent behind that with it:
-    /// it has waited, so far, for as long as it has.
+    /// The oldest request of a connection has timed out. The connection is closed, so requests sent behind it are recorded
+    /// as timeouts too, each with the time it has waited so far.
     #[cold]
     #[inline(never)]
     pub(super) fn time_out(&mut self, index: u32, now_ns: u64) {
         let timeout_ns = self.timeout_ns;
-        self.strip(index, |recorder, slot| {
-            let due = now_ns.min(slot.sent + timeout_ns);
-            recorder.failed(now_ns, Failure::Timeout, slot.intended, Some(due));
+        self.take_requests(index, |recorder, intended, sent| {
+            recorder.failed(now_ns, Failure::Timeout, intended, Some(now_ns.min(sent + timeout_ns)));
         });
     }
 }

@@ -104,7 +104,7 @@ async fn open_for(
     poll_fn(|cx| {
         // What it is given meanwhile waits for the connection too, and not for the generator.
         conversation.has_request();
-        if worker.core.borrow().scheduler.is_cut(index) {
+        if worker.core.borrow().scheduler.is_timed_out(index) {
             return Poll::Ready(Err(Failure::Timeout));
         }
         dialling.as_mut().poll(cx).map_err(|_| Failure::Connect)

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     engine::{
         channel::Channel,
-        scheduler::Next,
+        scheduler::Action,
         worker::{Core, Worker},
         write::write_on,
     },
@@ -71,7 +71,7 @@ impl<'w> Conversation<'w> {
         let now = self.worker.clock.now();
         let core = &mut *self.worker.core.borrow_mut();
         match core.protocol.depth {
-            1 if core.scheduler.free(self.index, now) == Next::Send => self.begin(core, now),
+            1 if core.scheduler.request(self.index, now) == Action::Send => self.begin(core, now),
             1 => (),
             depth => self.refill(core, now, depth),
         }
@@ -94,11 +94,11 @@ impl<'w> Conversation<'w> {
     /// Takes up what the place was given since it was last asked.
     #[inline(never)]
     fn take_up(&mut self, core: &mut Core<HttpProtocol>) {
-        if !core.scheduler.is_granted(self.index) {
+        if !core.scheduler.has_assigned(self.index) {
             return;
         }
         let now = self.worker.clock.now();
-        while !self.full && core.scheduler.granted(self.index, now) == Next::Send {
+        while !self.full && core.scheduler.send_assigned(self.index, now) == Action::Send {
             match core.protocol.depth {
                 1 => self.begin(core, now),
                 _ => self.add(core, now),
@@ -113,11 +113,11 @@ impl<'w> Conversation<'w> {
             if self.sent >= core.protocol.reuse {
                 return;
             }
-            let mut next = core.scheduler.free(self.index, now);
+            let mut next = core.scheduler.request(self.index, now);
             // It may have been granted more than the one it gets.
-            while next == Next::Send {
+            while next == Action::Send {
                 self.add(core, now);
-                next = core.scheduler.granted(self.index, now);
+                next = core.scheduler.send_assigned(self.index, now);
             }
         }
     }
@@ -137,7 +137,7 @@ impl<'w> Conversation<'w> {
         }
         self.ask(core, now);
         if self.sent >= core.protocol.reuse {
-            core.scheduler.withdraw(self.index, now);
+            core.scheduler.stop_sending(self.index, now);
         }
     }
 
@@ -186,7 +186,7 @@ impl<'w> Conversation<'w> {
             loop {
                 let Poll::Ready(received) = stream.poll_recv(cx) else {
                     // Nothing there; the sweep wakes those it has given up.
-                    return match core.scheduler.is_cut(self.index) {
+                    return match core.scheduler.is_timed_out(self.index) {
                         true => Poll::Ready(End::Lost(Failure::Timeout)),
                         false => Poll::Pending,
                     };
@@ -249,7 +249,7 @@ impl<'w> Conversation<'w> {
         self.refill(core, now, room);
         match self.left {
             0 => Taken::Idle,
-            _ if self.sent > sent => Taken::Next,
+            _ if self.sent > sent => Taken::Action,
             _ => Taken::Part,
         }
     }
@@ -316,7 +316,7 @@ impl<'w> Conversation<'w> {
         }
         let right = core.protocol.expect.check(reply.status, reply.length, reply.body);
         let (status, length) = (reply.status, reply.length);
-        if !core.scheduler.answered(self.index, now, right, |counters| counters.replies.note(status, length)) {
+        if !core.scheduler.record_reply(self.index, now, right, |counters| counters.replies.note(status, length)) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
         self.answered = true;
@@ -326,7 +326,7 @@ impl<'w> Conversation<'w> {
         }
         let closes = reply.after == Persistence::Close;
         if !is_last {
-            core.scheduler.advance(self.index);
+            core.scheduler.remove_oldest(self.index);
             return match closes {
                 // What was sent behind a request that ends the connection has not been looked at, or nobody knows.
                 true => Taken::End(End::Lost(Failure::Reset)),
@@ -338,20 +338,20 @@ impl<'w> Conversation<'w> {
         let keep = !closes && self.sent < core.protocol.reuse && self.written == self.outgoing.range.len();
         let delay = core.protocol.delay(self.host);
         if !keep || delay.is_some() {
-            core.scheduler.pause(self.index);
+            core.scheduler.suspend(self.index);
             self.full = false;
             return Taken::End(End::Answered { keep, closes: closes || self.outgoing.last, delay });
         }
         if !self.full {
-            core.scheduler.advance(self.index);
+            core.scheduler.remove_oldest(self.index);
             return Taken::Room;
         }
-        match core.scheduler.follow(self.index, now) {
-            Next::Send => {
+        match core.scheduler.next_request(self.index, now) {
+            Action::Send => {
                 self.begin(core, now);
                 Taken::Next
             }
-            Next::Wait | Next::Cut => Taken::Idle,
+            Action::Wait | Action::Close => Taken::Idle,
         }
     }
 }

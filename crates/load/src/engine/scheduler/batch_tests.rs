@@ -6,12 +6,12 @@ use super::*;
 /// A batch of four on connection 0, of which the first two are answered after 10 and 20 ms.
 fn half_answered(timeout_ms: u64) -> super::tests::Test {
     let mut test = test(1, 0, timeout_ms);
-    assert_eq!(test.scheduler.granted(0, START), Next::Send);
+    assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
     test.scheduler.send_batch(0, 4);
     assert_eq!(test.scheduler.recorder.outstanding(), 4);
     for ms in [10, 20] {
-        assert!(test.scheduler.answered(0, START + ms * MS, Ok(()), |_| ()));
-        test.scheduler.advance(0);
+        assert!(test.scheduler.record_reply(0, START + ms * MS, Ok(()), |_| ()));
+        test.scheduler.remove_oldest(0);
     }
     test
 }
@@ -19,10 +19,10 @@ fn half_answered(timeout_ms: u64) -> super::tests::Test {
 #[test]
 fn each_reply_of_a_batch_counts_from_its_write_and_the_last_one_frees_the_connection() {
     let mut test = half_answered(1000);
-    assert!(test.scheduler.answered(0, START + 30 * MS, Err(Failure::Status), |_| ()));
-    test.scheduler.advance(0);
-    assert!(test.scheduler.answered(0, START + 40 * MS, Ok(()), |_| ()));
-    assert_eq!(test.scheduler.follow(0, START + 40 * MS), Next::Send);
+    assert!(test.scheduler.record_reply(0, START + 30 * MS, Err(Failure::Status), |_| ()));
+    test.scheduler.remove_oldest(0);
+    assert!(test.scheduler.record_reply(0, START + 40 * MS, Ok(()), |_| ()));
+    assert_eq!(test.scheduler.next_request(0, START + 40 * MS), Action::Send);
     assert_eq!(test.scheduler.recorder.outstanding(), 1);
     let outcome = test.end();
     assert_eq!(outcome.service, [10, 20, 40]);
@@ -48,7 +48,7 @@ fn a_batch_times_out_as_a_whole_whoever_notices() {
         if swept {
             test.scheduler.sweep(now, 10 * MS);
         }
-        assert!(!test.scheduler.answered(0, now, Ok(()), |_| ()));
+        assert!(!test.scheduler.record_reply(0, now, Ok(()), |_| ()));
         // Closing the connection adds nothing.
         test.scheduler.lost(0, now, Failure::Timeout);
         let outcome = test.end();
@@ -68,19 +68,19 @@ fn what_is_left_of_a_batch_at_the_end_is_unanswered() {
 fn a_paused_connection_gets_nothing_and_loses_nothing() {
     let mut test = test(2, 10, 1000);
     test.scheduler.dispatch(START);
-    assert_eq!(test.scheduler.granted(0, START), Next::Send);
-    assert!(test.scheduler.answered(0, START + MS, Ok(()), |_| ()));
-    test.scheduler.pause(0);
+    assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
+    assert!(test.scheduler.record_reply(0, START + MS, Ok(()), |_| ()));
+    test.scheduler.suspend(0);
     for request in 1..3 {
         let at = START + request * 10 * MS;
         test.scheduler.dispatch(at);
-        assert_eq!((test.scheduler.is_granted(0), test.scheduler.is_granted(1)), (false, true));
-        assert_eq!(test.scheduler.granted(1, at), Next::Send);
-        assert_eq!(test.scheduler.complete(1, at + MS), Next::Wait);
+        assert_eq!((test.scheduler.has_assigned(0), test.scheduler.has_assigned(1)), (false, true));
+        assert_eq!(test.scheduler.send_assigned(1, at), Action::Send);
+        assert_eq!(test.scheduler.complete(1, at + MS), Action::Wait);
     }
-    assert_eq!(test.scheduler.free(0, START + 25 * MS), Next::Wait);
+    assert_eq!(test.scheduler.request(0, START + 25 * MS), Action::Wait);
     test.scheduler.dispatch(START + 30 * MS);
     // Connection 1 has been idle for longer.
-    assert!(test.scheduler.is_granted(1));
+    assert!(test.scheduler.has_assigned(1));
     assert_eq!(test.end().counters.errors.total(), 0);
 }

@@ -9,18 +9,18 @@ fn idle_connections_come_first_and_then_those_with_room_in_turn() {
     for (request, expected) in [0, 1, 0, 1, 0, 1].into_iter().enumerate() {
         let at = START + request as u64 * 10 * MS;
         assert_eq!(test.scheduler.dispatch(at), Due::At(at + 10 * MS));
-        assert!(test.scheduler.is_granted(expected), "request {request}");
-        assert_eq!(test.take_up(expected, at), 1);
+        assert!(test.scheduler.has_assigned(expected), "request {request}");
+        assert_eq!(test.send_assigned(expected, at), 1);
     }
-    assert_eq!(test.scheduler.dispatch(START + 60 * MS), Due::Starved);
+    assert_eq!(test.scheduler.dispatch(START + 60 * MS), Due::NoCapacity);
     // Room on a busy connection, and an idle one: that is the better one.
     (0..2).for_each(|_| assert!(test.answer(1, START + 61 * MS)));
     assert!(test.answer(0, START + 62 * MS));
     assert!(test.answer(1, START + 63 * MS));
     assert!(test.answer(1, START + 64 * MS));
     test.scheduler.dispatch(START + 70 * MS);
-    assert!(test.scheduler.is_granted(1) && !test.scheduler.is_granted(0));
-    assert_eq!((test.rung(0), test.rung(1)), (3, 4));
+    assert!(test.scheduler.has_assigned(1) && !test.scheduler.has_assigned(0));
+    assert_eq!((test.wakes(0), test.wakes(1)), (3, 4));
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn each_request_has_its_own_times_and_replies_come_in_order() {
     let mut test = pipelined(1, 4, 10, 1000);
     for request in 0..4 {
         test.scheduler.dispatch(START + request * 10 * MS);
-        assert_eq!(test.take_up(0, START + request * 10 * MS + MS), 1);
+        assert_eq!(test.send_assigned(0, START + request * 10 * MS + MS), 1);
     }
     for reply in 0..4 {
         assert!(test.answer(0, START + 35 * MS + reply * MS));
@@ -45,16 +45,16 @@ fn without_room_a_request_waits_and_what_waits_is_not_the_generators_fault() {
     let mut test = pipelined(1, 2, 10, 1000);
     for request in 0..2 {
         test.scheduler.dispatch(START + request * 10 * MS);
-        assert_eq!(test.take_up(0, START + request * 10 * MS), 1);
+        assert_eq!(test.send_assigned(0, START + request * 10 * MS), 1);
     }
-    assert_eq!(test.scheduler.dispatch(START + 20 * MS), Due::Starved);
+    assert_eq!(test.scheduler.dispatch(START + 20 * MS), Due::NoCapacity);
     // Two replies at once at 45 ms: two of the three that are due go at once, and the third waits on.
-    assert!(test.scheduler.answered(0, START + 45 * MS, Ok(()), |_| ()));
-    test.scheduler.advance(0);
-    assert!(test.scheduler.answered(0, START + 45 * MS, Ok(()), |_| ()));
-    test.scheduler.advance(0);
-    assert_eq!((test.free(0, START + 45 * MS), test.free(0, START + 45 * MS)), (1, 1));
-    assert_eq!(test.scheduler.dispatch(START + 45 * MS), Due::Starved);
+    assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), |_| ()));
+    test.scheduler.remove_oldest(0);
+    assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), |_| ()));
+    test.scheduler.remove_oldest(0);
+    assert_eq!((test.request(0, START + 45 * MS), test.request(0, START + 45 * MS)), (1, 1));
+    assert_eq!(test.scheduler.dispatch(START + 45 * MS), Due::NoCapacity);
     (0..3).for_each(|_| assert!(test.answer(0, START + 46 * MS)));
     assert_eq!(test.scheduler.dispatch(START + 46 * MS), Due::At(START + 50 * MS));
     let outcome = test.end();
@@ -68,8 +68,8 @@ fn without_room_a_request_waits_and_what_waits_is_not_the_generators_fault() {
 fn a_late_generator_sends_what_is_due_at_once_and_is_late_for_each() {
     let mut test = pipelined(1, 8, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START + 30 * MS), Due::At(START + 40 * MS));
-    assert_eq!(test.rung(0), 4);
-    assert_eq!(test.take_up(0, START + 30 * MS), 4);
+    assert_eq!(test.wakes(0), 4);
+    assert_eq!(test.send_assigned(0, START + 30 * MS), 4);
     assert_eq!(test.end().lag, [0, 10, 20, 30]);
 }
 
@@ -80,12 +80,12 @@ fn a_lost_connection_loses_what_it_has_sent_and_hands_on_the_rest() {
     for request in 0..5 {
         test.scheduler.dispatch(START + request * 10 * MS);
         if request < 4 {
-            test.take_up(request as u32 % 2, START + request * 10 * MS);
+            test.send_assigned(request as u32 % 2, START + request * 10 * MS);
         }
     }
     test.scheduler.lost(0, START + 41 * MS, Failure::Reset);
     test.scheduler.dispatch(START + 41 * MS);
-    assert_eq!(test.take_up(1, START + 41 * MS), 1);
+    assert_eq!(test.send_assigned(1, START + 41 * MS), 1);
     assert_eq!(test.scheduler.recorder.outstanding(), 3);
     let counters = test.end().counters;
     assert_eq!((counters.sent, counters.failed, counters.errors.reset, counters.unanswered), (5, 2, 2, 3));
@@ -97,14 +97,14 @@ fn a_connection_that_is_given_up_takes_what_was_sent_behind_with_it() {
         let mut test = pipelined(2, 2, 10, 100);
         for request in 0..4 {
             test.scheduler.dispatch(START + request * 10 * MS);
-            test.take_up(request as u32 % 2, START + request * 10 * MS);
+            test.send_assigned(request as u32 % 2, START + request * 10 * MS);
         }
         let now = START + 101 * MS;
         match swept {
             true => test.scheduler.sweep(now, 10 * MS),
             false => assert!(!test.answer(0, now)),
         }
-        assert!(test.scheduler.is_cut(0) && !test.scheduler.is_cut(1));
+        assert!(test.scheduler.is_timed_out(0) && !test.scheduler.is_timed_out(1));
         test.scheduler.lost(0, now, Failure::Timeout);
         assert!(test.answer(1, now) && test.answer(1, now));
         let outcome = test.end();
@@ -120,20 +120,20 @@ fn a_connection_that_sends_no_more_hands_on_what_it_was_given_and_keeps_what_it_
     let mut test = pipelined(2, 3, 10, 1000);
     for request in 0..2 {
         test.scheduler.dispatch(START + request * 10 * MS);
-        test.take_up(request as u32, START + request * 10 * MS);
+        test.send_assigned(request as u32, START + request * 10 * MS);
     }
     test.scheduler.dispatch(START + 20 * MS);
-    assert!(test.scheduler.is_granted(0));
-    test.scheduler.withdraw(0, START + 20 * MS);
-    assert!(!test.scheduler.is_granted(0) && test.scheduler.is_granted(1));
-    assert_eq!(test.take_up(1, START + 20 * MS), 1);
-    assert!(test.scheduler.answered(0, START + 25 * MS, Ok(()), |_| ()));
-    test.scheduler.pause(0);
+    assert!(test.scheduler.has_assigned(0));
+    test.scheduler.stop_sending(0, START + 20 * MS);
+    assert!(!test.scheduler.has_assigned(0) && test.scheduler.has_assigned(1));
+    assert_eq!(test.send_assigned(1, START + 20 * MS), 1);
+    assert!(test.scheduler.record_reply(0, START + 25 * MS, Ok(()), |_| ()));
+    test.scheduler.suspend(0);
     test.scheduler.dispatch(START + 30 * MS);
-    assert_eq!(test.take_up(1, START + 30 * MS), 1);
-    assert_eq!(test.scheduler.dispatch(START + 40 * MS), Due::Starved);
+    assert_eq!(test.send_assigned(1, START + 30 * MS), 1);
+    assert_eq!(test.scheduler.dispatch(START + 40 * MS), Due::NoCapacity);
     // Its successor has all its room again, and the request that waited.
-    assert_eq!((0..3).map(|_| test.free(0, START + 41 * MS)).sum::<usize>(), 1);
+    assert_eq!((0..3).map(|_| test.request(0, START + 41 * MS)).sum::<usize>(), 1);
     let counters = test.end().counters;
     assert_eq!((counters.sent, counters.completed, counters.unanswered, counters.waited), (5, 1, 4, 1));
 }

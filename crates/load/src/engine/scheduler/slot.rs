@@ -1,0 +1,113 @@
+//! State of a connection's oldest request, packed into 16 bytes: the table of all connections is walked for timeouts.
+
+/// `intended` of a closed connection, or of one whose request has timed out.
+const CLOSED: u64 = u64::MAX;
+/// `intended` of an idle connection.
+const IDLE: u64 = u64::MAX - 1;
+/// `sent` as long as there is no sent request.
+const UNSENT: u64 = u64::MAX;
+
+/// What a [`Slot`] holds; times in nanoseconds of the run's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not open, or given up after a timeout.
+    Closed,
+    /// Open, without a request.
+    Idle,
+    /// A request is assigned and not sent.
+    Assigned { intended: u64 },
+    /// A request is sent and not answered.
+    InFlight { intended: u64, sent: u64 },
+}
+
+/// A packed [`State`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Slot {
+    intended: u64,
+    sent: u64,
+}
+
+impl Slot {
+    pub const CLOSED: Self = Self { intended: CLOSED, sent: UNSENT };
+    pub const IDLE: Self = Self { intended: IDLE, sent: UNSENT };
+
+    #[inline]
+    pub fn assigned(intended: u64) -> Self {
+        Self { intended, sent: UNSENT }
+    }
+
+    #[inline]
+    pub fn in_flight(intended: u64, sent: u64) -> Self {
+        Self { intended, sent }
+    }
+
+    #[inline]
+    pub fn state(self) -> State {
+        match self {
+            Self { intended: CLOSED, .. } => State::Closed,
+            Self { intended: IDLE, .. } => State::Idle,
+            Self { intended, sent: UNSENT } => State::Assigned { intended },
+            Self { intended, sent } => State::InFlight { intended, sent },
+        }
+    }
+
+    /// The assigned request goes out at `now`; returns its intended time.
+    #[inline]
+    pub fn send(&mut self, now: u64) -> u64 {
+        self.sent = now;
+        self.intended
+    }
+
+    /// Intended time and sending time, if a request is in flight.
+    #[inline(always)]
+    pub fn times(self) -> Option<(u64, u64)> {
+        (self.sent != UNSENT).then_some((self.intended, self.sent))
+    }
+
+    #[inline]
+    pub fn is_closed(self) -> bool {
+        self.intended == CLOSED
+    }
+
+    #[inline]
+    pub fn is_idle(self) -> bool {
+        self.intended == IDLE
+    }
+
+    /// Whether there is a request, sent or not.
+    #[inline]
+    pub fn is_busy(self) -> bool {
+        self.intended < IDLE
+    }
+
+    /// Whether a request was sent at or before `limit`.
+    #[inline]
+    pub fn is_sent_by(self, limit: u64) -> bool {
+        self.sent <= limit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_keeps_every_state_apart() {
+        for (slot, state) in [
+            (Slot::CLOSED, State::Closed),
+            (Slot::IDLE, State::Idle),
+            (Slot::assigned(0), State::Assigned { intended: 0 }),
+            (Slot::in_flight(5, 7), State::InFlight { intended: 5, sent: 7 }),
+        ] {
+            assert_eq!(slot.state(), state);
+            assert_eq!(slot.is_closed(), state == State::Closed);
+            assert_eq!(slot.is_idle(), state == State::Idle);
+            assert_eq!(slot.is_busy(), matches!(state, State::Assigned { .. } | State::InFlight { .. }));
+            assert_eq!(slot.times(), (state == State::InFlight { intended: 5, sent: 7 }).then_some((5, 7)));
+            assert_eq!(slot.is_sent_by(7), slot.times().is_some());
+        }
+        let mut slot = Slot::assigned(5);
+        assert_eq!((slot.send(7), slot), (5, Slot::in_flight(5, 7)));
+        assert_eq!(size_of::<Slot>(), 16);
+    }
+}
