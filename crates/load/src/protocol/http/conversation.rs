@@ -249,7 +249,7 @@ impl<'w> Conversation<'w> {
         self.refill(core, now, room);
         match self.left {
             0 => Taken::Idle,
-            _ if self.sent > sent => Taken::Action,
+            _ if self.sent > sent => Taken::Next,
             _ => Taken::Part,
         }
     }
