@@ -116,7 +116,7 @@ pub(crate) struct ReleaseOnDrop<'s>(pub &'s Shared);
 impl Drop for ReleaseOnDrop<'_> {
     fn drop(&mut self) {
         self.0.close_at(0);
-        self.0.release.raise();
-        self.0.go.raise();
+        self.0.release.cancel();
+        self.0.go.cancel();
     }
 }

@@ -4,7 +4,7 @@
 //! `cargo run -p brunt-runtime --example graceful_shutdown [ADDRESS]`
 
 use brunt_runtime::{
-    Runtime, Stop,
+    Runtime, CancellationToken,
     net::{TcpListener, TcpStream},
     signal::{Signal, Signals},
     spawn,
@@ -32,10 +32,10 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     let mut signals = Signals::new(&[Signal::Interrupt, Signal::Terminate])?;
     let listener = TcpListener::bind(address)?;
     println!("listening on {}", listener.local_addr()?);
-    let stop = Stop::new();
+    let stop = CancellationToken::new();
     spawn(accept(listener, stop.clone()));
     signals.recv().await;
-    stop.raise();
+    stop.cancel();
     match brunt_runtime::drain(PATIENCE).await {
         0 => println!("all connections have ended"),
         left => println!("{left} connections did not end within {PATIENCE:?}"),
@@ -43,14 +43,14 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
-async fn accept(listener: TcpListener, stop: Stop) -> io::Result<()> {
+async fn accept(listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
     while let Some(stream) = unless(&stop, listener.accept()).await {
         spawn(echo(stream?, stop.clone()));
     }
     Ok(())
 }
 
-async fn echo(mut stream: TcpStream, stop: Stop) -> io::Result<()> {
+async fn echo(mut stream: TcpStream, stop: CancellationToken) -> io::Result<()> {
     while let Some(lease) = unless(&stop, stream.recv()).await {
         let lease = lease?;
         if lease.is_empty() {
@@ -63,8 +63,8 @@ async fn echo(mut stream: TcpStream, stop: Stop) -> io::Result<()> {
 
 /// What `work` comes to, or nothing if it is time to stop before that. `work` is dropped then, by which a read or an
 /// accept loses nothing.
-async fn unless<T>(stop: &Stop, work: impl Future<Output = T>) -> Option<T> {
-    let (mut work, mut told) = (pin!(work), pin!(stop.raised()));
+async fn unless<T>(stop: &CancellationToken, work: impl Future<Output = T>) -> Option<T> {
+    let (mut work, mut told) = (pin!(work), pin!(stop.cancelled()));
     poll_fn(|cx| match work.as_mut().poll(cx) {
         Poll::Ready(output) => Poll::Ready(Some(output)),
         Poll::Pending => told.as_mut().poll(cx).map(|()| None),

@@ -3,7 +3,7 @@
 //! `cargo run -p brunt-runtime --features hyper --example hyper_server [ADDRESS]`, then `curl http://127.0.0.1:7000/`
 
 use brunt_runtime::{
-    Runtime, Stop,
+    Runtime, CancellationToken,
     adapters::HyperTimer,
     net::{TcpListener, TcpStream},
     signal::{Signal, Signals},
@@ -34,25 +34,25 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     let mut signals = Signals::new(&[Signal::Interrupt, Signal::Terminate])?;
     let listener = TcpListener::bind(address)?;
     println!("listening on {}", listener.local_addr()?);
-    let stop = Stop::new();
+    let stop = CancellationToken::new();
     let acceptor = spawn(accept(listener, stop.clone()));
     signals.recv().await;
     acceptor.abort();
-    stop.raise();
+    stop.cancel();
     brunt_runtime::drain(PATIENCE).await;
     Ok(())
 }
 
-async fn accept(listener: TcpListener, stop: Stop) -> io::Result<()> {
+async fn accept(listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
     loop {
         spawn(connection(listener.accept().await?, stop.clone()));
     }
 }
 
-async fn connection(stream: TcpStream, stop: Stop) -> hyper::Result<()> {
+async fn connection(stream: TcpStream, stop: CancellationToken) -> hyper::Result<()> {
     // The timer bounds how long a request's head may take to arrive.
     let server = http1::Builder::new().timer(HyperTimer).serve_connection(stream, service_fn(answer));
-    let (mut server, mut told) = (pin!(server), pin!(stop.raised()));
+    let (mut server, mut told) = (pin!(server), pin!(stop.cancelled()));
     let mut ending = false;
     poll_fn(|cx| {
         if !ending && told.as_mut().poll(cx).is_ready() {

@@ -2,12 +2,12 @@
 
 use crate::{
     driver::BackendKind,
+    driver::uring::{self, RingFeature},
+    executor::Worker,
+    executor::spin::Spinning,
     metrics::MetricsHandle,
-    spin::Spinning,
-    time::clock::Clock,
+    timer::clock::Clock,
     trace::note,
-    uring::{self, RingFeature},
-    worker::Worker,
 };
 use std::{future::Future, io, rc::Rc, time::Duration};
 

@@ -42,44 +42,35 @@ compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub mod adapters;
 mod blocking;
-mod blocks;
 mod buffers;
 mod builder;
-mod conn;
+mod cancel;
 mod driver;
-mod epoll;
-mod event;
-#[cfg(test)]
-mod fake;
+mod executor;
 pub mod group;
 mod io;
-mod lease;
-mod mailbox;
 mod metrics;
+mod mm;
 pub mod net;
-mod places;
 pub mod signal;
+#[cfg(test)]
+mod sim;
 mod slab;
-mod spin;
-mod stop;
 pub mod sync;
 mod task;
-mod text;
 pub mod time;
+mod timer;
 mod trace;
-mod uring;
-mod waiter;
-mod worker;
 
 pub use blocking::{Blocking, blocking};
 pub use builder::{Builder, Runtime};
+pub use cancel::Stop;
 pub use driver::BackendKind;
+pub use driver::uring::RingFeature;
+pub use executor::spin::Spinning;
 pub use metrics::{Metrics, MetricsHandle};
-pub use spin::Spinning;
-pub use stop::Stop;
+pub use mm::drop_text_pages;
 pub use task::{JoinError, JoinHandle, JoinSet};
-pub use text::let_go_of_text;
-pub use uring::RingFeature;
 
 use std::{
     future::{Future, poll_fn},
@@ -89,17 +80,17 @@ use std::{
 
 /// Starts a task on this thread's runtime. Must be called inside `block_on`.
 pub fn spawn<F: Future + 'static>(future: F) -> JoinHandle<F::Output> {
-    worker::current(|worker| worker.spawn(future))
+    executor::current(|worker| worker.spawn(future))
 }
 
 /// The counters of this thread's runtime. Must be called inside `block_on`.
 pub fn metrics() -> Metrics {
-    worker::current(|worker| worker.metrics())
+    executor::current(|worker| worker.metrics())
 }
 
 /// The counters of this thread's runtime, for any thread to read at any time. Must be called inside `block_on`.
 pub fn metrics_handle() -> MetricsHandle {
-    worker::current(worker::Worker::metrics_handle)
+    executor::current(executor::Worker::metrics_handle)
 }
 
 /// When the events of this turn of the loop were handed over by the kernel; the clock is read once a turn, by the first
@@ -107,7 +98,7 @@ pub fn metrics_handle() -> MetricsHandle {
 /// [`time::now`]. Must be called inside `block_on`.
 #[inline]
 pub fn turn_time() -> Instant {
-    worker::current(worker::Worker::turn_time)
+    executor::current(executor::Worker::turn_time)
 }
 
 /// Lets every other ready task and every pending event go first.
@@ -130,7 +121,7 @@ pub async fn drain(limit: Duration) -> usize {
     let deadline = time::after(limit);
     let mut pause = Duration::from_micros(200);
     loop {
-        let left = worker::current(|worker| worker.task_count());
+        let left = executor::current(|worker| worker.task_count());
         if left == 0 || time::now() >= deadline {
             return left;
         }

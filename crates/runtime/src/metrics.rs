@@ -3,7 +3,7 @@
 //!
 //! Must never cost a turn more than one look at whether there is a handle when there is none, nor a locked instruction.
 
-use crate::worker::Worker;
+use crate::executor::Worker;
 use std::{
     sync::{
         Arc,

@@ -1,8 +1,8 @@
 //! The same suite on both backends.
 
 use brunt_runtime::{
-    BackendKind, Runtime, Stop,
-    net::{Lease, TcpListener, TcpStream},
+    BackendKind, Runtime, CancellationToken,
+    net::{RecvBuf, TcpListener, TcpStream},
     spawn,
     time::{sleep, sleep_until, timeout},
 };
@@ -261,16 +261,16 @@ on_both_backends! {
 
     another_thread_wakes_a_sleeping_worker {
         for _ in 0..50 {
-            let stop = Stop::new();
+            let stop = CancellationToken::new();
             let raiser = stop.clone();
-            let thread = std::thread::spawn(move || raiser.raise());
-            stop.raised().await;
+            let thread = std::thread::spawn(move || raiser.cancel());
+            stop.cancelled().await;
             thread.join().unwrap();
         }
-        let stop = Stop::new();
+        let stop = CancellationToken::new();
         let raiser = stop.clone();
-        let thread = std::thread::spawn(move || { std::thread::sleep(Duration::from_millis(30)); raiser.raise(); });
-        let waiting = spawn({ let stop = stop.clone(); async move { stop.raised().await } });
+        let thread = std::thread::spawn(move || { std::thread::sleep(Duration::from_millis(30)); raiser.cancel(); });
+        let waiting = spawn({ let stop = stop.clone(); async move { stop.cancelled().await } });
         waiting.await.unwrap();
         thread.join().unwrap();
     }
@@ -282,7 +282,7 @@ on_both_backends! {
         let lease = b.recv().await.unwrap();
         drop((a, b));
         c.send(lease).await.unwrap();
-        let lease: Lease = d.recv().await.unwrap();
+        let lease: RecvBuf = d.recv().await.unwrap();
         assert_eq!(&lease[..], b"passed on");
     }
 

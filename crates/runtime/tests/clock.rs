@@ -261,15 +261,15 @@ on_both_backends! {
 #[test]
 fn without_a_deadline_the_worker_waits_for_other_threads_as_usual() {
     for backend in [BackendKind::Uring, BackendKind::Epoll] {
-        let stop = brunt_runtime::Stop::new();
+        let stop = brunt_runtime::CancellationToken::new();
         let raiser = stop.clone();
         let thread = std::thread::spawn(move || {
             std::thread::sleep(20 * MS);
-            raiser.raise();
+            raiser.cancel();
         });
         on(backend, async {
             let start = now();
-            stop.raised().await;
+            stop.cancelled().await;
             assert_eq!(now(), start);
         });
         thread.join().unwrap();

@@ -2,7 +2,7 @@
 
 use brunt_runtime::{
     BackendKind, Runtime,
-    net::{Lease, TcpListener, TcpStream},
+    net::{RecvBuf, TcpListener, TcpStream},
     spawn,
     time::timeout,
 };
@@ -42,7 +42,7 @@ async fn exchange(client: &mut TcpStream, message: &[u8]) -> Vec<u8> {
 }
 
 /// Reads this many bytes as leases.
-async fn leases(stream: &mut TcpStream, len: usize) -> Vec<Lease> {
+async fn leases(stream: &mut TcpStream, len: usize) -> Vec<RecvBuf> {
     let (mut leases, mut have) = (Vec::new(), 0);
     while have < len {
         let lease = stream.recv().await.unwrap();
@@ -54,7 +54,7 @@ async fn leases(stream: &mut TcpStream, len: usize) -> Vec<Lease> {
 }
 
 /// The bytes of leases, one after another.
-fn bytes(leases: &[Lease]) -> Vec<u8> {
+fn bytes(leases: &[RecvBuf]) -> Vec<u8> {
     leases.iter().flat_map(|lease| lease.iter().copied()).collect()
 }
 

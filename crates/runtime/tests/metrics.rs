@@ -1,7 +1,7 @@
 //! Counters: what they count, and how another thread reads them.
 
 use brunt_runtime::{
-    BackendKind, Metrics, MetricsHandle, Runtime, Stop,
+    BackendKind, Metrics, MetricsHandle, Runtime, CancellationToken,
     net::{TcpListener, TcpStream},
     spawn,
     time::{sleep, timeout},
@@ -34,7 +34,7 @@ fn read_until(handle: &MetricsHandle, wanted: impl Fn(&Metrics) -> bool) -> Metr
 #[test]
 fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
     for backend in BACKENDS {
-        let stop = Stop::new();
+        let stop = CancellationToken::new();
         let (sender, receiver) = mpsc::channel();
         let worker = thread::spawn({
             let stop = stop.clone();
@@ -57,7 +57,7 @@ fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
                         assert!(ended.is_err());
                     }
                     spawn(sleep(Duration::from_secs(3600)));
-                    stop.raised().await;
+                    stop.cancelled().await;
                     brunt_runtime::metrics()
                 })
             }
@@ -66,7 +66,7 @@ fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
         let seen = read_until(&handle.clone(), |metrics| metrics.timers == 1 && metrics.connections == 2);
         assert_eq!((seen.tasks, seen.panicked_tasks), (1, 2), "{backend}: {seen:?}");
         assert!(seen.events >= 100 && seen.polls >= 3 && seen.sleeps <= seen.turns, "{backend}: {seen:?}");
-        stop.raise();
+        stop.cancel();
         let last = worker.join().unwrap();
         assert_eq!(last.batches.iter().sum::<u64>(), last.turns, "{backend}: every turn has its class");
         // The runtime is gone, and nothing of it is left.
@@ -78,13 +78,13 @@ fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
 
 #[test]
 fn a_handle_never_goes_back_while_the_worker_runs() {
-    let (stop, (sender, receiver)) = (Stop::new(), mpsc::channel());
+    let (stop, (sender, receiver)) = (CancellationToken::new(), mpsc::channel());
     let worker = thread::spawn({
         let stop = stop.clone();
         move || {
             build(BackendKind::Epoll).block_on(async {
                 sender.send(brunt_runtime::metrics_handle()).unwrap();
-                while !stop.is_raised() {
+                while !stop.is_cancelled() {
                     spawn(async {}).await.unwrap();
                 }
                 brunt_runtime::metrics().polls
@@ -98,7 +98,7 @@ fn a_handle_never_goes_back_while_the_worker_runs() {
         assert!(after.turns >= before.turns && after.polls >= before.polls, "{after:?} after {before:?}");
         before = after;
     }
-    stop.raise();
+    stop.cancel();
     assert_eq!(worker.join().unwrap(), handle.read().polls);
 }
 

@@ -3,7 +3,7 @@
 
 use brunt_runtime::{
     BackendKind, Runtime,
-    net::{Lease, TcpStream},
+    net::{RecvBuf, TcpStream},
     time::{sleep, timeout},
     yield_now,
 };
@@ -73,7 +73,7 @@ struct Pair {
     due: [VecDeque<u8>; 2],
     /// That stream will send no more.
     closed: [bool; 2],
-    kept: VecDeque<(Lease, Vec<u8>)>,
+    kept: VecDeque<(RecvBuf, Vec<u8>)>,
     /// Tells written bytes apart.
     written: u32,
 }
@@ -220,7 +220,7 @@ impl Pair {
         self.due[side].is_empty() && !self.closed[1 - side]
     }
 
-    async fn lease(&mut self, side: usize) -> Result<Option<Lease>, TestCaseError> {
+    async fn lease(&mut self, side: usize) -> Result<Option<RecvBuf>, TestCaseError> {
         if self.may_wait(side) {
             prop_assert!(now(self.streams[side].recv()).await.is_none(), "bytes from nowhere");
             return Ok(None);

@@ -126,7 +126,7 @@ impl From<io::Error> for ServeError {
 /// When an address cannot be listened on, a worker cannot be set up, or one ends by itself.
 pub fn tcp(
     options: &Options,
-    stop: &brunt_runtime::Stop,
+    stop: &brunt_runtime::CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     options.model.run(&ModelContext::new(options, stop, notices)?)

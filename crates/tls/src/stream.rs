@@ -16,10 +16,10 @@ const MOST: usize = 64 << 10;
 /// What carries the records.
 pub trait Carrier {
     /// Received bytes, decrypted where they lie.
-    type Lease: DerefMut<Target = [u8]>;
+    type RecvBuf: DerefMut<Target = [u8]>;
 
     /// Received bytes; none at the end.
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Lease>>;
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::RecvBuf>>;
     /// Takes at least one byte.
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
 }

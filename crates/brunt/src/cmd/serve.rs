@@ -7,7 +7,7 @@ mod tls;
 
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::{Cores, ExitCode, Span};
-use brunt_runtime::{Spinning, Stop};
+use brunt_runtime::{Spinning, CancellationToken};
 use brunt_serve::{Counts, Model, Notice, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
@@ -75,7 +75,7 @@ impl Common {
         name: &'static str,
         model: Option<M>,
         more: Vec<String>,
-        serve: impl FnOnce(Setup<M>, &Stop, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
+        serve: impl FnOnce(Setup<M>, &CancellationToken, &mpsc::Sender<Notice>) -> Result<Counts, ServeError>,
     ) -> ExitCode {
         let (model, fallback) = model.map_or_else(best_model, |model| (model, None));
         let workers =
@@ -93,7 +93,7 @@ impl Common {
                 }
                 // Start-up code is not needed any more; drop its pages so that they do not count as server memory.
                 // Errors are ignored.
-                let _ = brunt_runtime::let_go_of_text();
+                let _ = brunt_runtime::drop_text_pages();
             }
         });
         let result = serve(setup, &stop, &notices);
@@ -118,10 +118,10 @@ impl Common {
 }
 
 /// Token cancelled by the first SIGINT or SIGTERM.
-fn stop_on_signals() -> Option<Stop> {
-    let stop = Stop::new();
+fn stop_on_signals() -> Option<CancellationToken> {
+    let stop = CancellationToken::new();
     let raised = stop.clone();
-    let watched = on_first(&[SIGINT, SIGTERM], Repeated::Kill, move || raised.raise());
+    let watched = on_first(&[SIGINT, SIGTERM], Repeated::Kill, move || raised.cancel());
     watched.inspect_err(|error| eprintln!("brunt serve: cannot watch for signals: {error}")).ok().map(|()| stop)
 }
 

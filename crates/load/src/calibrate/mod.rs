@@ -7,7 +7,7 @@ mod answer;
 
 use crate::{LoadError, Options, Silent, Target, run};
 use answer::{Answer, Replies};
-use brunt_runtime::{Runtime, Stop, net, spawn};
+use brunt_runtime::{Runtime, CancellationToken, net, spawn};
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
@@ -70,7 +70,7 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
 /// The target that does nothing, until it is dropped.
 struct Null {
     address: SocketAddr,
-    stop: Stop,
+    stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -82,7 +82,7 @@ impl Null {
         let workers: Vec<Option<usize>> =
             if cores.is_empty() { vec![None] } else { cores.iter().copied().map(Some).collect() };
         let listeners = workers.iter().map(|_| listener.try_clone()).collect::<io::Result<Vec<_>>>()?;
-        let stop = Stop::new();
+        let stop = CancellationToken::new();
         let stopped = stop.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
             let (stop, listeners, answer) = (&stopped, &listeners, &answer);
@@ -90,7 +90,7 @@ impl Null {
             brunt_runtime::group::run(&Runtime::builder(), &workers, |worker| async move {
                 let listener = listeners[worker].try_clone().and_then(net::TcpListener::from_std)?;
                 let accepting = spawn(accept(listener, answer.clone()));
-                stop.raised().await;
+                stop.cancelled().await;
                 accepting.abort();
                 brunt_runtime::drain(Duration::ZERO).await;
                 io::Result::Ok(())
@@ -102,7 +102,7 @@ impl Null {
 
 impl Drop for Null {
     fn drop(&mut self) {
-        self.stop.raise();
+        self.stop.cancel();
         // A panic has said what there is to say.
         let _ = self.thread.take().map(JoinHandle::join);
     }

@@ -3,7 +3,7 @@
 //! A type parameter, not an object: what one of them needs costs the requests of the other nothing.
 
 use crate::measure::recorder::Failure;
-use brunt_runtime::net::{Lease, TcpStream};
+use brunt_runtime::net::{RecvBuf, TcpStream};
 use std::{
     io,
     ops::Deref,
@@ -13,10 +13,10 @@ use std::{
 /// Bytes both ways.
 pub trait Channel {
     /// Received bytes, which need not be kept.
-    type Lease: Deref<Target = [u8]>;
+    type RecvBuf: Deref<Target = [u8]>;
 
     /// Received bytes; none at the end.
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Lease>>;
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::RecvBuf>>;
     /// Takes at least one byte.
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
     /// What an error of either means for the requests under way.
@@ -24,10 +24,10 @@ pub trait Channel {
 }
 
 impl Channel for TcpStream {
-    type Lease = Lease;
+    type RecvBuf = RecvBuf;
 
     #[inline(always)]
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Lease>> {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<RecvBuf>> {
         TcpStream::poll_recv(self, cx)
     }
 

@@ -215,7 +215,7 @@ impl<'s> Coordinator<'s> {
                 if opened {
                     observer.window_closed();
                 }
-                shared.release.raise();
+                shared.release.cancel();
                 self.peers.order(Order::Release);
             }
             let next = [open, close].into_iter().filter(|at| *at > now).min();

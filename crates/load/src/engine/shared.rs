@@ -4,7 +4,7 @@
 
 use super::hosts::Hosts;
 use crate::{measure::handshakes::Handshakes, measure::recorder::Budget, options::Options};
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -261,9 +261,9 @@ pub struct Shared {
     /// Why the run is without a result, if it is, although the load was under way.
     broken: Mutex<Option<String>>,
     /// `start`, `open` and `close` are set.
-    pub go: Stop,
+    pub go: CancellationToken,
     /// Nobody needs the connections any more: threads that have drained may end, others end at once.
-    pub release: Stop,
+    pub release: CancellationToken,
 }
 
 impl Shared {
@@ -286,8 +286,8 @@ impl Shared {
             budget: options.requests.map(|limit| Arc::new(Budget::new(limit))),
             handshakes: Mutex::default(),
             broken: Mutex::new(None),
-            go: Stop::new(),
-            release: Stop::new(),
+            go: CancellationToken::new(),
+            release: CancellationToken::new(),
         }
     }
 
@@ -297,7 +297,7 @@ impl Shared {
         self.open.store(open_ns, Relaxed);
         // It may be over before it has begun.
         self.close.fetch_min(close_ns, Relaxed);
-        self.go.raise();
+        self.go.cancel();
     }
 
     /// What became of handshakes; locked, for one costs thousands of times as much.

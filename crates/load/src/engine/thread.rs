@@ -107,8 +107,8 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     let worker = &Rc::new(worker);
     let (shared, clock) = (&worker.shared, worker.clock);
     connect::all(worker);
-    shared.go.raised().await;
-    if shared.release.is_raised() {
+    shared.go.cancelled().await;
+    if shared.release.is_cancelled() {
         return None;
     }
     let (start, open) = (shared.start.load(Relaxed), shared.open.load(Relaxed));
@@ -141,6 +141,6 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     let schedule = worker.core.borrow_mut().scheduler.finish(clock.now());
     channels.ship(worker);
     // The target must keep its connections until it has been metered.
-    shared.release.raised().await;
+    shared.release.cancelled().await;
     schedule
 }

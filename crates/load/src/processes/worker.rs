@@ -46,7 +46,7 @@ fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
     let obey = move |order| match order {
         Order::Begin { start, open, close } => ordered.begin(start, open, close),
         Order::Close(at) => ordered.close_at(at),
-        Order::Release => ordered.release.raise(),
+        Order::Release => ordered.release.cancel(),
     };
     parent
         .handle_messages(obey)

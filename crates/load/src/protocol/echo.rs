@@ -15,7 +15,7 @@ use crate::{
     },
     measure::recorder::Failure,
 };
-use brunt_runtime::net::{Lease, TcpStream};
+use brunt_runtime::net::{RecvBuf, TcpStream};
 use brunt_wire::echo::{Check, Checker, MessageId, Pattern};
 use std::{
     future::poll_fn,
@@ -205,7 +205,7 @@ impl<'w> Conversation<'w> {
         core: &mut Core<Echo>,
         stream: &mut TcpStream,
         cx: &mut Context<'_>,
-        mut reply: Lease,
+        mut reply: RecvBuf,
     ) -> bool {
         if !core.protocol.verify || reply.len() != core.protocol.size {
             return false;

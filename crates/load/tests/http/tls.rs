@@ -23,7 +23,7 @@ use std::{
 struct Patient(TcpStream);
 
 impl Carrier for Patient {
-    type Lease = Vec<u8>;
+    type RecvBuf = Vec<u8>;
 
     fn poll_recv(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         let mut buffer = vec![0; 20_000];

@@ -1,7 +1,7 @@
 //! Listeners: accepted sockets wait in a queue until somebody calls `accept`.
 
 use super::{Io, closed};
-use crate::{driver::Driver, epoll::Interest, event::Kind, slab::Key, waiter::Waiter};
+use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::Kind, slab::Key, task::waiter::Waiter};
 use std::{
     collections::VecDeque,
     io,

@@ -2,10 +2,10 @@
 
 use super::Io;
 use crate::{
-    conn::{Source, flag},
     driver::Driver,
-    event::Kind,
-    fake::Ring,
+    driver::user_data::Kind,
+    io::conn::{Source, flag},
+    sim::Ring,
 };
 use std::{collections::HashMap, time::Instant};
 
@@ -52,7 +52,7 @@ impl Io {
             while let Some(buffer) = segment {
                 book.enter(buffer, "in an inbox");
                 let next = self.buffers.segment(buffer).next;
-                segment = (next != crate::buffers::NO_BUFFER).then_some(next);
+                segment = (next != crate::buffers::recv::NO_BUFFER).then_some(next);
                 many += 1;
                 if many > conn.inbox_len {
                     book.faults.push(format!("{key:?} has more than its {} segments", conn.inbox_len));

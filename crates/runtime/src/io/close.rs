@@ -2,9 +2,9 @@
 
 use super::Io;
 use crate::{
-    conn::{Source, flag},
     driver::Driver,
-    event::Kind,
+    driver::user_data::Kind,
+    io::conn::{Source, flag},
     slab::Key,
 };
 use std::{

@@ -2,8 +2,8 @@
 
 use super::{Io, closed, from_errno};
 use crate::{
-    conn::{Conn, flag},
     driver::Driver,
+    io::conn::{Conn, flag},
     slab::Key,
 };
 use socket2::SockAddr;

@@ -3,30 +3,31 @@
 //! No user code ever runs in here: events end in [`Wakers`], and the worker wakes tasks when nothing is borrowed.
 
 mod accept;
+mod active_set;
 #[cfg(test)]
 mod audit;
-mod bell;
+mod buffer_pool;
 mod close;
+mod conn;
 mod connect;
-mod crowd;
-mod hunger;
+mod readiness;
 mod receive;
 mod transmit;
-mod watch;
+mod wake_fd;
 
 use crate::{
-    blocks::Blocks,
-    buffers::Buffers,
-    conn::{Conn, flag},
+    buffers::recv::Buffers,
+    buffers::send::Blocks,
+    driver::epoll::{Event, Interest},
+    driver::user_data::Kind,
     driver::{BackendKind, Driver},
-    epoll::{Event, Interest},
-    event::Kind,
+    io::conn::{Conn, flag},
     metrics::Metrics,
     slab::{Key, Slab},
-    waiter::Wakers,
+    task::waiter::Wakers,
 };
 use accept::Listener;
-use crowd::Crowd;
+use active_set::Crowd;
 use io_uring::cqueue;
 use std::{
     collections::VecDeque,
@@ -37,8 +38,8 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use readiness::Direction;
 pub(crate) use receive::Received;
-pub(crate) use watch::Direction;
 
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
@@ -50,10 +51,10 @@ pub(crate) struct Io {
     blocks: Blocks,
     conns: Slab<Conn>,
     listeners: Slab<Listener>,
-    watches: Slab<watch::Watched>,
+    watches: Slab<readiness::Watched>,
     /// Addresses that connects in flight point to.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
-    hunger: hunger::Hunger,
+    hunger: buffer_pool::Hunger,
     lingering: VecDeque<close::Lingering>,
     bell: Arc<OwnedFd>,
     /// Kept only where spinning is allowed.
@@ -78,7 +79,7 @@ impl Io {
             listeners: Slab::new(),
             watches: Slab::new(),
             addresses: Vec::new(),
-            hunger: hunger::Hunger::new(),
+            hunger: buffer_pool::Hunger::new(),
             lingering: VecDeque::new(),
             bell,
             crowd: few.map(Crowd::new),
@@ -95,7 +96,7 @@ impl Io {
     }
 
     /// The optional features of the ring; none on epoll.
-    pub fn rungs(&self) -> Vec<crate::uring::RingFeature> {
+    pub fn rungs(&self) -> Vec<crate::driver::uring::RingFeature> {
         match &self.driver {
             Driver::Uring(uring) => uring.rungs(),
             Driver::Epoll(_) => Vec::new(),

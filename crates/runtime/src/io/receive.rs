@@ -2,10 +2,10 @@
 
 use super::{Io, closed, from_errno};
 use crate::{
-    buffers::{BUFFER_SIZE, LARGE_SIZE},
-    conn::flag,
+    buffers::recv::{BUFFER_SIZE, LARGE_SIZE},
     driver::Driver,
-    event::Kind,
+    driver::user_data::Kind,
+    io::conn::flag,
     slab::Key,
 };
 use std::{

@@ -2,8 +2,8 @@
 
 use super::{Io, closed, from_errno};
 use crate::{
-    conn::{Source, flag},
     driver::Driver,
+    io::conn::{Source, flag},
     slab::Key,
 };
 use rustix::{

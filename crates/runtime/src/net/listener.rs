@@ -2,11 +2,11 @@
 
 use super::{Family, Stream, socket_file::SocketFile};
 use crate::{
+    executor,
     io::{Io, closed},
     slab::Key,
     time::sleep,
     trace::note,
-    worker,
 };
 use socket2::SockRef;
 use std::{future::poll_fn, io, marker::PhantomData, os::fd::OwnedFd, task::Poll, time::Duration};
@@ -29,7 +29,7 @@ pub struct Listener<F: Family> {
 
 impl<F: Family> Listener<F> {
     pub(super) fn adopt(fd: OwnedFd, file: Option<SocketFile>) -> Self {
-        worker::current(|worker| Self {
+        executor::current(|worker| Self {
             key: worker.io().add_listener(fd),
             worker: worker.id(),
             file,
@@ -43,7 +43,7 @@ impl<F: Family> Listener<F> {
         let mut paused = false;
         loop {
             let accepted = poll_fn(|cx| {
-                worker::with(self.worker, |worker| worker.io().poll_accept(self.key, cx))
+                executor::with(self.worker, |worker| worker.io().poll_accept(self.key, cx))
                     .unwrap_or_else(|| Poll::Ready(Err(closed())))
             })
             .await;
@@ -55,7 +55,7 @@ impl<F: Family> Listener<F> {
                     return Ok(Stream::adopt(fd));
                 }
                 Err(error) if Io::is_exhaustion(&error) => {
-                    worker::current(|worker| worker.io().metrics.accept_pauses += 1);
+                    executor::current(|worker| worker.io().metrics.accept_pauses += 1);
                     if !std::mem::replace(&mut paused, true) {
                         note!(WARN, "accepting pauses: descriptors or memory have run out"; error = error);
                     }
@@ -67,13 +67,13 @@ impl<F: Family> Listener<F> {
     }
 
     pub(super) fn socket<T>(&self, f: impl FnOnce(SockRef<'_>) -> io::Result<T>) -> io::Result<T> {
-        worker::with(self.worker, |worker| f(SockRef::from(&worker.io().listener_fd(self.key)?)))
+        executor::with(self.worker, |worker| f(SockRef::from(&worker.io().listener_fd(self.key)?)))
             .unwrap_or_else(|| Err(closed()))
     }
 }
 
 impl<F: Family> Drop for Listener<F> {
     fn drop(&mut self) {
-        worker::with(self.worker, |worker| worker.io().drop_listener(self.key));
+        executor::with(self.worker, |worker| worker.io().drop_listener(self.key));
     }
 }

@@ -1,7 +1,7 @@
 //! Reading and writing: the methods that streams and their halves have in common, written once.
 
 use super::{
-    Family, Lease, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Stream, WriteHalf,
+    Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, RecvBuf, Stream, WriteHalf,
     stream::{Recv, Send},
 };
 use std::{
@@ -46,7 +46,7 @@ macro_rules! reading {
 
             /// As `recv`, for hand-written futures and adapters.
             #[inline(always)]
-            pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<io::Result<Lease>> {
+            pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<io::Result<RecvBuf>> {
                 self.link().poll_recv(cx)
             }
         }
@@ -59,7 +59,7 @@ macro_rules! writing {
             /// Sends a lease, without a copy. Returns when the kernel or its queue has it, one send at a time: an error
             /// shows on the next call, and [`flush`](Self::flush) waits for the end.
             #[inline]
-            pub fn send(&mut self, lease: Lease) -> Send<'_> {
+            pub fn send(&mut self, lease: RecvBuf) -> Send<'_> {
                 Send { link: self.link(), lease: Some(lease) }
             }
 
@@ -68,7 +68,7 @@ macro_rules! writing {
             /// # Panics
             /// If there is no lease.
             #[inline(always)]
-            pub fn poll_send(&mut self, cx: &Context<'_>, lease: &mut Option<Lease>) -> Poll<io::Result<()>> {
+            pub fn poll_send(&mut self, cx: &Context<'_>, lease: &mut Option<RecvBuf>) -> Poll<io::Result<()>> {
                 self.link().poll_send(cx, lease)
             }
 

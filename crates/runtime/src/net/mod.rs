@@ -1,8 +1,10 @@
 //! Sockets: streams and listeners of TCP and Unix, datagrams of UDP, and readiness of any descriptor.
 
-mod link;
+mod async_fd;
+mod conn_handle;
 mod listener;
 mod methods;
+mod recv_buf;
 mod resolve;
 mod socket_file;
 mod split;
@@ -10,14 +12,13 @@ mod stream;
 mod tcp;
 mod udp;
 mod unix;
-mod watch;
 
-pub use crate::lease::Lease;
+pub use async_fd::Watch;
 pub use listener::Listener;
+pub use recv_buf::RecvBuf;
 pub use resolve::{HostPort, resolve};
 pub use split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};
 pub use stream::{Family, Recv, Send, Stream};
 pub use tcp::{Tcp, TcpListener, TcpStream};
 pub use udp::{Datagram, UdpSocket};
 pub use unix::{Credentials, Unix, UnixListener, UnixStream};
-pub use watch::Watch;

@@ -3,7 +3,7 @@
 //! Reader and writer of a connection wait apart from each other, so halves need no lock and cost nothing; the types only
 //! see to it that there is one of each.
 
-use super::{Family, Stream, Tcp, link::Link};
+use super::{Family, Stream, Tcp, conn_handle::Link};
 use std::{error::Error, fmt, rc::Rc};
 
 impl<F: Family> Stream<F> {

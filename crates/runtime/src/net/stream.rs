@@ -1,6 +1,6 @@
 //! `Stream`: a connection of either family. What both can do is in [`super::methods`], what one of them can in its file.
 
-use super::{Lease, link::Link};
+use super::{RecvBuf, conn_handle::Link};
 use std::{
     fmt,
     future::Future,
@@ -75,7 +75,7 @@ pub struct Recv<'a> {
 }
 
 impl Future for Recv<'_> {
-    type Output = io::Result<Lease>;
+    type Output = io::Result<RecvBuf>;
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.link.poll_recv(cx)
@@ -87,7 +87,7 @@ impl Future for Recv<'_> {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Send<'a> {
     pub(super) link: &'a Link,
-    pub(super) lease: Option<Lease>,
+    pub(super) lease: Option<RecvBuf>,
 }
 
 impl Future for Send<'_> {

@@ -1,6 +1,6 @@
 //! TCP: connecting and listening, and what only TCP streams have.
 
-use super::{Family, Listener, Stream, link::Link, listener::BACKLOG, stream::sealed::Sealed};
+use super::{Family, Listener, Stream, conn_handle::Link, listener::BACKLOG, stream::sealed::Sealed};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::{io, net::SocketAddr, os::fd::AsRawFd, time::Duration};
 

@@ -172,9 +172,9 @@ fn whoever_waits_for_a_stop_hears_it() {
     loom::model(|| {
         let stop = Stop::new();
         let raiser = stop.clone();
-        let thread = thread::spawn(move || raiser.raise());
-        block_on(stop.raised());
-        assert!(stop.is_raised());
+        let thread = thread::spawn(move || raiser.cancel());
+        block_on(stop.cancelled());
+        assert!(stop.is_cancelled());
         thread.join().unwrap();
     });
 }
@@ -185,8 +185,8 @@ fn a_child_made_during_the_raise_is_raised() {
     loom::model(|| {
         let stop = Stop::new();
         let parent = stop.clone();
-        let thread = thread::spawn(move || block_on(parent.child().raised()));
-        stop.raise();
+        let thread = thread::spawn(move || block_on(parent.child_token().cancelled()));
+        stop.cancel();
         thread.join().unwrap();
     });
 }
@@ -196,14 +196,14 @@ fn a_child_made_during_the_raise_is_raised() {
 fn leaving_during_the_raise_keeps_nobody_from_hearing_it() {
     check(3, || {
         let stop = Stop::new();
-        let (leaves, stays) = (stop.child(), stop.child());
+        let (leaves, stays) = (stop.child_token(), stop.child_token());
         let leaver = thread::spawn(move || {
-            let waiting = pin!(leaves.raised()).poll(&mut Context::from_waker(Waker::noop()));
+            let waiting = pin!(leaves.cancelled()).poll(&mut Context::from_waker(Waker::noop()));
             drop(leaves);
             waiting.is_ready()
         });
-        let waiter = thread::spawn(move || block_on(stays.raised()));
-        stop.raise();
+        let waiter = thread::spawn(move || block_on(stays.cancelled()));
+        stop.cancel();
         waiter.join().unwrap();
         leaver.join().unwrap();
     });

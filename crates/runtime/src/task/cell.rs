@@ -1,7 +1,7 @@
 //! One task: its future, then its output, in one allocation shared by the run queue and the join handle.
 
 use super::{join::JoinError, quietly};
-use crate::worker;
+use crate::executor;
 use std::{
     cell::{Cell, RefCell, UnsafeCell},
     future::Future,
@@ -70,7 +70,7 @@ impl<F: Future> TaskCell<F> {
             }
         };
         if result.as_ref().is_err_and(JoinError::is_panic) {
-            worker::current(|worker| worker.panicked_tasks.set(worker.panicked_tasks.get() + 1));
+            executor::current(|worker| worker.panicked_tasks.set(worker.panicked_tasks.get() + 1));
         }
         // SAFETY: as above; the stage is `Empty`, so nothing of the user's is dropped by this assignment.
         unsafe { *self.stage.get() = Stage::Done(result) };

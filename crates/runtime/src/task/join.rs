@@ -1,7 +1,7 @@
 //! `JoinHandle`: wait for a task's output, or abort it.
 
 use super::{Token, cell::Joinable};
-use crate::{trace::note, worker};
+use crate::{executor, trace::note};
 use std::{any::Any, fmt, future::Future, io, pin::Pin, rc::Rc, task};
 
 /// A claim on the output of a spawned task. Dropping it lets the task run on unwatched.
@@ -19,7 +19,7 @@ impl<T> JoinHandle<T> {
     pub fn abort(&self) {
         if !self.cell.is_done() {
             self.cell.request_abort();
-            worker::wake(self.token);
+            executor::wake(self.token);
         }
     }
 

@@ -5,8 +5,11 @@
 
 pub(crate) mod cell;
 pub(crate) mod join;
+pub(crate) mod mailbox;
 pub(crate) mod queue;
+pub(crate) mod registry;
 mod set;
+pub(crate) mod waiter;
 pub(crate) mod waker;
 
 pub use join::{JoinError, JoinHandle};

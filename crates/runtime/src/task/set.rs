@@ -4,7 +4,7 @@
 //! ten tasks and with a million.
 
 use super::{JoinError, JoinHandle, quietly};
-use crate::worker;
+use crate::executor;
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -61,7 +61,7 @@ impl<T> JoinSet<T> {
 
     /// Starts a task in this set. Must be called inside `block_on`.
     pub fn spawn<F: Future<Output = T> + 'static>(&mut self, future: F) {
-        worker::current(|worker| {
+        executor::current(|worker| {
             let number = self.free.pop().unwrap_or_else(|| {
                 self.tasks.push(None);
                 self.tasks.len() - 1

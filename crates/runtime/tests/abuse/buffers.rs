@@ -1,7 +1,7 @@
 //! Receive buffers run out, completions overflow, receives end before their time: everybody is served all the same.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{net::Lease, spawn, time::sleep};
+use brunt_runtime::{net::RecvBuf, spawn, time::sleep};
 use std::{
     sync::{Mutex, PoisonError},
     task::{Context, Poll, Waker},
@@ -15,7 +15,7 @@ on_both_backends!(
 );
 
 /// Takes as many leases as asked for.
-async fn take(many: usize) -> Vec<Lease> {
+async fn take(many: usize) -> Vec<RecvBuf> {
     let (mut leases, mut pieces) = (Vec::new(), 0);
     let (mut client, mut server) = pair().await;
     while leases.len() < many {

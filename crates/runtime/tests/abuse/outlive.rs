@@ -4,7 +4,7 @@
 use crate::common::*;
 use brunt_runtime::{
     BackendKind,
-    net::{Lease, TcpListener, TcpStream},
+    net::{RecvBuf, TcpListener, TcpStream},
     spawn,
     time::timeout,
 };
@@ -14,7 +14,7 @@ use std::{io::ErrorKind, net::Shutdown, time::Duration};
 struct Relics {
     stream: TcpStream,
     listener: TcpListener,
-    lease: Lease,
+    lease: RecvBuf,
     handle: brunt_runtime::JoinHandle<()>,
 }
 

@@ -1,7 +1,7 @@
 //! Panics where nobody expects them: in wakers, in destructors of futures, outputs and payloads. Each stays where it is.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{JoinHandle, Stop, spawn, time::sleep};
+use brunt_runtime::{JoinHandle, CancellationToken, spawn, time::sleep};
 use std::{
     future::{Future, pending},
     panic::panic_any,
@@ -104,16 +104,16 @@ async fn a_joiner_whose_waker_panics_does_not_end_the_worker() {
 }
 
 async fn a_stop_is_heard_by_all_though_a_waker_panics() {
-    let stop = Stop::new();
+    let stop = CancellationToken::new();
     let (bomb, gone_off) = Bomb::waker(false);
-    let mut first = pin!(stop.raised());
+    let mut first = pin!(stop.cancelled());
     assert!(first.as_mut().poll(&mut Context::from_waker(&bomb)).is_pending());
     let second = spawn({
         let stop = stop.clone();
-        async move { stop.raised().await }
+        async move { stop.cancelled().await }
     });
     brunt_runtime::yield_now().await;
-    stop.raise();
+    stop.cancel();
     assert_eq!(gone_off.load(Ordering::SeqCst), 1);
     second.await.unwrap();
     first.await;

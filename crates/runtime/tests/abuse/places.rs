@@ -2,7 +2,7 @@
 //! and a stale one wakes nobody who would mind.
 
 use crate::common::*;
-use brunt_runtime::{Stop, spawn, time::timeout};
+use brunt_runtime::{CancellationToken, spawn, time::timeout};
 use std::{
     future::poll_fn,
     sync::{
@@ -18,7 +18,7 @@ use std::{
 #[derive(Default)]
 struct Board {
     wakers: Mutex<Vec<Waker>>,
-    stops: Mutex<Vec<Stop>>,
+    stops: Mutex<Vec<CancellationToken>>,
     next: AtomicU64,
     over: AtomicBool,
 }
@@ -41,7 +41,7 @@ impl Board {
 
     fn raise_all(&self) {
         let stops = std::mem::take(&mut *self.stops.lock().unwrap_or_else(PoisonError::into_inner));
-        stops.iter().for_each(Stop::raise);
+        stops.iter().for_each(CancellationToken::cancel);
     }
 }
 
@@ -83,7 +83,7 @@ fn live(board: &Board, backend: brunt_runtime::BackendKind) {
     let runtime = build(backend);
     runtime.block_on(async {
         for round in 0..5 {
-            let stop = Stop::new();
+            let stop = CancellationToken::new();
             board.stops.lock().unwrap_or_else(PoisonError::into_inner).push(stop.clone());
             let tasks: Vec<_> = (0..4)
                 .map(|n| {
@@ -99,7 +99,7 @@ fn live(board: &Board, backend: brunt_runtime::BackendKind) {
                             if posted.swap(true, Ordering::Relaxed) || n == 3 { Poll::Ready(()) } else { Poll::Pending }
                         })
                         .await;
-                        stop.raised().await;
+                        stop.cancelled().await;
                     });
                     (task, pinned)
                 })

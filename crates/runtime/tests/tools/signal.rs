@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use brunt_runtime::{
-    BackendKind, Stop,
+    BackendKind, CancellationToken,
     signal::{Signal, Signals},
     spawn,
     time::{sleep, timeout},
@@ -63,7 +63,7 @@ fn every_listener_hears_what_it_asked_for_and_nothing_else() {
 fn no_signal_is_lost_between_workers() {
     alone("signal::no_signal_is_lost_between_workers", || {
         let (heard, all_heard) = mpsc::channel();
-        let stop = Stop::new();
+        let stop = CancellationToken::new();
         let backends = [BackendKind::Uring, BackendKind::Epoll, BackendKind::Uring];
         let workers = backends.map(|backend| {
             let (heard, stop) = (heard.clone(), stop.clone());
@@ -77,7 +77,7 @@ fn no_signal_is_lost_between_workers() {
                             report.send(Some(signals.recv().await)).unwrap();
                         }
                     });
-                    stop.raised().await;
+                    stop.cancelled().await;
                 }));
             })
         });
@@ -96,7 +96,7 @@ fn no_signal_is_lost_between_workers() {
         while seen.iter().any(|count| *count < 3) {
             seen[usize::from(next() == Some(Signal::User2))] += 1;
         }
-        stop.raise();
+        stop.cancel();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }

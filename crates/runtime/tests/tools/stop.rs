@@ -1,7 +1,7 @@
 //! Trees of stops across tasks, workers and threads.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{Stop, spawn, time::sleep, yield_now};
+use brunt_runtime::{CancellationToken, spawn, time::sleep, yield_now};
 use std::{sync::mpsc, thread, time::Duration};
 
 on_both_backends!(
@@ -10,18 +10,18 @@ on_both_backends!(
 );
 
 async fn a_parent_ends_all_branches_and_a_branch_only_itself() {
-    let root = Stop::new();
-    let branches: Vec<Stop> = (0..10).map(|_| root.child()).collect();
+    let root = CancellationToken::new();
+    let branches: Vec<CancellationToken> = (0..10).map(|_| root.child_token()).collect();
     let mut tasks = Vec::new();
     for (index, branch) in branches.iter().enumerate() {
         for _ in 0..5 {
             // A leaf's handle to its branch is all that holds it.
-            let leaf = branch.child();
-            tasks.push((index, spawn(async move { leaf.raised().await })));
+            let leaf = branch.child_token();
+            tasks.push((index, spawn(async move { leaf.cancelled().await })));
         }
     }
     yield_now().await;
-    branches[3].raise();
+    branches[3].cancel();
     // The guard around each test bounds the wait.
     while tasks.iter().any(|(index, task)| *index == 3 && !task.is_finished()) {
         yield_now().await;
@@ -32,19 +32,19 @@ async fn a_parent_ends_all_branches_and_a_branch_only_itself() {
     drop(branches);
     let far = thread::spawn({
         let root = root.clone();
-        move || root.raise()
+        move || root.cancel()
     });
     for (_, task) in tasks {
         task.await.unwrap();
     }
     far.join().unwrap();
-    assert!(root.child().child().is_raised(), "a late child is born raised");
+    assert!(root.child_token().child_token().is_cancelled(), "a late child is born raised");
 }
 
 /// Threads make and drop children as fast as they can while another raises: none may sleep through it.
 async fn a_child_made_while_its_parent_is_raised_is_raised() {
     for round in 0..100u64 {
-        let root = Stop::new();
+        let root = CancellationToken::new();
         let (done, all_done) = mpsc::channel();
         let threads: Vec<_> = (0..2)
             .map(|_| {
@@ -52,14 +52,14 @@ async fn a_child_made_while_its_parent_is_raised_is_raised() {
                 thread::spawn(move || {
                     build(brunt_runtime::BackendKind::Epoll).block_on(guarded(async move {
                         loop {
-                            let child = root.child();
-                            drop((root.child(), child.child()));
-                            if root.is_raised() {
-                                child.raised().await;
+                            let child = root.child_token();
+                            drop((root.child_token(), child.child_token()));
+                            if root.is_cancelled() {
+                                child.cancelled().await;
                                 break done.send(()).unwrap();
                             }
-                            let grandchild = child.child();
-                            spawn(async move { grandchild.raised().await });
+                            let grandchild = child.child_token();
+                            spawn(async move { grandchild.cancelled().await });
                             yield_now().await;
                         }
                         assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
@@ -68,7 +68,7 @@ async fn a_child_made_while_its_parent_is_raised_is_raised() {
             })
             .collect();
         sleep(Duration::from_micros(round * 10)).await;
-        root.raise();
+        root.cancel();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(all_done.try_iter().count(), 2);
     }

@@ -23,13 +23,13 @@ use std::{
 /// What a model's stream has to offer.
 pub(crate) trait Stream: Endpoint + 'static {
     /// Received bytes, not the connection's to keep.
-    type Lease: DerefMut<Target = [u8]> + 'static;
+    type RecvBuf: DerefMut<Target = [u8]> + 'static;
 
     /// Whether a good end has to be announced.
     const TAKES_LEAVE: bool = false;
 
     /// Received bytes; none at the end.
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Lease>>;
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::RecvBuf>>;
     /// Takes at least one byte.
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
     /// As `poll_write`, with nothing made of the bytes on their way.
@@ -85,7 +85,7 @@ struct Hot<S: Stream> {
 enum Rare<S: Stream> {
     /// A lease of which so many bytes are used, what to do next, and what has to be written before.
     Step {
-        lease: S::Lease,
+        lease: S::RecvBuf,
         used: usize,
         next: Action,
         unsent: Vec<u8>,

@@ -33,7 +33,7 @@ use crate::{
     Counts, Model, Notice, ServeError,
     listen::{self, Reserved},
 };
-use brunt_runtime::{BackendKind, Spinning, Stop};
+use brunt_runtime::{BackendKind, Spinning, CancellationToken};
 use shared::Shared;
 use std::{
     net::{SocketAddr, TcpListener},
@@ -112,7 +112,7 @@ impl Server {
     ///
     /// # Errors
     /// When a worker cannot be set up.
-    pub fn run(self, stop: &Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+    pub fn run(self, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
         let left = match self.options.model {
             Model::Uring => native::run(&self, BackendKind::Uring, stop, notices),
             Model::Epoll => native::run(&self, BackendKind::Epoll, stop, notices),

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{Notice, ServeError, tcp::native::builder};
 use brunt_runtime::{
-    BackendKind, JoinHandle, Stop,
-    net::{Lease, TcpListener, TcpStream},
+    BackendKind, JoinHandle, CancellationToken,
+    net::{RecvBuf, TcpListener, TcpStream},
 };
 use std::{
     future::Future,
@@ -26,7 +26,7 @@ use std::{
 pub(crate) fn run(
     server: &Server,
     backend: BackendKind,
-    stop: &Stop,
+    stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<u64, ServeError> {
     let builder = builder(backend, server.options.spin);
@@ -35,7 +35,7 @@ pub(crate) fn run(
         listeners.push(Mutex::new(server.listeners()?));
     }
     // If one worker cannot serve, none shall.
-    let stop = &stop.child();
+    let stop = &stop.child_token();
     let results = brunt_runtime::group::run(&builder, &server.options.workers, |number| {
         let listeners = std::mem::take(&mut *listeners[number].lock().unwrap_or_else(PoisonError::into_inner));
         async move {
@@ -45,7 +45,7 @@ pub(crate) fn run(
             }
             let worker = Rc::new(Worker::new(&server.shared, number));
             let left = worker_loop::run::<Native>(listeners, worker, stop, server.options.grace).await;
-            left.inspect_err(|_| stop.raise())
+            left.inspect_err(|_| stop.cancel())
         }
     });
     let mut left = 0;
@@ -80,10 +80,10 @@ impl Model for Native {
 }
 
 impl Stream for TcpStream {
-    type Lease = Lease;
+    type RecvBuf = RecvBuf;
 
     #[inline]
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Lease>> {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<RecvBuf>> {
         TcpStream::poll_recv(self, cx)
     }
 

@@ -55,10 +55,10 @@ async fn greet<S: Stream>(stream: S, worker: &Rc<Worker>, server: &brunt_tls::Se
 struct Records<S>(S);
 
 impl<S: Stream> Carrier for Records<S> {
-    type Lease = S::Lease;
+    type RecvBuf = S::RecvBuf;
 
     #[inline]
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<S::Lease>> {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<S::RecvBuf>> {
         self.0.poll_recv(cx)
     }
 
@@ -72,7 +72,7 @@ impl<S: Stream> Carrier for Records<S> {
 struct Secure<S: Stream>(brunt_tls::Stream<Records<S>>);
 
 impl<S: Stream> Stream for Secure<S> {
-    type Lease = Vec<u8>;
+    type RecvBuf = Vec<u8>;
 
     const TAKES_LEAVE: bool = true;
 

@@ -8,7 +8,7 @@ use super::{
     worker_loop::{self, Model},
 };
 use crate::{Notice, ServeError};
-use brunt_runtime::{Stop, group::pin_to_core};
+use brunt_runtime::{CancellationToken, group::pin_to_core};
 use socket2::SockRef;
 use std::{
     cell::RefCell,
@@ -41,7 +41,7 @@ const SPARES: usize = 64;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs the server; returns how many connections were left at its end.
-pub(crate) fn run(server: &Server, stop: &Stop, notices: &mpsc::Sender<Notice>) -> Result<u64, ServeError> {
+pub(crate) fn run(server: &Server, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<u64, ServeError> {
     let workers = &server.options.workers;
     let mut listeners = Vec::new();
     for core in workers {
@@ -50,7 +50,7 @@ pub(crate) fn run(server: &Server, stop: &Stop, notices: &mpsc::Sender<Notice>) 
         pinned.unwrap_or_else(|_| Err(io::Error::other("pinning panicked"))).map_err(ServeError::Worker)?;
         listeners.push(server.listeners()?);
     }
-    let stop = &stop.child();
+    let stop = &stop.child_token();
     let results: Vec<io::Result<u64>> = thread::scope(|scope| {
         let start = |(number, (core, listeners)): (usize, (&Option<usize>, Listeners))| {
             let thread = thread::Builder::new().name(format!("worker-{number}"));
@@ -58,9 +58,9 @@ pub(crate) fn run(server: &Server, stop: &Stop, notices: &mpsc::Sender<Notice>) 
             let started = thread.spawn_scoped(scope, move || {
                 let ended = worker(server, number, core, listeners, stop, notices);
                 // If one worker cannot serve, none shall.
-                ended.inspect_err(|_| stop.raise())
+                ended.inspect_err(|_| stop.cancel())
             });
-            started.inspect_err(|_| stop.raise())
+            started.inspect_err(|_| stop.cancel())
         };
         let threads: Vec<_> = workers.iter().zip(listeners).enumerate().map(start).collect();
         let join = |thread: thread::ScopedJoinHandle<'_, io::Result<u64>>| match thread.join() {
@@ -81,7 +81,7 @@ fn worker(
     number: usize,
     core: Option<usize>,
     listeners: Listeners,
-    stop: &Stop,
+    stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> io::Result<u64> {
     core.map_or(Ok(()), pin_to_core)?;
@@ -179,7 +179,7 @@ impl Drop for Filled {
 }
 
 impl Stream for Connection {
-    type Lease = Filled;
+    type RecvBuf = Filled;
 
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Filled>> {
         loop {

@@ -6,7 +6,7 @@ use super::{
     tls,
     worker::Worker,
 };
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use std::{
     future::Future,
     io,
@@ -33,7 +33,7 @@ pub(crate) trait Model: 'static {
 pub(crate) async fn run<M: Model>(
     listeners: Vec<(u16, TcpListener)>,
     worker: Rc<Worker>,
-    stop: &Stop,
+    stop: &CancellationToken,
     grace: Duration,
 ) -> io::Result<u64> {
     let mut acceptors = Vec::new();
@@ -41,7 +41,7 @@ pub(crate) async fn run<M: Model>(
         acceptors.push(M::spawn(accept::<M>(M::listen(listener)?, number, worker.clone())));
     }
     let ticking = M::spawn(tick::<M>(worker.clone()));
-    stop.raised().await;
+    stop.cancelled().await;
     acceptors.iter().for_each(M::abort);
     worker.stop();
     let deadline = Instant::now() + grace;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, tcp::shared::context::ModelContext};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use std::{
     io,
     net::TcpListener,
@@ -26,7 +26,7 @@ pub fn tcp(
     options: &Options,
     connections: u64,
     layout: &[Vec<Option<usize>>],
-    stop: &Stop,
+    stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     let Some(processes) = Processes::start(options, options.model, layout, stop)? else { return Ok(Counts::default()) };
@@ -71,9 +71,9 @@ impl Processes {
         options: &Options,
         model: TcpModel,
         layout: &[Vec<Option<usize>>],
-        stop: &Stop,
+        stop: &CancellationToken,
     ) -> Result<Option<Self>, ServeError> {
-        let workers = match Workers::start(&WORKER_ARGS, layout.len(), || stop.is_raised()) {
+        let workers = match Workers::start(&WORKER_ARGS, layout.len(), || stop.is_cancelled()) {
             Ok(workers) => workers,
             Err(StartError::Cancelled) => return Ok(None),
             Err(error) => return Err(ServeError::Process(error.to_string())),
@@ -95,7 +95,7 @@ impl Processes {
         &self,
         reserved: &[listen::Reserved],
         listeners: Vec<Vec<TcpListener>>,
-        stop: &Stop,
+        stop: &CancellationToken,
     ) -> Result<Option<String>, ServeError> {
         for (process, listeners) in listeners.into_iter().enumerate() {
             for (reserved, listener) in reserved.iter().zip(listeners) {
@@ -115,7 +115,7 @@ impl Processes {
                 Ok((process, WorkerEvent::Message(Report::Failed(why)))) => return Err(self.failed(process, &why)),
                 Ok((process, WorkerEvent::Exited)) => return Err(self.lost(process)),
                 Ok((_, WorkerEvent::Message(_))) => (),
-                Err(_) if stop.is_raised() => return Ok(None),
+                Err(_) if stop.is_cancelled() => return Ok(None),
                 Err(_) if since.elapsed() < START_TIMEOUT => (),
                 Err(_) => return Err(ServeError::Process(StartError::Timeout.to_string())),
             }
@@ -124,7 +124,7 @@ impl Processes {
     }
 
     /// Passes on notices until the stop and returns the sum of what was served.
-    fn serve(self, stop: &Stop, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+    fn serve(self, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
         let mut counts = Counts::default();
         let mut done = vec![false; self.workers.count()];
         let mut is_stopping = false;
@@ -138,7 +138,7 @@ impl Processes {
                 Ok((process, WorkerEvent::Message(Report::Failed(why)))) => return Err(self.failed(process, &why)),
                 Ok((process, WorkerEvent::Exited)) if !done[process] => return Err(self.lost(process)),
                 Ok((_, WorkerEvent::Exited)) => (),
-                Err(RecvTimeoutError::Timeout) if stop.is_raised() && !is_stopping => {
+                Err(RecvTimeoutError::Timeout) if stop.is_cancelled() && !is_stopping => {
                     is_stopping = true;
                     // A worker that cannot be reached has exited, which is an event of its own.
                     let _ = self.workers.send_all(&Order::Stop);

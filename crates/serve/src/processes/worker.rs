@@ -3,7 +3,7 @@
 use super::messages::{Order, Report, Task};
 use crate::{Counts, Options, listen::Reserved, tcp::shared::context::ModelContext};
 use brunt_multiprocess::{Parent, fd_limit};
-use brunt_runtime::{Spinning, Stop};
+use brunt_runtime::{Spinning, CancellationToken};
 use std::{io, net::TcpListener, sync::mpsc, thread};
 
 /// Serves as the parent orders until it is stopped. The process exits as soon as the parent does.
@@ -46,11 +46,11 @@ fn serve(parent: &Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Res
     if let Err(error) = fd_limit::raise() {
         return Ok(Err(format!("the limit of open files cannot be raised: {error}")));
     }
-    let stop = Stop::new();
+    let stop = CancellationToken::new();
     let raised = stop.clone();
     parent.handle_messages(move |order| {
         if let Order::Stop = order {
-            raised.raise();
+            raised.cancel();
         }
     })?;
     let (out, notices) = mpsc::channel();
@@ -64,7 +64,7 @@ fn serve(parent: &Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Res
         for notice in notices {
             parent.send(&Report::Notice(notice))?;
             // Start-up code is no longer needed in memory; keeping it is harmless.
-            let _ = brunt_runtime::let_go_of_text();
+            let _ = brunt_runtime::drop_text_pages();
         }
         Ok(serving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })

@@ -8,7 +8,7 @@ use super::{
     shared::threads::run_workers,
 };
 use crate::{Counts, ServeError};
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use rustix::net::SocketFlags;
 use std::sync::mpsc;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
         inboxes.push((send, reactor.wake_fd()));
         reactors.push(reactor);
     }
-    let body = |reactor: Reactor, stop: &Stop| reactor.run(Inline::new(service), stop, grace);
+    let body = |reactor: Reactor, stop: &CancellationToken| reactor.run(Inline::new(service), stop, grace);
     Ok(run_workers(&context.options.workers, context.stop, reactors, body, |stop| {
         context.listening("an acceptor, an epoll loop a core");
         let mut turns = (0..inboxes.len()).cycle();

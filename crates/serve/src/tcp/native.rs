@@ -3,7 +3,7 @@
 use super::shared::context::ModelContext;
 use crate::{Counts, Options, ServeError, Service, report::is_failure};
 use brunt_runtime::{
-    BackendKind, Builder, Runtime, Spinning, Stop,
+    BackendKind, Builder, Runtime, Spinning, CancellationToken,
     net::{TcpListener, TcpStream},
     spawn,
     time::sleep,
@@ -14,21 +14,21 @@ pub(crate) fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts
     let (options, stop) = (context.options, context.stop);
     let builder = builder(backend, options.spin);
     let ready = Barrier::new(options.workers.len());
-    let failed = Stop::new();
+    let failed = CancellationToken::new();
     let results = brunt_runtime::group::run(&builder, &options.workers, |_| {
         let (ready, failed) = (&ready, &failed);
         async move {
             let listeners = context.listeners();
             if listeners.is_err() {
-                failed.raise();
+                failed.cancel();
             }
             // Everybody listens before anybody says so.
             let leader = ready.wait().is_leader();
-            if leader && !failed.is_raised() {
+            if leader && !failed.is_cancelled() {
                 context.listening(backend);
             }
             match listeners {
-                Ok(listeners) if !failed.is_raised() => {
+                Ok(listeners) if !failed.is_cancelled() => {
                     serve(listeners, options, stop).await.map_err(ServeError::Worker)
                 }
                 Ok(_) => Ok(Counts::default()),
@@ -49,13 +49,13 @@ pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
 }
 
 /// One worker's life: accept until the stop, let the connections finish, cut the rest.
-async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &Stop) -> io::Result<Counts> {
+async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &CancellationToken) -> io::Result<Counts> {
     let tally = Tally(Rc::new(Shared { counts: Cell::default(), service: options.service }));
     let mut acceptors = Vec::new();
     for listener in listeners {
         acceptors.push(spawn(accept(TcpListener::from_std(listener)?, tally.clone())));
     }
-    stop.raised().await;
+    stop.cancelled().await;
     acceptors.iter().for_each(brunt_runtime::JoinHandle::abort);
     let left = brunt_runtime::drain(options.grace).await;
     let mut counts = tally.0.counts.get();

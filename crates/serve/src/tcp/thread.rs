@@ -48,7 +48,7 @@ pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
                     told = true;
                 }
                 thread::sleep(PAUSE);
-                if stop.is_raised() {
+                if stop.is_cancelled() {
                     return;
                 }
             }

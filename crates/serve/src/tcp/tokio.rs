@@ -45,7 +45,7 @@ pub(crate) fn run_each(context: &ModelContext) -> Result<Counts, ServeError> {
     let options = context.options;
     let part = |_| Ok((current_thread()?, context.listeners()?));
     let parts = options.workers.iter().map(part).collect::<Result<Vec<_>, ServeError>>()?;
-    let body = |(runtime, listeners): (Runtime, Vec<Listener>), stop: &brunt_runtime::Stop| {
+    let body = |(runtime, listeners): (Runtime, Vec<Listener>), stop: &brunt_runtime::CancellationToken| {
         serve(runtime, listeners, options, stop, || {})
     };
     Ok(run_workers(&options.workers, context.stop, parts, body, |_| {
@@ -59,7 +59,7 @@ fn serve(
     runtime: Runtime,
     listeners: Vec<Listener>,
     options: &Options,
-    stop: &brunt_runtime::Stop,
+    stop: &brunt_runtime::CancellationToken,
     listening: impl FnOnce(),
 ) -> io::Result<Counts> {
     let totals = Arc::new(Totals::default());
@@ -71,7 +71,7 @@ fn serve(
             acceptors.push(tokio::spawn(accept(listener, totals.clone(), options.service)));
         }
         listening();
-        stop.raised().await;
+        stop.cancelled().await;
         acceptors.iter().for_each(tokio::task::JoinHandle::abort);
         let drained = async {
             while totals.open.load(Ordering::Relaxed) > 0 {

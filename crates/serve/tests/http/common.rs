@@ -1,6 +1,6 @@
 //! What the table of cases asks for, done by real servers: one on each model, in this process, until it addrs.
 
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use brunt_serve::{
     Model, Notice,
     http::{Options, Plan, Server, Service, Settings},
@@ -46,7 +46,7 @@ pub fn start(service: Service, model: Model) -> SocketAddr {
             settings: Settings::default(),
             access_log: None,
         });
-        server.unwrap().run(&Stop::new(), &notices)
+        server.unwrap().run(&CancellationToken::new(), &notices)
     });
     let Ok(Notice::Listening { addresses, .. }) = heard.recv() else { panic!("it does not listen") };
     addresses[0]

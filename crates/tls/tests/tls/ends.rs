@@ -42,7 +42,7 @@ impl Pipe {
 }
 
 impl Carrier for Pipe {
-    type Lease = Vec<u8>;
+    type RecvBuf = Vec<u8>;
 
     fn poll_recv(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         match self.arriving.pop_front() {

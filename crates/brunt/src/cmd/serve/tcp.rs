@@ -3,7 +3,7 @@
 use super::{Common, Setup, address};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Count, ExitCode};
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use brunt_serve::{Counts, Notice, Options, ServeError, Service, TcpModel, Work};
 use std::{net::SocketAddr, sync::mpsc};
 
@@ -95,7 +95,7 @@ impl Tcp {
 fn in_processes(
     options: &Options,
     connections: Count,
-    stop: &Stop,
+    stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
     let impossible = |why: String| ServeError::Process(format!("--connections {connections}: {why}"));

@@ -6,7 +6,7 @@ use crate::{
     measure::recorder::Failure,
 };
 use brunt_runtime::{
-    net::{Lease, TcpStream},
+    net::{RecvBuf, TcpStream},
     time,
 };
 use brunt_tls::{Carrier, Cause, Client, Fault, Stream};
@@ -33,7 +33,7 @@ impl Secure {
         let took = worker.clock.now() - begun;
         // In TLS 1.3 the target's opinion of our certificate comes later. It must not look as if requests had failed; but
         // once the load has begun, only a request can wait for it.
-        if client.was_asked() && !worker.shared.go.is_raised() {
+        if client.was_asked() && !worker.shared.go.is_cancelled() {
             let heard = time::timeout(PATIENCE, poll_fn(|cx| stream.poll_hear(cx))).await;
             heard.unwrap_or(Ok(()))?;
         }
@@ -79,10 +79,10 @@ impl Drop for Vain<'_> {
 struct Socket(TcpStream);
 
 impl Carrier for Socket {
-    type Lease = Lease;
+    type RecvBuf = RecvBuf;
 
     #[inline]
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Lease>> {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<RecvBuf>> {
         self.0.poll_recv(cx)
     }
 
@@ -93,7 +93,7 @@ impl Carrier for Socket {
 }
 
 impl Channel for Secure {
-    type Lease = Vec<u8>;
+    type RecvBuf = Vec<u8>;
 
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         self.0.poll_recv(cx)

@@ -1,7 +1,7 @@
 //! Taking connections from listeners. What goes wrong with one of them never ends, stops or spins a server.
 
 use super::wake_fd::{Shutdown, WakeFd};
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -56,7 +56,7 @@ pub(crate) fn take(listener: &TcpListener, flags: SocketFlags, mut give: impl Fn
 
 /// The life of a thread that does nothing else: gives away whoever comes, until the stop.
 pub(crate) fn until(
-    stop: &Stop,
+    stop: &CancellationToken,
     listeners: &[TcpListener],
     flags: SocketFlags,
     mut give: impl FnMut(TcpStream),

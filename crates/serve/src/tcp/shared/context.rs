@@ -4,19 +4,19 @@ use crate::{
     Notice, Options, ServeError, Service, Work,
     listen::{self, Reserved},
 };
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use std::{fmt::Display, net::TcpListener, sync::mpsc};
 
 pub(crate) struct ModelContext<'a> {
     pub options: &'a Options,
-    pub stop: &'a Stop,
+    pub stop: &'a CancellationToken,
     pub notices: &'a mpsc::Sender<Notice>,
     /// Taken before any worker starts, so that a port in use is one error, and port 0 is one port for all.
     pub reserved: Vec<Reserved>,
 }
 
 impl<'a> ModelContext<'a> {
-    pub fn new(options: &'a Options, stop: &'a Stop, notices: &'a mpsc::Sender<Notice>) -> Result<Self, ServeError> {
+    pub fn new(options: &'a Options, stop: &'a CancellationToken, notices: &'a mpsc::Sender<Notice>) -> Result<Self, ServeError> {
         let share = options.workers.len() > 1 && options.model.shares_port();
         Ok(Self { options, stop, notices, reserved: listen::reserve(&options.listen, share)? })
     }

@@ -10,7 +10,7 @@ use super::{
     wake_fd::{Shutdown, WakeFd},
 };
 use crate::{Counts, Service};
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use rustix::{
     buffer::spare_capacity,
     event::epoll::{self, CreateFlags, EventData, EventFlags},
@@ -142,7 +142,7 @@ impl Reactor {
     }
 
     /// Serves until the stop, then those who are connected for the grace time.
-    pub fn run<H: Dispatch>(self, dispatch: H, stop: &Stop, grace: Duration) -> io::Result<Counts> {
+    pub fn run<H: Dispatch>(self, dispatch: H, stop: &CancellationToken, grace: Duration) -> io::Result<Counts> {
         let Self { set, wake_fd, mut source } = self;
         let mut shutdown = Shutdown::new(stop, grace, &wake_fd);
         let mut served = Served { set: &set, dispatch, seats: Slab::new(), counts: Counts::default() };

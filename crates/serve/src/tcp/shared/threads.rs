@@ -1,7 +1,7 @@
 //! Threads of a model: which cores they may use, and one for each worker, all or none.
 
 use crate::Counts;
-use brunt_runtime::{Stop, group::pin_to_core};
+use brunt_runtime::{CancellationToken, group::pin_to_core};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::{io, sync::mpsc, thread};
 
@@ -33,13 +33,13 @@ pub(crate) fn set_affinity(workers: &[Option<usize>]) -> io::Result<()> {
 /// stop they get is also raised when one of them fails: that ends all of them, and its error is returned.
 pub(crate) fn run_workers<P: Send>(
     workers: &[Option<usize>],
-    stop: &Stop,
+    stop: &CancellationToken,
     parts: Vec<P>,
-    body: impl Fn(P, &Stop) -> io::Result<Counts> + Sync,
-    here: impl FnOnce(&Stop) -> io::Result<()>,
+    body: impl Fn(P, &CancellationToken) -> io::Result<Counts> + Sync,
+    here: impl FnOnce(&CancellationToken) -> io::Result<()>,
 ) -> io::Result<Counts> {
     check(workers)?;
-    let (stop, body) = (&stop.child(), &body);
+    let (stop, body) = (&stop.child_token(), &body);
     // Nothing is ever sent: each thread gives up its end when it is where it belongs.
     let (settling, all_settled) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -49,14 +49,14 @@ pub(crate) fn run_workers<P: Send>(
             let run = move || {
                 let settled = core.map_or(Ok(()), pin_to_core);
                 drop(settling);
-                settled.and_then(|()| body(part, stop)).inspect_err(|_| stop.raise())
+                settled.and_then(|()| body(part, stop)).inspect_err(|_| stop.cancel())
             };
-            thread::Builder::new().name(name).spawn_scoped(scope, run).inspect_err(|_| stop.raise())
+            thread::Builder::new().name(name).spawn_scoped(scope, run).inspect_err(|_| stop.cancel())
         };
         let threads: Vec<_> = workers.iter().copied().zip(parts).enumerate().map(start).collect();
         drop(settling);
         let _ = all_settled.recv();
-        let done = here(stop).inspect_err(|_| stop.raise());
+        let done = here(stop).inspect_err(|_| stop.cancel());
         let results = threads.into_iter().map(|thread| thread.and_then(join)).collect::<Vec<_>>();
         done?;
         results.into_iter().try_fold(Counts::default(), |counts, result| Ok(counts + result?))

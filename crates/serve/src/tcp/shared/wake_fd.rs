@@ -1,6 +1,6 @@
 //! A wake_fd in a set of descriptors, which any thread may ring; and the end of a loop that sleeps on such a set.
 
-use brunt_runtime::Stop;
+use brunt_runtime::CancellationToken;
 use rustix::{
     event::{EventfdFlags, eventfd},
     fd::{AsFd, BorrowedFd, OwnedFd},
@@ -47,7 +47,7 @@ impl Wake for WakeFd {
 
 /// When a loop is to end: the stop is heard by the wake_fd, then clients have the grace time.
 pub(crate) struct Shutdown<'a> {
-    stop: &'a Stop,
+    stop: &'a CancellationToken,
     grace: Duration,
     deadline: Option<Instant>,
     /// While it is kept, the stop rings the wake_fd.
@@ -55,8 +55,8 @@ pub(crate) struct Shutdown<'a> {
 }
 
 impl<'a> Shutdown<'a> {
-    pub fn new(stop: &'a Stop, grace: Duration, wake_fd: &Arc<WakeFd>) -> Self {
-        let mut raised: Pin<Box<dyn Future<Output = ()>>> = Box::pin(stop.raised());
+    pub fn new(stop: &'a CancellationToken, grace: Duration, wake_fd: &Arc<WakeFd>) -> Self {
+        let mut raised: Pin<Box<dyn Future<Output = ()>>> = Box::pin(stop.cancelled());
         // Raised already: nobody rings, and whoever asks first sees it.
         let _ = raised.as_mut().poll(&mut Context::from_waker(&Waker::from(wake_fd.clone())));
         Self { stop, grace, deadline: None, _raised: raised }
@@ -64,7 +64,7 @@ impl<'a> Shutdown<'a> {
 
     /// Whether nobody is to be accepted any more. Who sees it first begins the grace time.
     pub fn has_begun(&mut self) -> bool {
-        if self.deadline.is_none() && self.stop.is_raised() {
+        if self.deadline.is_none() && self.stop.is_cancelled() {
             self.deadline = Some(Instant::now() + self.grace);
         }
         self.deadline.is_some()

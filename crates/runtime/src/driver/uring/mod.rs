@@ -1,0 +1,254 @@
+//! The io_uring backend: one ring a worker, one `io_uring_enter` a turn.
+//!
+//! Needs what Linux 6.1 brought (deferred task work, multishot accept and receive, provided buffer rings), found by
+//! trying and never by version. The memory that requests point to belongs to [`crate::buffers`] and [`crate::buffers::send`]
+//! and outlives the ring; `Io::shut_down` reaps every request before any of it is freed.
+
+mod buffer_ring;
+mod features;
+mod setup;
+
+use crate::{
+    buffers::recv::{BUFFER_SIZE, Buffers, LARGE_RING, LARGE_SIZE, RING},
+    driver::Opened,
+    driver::user_data::Kind,
+    metrics::Metrics,
+    slab::Key,
+    task::registry::Remote,
+};
+use buffer_ring::BufferRing;
+pub use features::RingFeature;
+use features::{Feature, Rungs};
+use io_uring::{
+    IoUring, cqueue, opcode, squeue,
+    types::{Fd, SubmitArgs, Timespec},
+};
+use std::{
+    io,
+    mem::MaybeUninit,
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd},
+    ptr::NonNull,
+    sync::Arc,
+    time::Duration,
+};
+
+/// The buffer groups of a worker: the usual buffers, and the large ones.
+const GROUP: u16 = 0;
+const LARGE_GROUP: u16 = 1;
+const ENTER_GETEVENTS: u32 = 1;
+const ENTER_EXT_ARG: u32 = 1 << 3;
+const ENTER_NO_IOWAIT: u32 = 1 << 7;
+
+pub(crate) struct Uring {
+    ring: IoUring,
+    buffers: BufferRing,
+    /// Set up when the first connection wants it; `Err` if the kernel refused.
+    large: Option<Result<BufferRing, ()>>,
+    /// Requests the kernel holds that will post at least one more completion (cancels and the bell aside).
+    in_flight: u32,
+    enter_flags: u32,
+    rungs: Rungs,
+    /// The workers whose rings are named by messages that may still be queued.
+    messaged: Vec<Arc<Remote>>,
+}
+
+impl Uring {
+    /// Sets up a ring, or says why this machine has none for us.
+    pub fn new() -> io::Result<Self> {
+        let mut rungs = Rungs::from_environment()?;
+        let ring = setup::ring(&mut rungs)?;
+        let buffers = BufferRing::new(&ring, RING, GROUP)?;
+        let mut enter_flags = ENTER_GETEVENTS | ENTER_EXT_ARG;
+        if rungs.has(Feature::NoIowait) {
+            enter_flags |= ENTER_NO_IOWAIT;
+        }
+        Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, rungs, messaged: Vec::new() })
+    }
+
+    /// The optional features, and what became of them.
+    pub fn rungs(&self) -> Vec<RingFeature> {
+        self.rungs.report()
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Hands a buffer to the kernel.
+    #[inline]
+    pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
+        self.buffers.give(buffers.address(buffer), BUFFER_SIZE as u32, buffer);
+    }
+
+    /// Sets the second group up, once.
+    pub fn open_large(&mut self) -> Opened {
+        match &self.large {
+            Some(Ok(_)) => return Opened::Before,
+            Some(Err(())) => return Opened::Refused,
+            None => (),
+        }
+        let opened = BufferRing::new(&self.ring, LARGE_RING, LARGE_GROUP).map_err(drop);
+        let outcome = if opened.is_ok() { Opened::Now } else { Opened::Refused };
+        self.large = Some(opened);
+        outcome
+    }
+
+    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+        if let Some(Ok(large)) = &mut self.large {
+            large.give(buffers.address(buffer), LARGE_SIZE as u32, buffer);
+        }
+    }
+
+    /// How many of the usual size have ever been handed to the kernel, modulo 2^16.
+    pub fn given(&self) -> u16 {
+        self.buffers.given()
+    }
+
+    #[inline(always)]
+    fn push(&mut self, entry: &squeue::Entry) {
+        // SAFETY: every entry is built in this file; what it points to stays valid as the module's head says.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
+            self.flush();
+        }
+    }
+
+    /// Submits without waiting, to make room.
+    #[cold]
+    fn flush(&mut self) {
+        let queued = self.ring.submission().len() as u32;
+        // SAFETY: no argument is passed. An error (EBUSY, EAGAIN, EINTR) leaves the entries queued; the caller tries again.
+        let _ = unsafe { self.ring.submitter().enter::<()>(queued, 0, ENTER_GETEVENTS, None) };
+    }
+
+    #[inline]
+    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
+        self.in_flight += 1;
+        let group = if large { LARGE_GROUP } else { GROUP };
+        self.push(&opcode::RecvMulti::new(Fd(fd), group).build().user_data(Kind::Receive.tag(key)));
+    }
+
+    #[inline(always)]
+    pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
+        self.in_flight += 1;
+        let send = opcode::Send::new(Fd(fd), from.as_ptr(), len).flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
+        self.push(&send.build().user_data(Kind::Send.tag(key)));
+    }
+
+    pub fn accept(&mut self, key: Key, fd: RawFd) {
+        self.in_flight += 1;
+        let accept = opcode::AcceptMulti::new(Fd(fd)).flags(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK);
+        self.push(&accept.build().user_data(Kind::Accept.tag(key)));
+    }
+
+    /// `address` must stay where it is until the connect has ended.
+    pub fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
+        self.in_flight += 1;
+        let connect = opcode::Connect::new(Fd(fd), address.as_ptr().cast(), address.len());
+        self.push(&connect.build().user_data(Kind::Connect.tag(key)));
+    }
+
+    /// Completes once, when the descriptor is ready for that.
+    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+        self.in_flight += 1;
+        let events = if kind == Kind::WatchInput { libc::POLLIN | libc::POLLRDHUP } else { libc::POLLOUT };
+        self.push(&opcode::PollAdd::new(Fd(fd), events as u32).build().user_data(kind.tag(key)));
+    }
+
+    /// Asks for the end of a request; its last completion says how it ended.
+    pub fn cancel(&mut self, kind: Kind, key: Key) {
+        let cancel = opcode::AsyncCancel::new(kind.tag(key)).build().user_data(Kind::Cancel.tag(key));
+        self.push(&cancel.flags(squeue::Flags::SKIP_SUCCESS));
+    }
+
+    /// Completes whenever the eventfd is written to.
+    pub fn watch_bell(&mut self, fd: RawFd) {
+        let poll = opcode::PollAdd::new(Fd(fd), libc::POLLIN as u32).multi(true);
+        self.push(&poll.build().user_data(Kind::Bell.tag(Key { index: 0, generation: 0 })));
+    }
+
+    /// A second descriptor of this ring, for others to send messages to.
+    pub fn door(&self) -> Option<OwnedFd> {
+        // SAFETY: the ring is open as long as `self` is.
+        let ring = unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) };
+        self.rungs.has(Feature::RingMessage).then(|| ring.try_clone_to_owned().ok()).flatten()
+    }
+
+    /// Sends a message to another worker's ring, at once, and with it whatever else is queued. Completes only if it fails.
+    pub fn message(&mut self, to: Arc<Remote>) {
+        let Some(door) = &to.door else { return };
+        let key = Key { index: u32::from(to.id), generation: 0 };
+        let tag = Kind::Message.tag(key);
+        let message = opcode::MsgRingData::new(Fd(door.as_raw_fd()), 0, tag, None).build().user_data(tag);
+        self.push(&message.flags(squeue::Flags::SKIP_SUCCESS));
+        self.messaged.push(to);
+        self.flush();
+        if !self.has_queued() {
+            self.messaged.clear();
+        }
+    }
+
+    /// True when a completion is waiting, or the kernel has deferred work that would make one.
+    #[inline]
+    pub fn has_work(&mut self) -> bool {
+        !self.ring.completion().is_empty() || self.ring.submission().taskrun()
+    }
+
+    /// True when requests wait to be submitted.
+    pub fn has_queued(&mut self) -> bool {
+        !self.ring.submission().is_empty()
+    }
+
+    /// Submits what is queued and waits: not at all for `Some(0)`, for ever for `None`.
+    pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
+        let queue = self.ring.submission();
+        let (queued, overflow) = (queue.len() as u32, queue.cq_overflow());
+        drop(queue);
+        metrics.submitted += u64::from(queued);
+        metrics.completion_overflows += u64::from(overflow);
+        let sleeps = timeout != Some(Duration::ZERO);
+        if !sleeps && queued == 0 && !overflow && !self.ring.submission().taskrun() {
+            return;
+        }
+        metrics.enters += 1;
+        let spec = timeout.map(|t| Timespec::new().sec(t.as_secs()).nsec(t.subsec_nanos()));
+        let mut args = SubmitArgs::new();
+        if let Some(spec) = spec.as_ref().filter(|_| sleeps) {
+            args = args.timespec(spec);
+        }
+        // SAFETY: `args` has the layout that EXT_ARG announces and lives through the call.
+        let entered = unsafe { self.ring.submitter().enter(queued, u32::from(sleeps), self.enter_flags, Some(&args)) };
+        match entered.as_ref().map_err(io::Error::raw_os_error) {
+            // EINTR: a signal; ETIME: the timeout; EBUSY: completions must be read first; EAGAIN: the kernel is short of
+            // memory. Whatever was not submitted stays queued for the next turn.
+            Ok(_) | Err(Some(libc::EINTR | libc::ETIME | libc::EBUSY | libc::EAGAIN)) => (),
+            Err(_) => panic!("io_uring_enter failed: {}", entered.unwrap_err()),
+        }
+    }
+
+    /// Takes completions off the ring, as many as there are and fit.
+    #[inline]
+    pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
+        self.ring.completion().fill(into)
+    }
+
+    /// A request has posted its last completion.
+    #[inline]
+    pub fn ended(&mut self) {
+        self.in_flight -= 1;
+    }
+}
+
+/// An error of the environment that chooses rungs; a wrong name must not look like a machine without io_uring.
+pub(crate) fn check_environment() -> io::Result<()> {
+    Rungs::from_environment().map(drop)
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        // The kernel forgets the groups before their memory goes.
+        let _ = self.ring.submitter().unregister_buf_ring(GROUP);
+        if let Some(Ok(_)) = self.large {
+            let _ = self.ring.submitter().unregister_buf_ring(LARGE_GROUP);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Watched descriptors: each wait asks the kernel once, for one direction.
+//!
+//! Must never keep a descriptor beyond a call, for it is the user's: on io_uring a poll request holds the file by itself,
+//! and on epoll a watch reports one event and is silent until it is asked again.
+
+use super::{Io, closed};
+use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::Kind, slab::Key, task::waiter::Waiter};
+use std::{
+    io, mem,
+    os::fd::{AsRawFd, BorrowedFd},
+    task::{Context, Poll},
+};
+
+/// What a descriptor is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Input = 0,
+    Output = 1,
+}
+
+impl Direction {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Input => Kind::WatchInput,
+            Self::Output => Kind::WatchOutput,
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Watched {
+    sides: [Side; 2],
+    /// The descriptor is in the epoll set.
+    registered: bool,
+    /// The watch is gone; the slot lives on until the kernel has let go.
+    dropped: bool,
+}
+
+/// One direction of a watched descriptor.
+#[derive(Default)]
+struct Side {
+    waiter: Waiter,
+    /// The kernel has been asked and has not answered.
+    armed: bool,
+    /// It has answered, and nobody has heard it yet.
+    ready: bool,
+    errno: i32,
+}
+
+impl Watched {
+    fn is_armed(&self, direction: Direction) -> bool {
+        self.sides[direction as usize].armed
+    }
+
+    fn is_quiet(&self) -> bool {
+        !self.is_armed(Direction::Input) && !self.is_armed(Direction::Output)
+    }
+}
+
+impl Io {
+    pub fn add_watch(&mut self) -> Key {
+        self.watches.insert(Watched::default())
+    }
+
+    /// Waits until the descriptor is ready. It may be another one every time, if that is what its owner wants.
+    pub fn poll_ready(
+        &mut self,
+        key: Key,
+        fd: BorrowedFd<'_>,
+        direction: Direction,
+        cx: &Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else {
+            return Poll::Ready(Err(closed()));
+        };
+        let side = &mut watched.sides[direction as usize];
+        if side.errno != 0 {
+            return Poll::Ready(Err(io::Error::from_raw_os_error(mem::take(&mut side.errno))));
+        }
+        if mem::take(&mut side.ready) {
+            return Poll::Ready(Ok(()));
+        }
+        self.wakers.park(&mut side.waiter, cx);
+        if side.armed {
+            return Poll::Pending;
+        }
+        side.armed = true;
+        let epoll = match &mut self.driver {
+            Driver::Uring(uring) => {
+                uring.poll(direction.kind(), key, fd.as_raw_fd());
+                return Poll::Pending;
+            }
+            Driver::Epoll(epoll) => epoll,
+        };
+        let interest =
+            Interest { input: watched.is_armed(Direction::Input), output: watched.is_armed(Direction::Output) };
+        let result = epoll.watch_once(Kind::WatchInput, key, fd, watched.registered, interest);
+        let side = &mut watched.sides[direction as usize];
+        match result {
+            Ok(()) => watched.registered = true,
+            // Regular files cannot be watched, for they are always ready: so be it, on the next turn as everything else.
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+                (side.armed, side.ready) = (false, true);
+                self.wakers.wake(&mut side.waiter);
+            }
+            Err(error) => {
+                side.armed = false;
+                self.wakers.forget(&mut side.waiter);
+                return Poll::Ready(Err(error));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// The ring says that a descriptor is ready, or that it cannot be watched. Whatever else completes comes here as well
+    /// and is of no interest.
+    #[cold]
+    pub(super) fn polled(&mut self, data: u64, result: i32) {
+        // None: a cancel that found nothing to cancel, for the request had already ended.
+        let Some((kind, key)) = Kind::untag_watch(data) else { return };
+        let direction = if kind == Kind::WatchInput { Direction::Input } else { Direction::Output };
+        self.request_goes_on(false);
+        let Some(watched) = self.watches.get(key) else { return };
+        let side = &mut watched.sides[direction as usize];
+        side.armed = false;
+        if watched.dropped {
+            if watched.is_quiet() {
+                self.watches.remove(key);
+            }
+            return;
+        }
+        if result < 0 {
+            side.errno = -result;
+        } else {
+            side.ready = true;
+        }
+        self.wakers.wake(&mut side.waiter);
+    }
+
+    /// Epoll says that a descriptor is ready. It reports nothing more until somebody asks: who waits for the other
+    /// direction is woken to do so.
+    #[cold]
+    pub(super) fn watched(&mut self, key: Key) {
+        let (Driver::Epoll(epoll), Some(watched)) = (&self.driver, self.watches.get(key)) else { return };
+        let ready = epoll.ready_for();
+        for (side, ready) in watched.sides.iter_mut().zip([ready.input, ready.output]) {
+            if mem::take(&mut side.armed) {
+                side.ready = ready;
+                self.wakers.wake(&mut side.waiter);
+            }
+        }
+    }
+
+    /// Ends a watch; without the descriptor, when the whole epoll set is about to go.
+    pub fn drop_watch(&mut self, key: Key, fd: Option<BorrowedFd<'_>>) {
+        let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else { return };
+        for side in &mut watched.sides {
+            self.wakers.forget(&mut side.waiter);
+        }
+        watched.dropped = true;
+        match &mut self.driver {
+            Driver::Uring(uring) if !watched.is_quiet() => {
+                for direction in [Direction::Input, Direction::Output] {
+                    if watched.is_armed(direction) {
+                        uring.cancel(direction.kind(), key);
+                    }
+                }
+                return;
+            }
+            Driver::Epoll(epoll) if watched.registered => epoll.forget(fd),
+            _ => (),
+        }
+        self.watches.remove(key);
+    }
+
+    /// Ends all watches, for the worker ends; true when nobody had one.
+    pub(super) fn drop_watches(&mut self) -> bool {
+        let mut nothing_left = true;
+        for key in self.watches.keys() {
+            let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else { continue };
+            nothing_left = false;
+            // Whoever waits is told, perhaps a future that another executor polls.
+            watched.sides.iter_mut().for_each(|side| self.wakers.wake(&mut side.waiter));
+            self.drop_watch(key, None);
+        }
+        nothing_left
+    }
+}

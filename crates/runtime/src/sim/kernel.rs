@@ -1,0 +1,388 @@
+//! The fake kernel: takes requests in, lets them act in an order that the script chooses, and posts completions.
+//!
+//! It keeps a book of everything the runtime has lent it, and writes down every breach of the loan.
+
+use super::{
+    net::{Net, POISON},
+    request::{Completion, Request, Sending, What},
+    socket::{Stage, inode},
+};
+use crate::{
+    buffers::recv::{LARGE_RING, RING},
+    driver::Opened,
+    driver::user_data::Kind,
+    slab::Key,
+};
+use io_uring::cqueue;
+use std::{
+    collections::{HashSet, VecDeque},
+    mem::MaybeUninit,
+    os::fd::{BorrowedFd, RawFd},
+    ptr::NonNull,
+    task::Waker,
+    thread,
+    time::Duration,
+};
+
+/// A sleep as long as this is for ever: nothing in the tests waits for it.
+const FOR_EVER: Duration = Duration::from_millis(500);
+
+enum Entry {
+    Request(Request),
+    Cancel(Kind, Key),
+}
+
+#[derive(Default)]
+pub(crate) struct Kernel {
+    pub net: Net,
+    /// Nothing moves, and whoever watches has been told.
+    pub at_rest: bool,
+    pub watcher: Option<Waker>,
+    /// It has stopped doing anything.
+    pub dead: bool,
+    queue: VecDeque<Entry>,
+    requests: Vec<Request>,
+    completions: VecDeque<Completion>,
+    overflow: VecDeque<Completion>,
+    /// Completions that the queue holds.
+    room: usize,
+    /// Requests whose last completion has not been taken, buffers that have not come back, and sends likewise.
+    pub open: Vec<(Kind, Key)>,
+    pub held: HashSet<u16>,
+    pub given: u16,
+    sends: Vec<(Key, usize, usize)>,
+    in_flight: u32,
+    /// Calls so far: a worker that turns for ever is a fault, not a test that hangs.
+    calls: u32,
+    large: Option<bool>,
+}
+
+impl Kernel {
+    pub fn new(net: Net, room: usize) -> Self {
+        Self { net, room, ..Self::default() }
+    }
+
+    fn fault(&mut self, what: String) {
+        self.net.faults.push(what);
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    pub fn ended(&mut self) {
+        self.in_flight -= 1;
+    }
+
+    /// A receive buffer is lent to us.
+    pub fn give(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
+        if !self.held.insert(buffer) {
+            self.fault(format!("buffer {buffer} was given twice"));
+        }
+        let room = usize::from(if large { LARGE_RING } else { RING });
+        if self.net.group(large).0.len() >= room {
+            self.fault("more buffers were given than the ring holds".to_owned());
+        }
+        let size = self.net.group(large).1;
+        self.check_apart(start.as_ptr() as usize, size, "a buffer that was given");
+        // SAFETY: the caller lends so many bytes from here.
+        unsafe { start.write_bytes(POISON, size) };
+        self.net.group(large).0.push_back((buffer, start));
+        self.given = self.given.wrapping_add(u16::from(!large));
+    }
+
+    /// The group of large buffers; some kernels have none.
+    pub fn open_large(&mut self) -> Opened {
+        match self.large {
+            Some(true) => Opened::Before,
+            Some(false) => Opened::Refused,
+            None => {
+                let opened = !self.net.script.rarely(4);
+                self.large = Some(opened);
+                if opened { Opened::Now } else { Opened::Refused }
+            }
+        }
+    }
+
+    /// Memory of a send in flight is nobody else's.
+    fn check_apart(&mut self, start: usize, len: usize, what: &str) {
+        if let Some((key, ..)) = self.sends.iter().find(|(_, at, long)| start < at + long && *at < start + len) {
+            let fault = format!("{what} is the memory of send {key:?}, which is in flight");
+            self.fault(fault);
+        }
+    }
+
+    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
+        let sock = self.sock(fd);
+        if large && self.large != Some(true) {
+            self.fault(format!("receive {key:?} names a group of buffers that is not there"));
+        }
+        self.push(What::Receive { large }, Kind::Receive, key, sock);
+    }
+
+    pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
+        let len = len as usize;
+        self.check_apart(from.as_ptr() as usize, len, "a part of what is sent");
+        self.sends.push((key, from.as_ptr() as usize, len));
+        // SAFETY: the caller lends `len` bytes from here.
+        let copy = unsafe { std::slice::from_raw_parts(from.as_ptr(), len) }.to_vec();
+        if copy.is_empty() {
+            self.fault(format!("send {key:?} of nothing"));
+        }
+        let sock = self.sock(fd);
+        self.push(What::Send(Sending { from, copy, done: 0 }), Kind::Send, key, sock);
+    }
+
+    pub fn accept(&mut self, key: Key) {
+        self.push(What::Accept, Kind::Accept, key, 0);
+    }
+
+    /// The port says which of the sockets it is.
+    pub fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
+        let sock = usize::from(address.as_socket().expect("an internet address").port()) - 1;
+        self.net.socks[sock].open(fd, None);
+        // SAFETY: the address has this length.
+        let copy = unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) };
+        self.push(What::Connect(address.as_ptr().cast(), copy.to_vec()), Kind::Connect, key, sock);
+    }
+
+    /// As the real one, it keeps the file by itself.
+    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+        // SAFETY: the caller's descriptor is open through the call.
+        let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned().unwrap();
+        let events = if kind == Kind::WatchInput { libc::POLLIN } else { libc::POLLOUT };
+        self.push(What::Poll(file, events), kind, key, 0);
+    }
+
+    pub fn watch_bell(&mut self, fd: RawFd) {
+        let key = Key { index: 0, generation: 0 };
+        self.queue.push_back(Entry::Request(Request::new(What::Bell(fd), Kind::Bell, key, 0)));
+    }
+
+    pub fn cancel(&mut self, kind: Kind, key: Key) {
+        self.queue.push_back(Entry::Cancel(kind, key));
+    }
+
+    fn push(&mut self, what: What, kind: Kind, key: Key, sock: usize) {
+        if self.open.contains(&(kind, key)) {
+            self.fault(format!("a second {kind:?} of {key:?} while the first one is open"));
+        }
+        self.open.push((kind, key));
+        self.in_flight += 1;
+        self.queue.push_back(Entry::Request(Request::new(what, kind, key, sock)));
+    }
+
+    /// The socket behind a descriptor.
+    fn sock(&mut self, fd: RawFd) -> usize {
+        let inode = inode(fd);
+        let open = |sock: &super::socket::Sock| sock.stage == Stage::Open && sock.fd == fd && Some(sock.inode) == inode;
+        self.net
+            .socks
+            .iter()
+            .position(open)
+            .unwrap_or_else(|| panic!("a request for descriptor {fd}, which is not open"))
+    }
+
+    /// A closed descriptor must have no request left.
+    fn check_descriptors(&mut self) {
+        self.net.socks.iter_mut().for_each(super::socket::Sock::look);
+        let queued = self.queue.iter().filter_map(|entry| match entry {
+            Entry::Request(request) => Some(request),
+            Entry::Cancel(..) => None,
+        });
+        let of_socks = |request: &&Request| matches!(request.kind, Kind::Receive | Kind::Send | Kind::Connect);
+        let closed: Vec<String> = (queued.chain(&self.requests).filter(of_socks))
+            .filter(|request| self.net.socks[request.sock].stage == Stage::Closed)
+            .map(|request| format!("{:?} {:?} is open and its descriptor closed", request.kind, request.key))
+            .collect();
+        self.net.faults.extend(closed);
+    }
+
+    /// True when waiting would return at once.
+    pub fn has_work(&self) -> bool {
+        !self.completions.is_empty() || self.requests.iter().any(|request| request.can_act(&self.net))
+    }
+
+    pub fn has_queued(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// One call into the kernel: takes requests in, lets time pass, posts completions.
+    pub fn wait(&mut self, timeout: Option<Duration>) {
+        self.check_descriptors();
+        if self.dead {
+            return thread::sleep(timeout.unwrap_or_default().min(FOR_EVER));
+        }
+        let all = self.submit();
+        while self.completions.len() < self.room
+            && let Some(completion) = self.overflow.pop_front()
+        {
+            self.completions.push_back(completion);
+        }
+        // A kernel that could not take everything in does not wait.
+        if timeout != Some(Duration::ZERO) && all {
+            self.sleep(timeout);
+        }
+        for _ in 0..=self.net.script.pick(12) {
+            self.step();
+        }
+        self.calls += 1;
+        assert!(self.calls != 300_000, "the worker turns for ever");
+    }
+
+    fn sleep(&mut self, timeout: Option<Duration>) {
+        while self.completions.is_empty() {
+            // A signal.
+            if self.net.script.rarely(20) {
+                return;
+            }
+            if self.step() {
+                continue;
+            }
+            if let Some(left) = timeout.filter(|left| *left < FOR_EVER) {
+                return thread::sleep(left);
+            }
+            let watcher = self.watcher.take().unwrap_or_else(|| panic!("the worker sleeps for ever"));
+            self.at_rest = true;
+            // From another thread, as all that wakes a sleeping worker: the bell ends the sleep.
+            thread::scope(|scope| drop(scope.spawn(|| watcher.wake())));
+        }
+    }
+
+    /// Takes requests in; true when it took all.
+    fn submit(&mut self) -> bool {
+        let mut many = self.queue.len();
+        if self.net.script.rarely(8) {
+            many = self.net.script.pick(many + 1);
+        }
+        for entry in self.queue.drain(..many).collect::<Vec<_>>() {
+            match entry {
+                Entry::Request(request) => self.requests.push(request),
+                Entry::Cancel(kind, key) => self.cancel_now(kind, key),
+            }
+        }
+        self.queue.is_empty()
+    }
+
+    fn cancel_now(&mut self, kind: Kind, key: Key) {
+        let Some(request) = self.requests.iter_mut().find(|r| r.kind == kind && r.key == key && !r.ended) else {
+            return self.requests.push(Request::answer(key, libc::ENOENT));
+        };
+        request.cancelled = true;
+        // It runs just now and will end by itself.
+        if self.net.script.rarely(6) {
+            self.requests.push(Request::answer(key, libc::EALREADY));
+        }
+    }
+
+    /// One thing happens; false when nothing can.
+    fn step(&mut self) -> bool {
+        enum Move {
+            Post(usize),
+            Act(usize),
+            Peer(usize),
+        }
+        let mut moves = Vec::new();
+        for (index, request) in self.requests.iter().enumerate() {
+            if !request.outbox.is_empty() {
+                moves.push(Move::Post(index));
+            }
+            if request.can_act(&self.net) {
+                moves.push(Move::Act(index));
+            }
+        }
+        let peers = self.net.socks.iter().enumerate().filter(|(_, sock)| sock.peer_can_act());
+        moves.extend(peers.map(|(index, _)| Move::Peer(index)));
+        if moves.is_empty() {
+            return false;
+        }
+        // Not between a rest and those who look at it.
+        if !self.at_rest && self.net.script.rarely(40) && !self.requests.is_empty() {
+            let index = self.net.script.pick(self.requests.len());
+            if !self.requests[index].ended {
+                self.requests[index].disturb(&mut self.net);
+                return true;
+            }
+        }
+        match moves.swap_remove(self.net.script.pick(moves.len())) {
+            Move::Post(index) => self.post(index),
+            Move::Act(index) => self.requests[index].act(&mut self.net),
+            Move::Peer(index) => {
+                let Net { socks, script, .. } = &mut self.net;
+                socks[index].peer_acts(script);
+            }
+        }
+        true
+    }
+
+    fn post(&mut self, index: usize) {
+        let full = self.completions.len() >= self.room;
+        let request = &mut self.requests[index];
+        let Some(mut completion) = request.outbox.pop_front() else { return };
+        // A queue that is full ends a multishot request.
+        if full && !request.ended && request.outbox.is_empty() && self.net.script.pick(2) == 1 {
+            completion.cut();
+            request.ended = true;
+        }
+        if request.ended && request.outbox.is_empty() {
+            self.requests.remove(index);
+        }
+        if full || !self.overflow.is_empty() {
+            self.overflow.push_back(completion);
+        } else {
+            self.completions.push_back(completion);
+        }
+    }
+
+    pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
+        let many = into.len().min(self.completions.len());
+        for slot in &mut into[..many] {
+            let completion = self.completions.pop_front().expect("there are that many");
+            self.taken(&completion);
+            slot.write(completion.into_entry());
+        }
+        // SAFETY: the first `many` have just been written.
+        unsafe { std::slice::from_raw_parts(into.as_ptr().cast(), many) }
+    }
+
+    /// The runtime has a completion: with the last one all that belongs to a request is the runtime's again.
+    fn taken(&mut self, completion: &Completion) {
+        if let Some(buffer) = cqueue::buffer_select(completion.flags)
+            && !self.held.remove(&buffer)
+        {
+            self.fault(format!("buffer {buffer} comes back and was never given"));
+        }
+        let watch = Kind::untag_watch(completion.data);
+        let of = |(kind, key): (Option<Kind>, Key)| kind.map(|kind| (kind, key));
+        let Some((kind, key)) = watch.or_else(|| of(Kind::untag(completion.data))) else { return };
+        if kind == Kind::Bell {
+            self.net.bell_on_its_way = false;
+        }
+        if completion.is_last() {
+            self.open.retain(|open| *open != (kind, key));
+            if kind == Kind::Send {
+                self.sends.retain(|(of, ..)| *of != key);
+            }
+        }
+    }
+
+    /// Whether a send of that socket waits for its peer to read, and for nothing else.
+    pub fn waits_for_peer(&self, sock: usize) -> bool {
+        let sends = |request: &&Request| request.kind == Kind::Send && request.sock == sock;
+        self.requests.iter().find(sends).is_some_and(|request| !request.ended && !request.can_act(&self.net))
+    }
+
+    /// Where the bytes of sends in flight lie.
+    pub fn sends(&self) -> impl Iterator<Item = usize> {
+        self.sends.iter().map(|(_, start, _)| *start)
+    }
+
+    /// The ring is closed: the runtime frees what it has lent.
+    pub fn close(&mut self) {
+        if !self.dead && (!self.open.is_empty() || self.in_flight != 0) {
+            let fault = format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight);
+            self.fault(fault);
+        }
+        self.net.socks.iter_mut().for_each(super::socket::Sock::look);
+    }
+}

@@ -1,0 +1,190 @@
+//! A ring without a kernel, for tests: it does whatever io_uring may do, in any order a script chooses.
+//!
+//! In unit tests [`Ring`] stands where the driver has its ring; everything above it is the real runtime. The fake one
+//! holds the requests, plays both ends of every connection, and checks what becomes of memory and descriptors that the
+//! runtime has lent it.
+//!
+//! It must never do what no kernel does: what a test finds then would be none of the runtime's faults.
+
+mod kernel;
+mod life;
+mod net;
+mod plan;
+mod request;
+mod script;
+mod socket;
+mod tests;
+mod world;
+
+use crate::{
+    buffers::recv::Buffers,
+    driver::Opened,
+    driver::uring::{RingFeature, Uring},
+    driver::user_data::Kind,
+    metrics::Metrics,
+    slab::Key,
+    task::registry::Remote,
+};
+use io_uring::cqueue;
+use kernel::Kernel;
+use std::{
+    cell::{Ref, RefCell},
+    io,
+    mem::MaybeUninit,
+    os::fd::{OwnedFd, RawFd},
+    ptr::NonNull,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+thread_local! {
+    /// What the next ring of this thread is.
+    static NEXT: RefCell<Option<Rc<RefCell<Kernel>>>> = const { RefCell::new(None) };
+}
+
+/// A real ring, or a fake one where a test has put it.
+#[expect(clippy::large_enum_variant, reason = "as large as it is without tests")]
+pub(crate) enum Ring {
+    Real(Uring),
+    Fake(Fake),
+}
+
+pub(crate) struct Fake(Rc<RefCell<Kernel>>);
+
+impl Fake {
+    pub fn kernel(&self) -> Ref<'_, Kernel> {
+        self.0.borrow()
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.0.borrow_mut().close();
+    }
+}
+
+/// The same call on either.
+macro_rules! either {
+    ($ring:expr, $real:ident => $on_real:expr, $kernel:ident => $on_fake:expr) => {
+        match $ring {
+            Ring::Real($real) => $on_real,
+            Ring::Fake(fake) => {
+                let mut $kernel = fake.0.borrow_mut();
+                $on_fake
+            }
+        }
+    };
+}
+
+impl Ring {
+    pub fn new() -> io::Result<Self> {
+        Ok(match NEXT.take() {
+            Some(kernel) => Self::Fake(Fake(kernel)),
+            None => Self::Real(Uring::new()?),
+        })
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        match self {
+            Self::Real(ring) => ring.in_flight(),
+            Self::Fake(fake) => fake.kernel().in_flight(),
+        }
+    }
+
+    pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
+        either!(self, ring => ring.give(buffers, buffer), kernel => kernel.give(buffer, buffers.address(buffer), false));
+    }
+
+    pub fn given(&self) -> u16 {
+        match self {
+            Self::Real(ring) => ring.given(),
+            Self::Fake(fake) => fake.kernel().given,
+        }
+    }
+
+    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+        let start = buffers.address(buffer);
+        either!(self, ring => ring.give_large(buffers, buffer), kernel => kernel.give(buffer, start, true));
+    }
+
+    pub fn open_large(&mut self) -> Opened {
+        either!(self, ring => ring.open_large(), kernel => kernel.open_large())
+    }
+
+    pub fn rungs(&self) -> Vec<RingFeature> {
+        match self {
+            Self::Real(ring) => ring.rungs(),
+            Self::Fake(_) => Vec::new(),
+        }
+    }
+
+    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
+        either!(self, ring => ring.receive(key, fd, large), kernel => kernel.receive(key, fd, large));
+    }
+
+    pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
+        either!(self, ring => ring.send(key, fd, from, len), kernel => kernel.send(key, fd, from, len));
+    }
+
+    pub fn accept(&mut self, key: Key, fd: RawFd) {
+        either!(self, ring => ring.accept(key, fd), kernel => kernel.accept(key));
+    }
+
+    pub fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
+        either!(self, ring => ring.connect(key, fd, address), kernel => kernel.connect(key, fd, address));
+    }
+
+    pub fn cancel(&mut self, kind: Kind, key: Key) {
+        either!(self, ring => ring.cancel(kind, key), kernel => kernel.cancel(kind, key));
+    }
+
+    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+        either!(self, ring => ring.poll(kind, key, fd), kernel => kernel.poll(kind, key, fd));
+    }
+
+    pub fn watch_bell(&mut self, fd: RawFd) {
+        either!(self, ring => ring.watch_bell(fd), kernel => kernel.watch_bell(fd));
+    }
+
+    /// A fake ring has no door and knocks at none.
+    pub fn door(&self) -> Option<OwnedFd> {
+        match self {
+            Self::Real(ring) => ring.door(),
+            Self::Fake(_) => None,
+        }
+    }
+
+    pub fn message(&mut self, to: Arc<Remote>) {
+        match self {
+            Self::Real(ring) => ring.message(to),
+            Self::Fake(_) => to.ring(),
+        }
+    }
+
+    pub fn has_work(&mut self) -> bool {
+        match self {
+            Self::Real(ring) => ring.has_work(),
+            Self::Fake(fake) => fake.kernel().has_work(),
+        }
+    }
+
+    pub fn has_queued(&mut self) -> bool {
+        match self {
+            Self::Real(ring) => ring.has_queued(),
+            Self::Fake(fake) => fake.kernel().has_queued(),
+        }
+    }
+
+    pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
+        either!(self, ring => ring.wait(timeout, metrics), kernel => kernel.wait(timeout));
+    }
+
+    pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
+        either!(self, ring => ring.take(into), kernel => kernel.take(into))
+    }
+
+    pub fn ended(&mut self) {
+        either!(self, ring => ring.ended(), kernel => kernel.ended());
+    }
+}

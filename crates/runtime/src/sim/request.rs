@@ -1,0 +1,273 @@
+//! What a request that the fake kernel holds may do next, with every surprise that the real one has.
+
+use super::{
+    net::{Net, POISON},
+    socket,
+};
+use crate::{driver::user_data::Kind, slab::Key};
+use io_uring::cqueue;
+use std::{
+    collections::VecDeque,
+    os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd},
+    ptr::NonNull,
+};
+
+const F_BUFFER: u32 = 1;
+const F_MORE: u32 = 1 << 1;
+const F_SOCK_NONEMPTY: u32 = 1 << 2;
+
+/// A completion as the kernel writes it (`struct io_uring_cqe`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Completion {
+    pub data: u64,
+    pub result: i32,
+    pub flags: u32,
+}
+
+impl Completion {
+    pub fn into_entry(self) -> cqueue::Entry {
+        // SAFETY: both are the kernel's 16 bytes, three integers in this order, valid whatever they are.
+        unsafe { std::mem::transmute::<Self, cqueue::Entry>(self) }
+    }
+
+    pub fn is_last(&self) -> bool {
+        !cqueue::more(self.flags)
+    }
+
+    /// Makes it the last one.
+    pub fn cut(&mut self) {
+        self.flags &= !F_MORE;
+    }
+}
+
+/// A send: where its bytes lie, what they were when it was asked for, and how many have gone.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub from: NonNull<u8>,
+    pub copy: Vec<u8>,
+    pub done: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    Receive {
+        large: bool,
+    },
+    Send(Sending),
+    Accept,
+    /// The address in the caller's memory, and what it was.
+    Connect(*const u8, Vec<u8>),
+    Bell(RawFd),
+    /// Whatever the real kernel says of that file.
+    Poll(OwnedFd, i16),
+    /// The answer to a cancel, on its way.
+    Answer,
+}
+
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub what: What,
+    pub kind: Kind,
+    pub key: Key,
+    pub sock: usize,
+    pub cancelled: bool,
+    /// Its last completion is made, though perhaps not posted yet.
+    pub ended: bool,
+    pub outbox: VecDeque<Completion>,
+}
+
+impl Request {
+    pub fn new(what: What, kind: Kind, key: Key, sock: usize) -> Self {
+        Self { what, kind, key, sock, cancelled: false, ended: false, outbox: VecDeque::new() }
+    }
+
+    pub fn answer(key: Key, errno: i32) -> Self {
+        let mut answer = Self::new(What::Answer, Kind::Cancel, key, 0);
+        answer.end(-errno, 0);
+        answer
+    }
+
+    fn goes_on(&mut self, result: i32, flags: u32) {
+        self.outbox.push_back(Completion { data: self.kind.tag(self.key), result, flags: flags | F_MORE });
+    }
+
+    fn end(&mut self, result: i32, flags: u32) {
+        self.outbox.push_back(Completion { data: self.kind.tag(self.key), result, flags });
+        self.ended = true;
+    }
+
+    pub fn can_act(&self, net: &Net) -> bool {
+        if self.ended || self.cancelled {
+            return !self.ended;
+        }
+        match &self.what {
+            What::Receive { .. } => net.socks[self.sock].is_readable(),
+            What::Send(_) => net.socks[self.sock].is_writable(),
+            What::Accept => !net.backlog.is_empty(),
+            What::Connect(..) => !net.socks[self.sock].silent,
+            What::Bell(bell) => !net.bell_on_its_way && socket::is_ready(*bell, libc::POLLIN),
+            What::Poll(file, events) => socket::is_ready(file.as_raw_fd(), *events),
+            What::Answer => false,
+        }
+    }
+
+    pub fn act(&mut self, net: &mut Net) {
+        match self.kind {
+            Kind::Receive => self.receive(net),
+            Kind::Send => self.send(net),
+            Kind::Accept => self.accept(net),
+            Kind::Connect => self.connect(net),
+            Kind::WatchInput | Kind::WatchOutput if self.cancelled => self.end(-libc::ECANCELED, 0),
+            Kind::WatchInput | Kind::WatchOutput => self.end(1, 0),
+            _ => {
+                net.bell_on_its_way = true;
+                if net.script.rarely(4) { self.end(1, 0) } else { self.goes_on(1, 0) }
+            }
+        }
+    }
+
+    /// Ends it for no reason that it would know of.
+    pub fn disturb(&mut self, net: &mut Net) {
+        match &self.what {
+            What::Receive { .. } => self.end(-libc::EINTR, 0),
+            What::Send(sending) => self.end(part(sending.done, libc::EINTR), 0),
+            What::Accept => self.end(-[libc::ECONNABORTED, libc::EINTR, libc::EAGAIN][net.script.pick(3)], 0),
+            What::Connect(..) => {
+                net.socks[self.sock].failed = true;
+                self.end(-libc::ETIMEDOUT, 0);
+            }
+            What::Bell(_) => {
+                net.bell_on_its_way = true;
+                self.end(1, 0);
+            }
+            // Readiness is a hint.
+            What::Poll(..) => self.end(1, 0),
+            What::Answer => (),
+        }
+    }
+
+    fn receive(&mut self, net: &mut Net) {
+        let What::Receive { large } = self.what else { return };
+        let waiting = net.socks[self.sock].waiting();
+        // A receive that is told to stop may still find something first.
+        if self.cancelled && !(waiting > 0 && net.script.pick(3) == 1) {
+            let attached = stray_buffer(net, large);
+            return self.end(-libc::ECANCELED, attached);
+        }
+        if net.script.rarely(24) {
+            return self.end(-libc::EINTR, 0);
+        }
+        // The kernel looks for a buffer before it looks at the socket.
+        let (group, size) = net.group(large);
+        let Some(&(buffer, start)) = group.front() else { return self.end(-libc::ENOBUFS, 0) };
+        let sock = &mut net.socks[self.sock];
+        if waiting == 0 {
+            let errno = sock.take_errno();
+            sock.reader_told |= errno != 0;
+            let attached = stray_buffer(net, large);
+            return self.end(-errno, attached);
+        }
+        let most = if sock.crumbs { 1 } else { [size, 1, 100, 1 + net.script.pick(256) * 16][net.script.pick(4)] };
+        net.group(large).0.pop_front();
+        let len = waiting.min(most).min(size);
+        // SAFETY: the runtime has lent this buffer of `size` bytes: it is the kernel's, which is us.
+        let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), size) };
+        if into.iter().any(|byte| *byte != POISON) {
+            net.faults.push(format!("buffer {buffer} was written to while the kernel had it"));
+        }
+        let sock = &mut net.socks[self.sock];
+        for byte in &mut into[..len] {
+            *byte = socket::byte(self.sock, sock.received);
+            sock.received += 1;
+        }
+        let flags = buffer_flags(buffer) | if net.script.pick(2) == 1 { F_SOCK_NONEMPTY } else { 0 };
+        if net.script.rarely(8) { self.end(len as i32, flags) } else { self.goes_on(len as i32, flags) }
+    }
+
+    fn send(&mut self, net: &mut Net) {
+        let What::Send(Sending { from, copy, done }) = &mut self.what else { return };
+        // SAFETY: the runtime promises that the bytes stay until the last completion; that is what is tested here.
+        let bytes = unsafe { std::slice::from_raw_parts(from.as_ptr(), copy.len()) };
+        if bytes != *copy {
+            net.faults.push(format!("the bytes of send {:?} have changed under the kernel", self.key));
+        }
+        let sock = &mut net.socks[self.sock];
+        let before = *done;
+        if self.cancelled {
+            return self.end(part(before, libc::ECANCELED), 0);
+        }
+        if sock.errno != 0 || sock.broken {
+            let errno = match sock.take_errno() {
+                0 => libc::EPIPE,
+                errno => errno,
+            };
+            return self.end(part(before, errno), 0);
+        }
+        if net.script.rarely(16) {
+            let errno = [libc::EINTR, libc::EAGAIN][net.script.pick(2)];
+            return self.end(part(before, errno), 0);
+        }
+        let mut len = sock.room().min(copy.len() - before);
+        if net.script.rarely(5) {
+            len = 1 + net.script.pick(len);
+        }
+        sock.take(&copy[before..before + len]);
+        *done += len;
+        let (done, all) = (*done, copy.len());
+        // All of it, or a short count although everything was asked for.
+        if done == all || net.script.rarely(4) {
+            self.end(done as i32, 0);
+        }
+    }
+
+    fn accept(&mut self, net: &mut Net) {
+        if self.cancelled && (net.backlog.is_empty() || net.script.pick(2) == 0) {
+            return self.end(-libc::ECANCELED, 0);
+        }
+        if net.script.rarely(12) {
+            return self.end(-[libc::ECONNABORTED, libc::EINTR, libc::EAGAIN][net.script.pick(3)], 0);
+        }
+        let Some(sock) = net.backlog.pop_front() else { return };
+        let (near, far) = socket::pair();
+        let near = near.into_raw_fd();
+        net.socks[sock].open(near, Some(far));
+        net.accepted.push_back(sock);
+        if net.script.rarely(6) { self.end(near, 0) } else { self.goes_on(near, 0) }
+    }
+
+    fn connect(&mut self, net: &mut Net) {
+        let What::Connect(address, copy) = &self.what else { return };
+        // SAFETY: the address stays until the connect has ended; that is what is tested here.
+        if unsafe { std::slice::from_raw_parts(*address, copy.len()) } != *copy {
+            net.faults.push("the address of a connect has changed under the kernel".to_owned());
+        }
+        let sock = &mut net.socks[self.sock];
+        let result = if self.cancelled {
+            -libc::ECANCELED
+        } else if sock.refuses {
+            -libc::ECONNREFUSED
+        } else {
+            0
+        };
+        sock.failed |= result != 0;
+        self.end(result, 0);
+    }
+}
+
+/// What a request says that has done a part when something stops it.
+fn part(done: usize, errno: i32) -> i32 {
+    if done > 0 { done as i32 } else { -errno }
+}
+
+fn buffer_flags(buffer: u16) -> u32 {
+    F_BUFFER | u32::from(buffer) << 16
+}
+
+/// Sometimes a completion without data has a buffer all the same.
+fn stray_buffer(net: &mut Net, large: bool) -> u32 {
+    if !net.script.rarely(4) {
+        return 0;
+    }
+    net.group(large).0.pop_front().map_or(0, |(buffer, _)| buffer_flags(buffer))
+}

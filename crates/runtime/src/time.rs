@@ -1,0 +1,147 @@
+//! Time: `now`, `sleep`, `timeout`, `interval`. Timers are exact to the kernel's wake-up, not rounded to a tick.
+
+use crate::{executor, slab::Key};
+use std::{
+    fmt,
+    future::Future,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+/// The time on the clock of the runtime whose `block_on` runs on this thread: `Instant::now()`, unless that runtime has a
+/// [virtual clock](crate::Builder::virtual_clock) or there is none.
+#[inline]
+pub fn now() -> Instant {
+    executor::now()
+}
+
+/// Moves a virtual clock on, as if this thread had been busy for so long: what comes due meanwhile fires late, all at
+/// once, in order of its deadlines, and its tasks have run when this returns. To let everything happen at its time,
+/// `sleep` instead. Must be called inside `block_on`.
+///
+/// # Panics
+/// If the runtime was not built with a [virtual clock](crate::Builder::virtual_clock).
+pub async fn advance(duration: Duration) {
+    let to = after(duration);
+    executor::current(|worker| worker.clock.set(to));
+    // One turn fires the timers; the next one comes when those whom they woke have run.
+    crate::yield_now().await;
+    crate::yield_now().await;
+}
+
+/// Waits for `duration`.
+pub fn sleep(duration: Duration) -> Sleep {
+    sleep_until(after(duration))
+}
+
+/// Waits until `deadline`.
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep { deadline, timer: None }
+}
+
+/// So long from now.
+pub(crate) fn after(duration: Duration) -> Instant {
+    later(now(), duration)
+}
+
+/// A sum past the end of time is a century, which nobody will tell from for ever.
+fn later(than: Instant, by: Duration) -> Instant {
+    let century = Duration::from_secs(100 * 365 * 24 * 3600);
+    than.checked_add(by).unwrap_or(than + century)
+}
+
+/// The future of [`sleep`]. Dropping it forgets the timer.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct Sleep {
+    deadline: Instant,
+    timer: Option<(u16, Key)>,
+}
+
+impl Sleep {
+    /// When it ends.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    fn forget(&mut self) {
+        if let Some((id, key)) = self.timer.take() {
+            executor::with(id, |worker| worker.timers().remove(key, &mut worker.io().wakers));
+        }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        executor::current(|worker| {
+            let key = match self.timer {
+                Some((id, key)) if id == worker.id() => key,
+                // The first poll, or the first one on this runtime.
+                _ => {
+                    self.forget();
+                    let key = worker.timers().insert(self.deadline);
+                    self.timer = Some((worker.id(), key));
+                    key
+                }
+            };
+            if worker.timers().poll(key, &mut worker.io().wakers, cx) { Poll::Ready(()) } else { Poll::Pending }
+        })
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+/// A future did not end in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed;
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time ran out")
+    }
+}
+
+impl std::error::Error for Elapsed {}
+
+/// Waits for `future`, but not longer than `duration`; the future is dropped when the time runs out.
+pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let mut future = pin!(future);
+    let mut sleep = pin!(sleep(duration));
+    std::future::poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Ok(output)),
+        Poll::Pending => sleep.as_mut().poll(cx).map(|()| Err(Elapsed)),
+    })
+    .await
+}
+
+/// Ticks at `start + n * period`, the first one `period` from now.
+pub fn interval(period: Duration) -> Interval {
+    assert!(!period.is_zero(), "an interval needs a period above zero");
+    Interval { next: after(period), period }
+}
+
+/// The ticks of [`interval`].
+#[derive(Debug)]
+pub struct Interval {
+    next: Instant,
+    period: Duration,
+}
+
+impl Interval {
+    /// Waits for the next tick and returns when it was due. A late caller gets one tick for all it missed; the phase
+    /// never shifts.
+    pub async fn tick(&mut self) -> Instant {
+        let due = self.next;
+        sleep_until(due).await;
+        let missed = now().saturating_duration_since(due).as_nanos() / self.period.as_nanos();
+        let missed = u32::try_from(missed).unwrap_or(u32::MAX - 1);
+        self.next = later(due, self.period.saturating_mul(missed + 1));
+        due
+    }
+}

@@ -1,0 +1,90 @@
+//! What a timer costs: `cargo test --release -p brunt-runtime --lib wheel::measure -- --ignored --nocapture`.
+
+use super::Timers;
+use crate::task::waiter::Wakers;
+use std::{
+    collections::BTreeSet,
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+const ROUNDS: usize = 300_000;
+
+/// A timer fires, and is armed anew.
+struct Event {
+    at: u64,
+    who: usize,
+    next: u64,
+}
+
+/// The first deadlines of so many timers with deadlines up to `most` nanoseconds ahead, and what becomes of them.
+fn schedule(standing: usize, most: u64) -> (Vec<u64>, Vec<Event>) {
+    let mut seed = 7u64;
+    // Marsaglia, "Xorshift RNGs", 2003.
+    let mut ahead = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        1 + seed % most
+    };
+    let first: Vec<u64> = (0..standing).map(|_| ahead()).collect();
+    let mut due: BTreeSet<(u64, usize)> = first.iter().enumerate().map(|(who, deadline)| (*deadline, who)).collect();
+    let event = |_| {
+        let (at, who) = due.pop_first().unwrap();
+        let next = at + ahead();
+        due.insert((next, who));
+        Event { at, who, next }
+    };
+    let events = (0..ROUNDS).map(event).collect();
+    (first, events)
+}
+
+/// Nanoseconds a round, the best of some.
+fn best(mut rounds: impl FnMut() -> Duration) -> f64 {
+    let best = (0..20).map(|_| rounds()).min().unwrap();
+    best.as_nanos() as f64 / ROUNDS as f64
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn what_a_timer_costs() {
+    let start = Instant::now();
+    let at = |nanos: u64| start + Duration::from_nanos(nanos);
+    let mut wakers = Wakers::new();
+    for (standing, most) in [1, 10, 1000, 100_000].into_iter().flat_map(|n| [(n, 10_000_000), (n, 60_000_000_000)]) {
+        let (first, events) = schedule(standing, most);
+        let begin = || {
+            let mut timers = Timers::new(start);
+            let keys: Vec<_> = first.iter().map(|deadline| timers.insert(at(*deadline))).collect();
+            (timers, keys, Instant::now())
+        };
+        let cancel = best(|| {
+            let (mut timers, _, begun) = begin();
+            for event in &events {
+                let key = timers.insert(black_box(at(event.next)));
+                timers.remove(key, &mut wakers);
+            }
+            begun.elapsed()
+        });
+        let renew = best(|| {
+            let (mut timers, mut keys, begun) = begin();
+            for (round, event) in events.iter().enumerate() {
+                let oldest = &mut keys[round % standing];
+                timers.remove(*oldest, &mut wakers);
+                *oldest = timers.insert(black_box(at(most + event.next)));
+            }
+            begun.elapsed()
+        });
+        let fire = best(|| {
+            let (mut timers, mut keys, begun) = begin();
+            for event in &events {
+                timers.fire(at(event.at), &mut wakers);
+                timers.remove(keys[event.who], &mut wakers);
+                keys[event.who] = timers.insert(at(event.next));
+            }
+            begun.elapsed()
+        });
+        let most = Duration::from_nanos(most);
+        println!("{standing:>6} up to {most:?}: arm+cancel {cancel:.1} ns, renew {renew:.1} ns, arm+fire {fire:.1} ns");
+    }
+}

@@ -1,0 +1,183 @@
+//! The wheel against a sorted map, and at its limits.
+
+use super::*;
+use crate::task::waiter::Due;
+use proptest::prelude::*;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    task::{Wake, Waker},
+};
+
+/// A waker that writes down whose it is.
+struct Scribe(u64, Arc<Mutex<Vec<u64>>>);
+
+impl Wake for Scribe {
+    fn wake(self: Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}
+
+/// The wheel, what it must do, and what it has done.
+struct Bench {
+    wheel: Timers,
+    wakers: Wakers,
+    model: BTreeMap<(u64, u64), Key>,
+    armed: u64,
+    now: u64,
+    log: Arc<Mutex<Vec<u64>>>,
+    forgot: bool,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let (wheel, wakers) = (Timers::new(Instant::now()), Wakers::new());
+        Self { wheel, wakers, model: BTreeMap::new(), armed: 0, now: 0, log: Arc::default(), forgot: false }
+    }
+
+    fn at(&self, nanos: u64) -> Instant {
+        self.wheel.start + Duration::from_nanos(nanos)
+    }
+
+    fn arm(&mut self, deadline: u64) {
+        let key = self.wheel.insert(self.at(deadline));
+        let waker = Waker::from(Arc::new(Scribe(self.armed, self.log.clone())));
+        assert!(!self.wheel.poll(key, &mut self.wakers, &Context::from_waker(&waker)));
+        self.model.insert((deadline, self.armed), key);
+        self.armed += 1;
+    }
+
+    fn forget(&mut self, pick: usize) {
+        let Some((&name, _)) = self.model.iter().nth(pick % self.model.len().max(1)) else { return };
+        let key = self.model.remove(&name).unwrap();
+        self.wheel.remove(key, &mut self.wakers);
+        self.wheel.remove(key, &mut self.wakers);
+        self.forgot = true;
+    }
+
+    /// One turn; returns who was woken.
+    fn fire(&mut self) -> Vec<u64> {
+        let now = self.at(self.now);
+        self.wheel.fire(now, &mut self.wakers);
+        self.wakers.take_due().into_iter().for_each(Due::settle);
+        mem::take(&mut self.log.lock().unwrap())
+    }
+
+    fn advance(&mut self, to: u64) -> Result<(), TestCaseError> {
+        self.now = self.now.max(to);
+        let (mut fired, mut turns) = (self.fire(), 0);
+        while self.wheel.next_deadline().is_some_and(|next| next <= self.at(self.now)) {
+            fired.extend(self.fire());
+            turns += 1;
+            prop_assert!(turns < 1000, "it turns without an end");
+        }
+        let later = self.model.split_off(&(self.now + 1, 0));
+        let due = mem::replace(&mut self.model, later);
+        let names: Vec<u64> = due.keys().map(|(_, name)| *name).collect();
+        prop_assert_eq!(fired, names);
+        for key in due.into_values() {
+            prop_assert!(self.wheel.poll(key, &mut self.wakers, &Context::from_waker(Waker::noop())));
+            self.wheel.remove(key, &mut self.wakers);
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), TestCaseError> {
+        self.forgot &= !self.model.is_empty();
+        let least = self.model.keys().next().map(|(deadline, _)| self.at(*deadline));
+        let next = self.wheel.next_deadline();
+        prop_assert_eq!(next.is_some(), least.is_some());
+        prop_assert!(next <= least && (self.forgot || next == least), "{:?} instead of {:?}", next, least);
+        prop_assert_eq!(self.wheel.len(), self.model.len());
+        prop_assert_eq!(self.wheel.is_idle(), self.model.is_empty());
+        Ok(())
+    }
+}
+
+/// From nanoseconds to weeks, every magnitude as often as every other.
+fn span() -> impl Strategy<Value = u64> {
+    (1u32..=51, any::<u64>()).prop_map(|(bits, n)| n >> (64 - bits))
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Arm(u64),
+    ArmOverdue(u64),
+    /// As often as that, for the same time.
+    ArmMany(u64, u8),
+    Forget(usize),
+    Advance(u64),
+    /// To that many nanoseconds before the first deadline.
+    AdvanceToFirst(u64),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => span().prop_map(Op::Arm),
+        1 => span().prop_map(Op::ArmOverdue),
+        1 => (span(), 2u8..30).prop_map(|(n, many)| Op::ArmMany(n, many)),
+        4 => any::<usize>().prop_map(Op::Forget),
+        3 => span().prop_map(Op::Advance),
+        2 => (0u64..2).prop_map(Op::AdvanceToFirst),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn fires_in_order_nothing_early_and_nothing_late(ops in proptest::collection::vec(op(), 1..200)) {
+        let mut bench = Bench::new();
+        for op in ops {
+            match op {
+                Op::Arm(n) => bench.arm(bench.now + n),
+                Op::ArmOverdue(n) => bench.arm(bench.now.saturating_sub(n)),
+                Op::ArmMany(n, many) => (0..many).for_each(|_| bench.arm(bench.now + n)),
+                Op::Forget(pick) => bench.forget(pick),
+                Op::Advance(n) => bench.advance(bench.now + n)?,
+                Op::AdvanceToFirst(n) => {
+                    let first = bench.model.keys().next().map_or(0, |(deadline, _)| *deadline);
+                    bench.advance(first.saturating_sub(n))?;
+                }
+            }
+            bench.check()?;
+        }
+        while !bench.model.is_empty() {
+            bench.forget(0);
+            bench.check()?;
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_due_timers_take_many_turns_and_keep_their_order() {
+    let mut bench = Bench::new();
+    // 1 us apart, armed in an order far from that of their deadlines.
+    (0..100_000u64).for_each(|n| bench.arm(1 + n * 7_919 % 100_000 * 1_000));
+    bench.now = 3_600_000_000_000;
+    let (mut fired, mut most) = (Vec::new(), 0);
+    while !bench.wheel.is_idle() {
+        let before = fired.len();
+        fired.extend(bench.fire());
+        most = most.max(fired.len() - before);
+    }
+    assert!(fired.into_iter().eq(bench.model.keys().map(|(_, name)| *name)));
+    assert!(most < 2 * WORK_A_TURN, "{most} in one turn");
+}
+
+#[test]
+fn the_ends_of_time_are_deadlines_like_others() {
+    let mut wheel = Timers::new(Instant::now());
+    let (mut wakers, start) = (Wakers::new(), wheel.start);
+    let year = Duration::from_secs(365 * 24 * 3600);
+    let key =
+        [start - Duration::from_secs(1), start, start + year * 100, start + year * 10_000].map(|at| wheel.insert(at));
+    let mut fired = |wheel: &mut Timers, at: Instant| {
+        while wheel.next_deadline().is_some_and(|next| next <= at) {
+            wheel.fire(at, &mut wakers);
+        }
+        key.map(|key| wheel.poll(key, &mut wakers, &Context::from_waker(Waker::noop())))
+    };
+    assert_eq!(fired(&mut wheel, start), [true, true, false, false]);
+    assert_eq!(fired(&mut wheel, start + year * 100 - Duration::from_nanos(1)), [true, true, false, false]);
+    assert_eq!(fired(&mut wheel, start + year * 500), [true, true, true, false]);
+}
