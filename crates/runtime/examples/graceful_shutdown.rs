@@ -4,7 +4,7 @@
 //! `cargo run -p brunt-runtime --example graceful_shutdown [ADDRESS]`
 
 use brunt_runtime::{
-    Runtime, CancellationToken,
+    CancellationToken, Runtime,
     net::{TcpListener, TcpStream},
     signal::{Signal, Signals},
     spawn,

@@ -3,7 +3,7 @@
 //! `cargo run -p brunt-runtime --features hyper --example hyper_server [ADDRESS]`, then `curl http://127.0.0.1:7000/`
 
 use brunt_runtime::{
-    Runtime, CancellationToken,
+    CancellationToken, Runtime,
     adapters::HyperTimer,
     net::{TcpListener, TcpStream},
     signal::{Signal, Signals},

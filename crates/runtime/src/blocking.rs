@@ -3,9 +3,9 @@
 //! The pool's threads never run on a worker's account: they wait for disks and name servers, not for each other.
 
 use crate::{
-    group,
+    affinity,
     sync::oneshot::{Receiver, oneshot},
-    task::{JoinError, quietly},
+    task::{JoinError, catch_panic},
 };
 use std::{
     collections::VecDeque,
@@ -125,7 +125,7 @@ impl Pool {
         state.threads += 1;
         drop(state);
         let started = thread::Builder::new().name("blocking".to_owned()).spawn(|| {
-            group::unpin();
+            affinity::reset();
             self.serve();
         });
         if let Err(error) = started {
@@ -140,7 +140,7 @@ impl Pool {
             if let Some(work) = state.queue.pop_front() {
                 drop(state);
                 // The destructor of an output that nobody wants may panic.
-                quietly(|| work(Ok(())));
+                catch_panic(|| work(Ok(())));
                 state = self.lock();
                 continue;
             }
@@ -164,7 +164,7 @@ impl Pool {
         let abandoned = if state.threads == 0 { std::mem::take(&mut state.queue) } else { VecDeque::new() };
         drop(state);
         for work in abandoned {
-            quietly(|| work(Err(io::Error::new(error.kind(), error.to_string()))));
+            catch_panic(|| work(Err(io::Error::new(error.kind(), error.to_string()))));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{
     executor::spin::Spinning,
     metrics::MetricsHandle,
     timer::clock::Clock,
-    trace::note,
+    trace::event,
 };
 use std::{future::Future, io, rc::Rc, time::Duration};
 
@@ -120,9 +120,9 @@ impl Builder {
         let spin = Spinning { most, ..self.spin };
         let (worker, fallback) = Worker::new(wanted, spin, Clock::new(self.virtual_clock))?;
         let runtime = Runtime { worker, fallback };
-        note!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
+        event!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
         if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {
-            note!(WARN, "no io_uring here"; worker = runtime.worker.id(), why = why);
+            event!(WARN, "no io_uring here"; worker = runtime.worker.id(), why = why);
         }
         Ok(runtime)
     }

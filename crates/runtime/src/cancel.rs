@@ -31,7 +31,7 @@ pub struct CancellationToken {
 
 struct Shared {
     /// Written under the lock of `state`.
-    raised: AtomicBool,
+    cancelled: AtomicBool,
     state: Mutex<State>,
     parent: Option<Parent>,
 }
@@ -55,7 +55,7 @@ impl CancellationToken {
 
     /// A flag of its own that is raised with this one, and can be raised without it. When its last clone is dropped
     /// nothing of it is left here.
-    pub fn child(&self) -> Self {
+    pub fn child_token(&self) -> Self {
         let mut state = self.shared.lock();
         // Looked at under the lock: `raise` takes the children under the same.
         if self.is_cancelled() {
@@ -69,26 +69,26 @@ impl CancellationToken {
     }
 
     /// Raises the flag and those of all its descendants, then wakes everybody who waits for one of them.
-    pub fn raise(&self) {
+    pub fn cancel(&self) {
         let mut wakers = Vec::new();
         let mut family = vec![self.shared.clone()];
         while let Some(shared) = family.pop() {
             let mut state = shared.lock();
-            shared.raised.store(true, Ordering::SeqCst);
+            shared.cancelled.store(true, Ordering::SeqCst);
             wakers.extend(state.waiting.take_all());
             family.extend(state.children.take_all().filter_map(|child| child.upgrade()));
         }
         // One that panics, a foreign one, must not keep the others from hearing it.
-        wakers.into_iter().for_each(|waker| crate::task::quietly(|| waker.wake()));
+        wakers.into_iter().for_each(|waker| crate::task::catch_panic(|| waker.wake()));
     }
 
     /// Whether it has been raised.
-    pub fn is_raised(&self) -> bool {
-        self.shared.raised.load(Ordering::SeqCst)
+    pub fn is_cancelled(&self) -> bool {
+        self.shared.cancelled.load(Ordering::SeqCst)
     }
 
     /// Waits until it is raised. Dropping the future leaves nothing behind.
-    pub async fn raised(&self) {
+    pub async fn cancelled(&self) {
         let mut place = Place { stop: self, ticket: None };
         poll_fn(|cx| place.poll(cx)).await
     }
@@ -102,14 +102,14 @@ impl Default for CancellationToken {
 
 impl fmt::Debug for CancellationToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CancellationToken").field("raised", &self.is_cancelled()).finish()
+        f.debug_struct("CancellationToken").field("cancelled", &self.is_cancelled()).finish()
     }
 }
 
 impl Shared {
-    fn new(raised: bool, parent: Option<Parent>) -> Self {
+    fn new(cancelled: bool, parent: Option<Parent>) -> Self {
         let state = State { waiting: Line::new(), children: Line::new() };
-        Self { raised: AtomicBool::new(raised), state: Mutex::new(state), parent }
+        Self { cancelled: AtomicBool::new(cancelled), state: Mutex::new(state), parent }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -226,35 +226,35 @@ mod tests {
     }
 
     proptest! {
-        /// Against a model that knows every parent: a flag is up exactly if it or an ancestor was raised, whoever of
+        /// Against a model that knows every parent: a flag is up exactly if it or an ancestor was cancelled, whoever of
         /// these has been dropped.
         #[test]
         fn a_tree_is_raised_from_any_node_down(ops in proptest::collection::vec((0u8..5, 0usize..64), 1..200)) {
-            struct Node { stop: Option<CancellationToken>, parent: Option<usize>, raised: bool }
+            struct Node { stop: Option<CancellationToken>, parent: Option<usize>, cancelled: bool }
             let mut cx = Context::from_waker(Waker::noop());
-            let mut tree = vec![Node { stop: Some(CancellationToken::new()), parent: None, raised: false }];
+            let mut tree = vec![Node { stop: Some(CancellationToken::new()), parent: None, cancelled: false }];
             for (op, pick) in ops {
                 let pick = pick % tree.len();
                 let Some(stop) = tree[pick].stop.clone() else { continue };
                 match op {
                     0..3 => {
-                        let raised = tree[pick].raised;
-                        tree.push(Node { stop: Some(stop.child_token()), parent: Some(pick), raised });
+                        let cancelled = tree[pick].cancelled;
+                        tree.push(Node { stop: Some(stop.child_token()), parent: Some(pick), cancelled });
                     }
                     3 => {
                         stop.cancel();
-                        tree[pick].raised = true;
+                        tree[pick].cancelled = true;
                         // Parents come before their children.
                         for index in pick..tree.len() {
-                            tree[index].raised |= tree[index].parent.is_some_and(|parent| tree[parent].raised);
+                            tree[index].cancelled |= tree[index].parent.is_some_and(|parent| tree[parent].cancelled);
                         }
                     }
                     _ => tree[pick].stop = None,
                 }
                 for node in &tree {
                     let Some(stop) = &node.stop else { continue };
-                    prop_assert_eq!(stop.is_cancelled(), node.raised);
-                    prop_assert_eq!(pin!(stop.cancelled()).poll(&mut cx).is_ready(), node.raised);
+                    prop_assert_eq!(stop.is_cancelled(), node.cancelled);
+                    prop_assert_eq!(pin!(stop.cancelled()).poll(&mut cx).is_ready(), node.cancelled);
                 }
             }
         }

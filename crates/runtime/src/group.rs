@@ -1,47 +1,13 @@
 //! A group: one thread and one runtime a core.
 
+pub use crate::affinity::pin_to_core;
 use crate::{Builder, Runtime};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::{
     future::Future,
     io,
     sync::{Condvar, Mutex, PoisonError},
     thread,
 };
-
-/// Moves the calling thread to one core for good.
-pub fn pin_to_core(core: usize) -> io::Result<()> {
-    let named = |error: io::Error| {
-        let allowed = allowed_cores();
-        io::Error::new(error.kind(), format!("cannot run on core {core}: {error}; this process may use {allowed}"))
-    };
-    if core >= CpuSet::MAX_CPU {
-        return Err(named(io::ErrorKind::InvalidInput.into()));
-    }
-    let mut set = CpuSet::new();
-    set.set(core);
-    sched_setaffinity(None, &set).map_err(|errno| named(errno.into()))
-}
-
-/// Lets the calling thread, which began with the cores of the worker that started it, run wherever the process may: on
-/// the cores of its first thread.
-pub(crate) fn unpin() {
-    // Refused or not, the thread works.
-    if let Ok(cores) = sched_getaffinity(Some(rustix::process::getpid())) {
-        let _ = sched_setaffinity(None, &cores);
-    }
-}
-
-/// In words.
-fn allowed_cores() -> String {
-    let Ok(set) = sched_getaffinity(None) else { return "other cores".to_owned() };
-    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect();
-    let runs = cores.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
-        [core] => core.to_string(),
-        run => format!("{}-{}", run[0], run[run.len() - 1]),
-    });
-    format!("cores {}", runs.collect::<Vec<_>>().join(","))
-}
 
 /// Runs `body` once for every entry of `cores`, each on its own thread with its own runtime, pinned where a core is
 /// named; waits for all and returns their results in order. All or none: if a thread cannot be set up, `body` is not run

@@ -41,6 +41,7 @@ compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
 
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub mod adapters;
+mod affinity;
 mod blocking;
 mod buffers;
 mod builder;
@@ -64,7 +65,7 @@ mod trace;
 
 pub use blocking::{Blocking, blocking};
 pub use builder::{Builder, Runtime};
-pub use cancel::Stop;
+pub use cancel::CancellationToken;
 pub use driver::BackendKind;
 pub use driver::uring::RingFeature;
 pub use executor::spin::Spinning;

@@ -3,7 +3,7 @@
 //! One thread of the process hears them all and tells every [`Signals`] that wants to know; the handlers themselves only
 //! mark what has come. A signal that nobody has named keeps its usual effect.
 
-use crate::{group, task::quietly, trace::note};
+use crate::{affinity, task::catch_panic, trace::event};
 use signal_hook::{consts, iterator, low_level::emulate_default_handler};
 use std::{
     ffi::c_int,
@@ -196,7 +196,7 @@ impl Hub {
         let mut signals = iterator::Signals::new::<_, c_int>([])?;
         let ear = signals.handle();
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            group::unpin();
+            affinity::reset();
             signals.forever().for_each(tell);
         })?;
         self.ear = Some(ear.clone());
@@ -207,7 +207,7 @@ impl Hub {
 /// Tells everybody who wants to know.
 fn tell(number: c_int) {
     let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.number() == number) else { return };
-    note!(INFO, "signal"; signal = signal);
+    event!(INFO, "signal"; signal = signal);
     let mut waiters = Vec::new();
     for listener in hub().listeners.iter().filter(|listener| listener.wanted & signal.bit() != 0) {
         let mut heard = listener.heard();
@@ -215,5 +215,5 @@ fn tell(number: c_int) {
         waiters.extend(heard.waiter.take());
     }
     // A panic in one, a foreign one, must not end the thread that hears.
-    waiters.into_iter().for_each(|waiter| quietly(|| waiter.wake()));
+    waiters.into_iter().for_each(|waiter| catch_panic(|| waiter.wake()));
 }

@@ -3,8 +3,8 @@
 //! A subscriber is foreign code: nothing of the worker may be borrowed, and no lock held, where one of these is called.
 //! Never for what happens once a request.
 
-/// An event: `note!(WARN, "what has happened"; name = value, ...)`, with values that have a `Display`.
-macro_rules! note {
+/// An event: `event!(WARN, "what has happened"; name = value, ...)`, with values that have a `Display`.
+macro_rules! event {
     ($level:ident, $what:literal $(; $($name:ident = $value:expr),+)?) => {{
         #[cfg(feature = "tracing")]
         tracing::event!(tracing::Level::$level, $($($name = %$value,)+)? $what);
@@ -13,8 +13,8 @@ macro_rules! note {
     }};
 }
 
-/// A span from here to the end of the scope that holds what this returns: `within!("what"; name = value, ...)`.
-macro_rules! within {
+/// A span from here to the end of the scope that holds what this returns: `span!("what"; name = value, ...)`.
+macro_rules! span {
     ($what:literal $(; $($name:ident = $value:expr),+)?) => {{
         #[cfg(feature = "tracing")]
         let span = tracing::span!(tracing::Level::INFO, $what $($(, $name = %$value)+)?).entered();
@@ -41,7 +41,7 @@ impl Hunger {
             return self.told.set((hungry, told));
         }
         self.told.set((true, Some(std::time::Instant::now())));
-        note!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = worker);
+        event!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = worker);
     }
 
     #[cfg(not(feature = "tracing"))]
@@ -53,4 +53,4 @@ impl Hunger {
 #[cfg(not(feature = "tracing"))]
 pub(crate) struct NoSpan;
 
-pub(crate) use {note, within};
+pub(crate) use {event, span};

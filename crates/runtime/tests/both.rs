@@ -1,7 +1,7 @@
 //! The same suite on both backends.
 
 use brunt_runtime::{
-    BackendKind, Runtime, CancellationToken,
+    BackendKind, CancellationToken, Runtime,
     net::{RecvBuf, TcpListener, TcpStream},
     spawn,
     time::{sleep, sleep_until, timeout},

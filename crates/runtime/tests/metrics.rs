@@ -1,7 +1,7 @@
 //! Counters: what they count, and how another thread reads them.
 
 use brunt_runtime::{
-    BackendKind, Metrics, MetricsHandle, Runtime, CancellationToken,
+    BackendKind, CancellationToken, Metrics, MetricsHandle, Runtime,
     net::{TcpListener, TcpStream},
     spawn,
     time::{sleep, timeout},

@@ -22,7 +22,7 @@ library=$(binary --lib)
 both=$(binary --test both)
 abuse=$(binary --test abuse)
 
-PROPTEST_CASES=24 check "$library" fake slab stop
+PROPTEST_CASES=24 check "$library" sim slab cancel
 check "$both" epoll:: \
     --skip leases_that_are_kept --skip a_slow_reader --skip echoes_every_byte --skip many_connections --skip timers_fire
 check "$abuse" panics::epoll tasks::epoll::a_destructor wakers::epoll::the_last wakers::epoll::a_waker_that_owns \

@@ -7,7 +7,7 @@ mod tls;
 
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::{Cores, ExitCode, Span};
-use brunt_runtime::{Spinning, CancellationToken};
+use brunt_runtime::{CancellationToken, Spinning};
 use brunt_serve::{Counts, Model, Notice, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 

@@ -7,7 +7,7 @@ mod answer;
 
 use crate::{LoadError, Options, Silent, Target, run};
 use answer::{Answer, Replies};
-use brunt_runtime::{Runtime, CancellationToken, net, spawn};
+use brunt_runtime::{CancellationToken, Runtime, net, spawn};
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener},

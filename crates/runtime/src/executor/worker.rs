@@ -9,17 +9,17 @@ use crate::{
     task::registry::{self, Remote},
     task::waiter::Due,
     task::{
-        Token,
+        Token, catch_panic,
         cell::{Runnable, TaskCell},
         join::JoinHandle,
-        quietly, waker,
+        waker,
     },
     timer::{
-        clock::{Clock, Found, GRACE},
-        slack::Punctual,
+        clock::{Clock, GRACE, TurnOutcome},
+        slack::TimerSlackGuard,
         wheel::Timers,
     },
-    trace::{self, note, within},
+    trace::{self, event, span},
 };
 use rustix::event::{EventfdFlags, eventfd};
 use std::{
@@ -110,8 +110,8 @@ impl Worker {
         assert!(!self.running.replace(true), "block_on was called inside itself");
         let _running = OnDrop(|| self.running.set(false));
         let _current = super::enter(self);
-        let _span = within!("worker"; worker = self.id);
-        let _punctual = Punctual::new();
+        let _span = span!("worker"; worker = self.id);
+        let _punctual = TimerSlackGuard::new();
         let mut future = pin!(future);
         let waker = waker::new(Token::main(self.id));
         let mut cx = Context::from_waker(&waker);
@@ -142,7 +142,7 @@ impl Worker {
             // borrowed while it runs.
             if unsafe { &*task }.run(&mut Context::from_waker(&waker)) {
                 let ended = self.io().wakers.tasks.remove(key);
-                drop_quietly(ended);
+                drop_catching_panic(ended);
             }
         }
         self.polls.set(self.polls.get() + polls);
@@ -177,7 +177,7 @@ impl Worker {
         }
         let mut timers = self.timers.borrow_mut();
         if !timers.is_idle() {
-            let now = self.clock.turn(|| Found {
+            let now = self.clock.turn(|| TurnOutcome {
                 idle: io.is_idle() && !self.remote.mailbox.is_pending(),
                 events: io.metrics.events,
                 next: timers.next_deadline(),
@@ -200,8 +200,8 @@ impl Worker {
             return Some(Duration::ZERO);
         }
         let timer = self.timers.borrow().next_deadline();
-        if let (Some(deadline), Some(now)) = (timer, self.clock.standing()) {
-            let patient = deadline > now && self.io.borrow().may_hear();
+        if let (Some(deadline), Some(now)) = (timer, self.clock.virtual_now()) {
+            let patient = deadline > now && self.io.borrow().has_io();
             return Some(if patient { GRACE } else { Duration::ZERO });
         }
         let next = [timer, self.io.borrow().lingering_until()].into_iter().flatten().min()?;
@@ -217,7 +217,7 @@ impl Worker {
         if io.wakers.has_due() {
             let due = io.wakers.take_due();
             drop(io);
-            due.into_iter().for_each(Due::settle);
+            due.into_iter().for_each(Due::run);
         }
     }
 
@@ -238,12 +238,12 @@ impl Worker {
                     task.cancel();
                 }
                 let ended = self.io().wakers.tasks.remove(key);
-                drop_quietly(ended);
+                drop_catching_panic(ended);
             }
         }
         let nothing_left = self.io().shut_down() && self.timers.borrow().len() == 0;
         let due = self.io().wakers.take_due();
-        due.into_iter().for_each(Due::settle);
+        due.into_iter().for_each(Due::run);
         self.publish();
         nothing_left
     }
@@ -254,15 +254,15 @@ impl Drop for Worker {
         let nothing_left = self.shut_down();
         super::unregister(self);
         registry::leave(self.id, nothing_left);
-        note!(INFO, "a worker has ended"; worker = self.id, left_nothing = nothing_left);
+        event!(INFO, "a worker has ended"; worker = self.id, left_nothing = nothing_left);
     }
 }
 
 /// Lets go of an ended task. If nobody wants its output any more that is dropped here, and a panic in its destructor stays
 /// in the task as every other panic does.
 #[inline]
-fn drop_quietly(ended: Option<Rc<dyn Runnable>>) {
-    quietly(|| drop(ended));
+fn drop_catching_panic(ended: Option<Rc<dyn Runnable>>) {
+    catch_panic(|| drop(ended));
 }
 
 /// Calls a function when it is dropped, also when a panic passes.

@@ -61,15 +61,15 @@ impl Hunger {
 impl Io {
     /// Gives a buffer back; a connection that waited for one goes on.
     #[inline(always)]
-    pub fn recycle(&mut self, buffer: u16) {
+    pub fn release_buffer(&mut self, buffer: u16) {
         if buffer >= self.hunger.straight_below {
-            return self.recycle_in_hunger(buffer);
+            return self.release_while_starved(buffer);
         }
         self.driver.give(&self.buffers, buffer);
     }
 
     #[cold]
-    fn recycle_in_hunger(&mut self, buffer: u16) {
+    fn release_while_starved(&mut self, buffer: u16) {
         if buffer < BUFFERS {
             self.hunger.hopeful = true;
             return self.driver.give(&self.buffers, buffer);

@@ -30,7 +30,7 @@ impl Io {
         self.wakers.forget(&mut conn.reader);
         self.wakers.forget(&mut conn.writer);
         while let Some(buffer) = self.conns.get(key).and_then(|conn| conn.pop_segment(&mut self.buffers)) {
-            self.recycle(buffer);
+            self.release_buffer(buffer);
         }
         let Some(conn) = self.conns.get(key) else { return };
         let (sending, connecting) = (conn.has(flag::SENDING), conn.has(flag::CONNECTING));
@@ -92,7 +92,7 @@ impl Io {
                 let source: Source = conn.source;
                 conn.clear(flag::SENDING);
                 match source.as_buffer() {
-                    Some(buffer) => self.recycle(buffer),
+                    Some(buffer) => self.release_buffer(buffer),
                     None => self.blocks.give_back(source.as_block()),
                 }
                 self.close_if_quiet(key);

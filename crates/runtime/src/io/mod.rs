@@ -145,7 +145,7 @@ impl Io {
     }
 
     /// The kernel may have something for us at any time.
-    pub fn may_hear(&self) -> bool {
+    pub fn has_io(&self) -> bool {
         self.conns.len() + self.listeners.len() + self.watches.len() > 0
     }
 

@@ -39,11 +39,11 @@ impl Io {
         any
     }
 
-    /// As `recycle`, for a buffer that was leased to the user.
+    /// As `release`, for a buffer that was leased to the user.
     #[inline(always)]
     pub fn end_lease(&mut self, buffer: u16) {
         self.buffers.leased -= 1;
-        self.recycle(buffer);
+        self.release_buffer(buffer);
     }
 
     /// Arms the receive of a connection that can still deliver.
@@ -82,7 +82,7 @@ impl Io {
     #[inline(always)]
     pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
         let Some(conn) = self.conns.get(key) else {
-            return self.received_by_nobody(buffer);
+            return self.drop_received(buffer);
         };
         if !more {
             conn.clear(flag::RECEIVING | flag::STOPPING);
@@ -98,7 +98,7 @@ impl Io {
             }
             self.wakers.wake(&mut conn.reader);
             if more && conn.inbox_len >= INBOX_LIMIT {
-                self.push_back(key);
+                self.pause_receive(key);
             }
             return;
         }
@@ -113,12 +113,12 @@ impl Io {
                 conn.push_segment(&mut self.buffers, buffer, result as u16);
                 self.wakers.wake(&mut conn.reader);
                 if more && conn.inbox_len >= INBOX_LIMIT {
-                    self.push_back(key);
+                    self.pause_receive(key);
                 }
                 self.fit_receive(key, result as usize);
             }
             _ => {
-                self.received_by_nobody(buffer);
+                self.drop_received(buffer);
                 self.receive_ended(key, result);
             }
         }
@@ -149,14 +149,14 @@ impl Io {
 
     /// A buffer comes back whatever became of its connection.
     #[cold]
-    fn received_by_nobody(&mut self, buffer: Option<u16>) {
+    fn drop_received(&mut self, buffer: Option<u16>) {
         if let Some(buffer) = buffer {
-            self.recycle(buffer);
+            self.release_buffer(buffer);
         }
     }
 
     #[cold]
-    fn push_back(&mut self, key: Key) {
+    fn pause_receive(&mut self, key: Key) {
         self.metrics.backpressure += 1;
         self.stop_receive(key);
     }
@@ -220,7 +220,7 @@ impl Io {
                         return;
                     }
                 }
-                Err(rustix::io::Errno::AGAIN) => return self.recycle(buffer),
+                Err(rustix::io::Errno::AGAIN) => return self.release_buffer(buffer),
                 Err(errno) => return self.received(key, -errno.raw_os_error(), Some(buffer), true),
             }
         }
@@ -283,7 +283,7 @@ impl Io {
             into = &mut into[len..];
             if len == usize::from(segment.len) {
                 conn.pop_segment(&mut self.buffers);
-                self.recycle(buffer);
+                self.release_buffer(buffer);
             } else {
                 let segment = self.buffers.segment(buffer);
                 segment.offset += len as u16;

@@ -181,7 +181,7 @@ impl Io {
         conn.clear(flag::SENDING);
         self.wakers.wake(&mut conn.writer);
         let (source, special) = (conn.source, conn.has(flag::WANTS_OUTPUT | flag::DROPPED | flag::ENDING));
-        self.release(source);
+        self.release_source(source);
         if special {
             self.sent_all(key);
         }
@@ -243,7 +243,7 @@ impl Io {
                 conn.clear(flag::SENDING | flag::WANTS_OUTPUT);
                 let source = conn.source;
                 self.wakers.wake(&mut conn.writer);
-                self.release(source);
+                self.release_source(source);
                 self.update_interest(key);
                 self.close_if_quiet(key);
             }
@@ -272,9 +272,9 @@ impl Io {
     }
 
     #[inline]
-    fn release(&mut self, source: Source) {
+    fn release_source(&mut self, source: Source) {
         match source.as_buffer() {
-            Some(buffer) => self.recycle(buffer),
+            Some(buffer) => self.release_buffer(buffer),
             None => self.blocks.give_back(source.as_block()),
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     io::{Io, closed},
     slab::Key,
     time::sleep,
-    trace::note,
+    trace::event,
 };
 use socket2::SockRef;
 use std::{future::poll_fn, io, marker::PhantomData, os::fd::OwnedFd, task::Poll, time::Duration};
@@ -50,14 +50,14 @@ impl<F: Family> Listener<F> {
             match accepted {
                 Ok(fd) => {
                     if paused {
-                        note!(INFO, "accepting goes on");
+                        event!(INFO, "accepting goes on");
                     }
                     return Ok(Stream::adopt(fd));
                 }
                 Err(error) if Io::is_exhaustion(&error) => {
                     executor::current(|worker| worker.io().metrics.accept_pauses += 1);
                     if !std::mem::replace(&mut paused, true) {
-                        note!(WARN, "accepting pauses: descriptors or memory have run out"; error = error);
+                        event!(WARN, "accepting pauses: descriptors or memory have run out"; error = error);
                     }
                     sleep(PAUSE).await;
                 }

@@ -28,5 +28,5 @@ pub(crate) mod lock {
 
 /// Wakes those who wait. No lock may be held; a panic in a waker of others is not ours.
 fn wake(waiting: impl IntoIterator<Item = std::task::Waker>) {
-    waiting.into_iter().for_each(|waker| crate::task::quietly(|| waker.wake()));
+    waiting.into_iter().for_each(|waker| crate::task::catch_panic(|| waker.wake()));
 }

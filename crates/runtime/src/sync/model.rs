@@ -1,10 +1,10 @@
-//! Loom tries every interleaving of a few threads at a channel's ends and around a [`Stop`]. A lost wake-up is a thread
+//! Loom tries every interleaving of a few threads at a channel's ends and around a [`CancellationToken`]. A lost wake-up is a thread
 //! that sleeps for ever, which it reports as a deadlock.
 //!
 //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib sync::model --release`
 
 use super::{channel, channel::TrySendError, oneshot};
-use crate::Stop;
+use crate::CancellationToken;
 use loom::{
     sync::{Condvar, Mutex},
     thread,
@@ -170,7 +170,7 @@ fn a_oneshot_tells_its_sender_that_nobody_waits() {
 #[test]
 fn whoever_waits_for_a_stop_hears_it() {
     loom::model(|| {
-        let stop = Stop::new();
+        let stop = CancellationToken::new();
         let raiser = stop.clone();
         let thread = thread::spawn(move || raiser.cancel());
         block_on(stop.cancelled());
@@ -183,7 +183,7 @@ fn whoever_waits_for_a_stop_hears_it() {
 #[test]
 fn a_child_made_during_the_raise_is_raised() {
     loom::model(|| {
-        let stop = Stop::new();
+        let stop = CancellationToken::new();
         let parent = stop.clone();
         let thread = thread::spawn(move || block_on(parent.child_token().cancelled()));
         stop.cancel();
@@ -195,7 +195,7 @@ fn a_child_made_during_the_raise_is_raised() {
 #[test]
 fn leaving_during_the_raise_keeps_nobody_from_hearing_it() {
     check(3, || {
-        let stop = Stop::new();
+        let stop = CancellationToken::new();
         let (leaves, stays) = (stop.child_token(), stop.child_token());
         let leaver = thread::spawn(move || {
             let waiting = pin!(leaves.cancelled()).poll(&mut Context::from_waker(Waker::noop()));

@@ -1,6 +1,6 @@
 //! One task: its future, then its output, in one allocation shared by the run queue and the join handle.
 
-use super::{join::JoinError, quietly};
+use super::{catch_panic, join::JoinError};
 use crate::executor;
 use std::{
     cell::{Cell, RefCell, UnsafeCell},
@@ -65,7 +65,7 @@ impl<F: Future> TaskCell<F> {
             Ok(()) => result,
             Err(panic) => {
                 // The output goes with it, and its destructor may panic as well.
-                quietly(|| drop(result));
+                catch_panic(|| drop(result));
                 Err(JoinError::panic(panic))
             }
         };
@@ -78,7 +78,7 @@ impl<F: Future> TaskCell<F> {
         let joiner = self.joiner.borrow_mut().take();
         if let Some(joiner) = joiner {
             // Perhaps a foreign one, whose panic is not this task's.
-            quietly(|| joiner.wake());
+            catch_panic(|| joiner.wake());
         }
     }
 }

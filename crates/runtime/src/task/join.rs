@@ -1,7 +1,7 @@
 //! `JoinHandle`: wait for a task's output, or abort it.
 
 use super::{Token, cell::Joinable};
-use crate::{executor, trace::note};
+use crate::{executor, trace::event};
 use std::{any::Any, fmt, future::Future, io, pin::Pin, rc::Rc, task};
 
 /// A claim on the output of a spawned task. Dropping it lets the task run on unwatched.
@@ -60,13 +60,13 @@ impl JoinError {
 
     pub(crate) fn panic(payload: Box<dyn Any + Send>) -> Self {
         let error = Self { cause: Cause::Panic(payload) };
-        note!(ERROR, "a panic ended a task and nothing else"; error = error);
+        event!(ERROR, "a panic ended a task and nothing else"; error = error);
         error
     }
 
     pub(crate) fn no_thread(error: io::Error) -> Self {
         let error = Self { cause: Cause::NoThread(error) };
-        note!(ERROR, "blocking work was not done"; error = error);
+        event!(ERROR, "blocking work was not done"; error = error);
         error
     }
 

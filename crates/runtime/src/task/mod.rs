@@ -64,7 +64,7 @@ impl Token {
 
 /// Runs code of the user's whose panic would meet somebody it does not concern: a waker of others, the destructor of what
 /// nobody wants. The panic hook has reported it.
-pub(crate) fn quietly(f: impl FnOnce()) {
+pub(crate) fn catch_panic(f: impl FnOnce()) {
     let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { return };
     // A payload's destructor may panic too, with yet another payload: that one is forgotten.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {

@@ -3,7 +3,7 @@
 //! Each task leaves its number when its future is dropped, and that is all the set looks at: an end costs the same with
 //! ten tasks and with a million.
 
-use super::{JoinError, JoinHandle, quietly};
+use super::{JoinError, JoinHandle, catch_panic};
 use crate::executor;
 use std::{
     cell::{Cell, RefCell},
@@ -157,7 +157,7 @@ impl Drop for Mark {
     fn drop(&mut self) {
         self.ended.numbers.borrow_mut().push_back(self.number);
         if let Some(joiner) = self.ended.joiner.take() {
-            quietly(|| joiner.wake());
+            catch_panic(|| joiner.wake());
         }
     }
 }

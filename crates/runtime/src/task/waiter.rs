@@ -4,7 +4,7 @@
 
 use crate::{
     slab::{Key, Slab},
-    task::{Token, queue::Tasks, quietly, waker},
+    task::{Token, catch_panic, queue::Tasks, waker},
 };
 use std::task::{Context, Waker};
 
@@ -35,8 +35,8 @@ pub(crate) enum Due {
 
 impl Due {
     /// Does it. Nothing of the worker may be borrowed. A panic of one must not keep the others from being woken.
-    pub fn settle(self) {
-        quietly(move || {
+    pub fn run(self) {
+        catch_panic(move || {
             if let Self::Wake(waker) = self {
                 waker.wake();
             }

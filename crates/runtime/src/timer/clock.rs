@@ -25,7 +25,7 @@ pub(crate) struct Virtual {
 }
 
 /// What a turn found.
-pub(crate) struct Found {
+pub(crate) struct TurnOutcome {
     /// Nobody is ready, and nothing tells that somebody soon will be.
     pub idle: bool,
     /// Events the kernel has reported in all.
@@ -45,7 +45,7 @@ impl Clock {
     }
 
     /// The time, if it stands still.
-    pub fn standing(&self) -> Option<Instant> {
+    pub fn virtual_now(&self) -> Option<Instant> {
         match self {
             Self::Real => None,
             Self::Virtual(clock) => Some(clock.now.get()),
@@ -62,7 +62,7 @@ impl Clock {
 
     /// The time at the end of a turn.
     #[inline]
-    pub fn turn(&self, found: impl FnOnce() -> Found) -> Instant {
+    pub fn turn(&self, found: impl FnOnce() -> TurnOutcome) -> Instant {
         match self {
             Self::Real => Instant::now(),
             Self::Virtual(clock) => clock.turn(found()),
@@ -79,7 +79,7 @@ impl Clock {
 }
 
 impl Virtual {
-    fn turn(&self, found: Found) -> Instant {
+    fn turn(&self, found: TurnOutcome) -> Instant {
         // An event that woke nobody, such as the end of a send, may well be followed by one that does.
         let silent = self.events.replace(found.events) == found.events;
         if found.idle

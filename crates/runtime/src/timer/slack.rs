@@ -10,9 +10,9 @@ use std::num::NonZeroU64;
 const SLACK: Option<NonZeroU64> = NonZeroU64::new(1);
 
 /// Makes the calling thread's sleeps punctual until it is dropped. Where the kernel refuses, they are as they were.
-pub(crate) struct Punctual(Option<NonZeroU64>);
+pub(crate) struct TimerSlackGuard(Option<NonZeroU64>);
 
-impl Punctual {
+impl TimerSlackGuard {
     pub fn new() -> Self {
         let before = current_timer_slack().ok().and_then(NonZeroU64::new);
         let _ = set_current_timer_slack(SLACK);
@@ -20,7 +20,7 @@ impl Punctual {
     }
 }
 
-impl Drop for Punctual {
+impl Drop for TimerSlackGuard {
     fn drop(&mut self) {
         // Without a value the thread gets back the one it was born with.
         let _ = set_current_timer_slack(self.0);

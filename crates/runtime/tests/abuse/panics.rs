@@ -1,7 +1,7 @@
 //! Panics where nobody expects them: in wakers, in destructors of futures, outputs and payloads. Each stays where it is.
 
 use crate::{common::*, on_both_backends};
-use brunt_runtime::{JoinHandle, CancellationToken, spawn, time::sleep};
+use brunt_runtime::{CancellationToken, JoinHandle, spawn, time::sleep};
 use std::{
     future::{Future, pending},
     panic::panic_any,

@@ -33,7 +33,7 @@ use crate::{
     Counts, Model, Notice, ServeError,
     listen::{self, Reserved},
 };
-use brunt_runtime::{BackendKind, Spinning, CancellationToken};
+use brunt_runtime::{BackendKind, CancellationToken, Spinning};
 use shared::Shared;
 use std::{
     net::{SocketAddr, TcpListener},

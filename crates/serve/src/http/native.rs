@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Notice, ServeError, tcp::native::builder};
 use brunt_runtime::{
-    BackendKind, JoinHandle, CancellationToken,
+    BackendKind, CancellationToken, JoinHandle,
     net::{RecvBuf, TcpListener, TcpStream},
 };
 use std::{

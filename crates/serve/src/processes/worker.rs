@@ -3,7 +3,7 @@
 use super::messages::{Order, Report, Task};
 use crate::{Counts, Options, listen::Reserved, tcp::shared::context::ModelContext};
 use brunt_multiprocess::{Parent, fd_limit};
-use brunt_runtime::{Spinning, CancellationToken};
+use brunt_runtime::{CancellationToken, Spinning};
 use std::{io, net::TcpListener, sync::mpsc, thread};
 
 /// Serves as the parent orders until it is stopped. The process exits as soon as the parent does.

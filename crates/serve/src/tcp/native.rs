@@ -3,7 +3,7 @@
 use super::shared::context::ModelContext;
 use crate::{Counts, Options, ServeError, Service, report::is_failure};
 use brunt_runtime::{
-    BackendKind, Builder, Runtime, Spinning, CancellationToken,
+    BackendKind, Builder, CancellationToken, Runtime, Spinning,
     net::{TcpListener, TcpStream},
     spawn,
     time::sleep,
@@ -49,7 +49,11 @@ pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
 }
 
 /// One worker's life: accept until the stop, let the connections finish, cut the rest.
-async fn serve(listeners: Vec<std::net::TcpListener>, options: &Options, stop: &CancellationToken) -> io::Result<Counts> {
+async fn serve(
+    listeners: Vec<std::net::TcpListener>,
+    options: &Options,
+    stop: &CancellationToken,
+) -> io::Result<Counts> {
     let tally = Tally(Rc::new(Shared { counts: Cell::default(), service: options.service }));
     let mut acceptors = Vec::new();
     for listener in listeners {

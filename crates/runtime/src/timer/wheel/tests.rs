@@ -59,7 +59,7 @@ impl Bench {
     fn fire(&mut self) -> Vec<u64> {
         let now = self.at(self.now);
         self.wheel.fire(now, &mut self.wakers);
-        self.wakers.take_due().into_iter().for_each(Due::settle);
+        self.wakers.take_due().into_iter().for_each(Due::run);
         mem::take(&mut self.log.lock().unwrap())
     }
 

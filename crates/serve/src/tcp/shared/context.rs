@@ -16,7 +16,11 @@ pub(crate) struct ModelContext<'a> {
 }
 
 impl<'a> ModelContext<'a> {
-    pub fn new(options: &'a Options, stop: &'a CancellationToken, notices: &'a mpsc::Sender<Notice>) -> Result<Self, ServeError> {
+    pub fn new(
+        options: &'a Options,
+        stop: &'a CancellationToken,
+        notices: &'a mpsc::Sender<Notice>,
+    ) -> Result<Self, ServeError> {
         let share = options.workers.len() > 1 && options.model.shares_port();
         Ok(Self { options, stop, notices, reserved: listen::reserve(&options.listen, share)? })
     }

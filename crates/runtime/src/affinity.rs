@@ -1,0 +1,40 @@
+//! CPU affinity of threads.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+
+/// Pins the calling thread to one core.
+///
+/// # Errors
+/// If the process may not use that core; the message lists the ones it may use.
+pub fn pin_to_core(core: usize) -> io::Result<()> {
+    let named = |error: io::Error| {
+        let allowed = allowed_cores();
+        io::Error::new(error.kind(), format!("cannot run on core {core}: {error}; this process may use {allowed}"))
+    };
+    if core >= CpuSet::MAX_CPU {
+        return Err(named(io::ErrorKind::InvalidInput.into()));
+    }
+    let mut set = CpuSet::new();
+    set.set(core);
+    sched_setaffinity(None, &set).map_err(|errno| named(errno.into()))
+}
+
+/// Resets the calling thread's affinity to that of the process's main thread: a helper thread inherits the core of the
+/// worker that started it.
+pub(crate) fn reset() {
+    // Best effort: a thread that stays pinned still works.
+    if let Ok(cores) = sched_getaffinity(Some(rustix::process::getpid())) {
+        let _ = sched_setaffinity(None, &cores);
+    }
+}
+
+fn allowed_cores() -> String {
+    let Ok(set) = sched_getaffinity(None) else { return "other cores".to_owned() };
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect();
+    let runs = cores.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [core] => core.to_string(),
+        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    format!("cores {}", runs.collect::<Vec<_>>().join(","))
+}
