@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use settings::Settings;
 use std::{collections::BTreeMap, time::Duration};
 
-pub use diagnostic::Fault;
+pub use diagnostic::PlanError;
 pub use filter::{Filter, Pattern};
 pub use limits::Limits;
 pub use parse::read;
@@ -47,7 +47,8 @@ pub struct Plan {
     /// Trials of each cell.
     pub repeats: u32,
     /// How often a disturbed trial is run again at most.
-    pub again: u32,
+    #[serde(rename = "again")]
+    pub retries: u32,
     /// What no sweep varies.
     pub load: Settings,
     /// Each is a product of its axes; the cells of all of them are measured.
@@ -98,7 +99,8 @@ pub struct Target {
     /// Names it in reports and on the command line.
     pub name: String,
     /// What is started.
-    pub start: Start,
+    #[serde(rename = "start")]
+    pub kind: TargetKind,
     /// Folder that the command and the build run in, relative to the plan's folder.
     pub dir: Option<String>,
     /// Run once before the experiment; empty for nothing.
@@ -166,7 +168,7 @@ fn is_hook_timeout(span: &Span) -> bool {
 /// How a target is started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Start {
+pub enum TargetKind {
     /// A server of brunt itself.
     Serve {
         /// The service, as `brunt serve` names it.
@@ -192,7 +194,7 @@ impl Plan {
         let counted = Self {
             description: String::new(),
             repeats: 0,
-            again: 0,
+            retries: 0,
             best_over: None,
             baseline: None,
             style: None,
@@ -203,7 +205,7 @@ impl Plan {
     }
 
     /// The axes of the plan's own.
-    pub fn own_axes(&self) -> impl Iterator<Item = &Axis> {
+    pub fn custom_axes(&self) -> impl Iterator<Item = &Axis> {
         let axes = self.sweeps.iter().flat_map(|sweep| &sweep.axes);
         axes.filter(|axis| !settings::NAMES.contains(&axis.name.as_str()))
     }

@@ -16,8 +16,8 @@ mod terminal;
 
 use crate::plan::Style;
 use crate::{
-    run_directory::{Experiment, Kept, Store, machine_speed::Paces},
-    schedule::Skipped,
+    run_directory::{Experiment, RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
+    schedule::SkippedCell,
 };
 use brunt_results::env::Env;
 use std::{
@@ -28,7 +28,7 @@ use std::{
 pub use charts::{Chart, charts};
 pub use html::{page, page_of_runs};
 pub use http::Figures as HttpFigures;
-pub use live::Live;
+pub use live::LivePage;
 pub use markdown::markdown;
 pub use multi_run::{Run, relative_path, run_names};
 pub use row::{Figures, Row};
@@ -46,27 +46,27 @@ pub struct Report {
     /// Disturbed trials that were run again; the attempts are kept, and do not count.
     pub repeated: usize,
     /// Cells that could not be run here.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedCell>,
     /// The circumstances of the trials that tell them.
     pub envs: Vec<Env>,
 }
 
 /// Reads the directory of a run; an error if there is none.
 pub fn read(dir: &Path) -> io::Result<Report> {
-    let store = Store::at(dir);
+    let store = RunDirectory::at(dir);
     let experiment = store.experiment()?.ok_or_else(|| {
         let message = format!("{} holds no run: there is no experiment.json", dir.display());
         io::Error::new(io::ErrorKind::NotFound, message)
     })?;
-    let paces = Paces::of(&store, &experiment);
+    let paces = SpeedBaseline::of(&store, &experiment);
     let (mut rows, mut envs, mut repeated) = (Vec::new(), Vec::new(), 0);
     for cell in &experiment.cells.run {
-        let trials: Vec<(u32, Kept)> = store
+        let trials: Vec<(u32, TrialOutcome)> = store
             .repeats(&cell.id)
             .into_iter()
-            .filter_map(|repeat| Some((repeat, paces.kept(&store, cell, repeat)?)))
+            .filter_map(|repeat| Some((repeat, paces.outcome(&store, cell, repeat)?)))
             .collect();
-        repeated += trials.iter().map(|(repeat, _)| store.asides(&cell.id, *repeat) as usize).sum::<usize>();
+        repeated += trials.iter().map(|(repeat, _)| store.archived_attempts(&cell.id, *repeat) as usize).sum::<usize>();
         envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(&cell.id, *repeat)));
         if !trials.is_empty() {
             let mut row = Row::new(cell.clone(), trials);
@@ -80,7 +80,7 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     }
     let is_kept = |trial: &&String| {
         let (cell, repeat) = trial.rsplit_once('/')?;
-        store.kept(cell, repeat.parse().ok()?)
+        store.outcome(cell, repeat.parse().ok()?)
     };
     let not_run = experiment.order.iter().filter(|trial| is_kept(trial).is_none()).count();
     let skipped = experiment.cells.skipped.clone();
@@ -93,7 +93,7 @@ pub fn render(dir: &Path) -> io::Result<String> {
 }
 
 /// Draws the charts and writes them, the page and the report into the directory of the run; returns the report's place.
-pub fn write(report: &Report, store: &Store) -> io::Result<PathBuf> {
+pub fn write(report: &Report, store: &RunDirectory) -> io::Result<PathBuf> {
     let drawn: io::Result<Vec<_>> = charts(report).into_iter().map(|chart| Ok((chart.svg()?, chart.file))).collect();
     store.write_charts(&drawn?)?;
     store.write_page(&page(report, store, false)?)?;

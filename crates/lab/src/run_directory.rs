@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use records::{Failure, Record};
+pub use records::{Failure, TrialRecord};
 
 /// The page.
 pub const PAGE_FILE: &str = "report.html";
@@ -70,7 +70,7 @@ pub struct Experiment {
 
 /// What became of one trial, as its directory tells.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum TrialOutcome {
     /// It has a result.
     Done(Box<RunResult>),
     /// It failed.
@@ -79,11 +79,11 @@ pub enum Kept {
 
 /// The directory of a run.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct RunDirectory {
     path: PathBuf,
 }
 
-impl Store {
+impl RunDirectory {
     /// Names a directory.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
@@ -130,13 +130,13 @@ impl Store {
     }
 
     /// What became of a trial; `None` if it was not run, or not to its end.
-    pub fn kept(&self, cell: &str, repeat: u32) -> Option<Kept> {
+    pub fn outcome(&self, cell: &str, repeat: u32) -> Option<TrialOutcome> {
         let directory = Directory::open(self.trial(cell, repeat));
         if let Ok(result) = directory.read_result() {
             // A tester that outlived us and was ended then writes such a result; it is no whole trial.
-            return (!result.interrupted).then(|| Kept::Done(Box::new(result)));
+            return (!result.interrupted).then(|| TrialOutcome::Done(Box::new(result)));
         }
-        directory.read_json("failed.json").ok().map(Kept::Failed)
+        directory.read_json("failed.json").ok().map(TrialOutcome::Failed)
     }
 
     /// The circumstances of a trial.
@@ -145,35 +145,36 @@ impl Store {
     }
 
     /// What was started for a trial.
-    pub fn record(&self, cell: &str, repeat: u32) -> Option<Record> {
+    pub fn record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {
         Directory::open(self.trial(cell, repeat)).read_json("trial.json").ok()
     }
 
     /// What was started for every trial of a cell, those set aside included.
-    pub fn records(&self, cell: &str) -> Vec<Record> {
+    pub fn records(&self, cell: &str) -> Vec<TrialRecord> {
         let entries = fs::read_dir(self.path.join("trials").join(cell)).into_iter().flatten().flatten();
         entries.filter_map(|entry| Directory::open(entry.path()).read_json("trial.json").ok()).collect()
     }
 
     /// Where attempts at a trial are kept that were disturbed and repeated.
-    fn aside(&self, cell: &str, repeat: u32, attempt: u32) -> PathBuf {
+    fn archive_path(&self, cell: &str, repeat: u32, attempt: u32) -> PathBuf {
         self.path.join("trials").join(cell).join(format!("{repeat}.disturbed-{attempt}"))
     }
 
     /// Attempts at a trial that were set aside.
-    pub fn asides(&self, cell: &str, repeat: u32) -> u32 {
-        (1..).take_while(|attempt| self.aside(cell, repeat, *attempt).exists()).count() as u32
+    pub fn archived_attempts(&self, cell: &str, repeat: u32) -> u32 {
+        (1..).take_while(|attempt| self.archive_path(cell, repeat, *attempt).exists()).count() as u32
     }
 
     /// Sets a disturbed trial aside, to make room for the next attempt.
-    pub fn set_aside(&self, cell: &str, repeat: u32) -> io::Result<()> {
-        let aside = self.aside(cell, repeat, self.asides(cell, repeat) + 1);
+    pub fn archive_attempt(&self, cell: &str, repeat: u32) -> io::Result<()> {
+        let aside = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat) + 1);
         fs::rename(self.trial(cell, repeat), aside)
     }
 
     /// Lets the attempt set aside last and the present one change places, if there is a present one.
-    pub fn swap_aside(&self, cell: &str, repeat: u32) -> io::Result<()> {
-        let (present, aside) = (self.trial(cell, repeat), self.aside(cell, repeat, self.asides(cell, repeat)));
+    pub fn swap_archived(&self, cell: &str, repeat: u32) -> io::Result<()> {
+        let (present, aside) =
+            (self.trial(cell, repeat), self.archive_path(cell, repeat, self.archived_attempts(cell, repeat)));
         let spare = present.with_extension("swapped");
         if present.exists() {
             fs::rename(&present, &spare)?;
@@ -183,8 +184,8 @@ impl Store {
     }
 
     /// What was started for the attempt set aside last.
-    pub fn record_aside(&self, cell: &str, repeat: u32) -> Option<Record> {
-        let aside = self.aside(cell, repeat, self.asides(cell, repeat));
+    pub fn archived_record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {
+        let aside = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat));
         Directory::open(aside).read_json("trial.json").ok()
     }
 
@@ -201,7 +202,7 @@ impl Store {
 
     /// Whether the trial has a result, so that it need not be run again. A failed one is tried again.
     pub fn is_done(&self, cell: &str, repeat: u32) -> bool {
-        matches!(self.kept(cell, repeat), Some(Kept::Done(_)))
+        matches!(self.outcome(cell, repeat), Some(TrialOutcome::Done(_)))
     }
 
     /// Whether every trial of the last order has a result.
@@ -305,7 +306,7 @@ fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
 /// is taken up again; else the next, so that no result is ever written over.
 pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
     let number = last_number(parent, name);
-    let last = Store::at(numbered(parent, name, number));
+    let last = RunDirectory::at(numbered(parent, name, number));
     let is_done_with = match last.experiment() {
         Ok(Some(experiment)) => last.is_finished(&experiment),
         // Neither a run nor empty: not ours. The ledger alone is a run that ended before it began.
@@ -357,7 +358,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let parent = home.path();
         assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x"));
-        let store = Store::at(parent.join("x"));
+        let store = RunDirectory::at(parent.join("x"));
         let _lock = store.open().unwrap();
         store.begin(&experiment(&["target=a/1"]), "plan").unwrap();
         assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x"));
@@ -370,14 +371,14 @@ mod tests {
         fs::create_dir(parent.join("x-3")).unwrap();
         fs::write(parent.join("x-3/experiment.json"), "{\"schema\": \"brunt.experiment/0\"}").unwrap();
         assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x-4"));
-        let error = Store::at(parent.join("x-3")).experiment().unwrap_err().to_string();
+        let error = RunDirectory::at(parent.join("x-3")).experiment().unwrap_err().to_string();
         assert!(error.contains("--fresh") && error.contains("--out"), "{error}");
     }
 
     #[test]
     fn a_directory_is_held_by_one_run_at_a_time_and_cleared_of_nothing_foreign() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::at(home.path().join("run"));
+        let store = RunDirectory::at(home.path().join("run"));
         let lock = store.open().unwrap();
         assert!(store.open().unwrap_err().to_string().contains("another run"));
         drop(lock);

@@ -10,9 +10,9 @@ use crate::{Error, plan::Plan};
 use selection::Selection;
 use std::{collections::BTreeMap, time::Duration};
 
-pub use cells::{Cell, Cells, Skipped, cells};
-pub use cpu_assignment::{Machine, Placement, Reason, TooFewCores, busy, place};
-pub use order::{Slot, mirrored, order};
+pub use cells::{Cell, Cells, SkippedCell, cells};
+pub use cpu_assignment::{Machine, Placement, SkipReason, TooFewCores, assign_cores, busy};
+pub use order::{ScheduledTrial, abba, order};
 
 /// Assumed for a trial beside its load until there is one to measure: starting, connecting, draining, stopping.
 const OVERHEAD: Duration = Duration::from_millis(300);
@@ -22,10 +22,10 @@ const OVERHEAD: Duration = Duration::from_millis(300);
 pub struct Schedule {
     /// All cells of the plan on this machine.
     pub all: Cells,
-    /// Skipped cells that were wanted.
-    pub skipped: Vec<Skipped>,
+    /// SkippedCell cells that were wanted.
+    pub skipped: Vec<SkippedCell>,
     /// Trials wanted, in order; indices into `all.run`.
-    pub order: Vec<Slot>,
+    pub order: Vec<ScheduledTrial>,
     /// Trials of each cell.
     pub repeats: u32,
 }
@@ -50,17 +50,17 @@ impl Schedule {
     }
 
     /// Puts the trials into the order for comparisons; see [`mirrored`].
-    pub fn mirror(&mut self, seed: u64) {
+    pub fn reorder_abba(&mut self, seed: u64) {
         let wanted: std::collections::BTreeSet<usize> = self.order.iter().map(|slot| slot.cell).collect();
         // The wanted cells alone, or targets that are not wanted would leave gaps in which others run.
         let (places, cells): (Vec<usize>, Vec<Cell>) =
             wanted.into_iter().map(|cell| (cell, self.all.run[cell].clone())).unzip();
-        let slots = mirrored(&cells, self.repeats, seed);
-        self.order = slots.into_iter().map(|slot| Slot { cell: places[slot.cell], ..slot }).collect();
+        let slots = abba(&cells, self.repeats, seed);
+        self.order = slots.into_iter().map(|slot| ScheduledTrial { cell: places[slot.cell], ..slot }).collect();
     }
 
     /// The cell of a slot.
-    pub fn cell(&self, slot: Slot) -> &Cell {
+    pub fn cell(&self, slot: ScheduledTrial) -> &Cell {
         &self.all.run[slot.cell]
     }
 
@@ -72,9 +72,10 @@ impl Schedule {
 
     /// The trials that `is_done` does not know, those of one start of a target together, each with the place of its first
     /// in the order. Of phases that share a start all are to be run as soon as one is.
-    pub fn todo(&self, is_done: impl Fn(&Slot) -> bool) -> Vec<(usize, &[Slot])> {
+    pub fn todo(&self, is_done: impl Fn(&ScheduledTrial) -> bool) -> Vec<(usize, &[ScheduledTrial])> {
         let mut first = 0;
-        let shares = |a: &Slot, b: &Slot| a.repeat == b.repeat && self.cell(*a).shares_start(self.cell(*b));
+        let shares =
+            |a: &ScheduledTrial, b: &ScheduledTrial| a.repeat == b.repeat && self.cell(*a).shares_start(self.cell(*b));
         let placed = self.order.chunk_by(shares).map(|start| {
             first += start.len();
             (first - start.len(), start)
@@ -92,14 +93,14 @@ impl Schedule {
     }
 
     /// How long these trials will take; `overhead` is what a trial of this experiment took beside its load so far.
-    pub fn time(&self, slots: &[Slot], overhead: Option<Duration>) -> Duration {
+    pub fn time(&self, slots: &[ScheduledTrial], overhead: Option<Duration>) -> Duration {
         let load: Duration = slots.iter().map(|slot| self.cell(*slot).load_time()).sum();
         load + overhead.unwrap_or(OVERHEAD) * slots.len() as u32
     }
 }
 
 /// A length of time as people say it: `45 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn spoken(time: Duration) -> String {
+pub fn format_duration(time: Duration) -> String {
     let s = time.as_secs_f64().round() as u64;
     match (s / 3600, s / 60 % 60, s % 60) {
         (0, 0, s) => format!("{s} s"),
@@ -111,13 +112,13 @@ pub fn spoken(time: Duration) -> String {
     }
 }
 
-/// Skipped cells, a line a reason; all that want more cores than there are share one.
-pub fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&Skipped>)> = Vec::new();
+/// SkippedCell cells, a line a reason; all that want more cores than there are share one.
+pub fn skipped_lines(skipped: &[SkippedCell]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&SkippedCell>)> = Vec::new();
     for cell in skipped {
         let key = match &cell.why {
-            Reason::Cores(_) => String::new(),
-            Reason::Other(why) => why.clone(),
+            SkipReason::Cores(_) => String::new(),
+            SkipReason::Other(why) => why.clone(),
         };
         match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, cells)) => cells.push(cell),
@@ -127,14 +128,14 @@ pub fn skipped_lines(skipped: &[Skipped]) -> Vec<String> {
     groups.iter().map(|(_, cells)| skipped_line(cells)).collect()
 }
 
-fn skipped_line(cells: &[&Skipped]) -> String {
+fn skipped_line(cells: &[&SkippedCell]) -> String {
     let (mut targets, mut wants): (Vec<&str>, Vec<TooFewCores>) = (Vec::new(), Vec::new());
     for cell in cells {
         if !targets.contains(&cell.target.as_str()) {
             targets.push(&cell.target);
         }
         match cell.why {
-            Reason::Cores(cores) if !wants.contains(&cores) => wants.push(cores),
+            SkipReason::Cores(cores) if !wants.contains(&cores) => wants.push(cores),
             _ => {}
         }
     }
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn times_are_said_as_people_say_them() {
-        let said = |s: u64| spoken(Duration::from_secs(s));
+        let said = |s: u64| format_duration(Duration::from_secs(s));
         assert_eq!(said(45), "45 s");
         assert_eq!(said(60), "1 min");
         assert_eq!(said(200), "3 min 20 s");
@@ -167,9 +168,9 @@ mod tests {
 
     #[test]
     fn one_reason_is_one_line() {
-        let skip = |target: &str, why: Reason| Skipped { id: "x".into(), target: target.into(), why };
-        let tool = || Reason::Other("needs 'go'".into());
-        let cores = |server, client| Reason::Cores(TooFewCores { server, client, have: 2 });
+        let skip = |target: &str, why: SkipReason| SkippedCell { id: "x".into(), target: target.into(), why };
+        let tool = || SkipReason::Other("needs 'go'".into());
+        let cores = |server, client| SkipReason::Cores(TooFewCores { server, client, have: 2 });
         let mut skipped = vec![skip("go", tool()), skip("uring", cores(4, 1)), skip("go", tool())];
         let alone = "skipped: 1 cell of uring: needs 4 server + 1 generator cores, this machine has 2";
         assert_eq!(skipped_lines(&skipped), ["skipped: 2 cells of go: needs 'go'", alone]);

@@ -10,7 +10,7 @@ pub use search::{Attempt, Range, Search, SearchResult, SloOutcome};
 pub use step::{LoadStep, Step};
 pub use text::{closing, text};
 
-use crate::{Error, system::process_registry::Ledger};
+use crate::{Error, system::process_registry::ProcessRegistry};
 use brunt_results::{Rate, Slo, Span, directory::Directory};
 use serde::Serialize;
 use std::{
@@ -74,7 +74,7 @@ pub fn run(
     }
     let directory = Directory::create(&request.out)?;
     let steps_dir = Directory::create(request.out.join("steps"))?;
-    let (ledger, _) = Ledger::open(&steps_dir.path().join("running.json"))?;
+    let (ledger, _) = ProcessRegistry::open(&steps_dir.path().join("running.json"))?;
     let ledger = Arc::new(ledger);
     let mut search = Search::new(request.range);
     let mut steps: Vec<Step> = Vec::new();

@@ -3,15 +3,15 @@
 use strsim::osa_distance;
 
 /// The candidate that a mistyped `word` most likely stands for, if any is near enough to be worth saying.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let best = candidates.into_iter().map(|c| (osa_distance(word, c), c)).min()?;
     // A third of the word wrong is still a slip of the finger; more is another word.
     (best.0 <= (word.chars().count() / 3).max(1)).then_some(best.1)
 }
 
 /// `; did you mean 'x'?` for the nearest candidate, else the whole list.
-pub fn hint(word: &str, candidates: &[&str]) -> String {
-    match nearest(word, candidates.iter().copied()) {
+pub fn did_you_mean(word: &str, candidates: &[&str]) -> String {
+    match closest(word, candidates.iter().copied()) {
         Some(name) => format!("; did you mean '{name}'?"),
         None => format!("; known are {}", candidates.join(", ")),
     }
@@ -24,11 +24,11 @@ mod tests {
     #[test]
     fn slips_are_found_and_other_words_are_not() {
         let names = ["connections", "connections_per_core", "size", "rate"];
-        assert_eq!(nearest("conections", names), Some("connections"));
-        assert_eq!(nearest("connectiosn", names), Some("connections"));
-        assert_eq!(nearest("szie", names), Some("size"));
-        assert_eq!(nearest("payload", names), None);
-        assert_eq!(nearest("", names), None);
-        assert_eq!(hint("x", &["a1", "b1"]), "; known are a1, b1");
+        assert_eq!(closest("conections", names), Some("connections"));
+        assert_eq!(closest("connectiosn", names), Some("connections"));
+        assert_eq!(closest("szie", names), Some("size"));
+        assert_eq!(closest("payload", names), None);
+        assert_eq!(closest("", names), None);
+        assert_eq!(did_you_mean("x", &["a1", "b1"]), "; known are a1, b1");
     }
 }

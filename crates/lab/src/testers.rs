@@ -12,17 +12,17 @@ mod wrk;
 
 use crate::{plan::template::expand, schedule::Cell};
 use brunt_results::Rate;
-use external::{Ask, Foreign};
+use external::{ExternalTester, LoadSpec};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
 
 /// The testers other than `brunt load`.
-const EXTERNAL: &[&Foreign] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD, &oha::OHA];
+const EXTERNAL: &[&ExternalTester] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD, &oha::OHA];
 
 /// The external tester of that name.
-pub fn external(name: &str) -> Option<&'static Foreign> {
+pub fn external(name: &str) -> Option<&'static ExternalTester> {
     EXTERNAL.iter().copied().find(|tester| tester.capabilities.name == name)
 }
 
@@ -72,7 +72,7 @@ impl Tester {
                 }
                 (self.program.clone(), args)
             }
-            Some(tester) => (tester.capabilities.name.into(), (tester.args)(&Ask::new(cell, port, out)?)),
+            Some(tester) => (tester.capabilities.name.into(), (tester.args)(&LoadSpec::new(cell, port, out)?)),
         };
         // Last, so that what the plan says wins; but the address of a foreign tester must stay at the end.
         let at = if tester.is_some() { args.len() - 1 } else { args.len() };
@@ -112,7 +112,7 @@ impl Tester {
         if cell.settings.path.is_some() && !cell.settings.keeps_alive() {
             args.push("--no-keepalive".to_owned());
         }
-        if cell.settings.is_secret() {
+        if cell.settings.uses_tls() {
             args.push("--insecure".to_owned());
         }
         args.extend(["--quiet".to_owned(), "--allow-untrusted".to_owned()]);

@@ -186,7 +186,7 @@ fn phases_stay_together_and_in_order_whatever_is_shuffled() {
     plan.repeats = 3;
     let whole = Schedule::new(&plan, &machine(2), &BTreeMap::new(), &[]).unwrap();
     let mut mirrored = whole.clone();
-    mirrored.mirror(7);
+    mirrored.reorder_abba(7);
     for schedule in [whole, mirrored] {
         let starts = schedule.todo(|_| false);
         assert_eq!(starts.len(), 4 * 2 * 3);
@@ -237,7 +237,7 @@ proptest! {
         let names: Vec<String> = (0..targets).map(|i| format!("t{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let cells = all(&plan(&format!("[sweep]\nsize = [{list}]"), &names), 2);
-        let order = brunt_lab::schedule::mirrored(&cells, repeats, seed);
+        let order = brunt_lab::schedule::abba(&cells, repeats, seed);
         prop_assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), cells.len() * repeats as usize);
         prop_assert_eq!(order.len(), cells.len() * repeats as usize);
         let pairs = cells.len() * 2 * (repeats as usize / 2);
@@ -257,7 +257,7 @@ proptest! {
         let first = order(&cells, 2, seed);
         prop_assert_ne!(&first, &order(&cells, 2, seed.wrapping_add(1)));
         // And two repeats differ from each other.
-        let cells_of = |half: &[brunt_lab::schedule::Slot]| half.iter().map(|slot| slot.cell).collect::<Vec<_>>();
+        let cells_of = |half: &[brunt_lab::schedule::ScheduledTrial]| half.iter().map(|slot| slot.cell).collect::<Vec<_>>();
         prop_assert_ne!(cells_of(&first[..40]), cells_of(&first[40..]));
     }
 

@@ -1,8 +1,8 @@
 //! Process groups end when they are told to, and when those who started them are gone.
 
 use brunt_lab::system::{
-    process_group::{Group, Launch},
-    process_registry::Ledger,
+    process_group::{Launch, ProcessGroup},
+    process_registry::ProcessRegistry,
 };
 use brunt_results::Cores;
 use std::{
@@ -49,10 +49,10 @@ fn is_alive(pid: u32) -> bool {
 #[test]
 fn a_group_that_ignores_the_request_is_killed_with_its_children() {
     let home = tempfile::tempdir().unwrap();
-    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let log = home.path().join("log");
     let script = "trap '' TERM; sleep 61 & echo $! $$; while :; do sleep 1; done";
-    let mut group = Group::start(sh(script, &log), &ledger).unwrap();
+    let mut group = ProcessGroup::start(sh(script, &log), &ledger).unwrap();
     let pids = pids(&log, 2);
     group.stop(Duration::from_millis(200));
     assert!(pids.iter().all(|pid| !is_alive(*pid)));
@@ -61,9 +61,9 @@ fn a_group_that_ignores_the_request_is_killed_with_its_children() {
 #[test]
 fn children_that_outlive_their_parent_are_ended_too() {
     let home = tempfile::tempdir().unwrap();
-    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let log = home.path().join("log");
-    let mut group = Group::start(sh("sleep 62 & echo $!", &log), &ledger).unwrap();
+    let mut group = ProcessGroup::start(sh("sleep 62 & echo $!", &log), &ledger).unwrap();
     let pids = pids(&log, 1);
     while group.ended().is_none() {
         thread::sleep(Duration::from_millis(2));
@@ -76,9 +76,9 @@ fn children_that_outlive_their_parent_are_ended_too() {
 #[test]
 fn a_stopped_group_can_be_ended() {
     let home = tempfile::tempdir().unwrap();
-    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let log = home.path().join("log");
-    let mut group = Group::start(sh("echo $$; kill -STOP $$; sleep 63", &log), &ledger).unwrap();
+    let mut group = ProcessGroup::start(sh("echo $$; kill -STOP $$; sleep 63", &log), &ledger).unwrap();
     let pids = pids(&log, 1);
     let since = Instant::now();
     group.stop(Duration::from_secs(60));
@@ -89,23 +89,23 @@ fn a_stopped_group_can_be_ended() {
 fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().join("running.json");
-    let ledger = Arc::new(Ledger::open(&place).unwrap().0);
+    let ledger = Arc::new(ProcessRegistry::open(&place).unwrap().0);
     let (log, other) = (home.path().join("log"), home.path().join("other"));
     // A run that is killed runs no destructor.
-    std::mem::forget(Group::start(sh("sleep 64 & echo $! $$; wait", &log), &ledger).unwrap());
+    std::mem::forget(ProcessGroup::start(sh("sleep 64 & echo $! $$; wait", &log), &ledger).unwrap());
     let left = pids(&log, 2);
     let noted = fs::read_to_string(&place).unwrap();
 
     // The same number, but another start time: someone else's process by now.
-    let another = Arc::new(Ledger::open(&home.path().join("another.json")).unwrap().0);
-    let bystander = Group::start(sh("echo $$; sleep 65", &other), &another).unwrap();
+    let another = Arc::new(ProcessRegistry::open(&home.path().join("another.json")).unwrap().0);
+    let bystander = ProcessGroup::start(sh("echo $$; sleep 65", &other), &another).unwrap();
     let spared = pids(&other, 1)[0];
     let mut page: serde_json::Value = serde_json::from_str(&noted).unwrap();
     let entry = serde_json::json!({"group": bystander.pid(), "started": 12345});
     page["groups"].as_array_mut().unwrap().push(entry);
     fs::write(&place, page.to_string()).unwrap();
 
-    let (_ledger, ended) = Ledger::open(&place).unwrap();
+    let (_ledger, ended) = ProcessRegistry::open(&place).unwrap();
     assert_eq!(ended, 1);
     assert!(left.iter().all(|pid| !is_alive(*pid)));
     assert!(is_alive(spared));
@@ -115,13 +115,13 @@ fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
 fn what_was_started_but_not_yet_noted_is_ended_too() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().join("running.json");
-    let ledger = Arc::new(Ledger::open(&place).unwrap().0);
+    let ledger = Arc::new(ProcessRegistry::open(&place).unwrap().0);
     let log = home.path().join("log");
-    std::mem::forget(Group::start(sh("sleep 66 & echo $! $$; wait", &log), &ledger).unwrap());
+    std::mem::forget(ProcessGroup::start(sh("sleep 66 & echo $! $$; wait", &log), &ledger).unwrap());
     let left = pids(&log, 2);
     // As if the kill had come before the note.
     fs::remove_file(&place).unwrap();
-    let (_ledger, ended) = Ledger::open(&place).unwrap();
+    let (_ledger, ended) = ProcessRegistry::open(&place).unwrap();
     assert_eq!(ended, 1);
     assert!(left.iter().all(|pid| !is_alive(*pid)));
 }
@@ -129,13 +129,13 @@ fn what_was_started_but_not_yet_noted_is_ended_too() {
 #[test]
 fn a_group_is_pinned_and_we_are_not() {
     let home = tempfile::tempdir().unwrap();
-    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let log = home.path().join("log");
     let before = rustix::thread::sched_getaffinity(None).unwrap();
     let core = (0..1024).rfind(|core| before.is_set(*core)).unwrap();
     let mut launch = sh("grep Cpus_allowed_list /proc/self/status", &log);
     launch.cores = Some(Cores(vec![core]));
-    let mut group = Group::start(launch, &ledger).unwrap();
+    let mut group = ProcessGroup::start(launch, &ledger).unwrap();
     while group.ended().is_none() {
         thread::sleep(Duration::from_millis(2));
     }
@@ -147,9 +147,9 @@ fn a_group_is_pinned_and_we_are_not() {
 #[test]
 fn a_program_that_does_not_exist_is_named() {
     let home = tempfile::tempdir().unwrap();
-    let ledger = Arc::new(Ledger::open(&home.path().join("running.json")).unwrap().0);
+    let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let mut launch = sh("", &home.path().join("log"));
     launch.program = "/no/such/server".into();
-    let error = Group::start(launch, &ledger).unwrap_err().to_string();
+    let error = ProcessGroup::start(launch, &ledger).unwrap_err().to_string();
     assert!(error.contains("cannot start /no/such/server"), "{error}");
 }

@@ -4,7 +4,7 @@
 use brunt_lab::{
     plan::{Style, read},
     report,
-    run_directory::{Experiment, Failure, SCHEMA, Store},
+    run_directory::{Experiment, Failure, RunDirectory, SCHEMA},
     schedule::{Machine, cells},
 };
 use brunt_results::{
@@ -70,7 +70,7 @@ fn trial(thousands: f64, offered_rate: Option<f64>) -> RunResult {
     result
 }
 
-fn write(store: &Store, cell: &str, repeat: u32, result: &RunResult) {
+fn write(store: &RunDirectory, cell: &str, repeat: u32, result: &RunResult) {
     let directory = Directory::create(store.trial(cell, repeat)).unwrap();
     let env = Env {
         brunt: "0.1.0".into(),
@@ -88,8 +88,8 @@ fn write(store: &Store, cell: &str, repeat: u32, result: &RunResult) {
 }
 
 /// A run with all that can happen to one: good cells, a doubtful repeat, a failed one, a missing one, a skipped target.
-fn made_by_hand(home: &Path) -> Store {
-    let store = Store::at(home.join("run"));
+fn made_by_hand(home: &Path) -> RunDirectory {
+    let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
     let plan = read("p", PLAN).unwrap();
     let missing = BTreeMap::from([("go".to_owned(), "needs 'go', which is not on PATH".to_owned())]);
@@ -252,8 +252,8 @@ fn a_directory_that_holds_no_run_is_named() {
 }
 
 /// A run of one cell with these rates, in thousands, one a repeat.
-fn repeated(home: &Path, thousands: &[f64]) -> Store {
-    let store = Store::at(home.join("run"));
+fn repeated(home: &Path, thousands: &[f64]) -> RunDirectory {
+    let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
     let text = "name = 'r'\n[load]\nconnections = 8\n[[target]]\nname = 'x'\ncommand = ['sh', '{port}']\n";
     let cells = cells(&read("p", text).unwrap(), &Machine { cores: vec![0, 1] }, &BTreeMap::new());

@@ -4,7 +4,7 @@
 use brunt_lab::{
     plan::Style,
     report::{self, Report},
-    run_directory::Store,
+    run_directory::RunDirectory,
 };
 use brunt_results::directory::Directory;
 use std::{
@@ -43,7 +43,7 @@ fn rendered(folder: &Path) -> Report {
     for (_, style) in Style::ALL {
         assert!(report::text(&report, style, None).lines().count() > report.rows.len());
     }
-    let page = report::page(&report, &Store::at(folder), false).unwrap();
+    let page = report::page(&report, &RunDirectory::at(folder), false).unwrap();
     assert!(report.rows.iter().all(|row| page.contains(&row.cell.target)));
     for chart in report::charts(&report) {
         chart.svg().unwrap();

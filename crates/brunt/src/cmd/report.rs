@@ -5,7 +5,7 @@ use brunt_lab::{
     Error,
     plan::Style,
     report::{self, Report, Run},
-    run_directory::Store,
+    run_directory::RunDirectory,
     terminal,
 };
 use brunt_results::{ExitCode, directory::Directory};
@@ -57,15 +57,15 @@ impl Args {
 
     /// Writes one page for all directories.
     fn html(&self, file: &Path) -> Result<(), Error> {
-        let read = |dir: &PathBuf| -> Result<(Report, Store), Error> {
-            let store = Store::at(dir);
+        let read = |dir: &PathBuf| -> Result<(Report, RunDirectory), Error> {
+            let store = RunDirectory::at(dir);
             if store.experiment()?.is_some() {
                 return Ok((report::read(dir)?, store));
             }
             let is_load = Directory::open(dir).is_complete();
             Err(if is_load { no_run(file, dir) } else { no_results(dir) })
         };
-        let all: Vec<(Report, Store)> = self.dirs.iter().map(read).collect::<Result<_, _>>()?;
+        let all: Vec<(Report, RunDirectory)> = self.dirs.iter().map(read).collect::<Result<_, _>>()?;
         let names = match self.dirs.as_slice() {
             [_] => vec![String::new()],
             dirs => report::run_names(dirs).map_err(|e| Error::Usage(format!("--html {}: {e}", file.display())))?,
@@ -83,7 +83,7 @@ impl Args {
     }
 
     fn page(&self, dir: &Path) -> Result<String, Error> {
-        let store = Store::at(dir);
+        let store = RunDirectory::at(dir);
         if store.experiment()?.is_some() {
             let report = report::read(dir)?;
             if self.write {

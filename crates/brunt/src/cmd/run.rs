@@ -16,10 +16,10 @@ use brunt_lab::{
     plan::{Plan, Style},
     report,
     run::{
-        experiment::{self, Finish, Request},
+        experiment::{self, Request, Summary},
         preflight,
     },
-    run_directory::{Store, default_directory, last_directory},
+    run_directory::{RunDirectory, default_directory, last_directory},
     schedule::{Machine, Schedule},
     terminal,
     testers::Tester,
@@ -124,20 +124,20 @@ impl Args {
         let unavailable = preflight::unavailable(&plan, &chosen.base, no_uring().as_deref());
         let mut schedule = Schedule::new(&plan, &machine, &unavailable, &self.only)?;
         if self.order == Order::Abba {
-            schedule.mirror(plan.seed);
+            schedule.reorder_abba(plan.seed);
         }
         let out = match &self.out {
             Some(out) => out.clone(),
             None if self.resume => last_directory(Path::new("runs"), &plan.name),
             None => default_directory(Path::new("runs"), &plan.name)?,
         };
-        if self.resume && Store::at(&out).experiment()?.is_none() {
+        if self.resume && RunDirectory::at(&out).experiment()?.is_none() {
             let place = out.display();
             let message = format!("--resume: there is no run in {place} to continue; leave --resume out to start one");
             return Err(Error::Usage(message));
         }
         if self.dry_run {
-            stdout::print(&preview::text(&plan, &schedule, &machine, &Store::at(&out), self.fresh))?;
+            stdout::print(&preview::text(&plan, &schedule, &machine, &RunDirectory::at(&out), self.fresh))?;
             return Ok(ExitCode::Good);
         }
         let brunt = std::env::current_exe()
@@ -154,13 +154,13 @@ impl Args {
             fresh: self.fresh,
             tester,
             brunt,
-            pace: brunt_lab::run::trial::time,
+            speed_probe: brunt_lab::run::trial::probe_speed,
             command: command(),
         };
         // A second signal is ignored: exiting at once would leave the target running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
-        let mut observers = (progress, report::Live::new(Store::at(&request.out)));
+        let mut observers = (progress, report::LivePage::new(RunDirectory::at(&request.out)));
         let finish = registered(&request.out, || {
             let finish = experiment::run(&request, &schedule, &mut observers, &stop);
             drop(observers);
@@ -181,14 +181,14 @@ impl Args {
         }
         plan.seed = self.seed.unwrap_or(plan.seed);
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
-        plan.again = self.retries.unwrap_or(plan.again);
+        plan.retries = self.retries.unwrap_or(plan.retries);
         Ok(plan)
     }
 
     /// Writes and prints the report; returns the exit code.
-    fn conclude(&self, request: &Request, finish: &Finish) -> Result<ExitCode, Error> {
+    fn conclude(&self, request: &Request, finish: &Summary) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
-        let place = report::write(&report, &Store::at(&request.out))?;
+        let place = report::write(&report, &RunDirectory::at(&request.out))?;
         stdout::print(&report::text(&report, self.style.unwrap_or(report.style()), terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {

@@ -4,8 +4,8 @@
 use crate::{
     Error,
     fs_error::with_path,
-    run_directory::{Experiment, Kept, Store, machine_speed::Paces},
-    suggest::hint,
+    run_directory::{Experiment, RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
+    suggest::did_you_mean,
 };
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
 use std::{
@@ -71,7 +71,7 @@ impl ResultSet {
                 "{name} is no directory: name one that brunt run or brunt load --out has made"
             )));
         }
-        let store = Store::at(dir);
+        let store = RunDirectory::at(dir);
         if let Some(experiment) = store.experiment()? {
             return Ok(Self { name, run: Some(dir.to_owned()), groups: experiment_groups(&store, &experiment) });
         }
@@ -98,7 +98,7 @@ impl ResultSet {
             return Err(Error::Usage(format!(
                 "{} has no results of a target '{target}'{}",
                 self.name,
-                hint(target, &known)
+                did_you_mean(target, &known)
             )));
         }
         Ok(Self { name: target.to_owned(), run: self.run.clone(), groups })
@@ -110,13 +110,14 @@ impl ResultSet {
     }
 }
 
-fn experiment_groups(store: &Store, experiment: &Experiment) -> Vec<Group> {
-    let paces = Paces::of(store, experiment);
+fn experiment_groups(store: &RunDirectory, experiment: &Experiment) -> Vec<Group> {
+    let paces = SpeedBaseline::of(store, experiment);
     let cells = experiment.cells.run.iter().map(|cell| {
-        let done = store.repeats(&cell.id).into_iter().filter_map(|repeat| match paces.kept(store, cell, repeat)? {
-            Kept::Done(result) => Some((repeat, *result)),
-            Kept::Failed(_) => None,
-        });
+        let done =
+            store.repeats(&cell.id).into_iter().filter_map(|repeat| match paces.outcome(store, cell, repeat)? {
+                TrialOutcome::Done(result) => Some((repeat, *result)),
+                TrialOutcome::Failed(_) => None,
+            });
         let (repeats, results) = done.unzip();
         Group {
             id: cell.id.clone(),

@@ -1,6 +1,6 @@
 //! SingleTrial trial and one of its distributions. Only reads.
 
-use crate::{Error, format::date, run_directory::Store};
+use crate::{Error, format::date, run_directory::RunDirectory};
 use brunt_results::{RunResult, directory::Directory, env::Env, hlog};
 use hdrhistogram::Histogram;
 use std::{fs, path::Path};
@@ -47,7 +47,7 @@ pub(super) fn distribution(dir: &Path, tag: &str) -> Result<Histogram<u64>, Erro
     let place = dir.join("latency.hlog");
     let log = match fs::read(&place) {
         Ok(log) => log,
-        Err(_) if Store::at(dir).experiment()?.is_some() => {
+        Err(_) if RunDirectory::at(dir).experiment()?.is_some() => {
             return Err(Error::Usage(format!(
                 "{} holds many trials: name one of them, as {}/trials/CELL/1",
                 dir.display(),

@@ -3,7 +3,7 @@
 use crate::{
     Error,
     plan::settings::NAMES,
-    run_directory::{Kept, Store, machine_speed::Paces},
+    run_directory::{RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
     schedule::Cell,
 };
 use brunt_results::{RunResult, directory::Directory};
@@ -36,13 +36,13 @@ pub(super) struct Trial {
 impl Trials {
     /// Reads a run, or the one result of `brunt load`.
     pub(super) fn read(dir: &Path) -> Result<Self, Error> {
-        let store = Store::at(dir);
+        let store = RunDirectory::at(dir);
         let mut trials = Self { plan: None, groups: Vec::new() };
         if let Some(experiment) = store.experiment()? {
-            let paces = Paces::of(&store, &experiment);
+            let paces = SpeedBaseline::of(&store, &experiment);
             for cell in experiment.cells.run {
                 let done = store.repeats(&cell.id).into_iter().filter_map(|repeat| {
-                    let Kept::Done(result) = paces.kept(&store, &cell, repeat)? else { return None };
+                    let TrialOutcome::Done(result) = paces.outcome(&store, &cell, repeat)? else { return None };
                     Some(Trial { repeat, dir: store.trial(&cell.id, repeat), result: *result })
                 });
                 let trials_of_cell: Vec<Trial> = done.collect();
@@ -69,7 +69,7 @@ impl Group {
     /// Every value of the cell by its name, the target first; amounts for each core are totals here.
     pub(super) fn values(&self) -> Vec<(String, String)> {
         let Some(cell) = &self.cell else { return Vec::new() };
-        let own = cell.settings.named.keys().map(String::as_str);
+        let own = cell.settings.custom_axes.keys().map(String::as_str);
         let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
         let value = |name: &str| (name.to_owned(), cell.value(name).unwrap_or_default());
         std::iter::once(("target".to_owned(), cell.target.clone())).chain(names.map(value)).collect()

@@ -3,7 +3,7 @@
 use crate::{
     Error,
     plan::settings::NAMES,
-    run_directory::{Experiment, Kept, Store, machine_speed::Paces},
+    run_directory::{Experiment, RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
 };
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ pub(super) struct Trial {
     /// Its directory within that of the entry; empty if that is the one.
     pub(super) place: String,
     pub(super) started_unix_s: Option<u64>,
-    pub(super) kept: Kept,
+    pub(super) kept: TrialOutcome,
 }
 
 impl Entry {
@@ -90,7 +90,7 @@ impl Entry {
     }
 
     fn read_unstamped(dir: &Path) -> Result<Option<Self>, Error> {
-        let store = Store::at(dir);
+        let store = RunDirectory::at(dir);
         if let Some(experiment) = store.experiment()? {
             return Ok(Some(Self::of_run(&store, experiment)));
         }
@@ -122,18 +122,18 @@ impl Entry {
         }
     }
 
-    fn of_run(store: &Store, experiment: Experiment) -> Self {
-        let paces = Paces::of(store, &experiment);
+    fn of_run(store: &RunDirectory, experiment: Experiment) -> Self {
+        let paces = SpeedBaseline::of(store, &experiment);
         let (mut cells, mut env) = (Vec::new(), None);
         for cell in &experiment.cells.run {
             let mut trials = Vec::new();
             for repeat in store.repeats(&cell.id) {
-                let Some(kept) = paces.kept(store, cell, repeat) else { continue };
+                let Some(kept) = paces.outcome(store, cell, repeat) else { continue };
                 env = env.or_else(|| store.env(&cell.id, repeat));
                 let started_unix_s = store.record(&cell.id, repeat).map(|record| record.started_unix_s);
                 trials.push(Trial { repeat, place: format!("trials/{}/{repeat}", cell.id), started_unix_s, kept });
             }
-            let own = cell.settings.named.keys().map(String::as_str);
+            let own = cell.settings.custom_axes.keys().map(String::as_str);
             let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
             cells.push(Cell {
                 target: cell.target.clone(),
@@ -209,7 +209,7 @@ fn single(result: RunResult, env: &Env, place: String) -> Cell {
             repeat: 1,
             place,
             started_unix_s: Some(env.started_unix_s),
-            kept: Kept::Done(Box::new(result)),
+            kept: TrialOutcome::Done(Box::new(result)),
         }],
     }
 }

@@ -5,7 +5,7 @@ use super::{
     entry::{Cell, Entry, Trial},
     filter::FAILED,
 };
-use crate::run_directory::Kept;
+use crate::run_directory::TrialOutcome;
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 
 /// Raised with every change of the tables; an index of another version is another file.
@@ -150,8 +150,10 @@ fn put_cell(transaction: &Transaction, directory: i64, cell: &Cell) -> rusqlite:
 
 fn put_trial(transaction: &Transaction, cell: i64, trial: &Trial) -> rusqlite::Result<()> {
     let (verdict, why, result) = match &trial.kept {
-        Kept::Done(result) => (result.verdict.kind.word(), result.verdict.why.join("; "), Some(result.as_ref())),
-        Kept::Failed(failure) => (FAILED, failure.line(), None),
+        TrialOutcome::Done(result) => {
+            (result.verdict.kind.word(), result.verdict.why.join("; "), Some(result.as_ref()))
+        }
+        TrialOutcome::Failed(failure) => (FAILED, failure.line(), None),
     };
     let response = result.map(|result| &result.latency.response);
     let errors_percent = result.and_then(|result| {

@@ -1,22 +1,22 @@
 //! Values from the command line in the place of a plan's own: a short version of an experiment, or one on other cores.
 
-use super::{Plan, phase::share, settings::rival};
+use super::{Plan, phase::share, settings::per_core_counterpart};
 use crate::{
     plan::settings::{NAMES, Settings},
-    suggest::hint,
+    suggest::did_you_mean,
 };
 
 impl Plan {
     /// Gives every cell this value: an axis of that name is no longer swept. The error says what would do.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let own = self.own_axes().any(|axis| axis.name == name);
+        let own = self.custom_axes().any(|axis| axis.name == name);
         if !own && !NAMES.contains(&name) {
-            return Err(format!("'{name}' is nothing that a plan sets{}", hint(name, NAMES)));
+            return Err(format!("'{name}' is nothing that a plan sets{}", did_you_mean(name, NAMES)));
         }
         // Checked before anything is changed.
         Settings::default().set(name, value).map_err(|e| format!("{name}: {e}"))?;
         // A total replaces amounts per core, and the other way round.
-        let rival = rival(name);
+        let rival = per_core_counterpart(name);
         let is_other = |other: &str| other != name && other != rival;
         let is_rate = [name, rival.as_str()].contains(&"rate");
         if let Some(phase) = self.phases.iter().find(|phase| is_rate && value.trim() == "max" && phase.shares_rate()) {

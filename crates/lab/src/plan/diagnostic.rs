@@ -4,7 +4,7 @@ use std::{fmt, ops::Range};
 
 /// One mistake in a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct PlanError {
     file: String,
     line: usize,
     column: usize,
@@ -13,7 +13,7 @@ pub struct Fault {
     message: String,
 }
 
-impl Fault {
+impl PlanError {
     /// A mistake at these bytes of `source`; bytes beyond its end point at the end.
     pub fn new(file: &str, source: &str, place: Range<usize>, message: impl Into<String>) -> Self {
         let mut start = place.start.min(source.len());
@@ -39,7 +39,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, text, width, message } = self;
         // A tab would put the underline in another place on every terminal.
@@ -52,7 +52,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for PlanError {}
 
 #[cfg(test)]
 mod tests {
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn the_place_is_underlined() {
         let source = "name = \"x\"\n[load]\nconections = 80\n";
-        let fault = Fault::new("p.toml", source, 18..28, "unknown key 'conections'");
+        let fault = PlanError::new("p.toml", source, 18..28, "unknown key 'conections'");
         let expected = "p.toml:3:1: unknown key 'conections'\n 3 | conections = 80\n   | ^^^^^^^^^^";
         assert_eq!(fault.to_string(), expected);
     }
@@ -70,7 +70,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_place_panics(source in "[a\u{e4}\t\n]{0,20}", start in 0usize..40, length in 0usize..40) {
-            let _ = Fault::new("p", &source, start..start + length, "m").to_string();
+            let _ = PlanError::new("p", &source, start..start + length, "m").to_string();
         }
     }
 }

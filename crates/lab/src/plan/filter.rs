@@ -2,10 +2,10 @@
 
 use super::{
     PHASE,
-    references::Mention,
-    source::{Text, Value, entries, one_or_list},
+    references::FilterRef,
+    source::{Source, Value, entries, one_or_list},
 };
-use crate::plan::Fault;
+use crate::plan::PlanError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -43,26 +43,26 @@ impl Filter {
 
 /// Reads a pattern, or a list of them.
 pub(super) fn patterns(
-    text: &Text,
+    text: &Source,
     key: &str,
     value: &Value,
     of_target: bool,
-    mentions: &mut Vec<Mention>,
-) -> Result<Vec<Pattern>, Fault> {
+    mentions: &mut Vec<FilterRef>,
+) -> Result<Vec<Pattern>, PlanError> {
     let mut patterns = Vec::new();
     for table in one_or_list(value) {
         let form = || format!("{key} must be a table such as {{ size = \"1KiB\" }}, or a list of them");
         let table = table.get_ref().as_table().ok_or_else(|| text.fault(table.span(), form()))?;
         let mut pattern = Pattern::new();
         for (name, place, value) in entries(table) {
-            mentions.push(Mention { name: name.to_owned(), value: None, place, of_target });
+            mentions.push(FilterRef { name: name.to_owned(), value: None, place, of_target });
             let mut values = Vec::new();
             for value in one_or_list(value) {
                 let usual = match name {
                     "target" | PHASE => text.scalar(value, name)?,
                     _ => text.setting(value, name)?,
                 };
-                mentions.push(Mention {
+                mentions.push(FilterRef {
                     name: name.to_owned(),
                     value: Some(usual.clone()),
                     place: value.span(),

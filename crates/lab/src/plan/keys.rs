@@ -6,8 +6,10 @@
 pub struct Key {
     /// As it is written.
     pub name: &'static str,
+    /// An earlier name, still accepted.
+    pub alias: Option<&'static str>,
     /// What may stand behind it.
-    pub takes: Takes,
+    pub takes: ValueType,
     /// Whether a table without it is refused.
     pub needed: bool,
     /// For people.
@@ -16,7 +18,7 @@ pub struct Key {
 
 /// What may stand behind a key.
 #[derive(Debug, Clone, Copy)]
-pub enum Takes {
+pub enum ValueType {
     /// A text that can name a directory.
     Name,
     /// Any text.
@@ -69,12 +71,12 @@ pub enum Takes {
     Sweep,
 }
 
-const fn may(name: &'static str, takes: Takes, says: &'static str) -> Key {
-    Key { name, takes, needed: false, says }
+const fn optional(name: &'static str, takes: ValueType, says: &'static str) -> Key {
+    Key { name, alias: None, takes, needed: false, says }
 }
 
-const fn must(name: &'static str, takes: Takes, says: &'static str) -> Key {
-    Key { name, takes, needed: true, says }
+const fn required(name: &'static str, takes: ValueType, says: &'static str) -> Key {
+    Key { name, alias: None, takes, needed: true, says }
 }
 
 /// Names that tell cells apart beside the axes, or are about to.
@@ -87,84 +89,103 @@ pub fn names(keys: &[Key]) -> Vec<&'static str> {
 
 /// The plan itself.
 pub const PLAN: &[Key] = &[
-    must("name", Takes::Name, "Names the directory of the run: 1 to 64 letters, digits, - _ . or +."),
-    may("description", Takes::Text, "One line for people."),
-    may(
+    required("name", ValueType::Name, "Names the directory of the run: 1 to 64 letters, digits, - _ . or +."),
+    optional("description", ValueType::Text, "One line for people."),
+    optional(
         "seed",
-        Takes::Whole(0, i64::MAX as u64),
+        ValueType::Whole(0, i64::MAX as u64),
         "Of the order of the trials and of everything random in their load. Default 1.",
     ),
-    may("repeats", Takes::Whole(1, 1000), "Trials of each cell. Default 3."),
-    may(
-        "again",
-        Takes::Whole(0, 100),
-        "How often a trial is run again at most that a slow spell of the machine has disturbed. Default 1; 0: never.",
+    optional("repeats", ValueType::Whole(1, 1000), "Trials of each cell. Default 3."),
+    Key {
+        alias: Some("again"),
+        ..optional(
+            "retries",
+            ValueType::Whole(0, 100),
+            "How often at most a trial disturbed by a slow spell of the machine is run again. Default 1; 0: never.",
+        )
+    },
+    optional(
+        "best_over",
+        ValueType::Text,
+        "Begin the report with the best values of this name, for each target and the rest.",
     ),
-    may("best_over", Takes::Text, "Begin the report with the best values of this name, for each target and the rest."),
-    may(
+    optional(
         "baseline",
-        Takes::Text,
+        ValueType::Text,
         "A target: adds a column with the throughput of the others over its own, repeat by repeat.",
     ),
-    may("style", Takes::OneOf(&["plain", "ping-pong", "upstreams"]), "Layout of the printed table. Default plain."),
-    may("load", Takes::Settings, "What no sweep varies."),
-    may(
+    optional(
+        "style",
+        ValueType::OneOf(&["plain", "ping-pong", "upstreams"]),
+        "Layout of the printed table. Default plain.",
+    ),
+    optional("load", ValueType::Settings, "What no sweep varies."),
+    optional(
         "sweep",
-        Takes::Sweep,
+        ValueType::Sweep,
         "Lists of values, all combined with each other; [[sweep]] several times for several such products.",
     ),
-    may(
+    optional(
         "phase",
-        Takes::Tables(PHASE),
+        ValueType::Tables(PHASE),
         "Loads that follow each other on one start of a target, in this order. Each has a row in the report and is a run of the tester of its own.",
     ),
-    may("override", Takes::Tables(OVERRIDE), "Values for some of the cells; of several that match, a later one wins."),
-    must("target", Takes::Targets, "The servers under test, in the order in which reports show them."),
-    may(
+    optional(
+        "override",
+        ValueType::Tables(OVERRIDE),
+        "Values for some of the cells; of several that match, a later one wins.",
+    ),
+    required("target", ValueType::Targets, "The servers under test, in the order in which reports show them."),
+    optional(
         "testers",
-        Takes::Testers,
+        ValueType::Testers,
         "Words added to the command line of a tester; with placeholders for the load and axes of the plan's own.",
     ),
 ];
 
 /// What `[load]` sets, `[sweep]` varies, and phases and overrides replace; as [`crate::plan::settings::NAMES`].
 pub const SETTINGS: &[Key] = &[
-    may("tester", Takes::Tester, "Who makes the load. Default brunt."),
-    may("server_cores", Takes::Cores, "Cores of the target. Default 1."),
-    may(
+    optional("tester", ValueType::Tester, "Who makes the load. Default brunt."),
+    optional("server_cores", ValueType::Cores, "Cores of the target. Default 1."),
+    optional(
         "client_cores",
-        Takes::ClientCores,
+        ValueType::ClientCores,
         "Cores of the generator: a number, 4x (for each core of the server), or rest. Default 1.",
     ),
-    may(
+    optional(
         "path",
-        Takes::Path,
+        ValueType::Path,
         "What is asked for over HTTP, perhaps with placeholders, such as /bytes/{size}. Without it the load is ping-pong.",
     ),
-    may("keepalive", Takes::Truth, "Over HTTP: false opens a connection for each request. Default true."),
-    may(
+    optional("keepalive", ValueType::Truth, "Over HTTP: false opens a connection for each request. Default true."),
+    optional(
         "tls",
-        Takes::Truth,
+        ValueType::Truth,
         "Over HTTP: true puts TLS under it; servers of brunt and nginx are told so. Default false.",
     ),
-    may("size", Takes::Size, "Payload of a request in ping-pong. Default 100B."),
-    may("connections", Takes::Count, "Connections in total."),
-    may("connections_per_core", Takes::Count, "Connections for each core of the generator."),
-    may("rate", Takes::Rate, "Offered requests per second in total; max, the default, is the closed loop."),
-    may("rate_per_core", Takes::Rate, "Offered requests per second for each core of the generator."),
-    may(
+    optional("size", ValueType::Size, "Payload of a request in ping-pong. Default 100B."),
+    optional("connections", ValueType::Count, "Connections in total."),
+    optional("connections_per_core", ValueType::Count, "Connections for each core of the generator."),
+    optional("rate", ValueType::Rate, "Offered requests per second in total; max, the default, is the closed loop."),
+    optional("rate_per_core", ValueType::Rate, "Offered requests per second for each core of the generator."),
+    optional(
         "arrival",
-        Takes::OneOf(&["constant", "poisson"]),
+        ValueType::OneOf(&["constant", "poisson"]),
         "When the requests of a rate are sent: in equal gaps or in random ones. Default constant.",
     ),
-    may("duration", Takes::Span, "The measured window. Default 3s."),
-    may("warmup", Takes::Span, "Load before it. Default 500ms."),
-    may("timeout", Takes::Span, "A request without its reply after this long has failed. Default: the tester's own."),
+    optional("duration", ValueType::Span, "The measured window. Default 3s."),
+    optional("warmup", ValueType::Span, "Load before it. Default 500ms."),
+    optional(
+        "timeout",
+        ValueType::Span,
+        "A request without its reply after this long has failed. Default: the tester's own.",
+    ),
 ];
 
 /// `[[phase]]`.
 pub const PHASE: &[Key] = &[
-    must("name", Takes::Name, "Names it in reports, in --only, and in filters as phase."),
+    required("name", ValueType::Name, "Names it in reports, in --only, and in filters as phase."),
     SETTINGS[0],
     SETTINGS[3],
     SETTINGS[4],
@@ -172,9 +193,9 @@ pub const PHASE: &[Key] = &[
     SETTINGS[6],
     SETTINGS[7],
     SETTINGS[8],
-    may(
+    optional(
         "rate",
-        Takes::Share,
+        ValueType::Share,
         "Offered requests per second in total; max is the closed loop; a percentage such as 50% is that share of the cell's rate.",
     ),
     SETTINGS[10],
@@ -186,65 +207,69 @@ pub const PHASE: &[Key] = &[
 
 /// What tells cells apart.
 pub const FILTER: &[Key] = &[
-    may(
+    optional(
         "when",
-        Takes::Patterns,
+        ValueType::Patterns,
         "The cells meant: each name has one of its values. Of a list of tables any one must match.",
     ),
-    may("except", Takes::Patterns, "The cells not meant, in the same form."),
+    optional("except", ValueType::Patterns, "The cells not meant, in the same form."),
 ];
 
 /// `[[override]]`.
 pub const OVERRIDE: &[Key] = &[
     FILTER[0],
     FILTER[1],
-    must("set", Takes::Settings, "What these cells have in the place of the values of [load] and [[phase]]."),
+    required("set", ValueType::Settings, "What these cells have in the place of the values of [load] and [[phase]]."),
 ];
 
 /// `[[target]]`.
 pub const TARGET: &[Key] = &[
-    must("name", Takes::Name, "Names it in reports and on the command line."),
-    may("serve", Takes::Table(SERVE), "A server of brunt itself."),
-    may(
+    required("name", ValueType::Name, "Names it in reports and on the command line."),
+    optional("serve", ValueType::Table(SERVE), "A server of brunt itself."),
+    optional(
         "command",
-        Takes::Command,
+        ValueType::Command,
         "Any program that stays in the foreground: a list of words with placeholders; no shell reads it.",
     ),
-    may("nginx", Takes::Table(NGINX), "nginx, with a configuration made for the trial."),
-    may("dir", Takes::Text, "The folder in which command, build, before and after run; from the plan's folder."),
-    may("build", Takes::Command, "Run once, before the first trial."),
-    may("needs", Takes::Words, "Programs, or io_uring, without which the target is skipped."),
-    may(
+    optional("nginx", ValueType::Table(NGINX), "nginx, with a configuration made for the trial."),
+    optional(
+        "dir",
+        ValueType::Text,
+        "The folder in which command, build, before and after run; from the plan's folder.",
+    ),
+    optional("build", ValueType::Command, "Run once, before the first trial."),
+    optional("needs", ValueType::Words, "Programs, or io_uring, without which the target is skipped."),
+    optional(
         "before",
-        Takes::Command,
+        ValueType::Command,
         "Run before each start of the target. What it leaves running in the background is ended after the trial.",
     ),
-    may(
+    optional(
         "after",
-        Takes::Command,
+        ValueType::Command,
         "Run when the target has been stopped, also when the trial failed or was interrupted.",
     ),
-    may("hook_timeout", Takes::Span, "How long before and after may take, each. Default 1m."),
-    may("env", Takes::Env, "Added to the environment of command, before and after; values with placeholders."),
-    may("ready", Takes::OneOf(&["connect"]), "When it counts as ready: when it accepts a connection."),
-    may("ready_timeout", Takes::Span, "How long it may take to accept its first connection. Default 10s."),
-    may("max_server_cores", Takes::Whole(1, 1024), "Cells with more are skipped."),
-    may(
+    optional("hook_timeout", ValueType::Span, "How long before and after may take, each. Default 1m."),
+    optional("env", ValueType::Env, "Added to the environment of command, before and after; values with placeholders."),
+    optional("ready", ValueType::OneOf(&["connect"]), "When it counts as ready: when it accepts a connection."),
+    optional("ready_timeout", ValueType::Span, "How long it may take to accept its first connection. Default 10s."),
+    optional("max_server_cores", ValueType::Whole(1, 1024), "Cells with more are skipped."),
+    optional(
         "pin",
-        Takes::Pin,
+        ValueType::Pin,
         "true, the default: on the highest-numbered cores of the machine; a list such as \"4-7\": on these; false: wherever the scheduler puts it.",
     ),
-    may("limits", Takes::Table(LIMITS), "What its process may use at most."),
+    optional("limits", ValueType::Table(LIMITS), "What its process may use at most."),
     FILTER[0],
     FILTER[1],
-    may("skip", Takes::Text, "Why it is left out; without this key it is not."),
+    optional("skip", ValueType::Text, "Why it is left out; without this key it is not."),
 ];
 
 /// `serve` of a target.
 pub const SERVE: &[Key] = &[
-    must("service", Takes::OneOf(SERVICES), "What it does, as brunt serve names it."),
-    must("model", Takes::OneOf(MODELS), "How it waits for connections."),
-    may("args", Takes::Words, "Further arguments of brunt serve, with placeholders."),
+    required("service", ValueType::OneOf(SERVICES), "What it does, as brunt serve names it."),
+    required("model", ValueType::OneOf(MODELS), "How it waits for connections."),
+    optional("args", ValueType::Words, "Further arguments of brunt serve, with placeholders."),
 ];
 
 /// The services of `brunt serve` that an experiment can use.
@@ -267,17 +292,17 @@ pub const MODELS: &[&str] = &[
 pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
 /// `nginx` of a target.
-pub const NGINX: &[Key] = &[must("body", Takes::Text, "Every request is answered with status 200 and this.")];
+pub const NGINX: &[Key] = &[required("body", ValueType::Text, "Every request is answered with status 200 and this.")];
 
 /// `limits` of a target.
 pub const LIMITS: &[Key] = &[
-    may("nofile", Takes::Count, "Open files (RLIMIT_NOFILE)."),
-    may(
+    optional("nofile", ValueType::Count, "Open files (RLIMIT_NOFILE)."),
+    optional(
         "memory",
-        Takes::Size,
+        ValueType::Size,
         "What it and its children may hold together (a control group); where none can be made, address space (RLIMIT_AS).",
     ),
-    may("memlock", Takes::Size, "Locked memory (RLIMIT_MEMLOCK)."),
+    optional("memlock", ValueType::Size, "Locked memory (RLIMIT_MEMLOCK)."),
 ];
 
 #[cfg(test)]

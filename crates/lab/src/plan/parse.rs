@@ -6,31 +6,31 @@ use super::{
     filter::patterns,
     keys::{self, TAKEN},
     phase::{an_override, phase},
-    references::{Mention, Noted},
-    source::{Text, Value, entries, one_or_list},
+    references::{FilterRef, References},
+    source::{Source, Value, entries, one_or_list},
     target, tester, validate,
 };
 use crate::{
     plan::{
-        Fault,
+        PlanError,
         settings::{NAMES, Settings},
         template,
     },
-    suggest::hint,
+    suggest::did_you_mean,
 };
 use std::{collections::BTreeMap, ops::Range};
 use toml::de::{DeTable, DeValue};
 
 /// Reads a plan from `source`; `file` names it in messages.
-pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
-    let text = Text { file, source };
+pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
+    let text = Source { file, source };
     let document = DeTable::parse(source).map_err(|e| text.fault(e.span().unwrap_or(0..0), e.message()))?;
     let mut plan = Plan {
         name: String::new(),
         description: String::new(),
         seed: 1,
         repeats: 3,
-        again: 1,
+        retries: 1,
         load: Settings::default(),
         sweeps: Vec::new(),
         phases: Vec::new(),
@@ -41,7 +41,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
         targets: Vec::new(),
         testers: BTreeMap::new(),
     };
-    let mut noted = Noted::default();
+    let mut noted = References::default();
     let entries = entries(document.get_ref());
     let (mut targets, mut testers) = (Vec::new(), Vec::new());
     for (key, place, value) in &entries {
@@ -50,7 +50,13 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
             "description" => plan.description = text.string(value, "description")?,
             "seed" => plan.seed = text.whole(value, "seed", 0..=i64::MAX as u64)?,
             "repeats" => plan.repeats = text.whole(value, "repeats", 1..=1000)? as u32,
-            "again" => plan.again = text.whole(value, "again", 0..=100)? as u32,
+            "retries" | "again" => {
+                if entries.iter().any(|(other, ..)| ["retries", "again"].contains(other) && other != key) {
+                    let message = "retries and again are two names of one key: keep retries";
+                    return Err(text.fault(place.clone(), message));
+                }
+                plan.retries = text.whole(value, key, 0..=100)? as u32;
+            }
             "best_over" => plan.best_over = Some(text.string(value, "best_over")?),
             "baseline" => plan.baseline = Some(text.string(value, "baseline")?),
             "style" => {
@@ -91,10 +97,10 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     if plan.sweeps.is_empty() {
         plan.sweeps.push(Sweep::default());
     }
-    let own: Vec<String> = plan.own_axes().map(|axis| axis.name.clone()).collect();
+    let own: Vec<String> = plan.custom_axes().map(|axis| axis.name.clone()).collect();
     for (table, place) in targets {
         let target = target::read(&text, table, &own, &mut noted)?;
-        validate::speech(&text, &target, plan.load.path.is_some(), place.clone())?;
+        validate::check_protocol(&text, &target, plan.load.path.is_some(), place.clone())?;
         if plan.targets.iter().any(|known| known.name == target.name) {
             return Err(text.fault(place, format!("there are two targets of the name '{}'", target.name)));
         }
@@ -109,7 +115,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     for (name, place, words) in testers {
         let known = tester::names();
         if !known.contains(&name) {
-            return Err(text.fault(place, format!("'{name}' is not a tester{}", hint(name, &known))));
+            return Err(text.fault(place, format!("'{name}' is not a tester{}", did_you_mean(name, &known))));
         }
         let words = text.strings(words, name)?;
         for (word, at) in &words {
@@ -127,7 +133,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, Fault> {
     Ok(plan)
 }
 
-fn load(text: &Text, load: &mut Settings, table: &DeTable) -> Result<(), Fault> {
+fn load(text: &Source, load: &mut Settings, table: &DeTable) -> Result<(), PlanError> {
     let mut seen = Vec::new();
     for (key, place, value) in entries(table) {
         if !NAMES.contains(&key) {
@@ -140,7 +146,7 @@ fn load(text: &Text, load: &mut Settings, table: &DeTable) -> Result<(), Fault> 
     Ok(())
 }
 
-fn sweep(text: &Text, table: &DeTable, mentions: &mut Vec<Mention>) -> Result<Sweep, Fault> {
+fn sweep(text: &Source, table: &DeTable, mentions: &mut Vec<FilterRef>) -> Result<Sweep, PlanError> {
     let mut sweep = Sweep::default();
     for (key, place, value) in entries(table) {
         match key {
@@ -156,7 +162,7 @@ fn sweep(text: &Text, table: &DeTable, mentions: &mut Vec<Mention>) -> Result<Sw
     Ok(sweep)
 }
 
-fn axis(text: &Text, key: &str, place: Range<usize>, value: &Value) -> Result<Axis, Fault> {
+fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<Axis, PlanError> {
     axis_name(text, key, place)?;
     if key == "path" {
         let message = "path is no axis: put it into [load] with a placeholder, path = \"/{page}\", and sweep that";
@@ -177,7 +183,7 @@ fn axis(text: &Text, key: &str, place: Range<usize>, value: &Value) -> Result<Ax
 }
 
 /// An axis of the plan's own must be usable as a placeholder and as a directory's name.
-fn axis_name(text: &Text, key: &str, place: Range<usize>) -> Result<(), Fault> {
+fn axis_name(text: &Source, key: &str, place: Range<usize>) -> Result<(), PlanError> {
     let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if !plain || key.is_empty() || key.len() > 32 {
         let message = format!("'{key}' cannot name an axis: up to 32 letters, digits, - and _");

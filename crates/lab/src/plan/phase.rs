@@ -4,11 +4,11 @@ use super::{
     Filter, PHASE,
     filter::patterns,
     keys,
-    references::{Given, Mention},
-    source::{Text, entries},
+    references::{FilterRef, SettingRef},
+    source::{Source, entries},
 };
 use crate::plan::{
-    Fault,
+    PlanError,
     settings::{Amount, NAMES, Settings},
 };
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ impl Override {
 }
 
 /// Reads a `[[phase]]`.
-pub(super) fn phase(text: &Text, table: &DeTable, given: &mut Vec<Given>) -> Result<Phase, Fault> {
+pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>) -> Result<Phase, PlanError> {
     let mut phase = Phase { name: String::new(), set: Values::new() };
     let mut here = None;
     for (key, place, value) in entries(table) {
@@ -77,7 +77,7 @@ pub(super) fn phase(text: &Text, table: &DeTable, given: &mut Vec<Given>) -> Res
                     _ => text.setting(value, key)?,
                 };
                 phase.set.push((key.to_owned(), value.clone()));
-                given.push(Given { name: key.to_owned(), value, key_place: place, value_place, varies: true });
+                given.push(SettingRef { name: key.to_owned(), value, key_place: place, value_place, varies: true });
             }
             _ => return Err(text.unknown(key, place, "[[phase]]", keys::PHASE)),
         }
@@ -90,11 +90,11 @@ pub(super) fn phase(text: &Text, table: &DeTable, given: &mut Vec<Given>) -> Res
 
 /// Reads an `[[override]]`.
 pub(super) fn an_override(
-    text: &Text,
+    text: &Source,
     table: &DeTable,
-    given: &mut Vec<Given>,
-    mentions: &mut Vec<Mention>,
-) -> Result<Override, Fault> {
+    given: &mut Vec<SettingRef>,
+    mentions: &mut Vec<FilterRef>,
+) -> Result<Override, PlanError> {
     let mut one = Override { filter: Filter::default(), set: Values::new() };
     let (mut here, first) = (0..0, given.len());
     for (key, place, value) in entries(table) {
@@ -116,7 +116,13 @@ pub(super) fn an_override(
                     let value_place = value.span();
                     let value = text.setting(value, name)?;
                     one.set.push((name.to_owned(), value.clone()));
-                    given.push(Given { name: name.to_owned(), value, key_place: place, value_place, varies: false });
+                    given.push(SettingRef {
+                        name: name.to_owned(),
+                        value,
+                        key_place: place,
+                        value_place,
+                        varies: false,
+                    });
                 }
             }
             _ => return Err(text.unknown(key, place, "[[override]]", keys::OVERRIDE)),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A placeholder, and where it stands.
 #[derive(Debug)]
-pub(super) struct Placeholder {
+pub(super) struct PlaceholderRef {
     pub(super) name: String,
     pub(super) place: Range<usize>,
     /// Whether it is filled in when the target is started, once for all phases.
@@ -13,15 +13,15 @@ pub(super) struct Placeholder {
 
 /// What is noted while reading, to be checked when the whole plan is known.
 #[derive(Debug, Default)]
-pub(super) struct Noted {
-    pub(super) placeholders: Vec<Placeholder>,
-    pub(super) mentions: Vec<Mention>,
-    pub(super) given: Vec<Given>,
+pub(super) struct References {
+    pub(super) placeholders: Vec<PlaceholderRef>,
+    pub(super) mentions: Vec<FilterRef>,
+    pub(super) given: Vec<SettingRef>,
 }
 
 /// A name or a value in a pattern, to be checked when the whole plan is known.
 #[derive(Debug)]
-pub(super) struct Mention {
+pub(super) struct FilterRef {
     pub(super) name: String,
     /// `None` stands for the name itself.
     pub(super) value: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct Mention {
 
 /// A value that a phase or an override sets, and where.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct SettingRef {
     pub(super) name: String,
     pub(super) value: String,
     pub(super) key_place: Range<usize>,

@@ -1,7 +1,7 @@
 //! The JSON Schema of plans, for editors and for those who write plans with programs. It refuses every key that the
 //! reader refuses; what only the whole plan shows, such as a filter that matches nothing, is the reader's alone.
 
-use super::keys::{FILTER, Key, PLAN, SETTINGS, TARGET, Takes};
+use super::keys::{FILTER, Key, PLAN, SETTINGS, TARGET, ValueType};
 use super::{keys::TAKEN, template, tester};
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,13 @@ pub fn json_schema() -> Value {
 }
 
 fn table(keys: &[Key]) -> Map<String, Value> {
-    let properties: Map<String, Value> = keys.iter().map(|key| (key.name.to_owned(), described(key))).collect();
+    let mut properties: Map<String, Value> = keys.iter().map(|key| (key.name.to_owned(), described(key))).collect();
+    for (key, alias) in keys.iter().filter_map(|key| Some((key, key.alias?))) {
+        let mut value = described(key);
+        value["description"] = json!(format!("The earlier name of {}.", key.name));
+        value["deprecated"] = json!(true);
+        properties.insert(alias.to_owned(), value);
+    }
     let needed: Vec<&str> = keys.iter().filter(|key| key.needed).map(|key| key.name).collect();
     let mut table = Map::new();
     table.insert("type".to_owned(), json!("object"));
@@ -46,51 +52,53 @@ fn described(key: &Key) -> Value {
     value
 }
 
-fn takes(what: Takes) -> Value {
+fn takes(what: ValueType) -> Value {
     match what {
-        Takes::Name => json!({ "type": "string", "pattern": r"^[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,63}$" }),
-        Takes::Text => json!({ "type": "string" }),
-        Takes::Words => json!({ "type": "array", "items": { "type": "string" } }),
-        Takes::Command => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
-        Takes::OneOf(words) => json!({ "enum": words }),
-        Takes::Whole(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
-        Takes::Count => number_or(r"^[0-9][0-9._]*[kKMG]?$"),
-        Takes::Rate => number_or(r"^(max|[0-9.][0-9._]*[kKMG]?(/s)?)$"),
-        Takes::Share => number_or(r"^(max|[0-9.][0-9._]*([kKMG]?(/s)?|%))$"),
-        Takes::Size => number_or(r"^[0-9.][0-9._]*(B|Ki|KiB|Mi|MiB|Gi|GiB)?$"),
+        ValueType::Name => json!({ "type": "string", "pattern": r"^[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,63}$" }),
+        ValueType::Text => json!({ "type": "string" }),
+        ValueType::Words => json!({ "type": "array", "items": { "type": "string" } }),
+        ValueType::Command => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+        ValueType::OneOf(words) => json!({ "enum": words }),
+        ValueType::Whole(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        ValueType::Count => number_or(r"^[0-9][0-9._]*[kKMG]?$"),
+        ValueType::Rate => number_or(r"^(max|[0-9.][0-9._]*[kKMG]?(/s)?)$"),
+        ValueType::Share => number_or(r"^(max|[0-9.][0-9._]*([kKMG]?(/s)?|%))$"),
+        ValueType::Size => number_or(r"^[0-9.][0-9._]*(B|Ki|KiB|Mi|MiB|Gi|GiB)?$"),
         // A number alone has no unit; only zero needs none.
-        Takes::Span => json!({ "anyOf": [
+        ValueType::Span => json!({ "anyOf": [
             { "type": "string", "pattern": r"^([0-9.][0-9._]*(ns|us|µs|ms|s|m|h)|0)$" },
             { "const": 0 },
         ] }),
-        Takes::Truth => json!({ "enum": [true, false, "true", "false"] }),
-        Takes::Cores => json!({ "anyOf": [
+        ValueType::Truth => json!({ "enum": [true, false, "true", "false"] }),
+        ValueType::Cores => json!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": 1024 },
             { "type": "string", "pattern": r"^\+?[0-9]+$" },
         ] }),
-        Takes::ClientCores => json!({ "anyOf": [
+        ValueType::ClientCores => json!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": 1024 },
             { "type": "string", "pattern": r"^(\+?[0-9]+x?|rest)$" },
         ] }),
-        Takes::Path => json!({ "type": "string", "pattern": "^/" }),
-        Takes::Pin => json!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "pattern": r"^[0-9][0-9, -]*$" }] }),
-        Takes::Tester => json!({ "enum": tester::names() }),
-        Takes::Testers => {
-            let words = |name| (String::from(name), takes(Takes::Words));
+        ValueType::Path => json!({ "type": "string", "pattern": "^/" }),
+        ValueType::Pin => {
+            json!({ "anyOf": [{ "type": "boolean" }, { "type": "string", "pattern": r"^[0-9][0-9, -]*$" }] })
+        }
+        ValueType::Tester => json!({ "enum": tester::names() }),
+        ValueType::Testers => {
+            let words = |name| (String::from(name), takes(ValueType::Words));
             let known: Map<String, Value> = tester::names().into_iter().map(words).collect();
             json!({ "type": "object", "properties": known, "additionalProperties": false })
         }
-        Takes::Env => json!({
+        ValueType::Env => json!({
             "type": "object",
             "propertyNames": { "pattern": "^[^=]+$" },
             "additionalProperties": { "$ref": "#/$defs/scalar" },
         }),
-        Takes::Patterns => one_or_list(json!({ "$ref": "#/$defs/pattern" })),
-        Takes::Settings => json!({ "$ref": "#/$defs/settings" }),
-        Takes::Table(keys) => Value::Object(table(keys)),
-        Takes::Targets => json!({ "type": "array", "items": target(), "minItems": 1 }),
-        Takes::Tables(keys) => json!({ "type": "array", "items": table(keys) }),
-        Takes::Sweep => json!({ "anyOf": [
+        ValueType::Patterns => one_or_list(json!({ "$ref": "#/$defs/pattern" })),
+        ValueType::Settings => json!({ "$ref": "#/$defs/settings" }),
+        ValueType::Table(keys) => Value::Object(table(keys)),
+        ValueType::Targets => json!({ "type": "array", "items": target(), "minItems": 1 }),
+        ValueType::Tables(keys) => json!({ "type": "array", "items": table(keys) }),
+        ValueType::Sweep => json!({ "anyOf": [
             { "$ref": "#/$defs/sweep" },
             { "type": "array", "items": { "$ref": "#/$defs/sweep" } },
         ] }),

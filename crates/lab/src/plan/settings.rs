@@ -7,7 +7,7 @@ use crate::plan::{
     template,
     tester::{self, BRUNT, Capabilities},
 };
-use crate::suggest::hint;
+use crate::suggest::did_you_mean;
 use brunt_results::{Count, Rate, Size, Span};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt, time::Duration};
@@ -97,7 +97,8 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
     /// Axes of the plan's own, which only the target's command line knows.
-    pub named: BTreeMap<String, String>,
+    #[serde(rename = "named")]
+    pub custom_axes: BTreeMap<String, String>,
 }
 
 impl Default for Settings {
@@ -116,7 +117,7 @@ impl Default for Settings {
             path: None,
             keepalive: None,
             tls: None,
-            named: BTreeMap::new(),
+            custom_axes: BTreeMap::new(),
         }
     }
 }
@@ -154,7 +155,7 @@ impl Settings {
     }
 
     /// Whether HTTP is spoken over TLS.
-    pub fn is_secret(&self) -> bool {
+    pub fn uses_tls(&self) -> bool {
         self.tls == Some(true)
     }
 
@@ -219,7 +220,7 @@ impl Settings {
             "tester" => {
                 let names = tester::names();
                 if !names.contains(&text) {
-                    return Err(format!("'{text}' is not a tester{}", hint(text, &names)));
+                    return Err(format!("'{text}' is not a tester{}", did_you_mean(text, &names)));
                 }
                 self.tester = (text != BRUNT).then(|| text.to_owned());
                 text.to_owned()
@@ -245,7 +246,7 @@ impl Settings {
                         "'{text}' cannot be a value of '{named}': 1 to 64 characters without , = / and line breaks"
                     ));
                 }
-                self.named.insert(named.to_owned(), text.to_owned());
+                self.custom_axes.insert(named.to_owned(), text.to_owned());
                 text.to_owned()
             }
         })
@@ -281,7 +282,7 @@ impl Settings {
             "path" => self.path.clone(),
             "keepalive" => self.keepalive.or(self.path.as_ref().map(|_| true)).map(|keeps| keeps.to_string()),
             "tls" => self.tls.or(self.path.as_ref().map(|_| false)).map(|secret| secret.to_string()),
-            named => self.named.get(named).cloned(),
+            named => self.custom_axes.get(named).cloned(),
         }
     }
 }
@@ -348,7 +349,7 @@ fn span(text: &str, at_least_ms: u64) -> Result<Span, String> {
 }
 
 /// The amount per core of a total, and the other way round.
-pub(super) fn rival(name: &str) -> String {
+pub(super) fn per_core_counterpart(name: &str) -> String {
     match name.strip_suffix("_per_core") {
         Some(total) => total.to_owned(),
         None => format!("{name}_per_core"),

@@ -2,8 +2,8 @@
 
 use super::keys::{self, Key};
 use crate::{
-    plan::{Fault, settings::Settings},
-    suggest::hint,
+    plan::{PlanError, settings::Settings},
+    suggest::did_you_mean,
 };
 use brunt_results::Span;
 use std::ops::Range;
@@ -39,23 +39,23 @@ pub(super) fn one_or_list<'t, 'a>(value: &'t Value<'a>) -> &'t [Value<'a>] {
 }
 
 /// The text being read, to point at.
-pub(super) struct Text<'s> {
+pub(super) struct Source<'s> {
     pub(super) file: &'s str,
     pub(super) source: &'s str,
 }
 
-impl Text<'_> {
-    pub(super) fn fault(&self, place: Range<usize>, message: impl Into<String>) -> Fault {
-        Fault::new(self.file, self.source, place, message)
+impl Source<'_> {
+    pub(super) fn fault(&self, place: Range<usize>, message: impl Into<String>) -> PlanError {
+        PlanError::new(self.file, self.source, place, message)
     }
 
     /// A key that `place_name` does not have.
-    pub(super) fn unknown(&self, key: &str, place: Range<usize>, place_name: &str, known: &[Key]) -> Fault {
+    pub(super) fn unknown(&self, key: &str, place: Range<usize>, place_name: &str, known: &[Key]) -> PlanError {
         let within = if place_name.is_empty() { String::new() } else { format!(" in {place_name}") };
-        self.fault(place, format!("unknown key '{key}'{within}{}", hint(key, &keys::names(known))))
+        self.fault(place, format!("unknown key '{key}'{within}{}", did_you_mean(key, &keys::names(known))))
     }
 
-    pub(super) fn table<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Result<&'t DeTable<'a>, Fault> {
+    pub(super) fn table<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Result<&'t DeTable<'a>, PlanError> {
         value.get_ref().as_table().ok_or_else(|| self.fault(value.span(), format!("{what} must be a table")))
     }
 
@@ -65,7 +65,7 @@ impl Text<'_> {
         value: &'t Value<'a>,
         place: Range<usize>,
         key: &str,
-    ) -> Result<Vec<(&'t DeTable<'a>, Range<usize>)>, Fault> {
+    ) -> Result<Vec<(&'t DeTable<'a>, Range<usize>)>, PlanError> {
         let DeValue::Array(list) = value.get_ref() else {
             return Err(self.fault(place, format!("{key} is written as [[{key}]], in double brackets")));
         };
@@ -73,7 +73,7 @@ impl Text<'_> {
     }
 
     /// A text, a number or a truth value, as text.
-    pub(super) fn scalar(&self, value: &Value, key: &str) -> Result<String, Fault> {
+    pub(super) fn scalar(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
@@ -87,17 +87,17 @@ impl Text<'_> {
     }
 
     /// The value of a setting, in its usual spelling.
-    pub(super) fn setting(&self, value: &Value, key: &str) -> Result<String, Fault> {
+    pub(super) fn setting(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         let usual = Settings::default().set(key, &self.scalar(value, key)?);
         usual.map_err(|e| self.fault(value.span(), format!("{key}: {e}")))
     }
 
-    pub(super) fn span(&self, value: &Value, key: &str) -> Result<Span, Fault> {
+    pub(super) fn span(&self, value: &Value, key: &str) -> Result<Span, PlanError> {
         let parsed = self.scalar(value, key)?.parse();
         parsed.map_err(|e| self.fault(value.span(), format!("{key}: {e}")))
     }
 
-    pub(super) fn string(&self, value: &Value, key: &str) -> Result<String, Fault> {
+    pub(super) fn string(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
             _ => Err(self.fault(value.span(), format!("{key} must be a text in quotes"))),
@@ -108,7 +108,7 @@ impl Text<'_> {
         &self,
         value: &'t Value<'a>,
         key: &str,
-    ) -> Result<Vec<(String, &'t Value<'a>)>, Fault> {
+    ) -> Result<Vec<(String, &'t Value<'a>)>, PlanError> {
         let DeValue::Array(list) = value.get_ref() else {
             return Err(self.fault(value.span(), format!("{key} must be a list of texts, such as [\"a\", \"b\"]")));
         };
@@ -116,7 +116,7 @@ impl Text<'_> {
     }
 
     /// A text that can name a directory and stand in `--only`.
-    pub(super) fn name(&self, value: &Value, key: &str) -> Result<String, Fault> {
+    pub(super) fn name(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         let name = self.string(value, key)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
         if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
@@ -127,7 +127,12 @@ impl Text<'_> {
         Ok(name)
     }
 
-    pub(super) fn whole(&self, value: &Value, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Fault> {
+    pub(super) fn whole(
+        &self,
+        value: &Value,
+        key: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<u64, PlanError> {
         let number = match value.get_ref() {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
@@ -139,7 +144,7 @@ impl Text<'_> {
     }
 
     /// A total and an amount per core in one table would contradict each other.
-    pub(super) fn no_rival(&self, key: &str, place: Range<usize>, seen: &[&str]) -> Result<(), Fault> {
+    pub(super) fn no_rival(&self, key: &str, place: Range<usize>, seen: &[&str]) -> Result<(), PlanError> {
         for (total, each) in [("connections", "connections_per_core"), ("rate", "rate_per_core")] {
             if (key == total && seen.contains(&each)) || (key == each && seen.contains(&total)) {
                 return Err(self.fault(place, format!("{total} and {each} exclude each other: keep one")));

@@ -1,6 +1,6 @@
 //! The layouts of the printed table.
 
-use crate::suggest::hint;
+use crate::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -29,6 +29,6 @@ impl FromStr for Style {
     fn from_str(text: &str) -> Result<Self, String> {
         let names = Self::ALL.map(|(name, _)| name);
         let known = Self::ALL.into_iter().find(|(name, _)| *name == text);
-        known.map(|(_, style)| style).ok_or_else(|| format!("'{text}' is not a style{}", hint(text, &names)))
+        known.map(|(_, style)| style).ok_or_else(|| format!("'{text}' is not a style{}", did_you_mean(text, &names)))
     }
 }

@@ -1,27 +1,32 @@
 //! From a `[[target]]` table to a target. Every placeholder is checked here, while its place in the text is known.
 
 use super::{
-    Filter, HOOK_TIMEOUT, Pin, Start, Target,
+    Filter, HOOK_TIMEOUT, Pin, Target, TargetKind,
     filter::patterns,
     keys,
-    references::{Noted, Placeholder},
-    source::{Text, Value, entries},
+    references::{PlaceholderRef, References},
+    source::{Source, Value, entries},
 };
 use crate::{
-    plan::{Fault, Limits, template},
-    suggest::hint,
+    plan::{Limits, PlanError, template},
+    suggest::did_you_mean,
 };
 use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};
 
 /// Reads one target. `own` are the axes of the plan's own.
-pub(super) fn read(text: &Text, table: &DeTable, own: &[String], noted: &mut Noted) -> Result<Target, Fault> {
+pub(super) fn read(
+    text: &Source,
+    table: &DeTable,
+    own: &[String],
+    noted: &mut References,
+) -> Result<Target, PlanError> {
     let mut words = Words { text, own, used: &mut noted.placeholders };
     let mentions = &mut noted.mentions;
     let mut target = Target {
         name: String::new(),
-        start: Start::Command(Vec::new()),
+        kind: TargetKind::Command(Vec::new()),
         dir: None,
         build: Vec::new(),
         needs: Vec::new(),
@@ -50,7 +55,7 @@ pub(super) fn read(text: &Text, table: &DeTable, own: &[String], noted: &mut Not
                 }
                 start = Some(match key {
                     "serve" => words.serve(value)?,
-                    "command" => Start::Command(words.command(value, key)?),
+                    "command" => TargetKind::Command(words.command(value, key)?),
                     _ => words.nginx(value)?,
                 });
             }
@@ -94,19 +99,19 @@ pub(super) fn read(text: &Text, table: &DeTable, own: &[String], noted: &mut Not
         return Err(text.fault(here, "this target has no name: add name = \"...\""));
     }
     let missing = || format!("target '{}' has neither serve, command nor nginx: nothing could be started", target.name);
-    target.start = start.ok_or_else(|| text.fault(here, missing()))?;
+    target.kind = start.ok_or_else(|| text.fault(here, missing()))?;
     Ok(target)
 }
 
 /// Checks the words of command lines.
 struct Words<'t, 's> {
-    text: &'t Text<'s>,
+    text: &'t Source<'s>,
     own: &'t [String],
-    used: &'t mut Vec<Placeholder>,
+    used: &'t mut Vec<PlaceholderRef>,
 }
 
 impl Words<'_, '_> {
-    fn serve(&mut self, value: &Value) -> Result<Start, Fault> {
+    fn serve(&mut self, value: &Value) -> Result<TargetKind, PlanError> {
         let (mut service, mut model, mut args) = (String::new(), String::new(), Vec::new());
         let mut model_place = 0..0;
         for (key, place, value) in entries(self.text.table(value, "serve")?) {
@@ -128,10 +133,10 @@ impl Words<'_, '_> {
             let known = keys::HTTP_MODELS.join(", ");
             return Err(self.text.fault(model_place, format!("http has no model '{model}'; known are {known}")));
         }
-        Ok(Start::Serve { service, model, args })
+        Ok(TargetKind::Serve { service, model, args })
     }
 
-    fn command(&mut self, value: &Value, key: &str) -> Result<Vec<String>, Fault> {
+    fn command(&mut self, value: &Value, key: &str) -> Result<Vec<String>, PlanError> {
         if !matches!(value.get_ref(), DeValue::Array(_)) {
             let message =
                 format!("{key} must be a list of words: [\"server\", \"--listen\", \"{{listen}}\"]; no shell reads it");
@@ -142,7 +147,7 @@ impl Words<'_, '_> {
         Ok(words)
     }
 
-    fn nginx(&mut self, value: &Value) -> Result<Start, Fault> {
+    fn nginx(&mut self, value: &Value) -> Result<TargetKind, PlanError> {
         let mut body = None;
         for (key, place, value) in entries(self.text.table(value, "nginx")?) {
             if key != "body" {
@@ -155,23 +160,23 @@ impl Words<'_, '_> {
             body = Some(self.check(text, value)?);
         }
         let missing = || self.text.fault(value.span(), "nginx needs a body: { body = \"Hi, there!\\n\" }");
-        Ok(Start::Nginx { body: body.ok_or_else(missing)? })
+        Ok(TargetKind::Nginx { body: body.ok_or_else(missing)? })
     }
 
-    fn one_of(&self, value: &Value, key: &str, known: &[&str]) -> Result<String, Fault> {
+    fn one_of(&self, value: &Value, key: &str, known: &[&str]) -> Result<String, PlanError> {
         let word = self.text.string(value, key)?;
         if !known.contains(&word.as_str()) {
-            return Err(self.text.fault(value.span(), format!("unknown {key} '{word}'{}", hint(&word, known))));
+            return Err(self.text.fault(value.span(), format!("unknown {key} '{word}'{}", did_you_mean(&word, known))));
         }
         Ok(word)
     }
 
-    fn words(&mut self, value: &Value, key: &str) -> Result<Vec<String>, Fault> {
+    fn words(&mut self, value: &Value, key: &str) -> Result<Vec<String>, PlanError> {
         self.text.strings(value, key)?.into_iter().map(|(word, at)| self.check(word, at)).collect()
     }
 
     /// Lets a word pass if the system takes it and every placeholder in it is known.
-    fn check(&mut self, word: String, at: &Value) -> Result<String, Fault> {
+    fn check(&mut self, word: String, at: &Value) -> Result<String, PlanError> {
         if word.contains('\0') {
             return Err(self.text.fault(at.span(), "a word of a command cannot hold the zero character"));
         }
@@ -181,14 +186,14 @@ impl Words<'_, '_> {
     }
 }
 
-fn names_a_program(text: &Text, value: &Value, key: &str, words: &[String]) -> Result<(), Fault> {
+fn names_a_program(text: &Source, value: &Value, key: &str, words: &[String]) -> Result<(), PlanError> {
     match words.first().is_none_or(String::is_empty) {
         true => Err(text.fault(value.span(), format!("{key} names no program"))),
         false => Ok(()),
     }
 }
 
-fn pin(text: &Text, value: &Value) -> Result<Pin, Fault> {
+fn pin(text: &Source, value: &Value) -> Result<Pin, PlanError> {
     match value.get_ref() {
         DeValue::Boolean(true) => Ok(Pin::Automatic),
         DeValue::Boolean(false) => Ok(Pin::Free),
@@ -200,7 +205,7 @@ fn pin(text: &Text, value: &Value) -> Result<Pin, Fault> {
     }
 }
 
-fn limits(text: &Text, table: &DeTable) -> Result<Limits, Fault> {
+fn limits(text: &Source, table: &DeTable) -> Result<Limits, PlanError> {
     let mut limits = Limits::default();
     for (key, place, value) in entries(table) {
         let word = || text.scalar(value, key);
@@ -234,20 +239,20 @@ fn limits(text: &Text, table: &DeTable) -> Result<Limits, Fault> {
 
 /// Lets a text pass if every placeholder in it is `known` or one of the plan's own axes, and notes them.
 pub(super) fn check(
-    text: &Text,
+    text: &Source,
     word: &str,
     at: &Range<usize>,
     known: &[&str],
     own: &[String],
     at_start: bool,
-    used: &mut Vec<Placeholder>,
-) -> Result<(), Fault> {
+    used: &mut Vec<PlaceholderRef>,
+) -> Result<(), PlanError> {
     for name in template::names(word).map_err(|e| text.fault(at.clone(), e))? {
         if !own.iter().any(|axis| axis == name) && !known.contains(&name) {
             let known: Vec<&str> = known.iter().copied().chain(own.iter().map(String::as_str)).collect();
-            return Err(text.fault(at.clone(), format!("unknown placeholder {{{name}}}{}", hint(name, &known))));
+            return Err(text.fault(at.clone(), format!("unknown placeholder {{{name}}}{}", did_you_mean(name, &known))));
         }
-        used.push(Placeholder { name: name.to_owned(), place: at.clone(), at_start });
+        used.push(PlaceholderRef { name: name.to_owned(), place: at.clone(), at_start });
     }
     Ok(())
 }

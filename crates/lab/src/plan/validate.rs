@@ -2,15 +2,15 @@
 //! other. Each is pointed at where it is written.
 
 use super::{
-    PHASE, Plan, Start, Sweep, Target,
+    PHASE, Plan, Sweep, Target, TargetKind,
     phase::share,
-    references::Noted,
-    settings::rival,
-    source::{Entry, Text, entries, place},
+    references::References,
+    settings::per_core_counterpart,
+    source::{Entry, Source, entries, place},
 };
 use crate::{
-    plan::{Fault, settings::NAMES},
-    suggest::{hint, nearest},
+    plan::{PlanError, settings::NAMES},
+    suggest::{closest, did_you_mean},
 };
 use std::ops::Range;
 use toml::de::DeValue;
@@ -19,7 +19,7 @@ use toml::de::DeValue;
 const MOST_CELLS: usize = 10_000;
 
 /// Checks a plan that has been read.
-pub(super) fn whole(text: &Text, plan: &Plan, document: &[Entry], noted: &Noted) -> Result<(), Fault> {
+pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> Result<(), PlanError> {
     named(text, plan, document)?;
     given(text, plan, noted)?;
     mentions(text, plan, noted)?;
@@ -27,11 +27,11 @@ pub(super) fn whole(text: &Text, plan: &Plan, document: &[Entry], noted: &Noted)
 }
 
 /// Refuses a server that we know would not understand the load.
-pub(super) fn speech(text: &Text, target: &Target, http: bool, place: Range<usize>) -> Result<(), Fault> {
-    let speaks = match &target.start {
-        Start::Serve { service, .. } => service == "http",
-        Start::Nginx { .. } => true,
-        Start::Command(_) => return Ok(()),
+pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: Range<usize>) -> Result<(), PlanError> {
+    let speaks = match &target.kind {
+        TargetKind::Serve { service, .. } => service == "http",
+        TargetKind::Nginx { .. } => true,
+        TargetKind::Command(_) => return Ok(()),
     };
     let name = &target.name;
     match (speaks, http) {
@@ -44,20 +44,20 @@ pub(super) fn speech(text: &Text, target: &Target, http: bool, place: Range<usiz
 }
 
 /// What `best_over` and `baseline` name must be there.
-fn named(text: &Text, plan: &Plan, document: &[Entry]) -> Result<(), Fault> {
-    let names: Vec<&str> = NAMES.iter().copied().chain(plan.own_axes().map(|axis| axis.name.as_str())).collect();
+fn named(text: &Source, plan: &Plan, document: &[Entry]) -> Result<(), PlanError> {
+    let names: Vec<&str> = NAMES.iter().copied().chain(plan.custom_axes().map(|axis| axis.name.as_str())).collect();
     let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
     for (key, named, known) in [("best_over", &plan.best_over, names), ("baseline", &plan.baseline, targets)] {
         if let Some(name) = named.as_ref().filter(|name| !known.contains(&name.as_str())) {
             let place = document.iter().find(|(entry, ..)| *entry == key).map_or(0..0, |(_, _, value)| value.span());
-            return Err(text.fault(place, format!("{key} names the unknown '{name}'{}", hint(name, &known))));
+            return Err(text.fault(place, format!("{key} names the unknown '{name}'{}", did_you_mean(name, &known))));
         }
     }
     Ok(())
 }
 
 /// Phases and overrides must not contradict the sweeps, nor change what a target was started with.
-fn given(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
+fn given(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError> {
     for given in &noted.given {
         let (name, at) = (&given.name, || given.key_place.clone());
         let is_swept = |name: &str| plan.sweeps.iter().flat_map(|sweep| &sweep.axes).any(|axis| axis.name == name);
@@ -65,7 +65,9 @@ fn given(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
             if let Some(message) = unshared(plan, &given.value) {
                 return Err(text.fault(given.value_place.clone(), message));
             }
-        } else if let Some(swept) = [name.as_str(), rival(name).as_str()].into_iter().find(|name| is_swept(name)) {
+        } else if let Some(swept) =
+            [name.as_str(), per_core_counterpart(name).as_str()].into_iter().find(|name| is_swept(name))
+        {
             let message =
                 format!("{name} cannot be set here: [sweep] varies {swept}, and a cell's name says which it has");
             return Err(text.fault(at(), message));
@@ -111,17 +113,17 @@ fn unshared(plan: &Plan, share: &str) -> Option<String> {
 }
 
 /// A filter must be about names and values that some cell has.
-fn mentions(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
+fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError> {
     for mention in &noted.mentions {
         let name = mention.name.as_str();
         let Some(value) = &mention.value else {
             let special = [("target", !mention.of_target), (PHASE, !plan.phases.is_empty())];
             let special = special.into_iter().filter(|(_, is_known)| *is_known).map(|(name, _)| name);
-            let own = plan.own_axes().map(|axis| axis.name.as_str());
+            let own = plan.custom_axes().map(|axis| axis.name.as_str());
             let mut known: Vec<&str> = special.chain(NAMES.iter().copied()).chain(own).collect();
             known.dedup();
             if !known.contains(&name) {
-                let message = format!("'{name}' is nothing that tells cells apart{}", hint(name, &known));
+                let message = format!("'{name}' is nothing that tells cells apart{}", did_you_mean(name, &known));
                 return Err(text.fault(mention.place.clone(), message));
             }
             continue;
@@ -132,7 +134,9 @@ fn mentions(text: &Text, plan: &Plan, noted: &Noted) -> Result<(), Fault> {
             let message = match known.as_slice() {
                 [] => format!("no cell has a {name}: sweep it, or add it to [load]"),
                 // Numbers that look alike are not slips for each other.
-                _ if ["target", PHASE].contains(&name) => format!("no cell has {name}={value}{}", hint(value, &known)),
+                _ if ["target", PHASE].contains(&name) => {
+                    format!("no cell has {name}={value}{}", did_you_mean(value, &known))
+                }
                 _ => format!("no cell has {name}={value}; known are {}", known.join(", ")),
             };
             return Err(text.fault(mention.place.clone(), message));
@@ -164,7 +168,7 @@ fn values(plan: &Plan, name: &str) -> Vec<String> {
 }
 
 /// Connections that nobody sets, axes that nobody uses or that not every sweep has, too many cells.
-fn axes(text: &Text, plan: &Plan, document: &[Entry], noted: &Noted) -> Result<(), Fault> {
+fn axes(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> Result<(), PlanError> {
     let starts = plan.targets.len().saturating_mul(plan.phases.len().max(1));
     let product = |sweep: &Sweep| sweep.axes.iter().fold(starts, |n, axis| n.saturating_mul(axis.values.len()));
     let cells = plan.sweeps.iter().map(product).fold(0, usize::saturating_add);
@@ -175,7 +179,7 @@ fn axes(text: &Text, plan: &Plan, document: &[Entry], noted: &Noted) -> Result<(
     let sets_connections = |name: &str| matches!(name, "connections" | "connections_per_core");
     let in_phases = !plan.phases.is_empty()
         && plan.phases.iter().all(|phase| phase.set.iter().any(|(name, _)| sets_connections(name)));
-    let own: Vec<&str> = plan.own_axes().map(|axis| axis.name.as_str()).collect();
+    let own: Vec<&str> = plan.custom_axes().map(|axis| axis.name.as_str()).collect();
     for sweep in &plan.sweeps {
         let has = |name: &str| sweep.axes.iter().any(|axis| axis.name == name);
         let in_sweep = sweep.axes.iter().any(|axis| sets_connections(&axis.name));
@@ -193,7 +197,7 @@ fn axes(text: &Text, plan: &Plan, document: &[Entry], noted: &Noted) -> Result<(
         for axis in sweep.axes.iter().filter(|axis| own.contains(&axis.name.as_str())) {
             if !noted.placeholders.iter().any(|used| used.name == axis.name) {
                 let (name, at) = (&axis.name, axis_place(document, &axis.name));
-                let slip = nearest(name, NAMES.iter().copied());
+                let slip = closest(name, NAMES.iter().copied());
                 let remedy = slip.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
                 let message = format!("no target uses {{{name}}}, so the axis '{name}' would change nothing{remedy}");
                 return Err(text.fault(at, message));

@@ -11,7 +11,7 @@ mod time_series;
 mod views;
 
 use super::{Report, Run, charts, multi_run::merged};
-use crate::{format, run_directory::Store};
+use crate::{format, run_directory::RunDirectory};
 use std::io;
 
 /// Charts for readers without scripts are left out of a page that would become larger than this, in bytes.
@@ -41,7 +41,7 @@ const SCRIPTS: [&str; 8] = [
 ///
 /// # Errors
 /// A chart cannot be drawn.
-pub fn page(report: &Report, store: &Store, is_running: bool) -> io::Result<String> {
+pub fn page(report: &Report, store: &RunDirectory, is_running: bool) -> io::Result<String> {
     made(report, &[Run::alone(report, store)], is_running)
 }
 

@@ -4,7 +4,7 @@
 
 use super::Row;
 use crate::{
-    run_directory::Store,
+    run_directory::RunDirectory,
     stats::{
         CONFIDENCE, Interval,
         batch_means::{Batch, ranks, share},
@@ -17,7 +17,7 @@ use std::fs;
 const QUANTILE: f64 = 0.99;
 
 /// The interval of the p99 in microseconds; `None` if no repeat tells it.
-pub(super) fn p99(row: &Row, store: &Store) -> Option<Interval> {
+pub(super) fn p99(row: &Row, store: &RunDirectory) -> Option<Interval> {
     let middle = row.figures.p99_us?;
     let (repeat, _) = row.p99s_us.iter().find(|(_, p99_us)| *p99_us == middle)?;
     let within = within(&fs::read(store.trial(&row.cell.id, *repeat).join("latency.hlog")).ok()?)?;

@@ -3,8 +3,8 @@
 
 use crate::{
     report,
-    run::observer::{Event, Watch},
-    run_directory::Store,
+    run::observer::{Event, Observer},
+    run_directory::RunDirectory,
 };
 use std::time::{Duration, Instant};
 
@@ -15,15 +15,15 @@ const RARELY: u32 = 50;
 
 /// Writes `report.html` while an experiment runs.
 #[derive(Debug)]
-pub struct Live {
-    store: Store,
+pub struct LivePage {
+    store: RunDirectory,
     /// When the next one is due.
     next: Instant,
 }
 
-impl Live {
+impl LivePage {
     /// Writes into this run directory; the first trial's end is worth a page.
-    pub fn new(store: Store) -> Self {
+    pub fn new(store: RunDirectory) -> Self {
         Self { store, next: Instant::now() }
     }
 
@@ -40,9 +40,9 @@ impl Live {
     }
 }
 
-impl Watch for Live {
+impl Observer for LivePage {
     fn on_event(&mut self, event: &Event<'_>) {
-        if let Event::Ends { .. } = event {
+        if let Event::TrialFinished { .. } = event {
             self.write();
         }
     }
@@ -57,15 +57,15 @@ mod tests {
     #[test]
     fn pages_of_a_run_that_goes_on_are_written_but_not_one_after_the_other() {
         let home = tempfile::tempdir().unwrap();
-        let store = Store::at(home.path().join("run"));
+        let store = RunDirectory::at(home.path().join("run"));
         let _lock = store.open().unwrap();
-        let mut live = Live::new(store.clone());
+        let mut live = LivePage::new(store.clone());
         // Nothing is planned yet, which is no reason to fail.
         live.write();
         let experiment = Experiment { schema: SCHEMA.into(), name: "x".into(), ..Experiment::default() };
         store.begin(&experiment, "plan").unwrap();
         let place = store.path().join(PAGE_FILE);
-        live = Live::new(store.clone());
+        live = LivePage::new(store.clone());
         live.write();
         assert!(fs::read_to_string(&place).unwrap().contains("\"isRunning\":true"));
         fs::remove_file(&place).unwrap();

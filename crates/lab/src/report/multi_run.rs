@@ -2,7 +2,7 @@
 //! run says of itself (its doubts, its machine, its command) stays its own and is not mixed here.
 
 use super::{Report, charts, row};
-use crate::{fs_error::with_path, run_directory::Store};
+use crate::{fs_error::with_path, run_directory::RunDirectory};
 use std::{
     fs, io,
     path::{Component, Path, PathBuf},
@@ -16,14 +16,14 @@ pub struct Run<'a> {
     /// What its directory tells.
     pub report: &'a Report,
     /// Its directory.
-    pub store: &'a Store,
+    pub store: &'a RunDirectory,
     /// The way to its directory from where the report is: empty, or ending in `/`.
     pub place: String,
 }
 
 impl<'a> Run<'a> {
     /// A run shown alone, by a page in its directory.
-    pub fn alone(report: &'a Report, store: &'a Store) -> Self {
+    pub fn alone(report: &'a Report, store: &'a RunDirectory) -> Self {
         Self { name: String::new(), report, store, place: String::new() }
     }
 }

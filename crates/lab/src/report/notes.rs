@@ -37,7 +37,7 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
         "path" => format!("GET {}", cell.settings.path.as_ref()?),
         "keepalive" if !cell.settings.keeps_alive() => "one connection a request".to_owned(),
         "keepalive" => return None,
-        "tls" if cell.settings.is_secret() => "over TLS".to_owned(),
+        "tls" if cell.settings.uses_tls() => "over TLS".to_owned(),
         "tls" => return None,
         // Over HTTP the size of a reply is the target's affair, unless the path names it.
         "size" if !cell.has_size() => return None,

@@ -2,7 +2,7 @@
 
 use super::http;
 use crate::{
-    run_directory::{Failure, Kept},
+    run_directory::{Failure, TrialOutcome},
     schedule::Cell,
     stats::{CONFIDENCE, Interval, Spread, bootstrap, median, outliers::outliers, percentile_median, spread},
 };
@@ -73,13 +73,13 @@ pub struct Figures {
 
 impl Row {
     /// Sums up the trials of a cell.
-    pub fn new(cell: Cell, trials: Vec<(u32, Kept)>) -> Self {
+    pub fn new(cell: Cell, trials: Vec<(u32, TrialOutcome)>) -> Self {
         let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut verdicts, mut rates) = (BTreeMap::new(), BTreeMap::new());
         let mut p99s_us = Vec::new();
         for (repeat, kept) in trials {
             match kept {
-                Kept::Done(result) => {
+                TrialOutcome::Done(result) => {
                     *verdicts.entry(result.verdict.kind).or_default() += 1;
                     if !result.verdict.is_ok() {
                         doubts.push((repeat, result.verdict.clone()));
@@ -89,7 +89,7 @@ impl Row {
                     p99s_us.extend(supported(response, 0.99, response.p99_us).map(|p99_us| (repeat, p99_us)));
                     results.push(result);
                 }
-                Kept::Failed(failure) => failures.push((repeat, failure)),
+                TrialOutcome::Failed(failure) => failures.push((repeat, failure)),
             }
         }
         let (figures, http) = (Figures::of(&results), http::Figures::of(&results));

@@ -4,8 +4,8 @@ use super::preflight::{folder, program};
 use crate::{
     plan::Target,
     system::{
-        process_group::{Group, Launch, PATIENCE, ending, last_lines},
-        process_registry::Ledger,
+        process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
+        process_registry::ProcessRegistry,
     },
 };
 use std::{
@@ -34,7 +34,7 @@ pub fn build(
     target: &Target,
     base: &Path,
     log: &Path,
-    ledger: &Arc<Ledger>,
+    ledger: &Arc<ProcessRegistry>,
     stop: &AtomicBool,
 ) -> Result<(), NotBuilt> {
     let failed = |e: io::Error| NotBuilt::Failed(format!("the build cannot be started: {e}"));
@@ -50,7 +50,7 @@ pub fn build(
         stdout,
     };
     let words = launch.words().join(" ");
-    let mut group = Group::start(launch, ledger).map_err(failed)?;
+    let mut group = ProcessGroup::start(launch, ledger).map_err(failed)?;
     loop {
         if let Some(status) = group.ended() {
             if status.success() {
@@ -59,12 +59,12 @@ pub fn build(
             let tail = last_lines(log, 5).join(" | ");
             return Err(NotBuilt::Failed(format!(
                 "the build '{words}' {}: {tail} (all of it: {})",
-                ending(status),
+                describe_exit(status),
                 log.display()
             )));
         }
         if stop.load(Ordering::Relaxed) {
-            group.stop(PATIENCE);
+            group.stop(STOP_TIMEOUT);
             return Err(NotBuilt::Interrupted);
         }
         thread::sleep(Duration::from_millis(20));

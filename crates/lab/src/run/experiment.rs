@@ -5,15 +5,15 @@ use crate::{
     plan::{Plan, Target},
     run::{
         build::{NotBuilt, build},
-        observer::{Event, Place, Watch},
-        trial::{Bench, End, Job, Step, Timer},
+        observer::{Event, Observer, TrialProgress},
+        trial::{SpeedProbe, TrialGroup, TrialRunner, TrialSpec, TrialStatus},
     },
     run_directory::{
-        Experiment, Failure, Kept, Record, SCHEMA, Store,
-        machine_speed::{Paces, is_better},
+        Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome, TrialRecord,
+        machine_speed::{SpeedBaseline, is_better},
     },
-    schedule::{Cells, Schedule, Slot},
-    system::{cgroup, ports::Ports, process_registry::Ledger},
+    schedule::{Cells, Schedule, ScheduledTrial},
+    system::{cgroup, ports::Ports, process_registry::ProcessRegistry},
     testers::Tester,
 };
 use brunt_results::{directory::Directory, verdict::Kind};
@@ -45,14 +45,14 @@ pub struct Request {
     /// The binary whose `serve` is a target.
     pub brunt: PathBuf,
     /// Tells the machine's pace beside each trial.
-    pub pace: Timer,
+    pub speed_probe: SpeedProbe,
     /// The command line as typed.
     pub command: Vec<String>,
 }
 
 /// How an experiment went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Finish {
+pub struct Summary {
     /// It was ended on request before its last trial.
     pub interrupted: bool,
     /// Trials that had a result when it began.
@@ -62,24 +62,29 @@ pub struct Finish {
 }
 
 /// Runs the trials of a schedule that have no result yet.
-pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Finish, Error> {
-    let store = Store::at(&request.out);
+pub fn run(
+    request: &Request,
+    schedule: &Schedule,
+    watch: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Summary, Error> {
+    let store = RunDirectory::at(&request.out);
     if schedule.order.is_empty() {
         let mut lines = crate::schedule::skipped_lines(&schedule.skipped);
         lines.extend(schedule.filtered_line());
         return Err(Error::Failed(format!("nothing can be run here\n{}", lines.join("\n"))));
     }
     let _lock = store.open()?;
-    let (ledger, cleaned) = Ledger::open(&store.ledger())?;
-    cgroup::sweep();
+    let (ledger, cleaned) = ProcessRegistry::open(&store.ledger())?;
+    cgroup::remove_orphans();
     if cleaned > 0 {
-        watch.on_event(&Event::Cleaned(cleaned));
+        watch.on_event(&Event::OrphansKilled(cleaned));
     }
     begin(request, schedule, &store)?;
 
     let todo = schedule.todo(|slot| store.is_done(&schedule.cell(*slot).id, slot.repeat));
     let resumed = schedule.order.len() - todo.iter().map(|(_, start)| start.len()).sum::<usize>();
-    let mut finish = Finish { interrupted: false, resumed, run: 0 };
+    let mut finish = Summary { interrupted: false, resumed, run: 0 };
     let mut runner = Runner {
         request,
         schedule,
@@ -96,12 +101,12 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
         return Ok(finish);
     }
     finish.interrupted = !runner.trials(&todo, watch)?;
-    for _ in 0..request.plan.again {
+    for _ in 0..request.plan.retries {
         let disturbed = if finish.interrupted { Vec::new() } else { runner.disturbed()? };
         if disturbed.is_empty() {
             break;
         }
-        watch.on_event(&Event::Again(disturbed.iter().map(|(_, start)| start.len()).sum()));
+        watch.on_event(&Event::Retrying(disturbed.iter().map(|(_, start)| start.len()).sum()));
         finish.interrupted = !runner.again(&disturbed, watch)?;
     }
     finish.run = runner.run;
@@ -109,7 +114,7 @@ pub fn run(request: &Request, schedule: &Schedule, watch: &mut dyn Watch, stop: 
 }
 
 /// Writes down what will be run; refuses to mix two plans in one directory.
-fn begin(request: &Request, schedule: &Schedule, store: &Store) -> Result<(), Error> {
+fn begin(request: &Request, schedule: &Schedule, store: &RunDirectory) -> Result<(), Error> {
     let hash = request.plan.hash();
     let mut started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let mut repeats = schedule.repeats;
@@ -126,7 +131,7 @@ fn begin(request: &Request, schedule: &Schedule, store: &Store) -> Result<(), Er
         started = earlier.started_unix_s;
         repeats = repeats.max(earlier.repeats);
     }
-    let name = |slot: &Slot| format!("{}/{}", schedule.cell(*slot).id, slot.repeat);
+    let name = |slot: &ScheduledTrial| format!("{}/{}", schedule.cell(*slot).id, slot.repeat);
     let experiment = Experiment {
         schema: SCHEMA.to_owned(),
         name: request.plan.name.clone(),
@@ -146,13 +151,13 @@ fn begin(request: &Request, schedule: &Schedule, store: &Store) -> Result<(), Er
 }
 
 /// The trials of one start of a target, and the place of the first in the order.
-type Start<'a> = (usize, &'a [Slot]);
+type Start<'a> = (usize, &'a [ScheduledTrial]);
 
 struct Runner<'a> {
     request: &'a Request,
     schedule: &'a Schedule,
-    store: &'a Store,
-    ledger: Arc<Ledger>,
+    store: &'a RunDirectory,
+    ledger: Arc<ProcessRegistry>,
     stop: &'a AtomicBool,
     ports: Ports,
     /// Targets that could not be built, and why.
@@ -166,7 +171,7 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// Builds every target that has a trial to come, and what several have in common once; an error means that the run
     /// is to end.
-    fn build(&mut self, todo: &[Start], watch: &mut dyn Watch) -> Result<(), NotBuilt> {
+    fn build(&mut self, todo: &[Start], watch: &mut dyn Observer) -> Result<(), NotBuilt> {
         let mut built: BTreeMap<(&Option<String>, &[String]), Option<String>> = BTreeMap::new();
         for target in self.request.plan.targets.iter().filter(|target| !target.build.is_empty()) {
             if !todo.iter().any(|(_, start)| self.schedule.cell(start[0]).target == target.name) {
@@ -184,7 +189,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Builds a target; `Some` is why that failed.
-    fn build_one(&self, target: &Target, watch: &mut dyn Watch) -> Result<Option<String>, NotBuilt> {
+    fn build_one(&self, target: &Target, watch: &mut dyn Observer) -> Result<Option<String>, NotBuilt> {
         watch.on_event(&Event::Building { target: &target.name, command: target.build.join(" ") });
         let log = self.store.build_log(&target.name);
         match build(target, &self.request.base, &log, &self.ledger, self.stop) {
@@ -198,7 +203,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs these trials; false if that was interrupted.
-    fn trials(&mut self, todo: &[Start], watch: &mut dyn Watch) -> Result<bool, Error> {
+    fn trials(&mut self, todo: &[Start], watch: &mut dyn Observer) -> Result<bool, Error> {
         for done in 0..todo.len() {
             if !self.next(&todo[done..], watch)? {
                 return Ok(false);
@@ -210,38 +215,39 @@ impl<'a> Runner<'a> {
     /// The trials whose result was disturbed and that may be run again, with those that share their start.
     fn disturbed(&self) -> Result<Vec<Start<'a>>, Error> {
         let Some(experiment) = self.store.experiment()? else { return Ok(Vec::new()) };
-        let paces = Paces::of(self.store, &experiment);
-        let is_fine = |slot: &Slot| {
+        let paces = SpeedBaseline::of(self.store, &experiment);
+        let is_fine = |slot: &ScheduledTrial| {
             let cell = self.schedule.cell(*slot);
-            let kept = paces.kept(self.store, cell, slot.repeat);
-            !matches!(kept, Some(Kept::Done(result)) if result.verdict.kind == Kind::Disturbed)
-                || self.store.asides(&cell.id, slot.repeat) >= self.request.plan.again
+            let kept = paces.outcome(self.store, cell, slot.repeat);
+            !matches!(kept, Some(TrialOutcome::Done(result)) if result.verdict.kind == Kind::Disturbed)
+                || self.store.archived_attempts(&cell.id, slot.repeat) >= self.request.plan.retries
         };
         Ok(self.schedule.todo(is_fine))
     }
 
     /// Runs disturbed trials again. One that ended undisturbed counts, else the one at the better pace, and the other is
     /// kept beside it: which one that is must not depend on what was measured. Phases of one start stay together.
-    fn again(&mut self, trials: &[Start], watch: &mut dyn Watch) -> Result<bool, Error> {
+    fn again(&mut self, trials: &[Start], watch: &mut dyn Observer) -> Result<bool, Error> {
         for (done, (_, start)) in trials.iter().enumerate() {
             let names: Vec<(&str, u32)> =
                 start.iter().map(|slot| (self.schedule.cell(*slot).id.as_str(), slot.repeat)).collect();
             for (cell, repeat) in &names {
-                self.store.set_aside(cell, *repeat)?;
+                self.store.archive_attempt(cell, *repeat)?;
             }
             let whole = self.next(&trials[done..], watch)?;
-            let pace = |record: Option<Record>| record?.pace;
-            let kept: Vec<Option<Kept>> = names.iter().map(|(cell, repeat)| self.store.kept(cell, *repeat)).collect();
+            let pace = |record: Option<TrialRecord>| record?.speed;
+            let kept: Vec<Option<TrialOutcome>> =
+                names.iter().map(|(cell, repeat)| self.store.outcome(cell, *repeat)).collect();
             let is_fine = kept
                 .iter()
-                .all(|now| matches!(now, Some(Kept::Done(result)) if result.verdict.kind != Kind::Disturbed));
-            let is_done = kept.iter().all(|now| matches!(now, Some(Kept::Done(_))));
+                .all(|now| matches!(now, Some(TrialOutcome::Done(result)) if result.verdict.kind != Kind::Disturbed));
+            let is_done = kept.iter().all(|now| matches!(now, Some(TrialOutcome::Done(_))));
             let (cell, repeat) = names[0];
             let is_worse =
-                is_better(pace(self.store.record_aside(cell, repeat)), pace(self.store.record(cell, repeat)));
+                is_better(pace(self.store.archived_record(cell, repeat)), pace(self.store.record(cell, repeat)));
             if !is_fine && (is_worse || !is_done) {
                 for (cell, repeat) in &names {
-                    self.store.swap_aside(cell, *repeat)?;
+                    self.store.swap_archived(cell, *repeat)?;
                 }
             }
             if !whole {
@@ -252,7 +258,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs the trials of the first of these starts and tells of them; false if that was interrupted.
-    fn next(&mut self, rest: &[Start], watch: &mut dyn Watch) -> Result<bool, Error> {
+    fn next(&mut self, rest: &[Start], watch: &mut dyn Observer) -> Result<bool, Error> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
@@ -261,60 +267,63 @@ impl<'a> Runner<'a> {
         let target = schedule.cell(start[0]).target.as_str();
         let target = self.request.plan.targets.iter().find(|known| known.name == target);
         let target = target.expect("cells are made of the plan's own targets");
-        let slots: Vec<Slot> = rest.iter().flat_map(|(_, start)| start.iter().copied()).collect();
+        let slots: Vec<ScheduledTrial> = rest.iter().flat_map(|(_, start)| start.iter().copied()).collect();
         let whole = schedule.time(&slots, self.overhead.checked_div(self.run as u32));
         let since = Instant::now();
         let place = |step: usize, left: Duration| {
             let (cell, repeat) = (schedule.cell(start[step]), start[step].repeat);
-            Place { number: first + step + 1, total, cell, repeat, left }
+            TrialProgress { number: first + step + 1, total, cell, repeat, left }
         };
         let step = |index: usize| {
-            let Place { number, cell, repeat, .. } = place(index, whole);
-            Step { cell, number, dir: self.store.trial(&cell.id, repeat) }
+            let TrialProgress { number, cell, repeat, .. } = place(index, whole);
+            TrialSpec { cell, number, dir: self.store.trial(&cell.id, repeat) }
         };
-        let steps: Vec<Step> = (0..start.len()).map(step).collect();
-        watch.on_event(&Event::Begins(place(0, whole)));
+        let steps: Vec<TrialSpec> = (0..start.len()).map(step).collect();
+        watch.on_event(&Event::TrialStarted(place(0, whole)));
         let ends = match self.unbuilt.get(&target.name) {
             Some(why) => {
                 let failure = Failure { why: why.clone(), log: Vec::new() };
                 for step in &steps {
                     Directory::create(&step.dir)?.write_json("failed.json", &failure)?;
                 }
-                steps.iter().map(|_| End::Failed(failure.clone())).collect()
+                steps.iter().map(|_| TrialStatus::Failed(failure.clone())).collect()
             }
             None => {
-                let bench = Bench {
+                let bench = TrialRunner {
                     tester: &self.request.tester,
                     added: &self.request.plan.testers,
                     brunt: &self.request.brunt,
                     base: &self.request.base,
-                    pace: self.request.pace,
+                    speed_probe: self.request.speed_probe,
                     ledger: &self.ledger,
                     stop: self.stop,
                 };
                 let repeat = start[0].repeat;
                 // The same for every target and cell of a repeat, so that all face the same load.
                 let seed = self.request.plan.seed.wrapping_add(u64::from(repeat) - 1);
-                let job = Job { steps, target, repeat, seed };
+                let job = TrialGroup { steps, target, repeat, seed };
                 bench.run(&job, &mut self.ports, &mut |step, what| {
-                    watch.on_event(&Event::Runs { place: place(step, whole.saturating_sub(since.elapsed())), what });
+                    watch.on_event(&Event::TrialRunning {
+                        place: place(step, whole.saturating_sub(since.elapsed())),
+                        what,
+                    });
                 })?
             }
         };
         let took = since.elapsed();
         let load: Duration = start.iter().map(|slot| schedule.cell(*slot).load_time()).sum();
         self.overhead += took.saturating_sub(load);
-        let interrupted = ends.iter().any(|end| matches!(end, End::Interrupted));
+        let interrupted = ends.iter().any(|end| matches!(end, TrialStatus::Interrupted));
         self.run += if interrupted { 0 } else { start.len() };
         let overhead = self.overhead.checked_div(self.run as u32);
         let left = schedule.time(&slots[start.len()..], overhead);
         for (index, end) in ends.iter().enumerate() {
             let share = schedule.cell(start[index]).load_time().as_secs_f64() / load.as_secs_f64();
             let took = took.mul_f64(share);
-            watch.on_event(&Event::Ends { place: place(index, left), end, took });
+            watch.on_event(&Event::TrialFinished { place: place(index, left), end, took });
         }
         // What fails while the run is to end has failed at ending.
-        let ending = self.stop.load(Ordering::Relaxed) && ends.iter().any(|end| matches!(end, End::Failed(_)));
+        let ending = self.stop.load(Ordering::Relaxed) && ends.iter().any(|end| matches!(end, TrialStatus::Failed(_)));
         Ok(!interrupted && !ending)
     }
 }

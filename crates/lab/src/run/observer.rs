@@ -1,23 +1,23 @@
 //! What happens during an experiment, for whoever shows it. The experiment itself prints nothing.
 
-use crate::{run::trial::End, schedule::Cell};
+use crate::{run::trial::TrialStatus, schedule::Cell};
 use std::time::Duration;
 
 /// Is told what happens, on the thread that runs the experiment; must return at once.
-pub trait Watch {
+pub trait Observer {
     /// Something happened.
     fn on_event(&mut self, event: &Event<'_>);
 }
 
 /// Watches nothing.
 #[derive(Debug, Default)]
-pub struct Silent;
+pub struct NoObserver;
 
-impl Watch for Silent {
+impl Observer for NoObserver {
     fn on_event(&mut self, _: &Event<'_>) {}
 }
 
-impl<A: Watch, B: Watch> Watch for (A, B) {
+impl<A: Observer, B: Observer> Observer for (A, B) {
     fn on_event(&mut self, event: &Event<'_>) {
         self.0.on_event(event);
         self.1.on_event(event);
@@ -26,7 +26,7 @@ impl<A: Watch, B: Watch> Watch for (A, B) {
 
 /// Which trial, of how many, and how long the rest will take.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct TrialProgress<'a> {
     /// Counted from 1, trials of an earlier invocation included.
     pub number: usize,
     /// All trials of the experiment.
@@ -43,7 +43,7 @@ pub struct Place<'a> {
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Processes that an earlier, killed run had left were ended.
-    Cleaned(usize),
+    OrphansKilled(usize),
     /// A target is being built.
     Building {
         /// Its name.
@@ -59,22 +59,22 @@ pub enum Event<'a> {
         why: &'a str,
     },
     /// That many trials were disturbed and are run again.
-    Again(usize),
+    Retrying(usize),
     /// A trial begins.
-    Begins(Place<'a>),
+    TrialStarted(TrialProgress<'a>),
     /// A trial runs; sent a few times a second.
-    Runs {
+    TrialRunning {
         /// Which.
-        place: Place<'a>,
+        place: TrialProgress<'a>,
         /// What it is doing now.
         what: &'static str,
     },
     /// A trial is over.
-    Ends {
+    TrialFinished {
         /// Which.
-        place: Place<'a>,
+        place: TrialProgress<'a>,
         /// How.
-        end: &'a End,
+        end: &'a TrialStatus,
         /// How long it took.
         took: Duration,
     },

@@ -3,7 +3,7 @@
 
 use super::nginx;
 use crate::{
-    plan::{Plan, Start, Target, tester::EXTERNAL},
+    plan::{Plan, Target, TargetKind, tester::EXTERNAL},
     system::rlimits,
 };
 use std::{
@@ -28,7 +28,7 @@ pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap
 }
 
 fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<String> {
-    let own_uring = matches!(&target.start, Start::Serve { model, .. } if model == "uring");
+    let own_uring = matches!(&target.kind, TargetKind::Serve { model, .. } if model == "uring");
     if let Some(why) = no_uring.filter(|_| own_uring || target.needs.iter().any(|need| need == IO_URING)) {
         return Some(format!("needs io_uring, which this machine refuses: {why}"));
     }
@@ -45,13 +45,13 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
             return Some(format!("needs '{tool}', which is not on PATH: {}", source_of(tool)));
         }
     }
-    if let Some(why) = rlimits::refused(&target.limits) {
+    if let Some(why) = rlimits::unsupported_reason(&target.limits) {
         return Some(why);
     }
-    if matches!(target.start, Start::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
+    if matches!(target.kind, TargetKind::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
         return Some(format!("no nginx on PATH: {}", source_of(nginx::PROGRAM)));
     }
-    let Start::Command(words) = &target.start else {
+    let TargetKind::Command(words) = &target.kind else {
         return None;
     };
     let program = &words[0];

@@ -10,19 +10,19 @@ mod load;
 use crate::{
     fs_error::with_path,
     plan::Target,
-    run_directory::{Failure, Record, machine_speed::Pace},
+    run_directory::{Failure, TrialRecord, machine_speed::SpeedSample},
     schedule::{Cell, Machine},
     system::{
-        cgroup::Cage,
+        cgroup::MemoryCgroup,
         ports::{self, Ports},
-        process_group::{Group, PATIENCE, Stay, ending, last_lines},
-        process_registry::Ledger,
+        process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
+        process_registry::ProcessRegistry,
     },
     testers::Tester,
 };
 use brunt_results::{RunResult, directory::Directory};
 use hooks::Hook;
-use launch::Site;
+use launch::TrialContext;
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -39,7 +39,7 @@ use std::{
 
 /// How a trial ended.
 #[derive(Debug)]
-pub enum End {
+pub enum TrialStatus {
     /// With a result.
     Done(Box<RunResult>),
     /// Without one; the reason is in the directory too.
@@ -49,10 +49,10 @@ pub enum End {
 }
 
 /// How the pace is told; tests have one of their own.
-pub type Timer = fn(&Cell) -> Option<f64>;
+pub type SpeedProbe = fn(&Cell) -> Option<f64>;
 
 /// Times the work once; `None` where that cannot be done (no loopback).
-pub fn time(cell: &Cell) -> Option<f64> {
+pub fn probe_speed(cell: &Cell) -> Option<f64> {
     let placement = &cell.placement;
     let mut cores: Vec<usize> = placement.server.0.iter().chain(&placement.client.0).copied().collect();
     cores.sort_unstable();
@@ -61,7 +61,7 @@ pub fn time(cell: &Cell) -> Option<f64> {
 }
 
 /// What all trials of an experiment have in common.
-pub struct Bench<'a> {
+pub struct TrialRunner<'a> {
     /// Makes the load where no foreign tester does.
     pub tester: &'a Tester,
     /// Words added to the command lines of testers, by name.
@@ -71,17 +71,17 @@ pub struct Bench<'a> {
     /// The plan's folder.
     pub base: &'a Path,
     /// Tells the machine's pace.
-    pub pace: Timer,
+    pub speed_probe: SpeedProbe,
     /// Remembers process groups.
-    pub ledger: &'a Arc<Ledger>,
+    pub ledger: &'a Arc<ProcessRegistry>,
     /// Set when the run is to end.
     pub stop: &'a AtomicBool,
 }
 
 /// One start of a target, for one trial or for the phases that share it.
-pub struct Job<'a> {
+pub struct TrialGroup<'a> {
     /// At least one, in order.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Vec<TrialSpec<'a>>,
     /// The server.
     pub target: &'a Target,
     /// Counted from 1.
@@ -91,7 +91,7 @@ pub struct Job<'a> {
 }
 
 /// One trial to be run.
-pub struct Step<'a> {
+pub struct TrialSpec<'a> {
     /// Under which load, on which cores.
     pub cell: &'a Cell,
     /// Place in the order, counted from 1.
@@ -100,7 +100,7 @@ pub struct Step<'a> {
     pub dir: PathBuf,
 }
 
-impl Job<'_> {
+impl TrialGroup<'_> {
     /// The cell that the target is started for.
     fn cell(&self) -> &Cell {
         self.steps[0].cell
@@ -125,10 +125,15 @@ const TARGET_LOG: &str = "target.log";
 const TESTER_LOG: &str = "tester.log";
 const TESTER_OUT: &str = "tester.out";
 
-impl Bench<'_> {
+impl TrialRunner<'_> {
     /// Runs the trials of one start and says how each of them ended. `tick` is told which of them does what, a few times
     /// a second. An error is one of our own files or of the machine: the next trial would meet it too.
-    pub fn run(&self, job: &Job, ports: &mut Ports, tick: &mut dyn FnMut(usize, &'static str)) -> io::Result<Vec<End>> {
+    pub fn run(
+        &self,
+        job: &TrialGroup,
+        ports: &mut Ports,
+        tick: &mut dyn FnMut(usize, &'static str),
+    ) -> io::Result<Vec<TrialStatus>> {
         for step in &job.steps {
             // What a run that was killed has left of this trial does not mix with what comes.
             match fs::remove_dir_all(&step.dir) {
@@ -138,8 +143,8 @@ impl Bench<'_> {
             Directory::create(&step.dir)?;
         }
         let all = Machine::here()?;
-        let _stay = Stay::on(&job.cell().placement.client);
-        let site = Site::new(job, ports.free()?, self, all)?;
+        let _stay = AffinityGuard::on(&job.cell().placement.client);
+        let site = TrialContext::new(job, ports.free()?, self, all)?;
 
         let (mut done, mut left) = (Vec::new(), None);
         let course = self.course(job, &site, &mut done, &mut left, tick);
@@ -160,14 +165,14 @@ impl Bench<'_> {
     }
 
     /// How each trial ended, as its directory then says too.
-    fn ends(&self, job: &Job, mut ends: Vec<End>, stop: Option<Stop>) -> io::Result<Vec<End>> {
+    fn ends(&self, job: &TrialGroup, mut ends: Vec<TrialStatus>, stop: Option<Stop>) -> io::Result<Vec<TrialStatus>> {
         match stop {
             None => {}
             Some(Stop::Interrupted) => {
                 for step in &job.steps {
                     fs::remove_dir_all(&step.dir).map_err(with_path(&step.dir))?;
                 }
-                return Ok(job.steps.iter().map(|_| End::Interrupted).collect());
+                return Ok(job.steps.iter().map(|_| TrialStatus::Interrupted).collect());
             }
             Some(Stop::Failed(from, failure)) => {
                 ends.truncate(from);
@@ -182,7 +187,7 @@ impl Bench<'_> {
                     // Nothing that a failed trial wrote may pass for a result later.
                     let _ = fs::remove_file(step.dir.join("result.json"));
                     Directory::open(&step.dir).write_json("failed.json", &failure)?;
-                    ends.push(End::Failed(failure));
+                    ends.push(TrialStatus::Failed(failure));
                 }
             }
         }
@@ -192,16 +197,16 @@ impl Bench<'_> {
     /// All from `before` until the target is stopped. Results go to `done`, what `before` left running to `left`.
     fn course(
         &self,
-        job: &Job,
-        site: &Site,
-        done: &mut Vec<End>,
-        left: &mut Option<Group>,
+        job: &TrialGroup,
+        site: &TrialContext,
+        done: &mut Vec<TrialStatus>,
+        left: &mut Option<ProcessGroup>,
         tick: &mut dyn FnMut(usize, &'static str),
     ) -> io::Result<Result<(), Stop>> {
         let fail =
             |why: String| Ok(Err(Stop::Failed(0, Failure { why, log: last_lines(&job.dir().join(TARGET_LOG), 3) })));
-        let cage = job.target.limits.memory.map(Cage::new).transpose()?.flatten();
-        let overrun = || cage.as_ref().and_then(Cage::overrun);
+        let cage = job.target.limits.memory.map(MemoryCgroup::new).transpose()?.flatten();
+        let oom_kill = || cage.as_ref().and_then(MemoryCgroup::oom_kill);
         let launch = match self.target(job, site, cage.as_ref())? {
             Ok(launch) => launch,
             Err(why) => return fail(why),
@@ -212,10 +217,10 @@ impl Bench<'_> {
             Err(stop) => return Ok(Err(stop)),
         }
         tick(0, "looking at the machine");
-        let before = (self.pace)(job.cell());
+        let before = (self.speed_probe)(job.cell());
 
         tick(0, "starting the target");
-        let mut target = match Group::start(launch, self.ledger) {
+        let mut target = match ProcessGroup::start(launch, self.ledger) {
             Ok(target) => target,
             Err(e) => return fail(e.to_string()),
         };
@@ -223,8 +228,8 @@ impl Bench<'_> {
             Ready::Yes => {}
             Ready::Interrupted => return Ok(Err(Stop::Interrupted)),
             Ready::Died(status) => {
-                let cause = overrun().map_or(String::new(), |cause| format!(": {cause}"));
-                return fail(format!("the target {} before it accepted a connection{cause}", ending(status)));
+                let cause = oom_kill().map_or(String::new(), |cause| format!(": {cause}"));
+                return fail(format!("the target {} before it accepted a connection{cause}", describe_exit(status)));
             }
             Ready::Silent => {
                 let (port, within) = (site.port, job.target.ready_timeout);
@@ -233,7 +238,7 @@ impl Bench<'_> {
         }
         let mut records = Vec::new();
         for (index, step) in job.steps.iter().enumerate() {
-            let mut record = Record {
+            let mut record = TrialRecord {
                 cell: step.cell.id.clone(),
                 repeat: job.repeat,
                 number: step.number,
@@ -242,12 +247,12 @@ impl Bench<'_> {
                 target: words.clone(),
                 tester: Vec::new(),
                 after: site.words(&job.target.after).unwrap_or_default(),
-                pace: None,
+                speed: None,
             };
             let ended = self.load(job, index, &mut record, site.port, &mut target, &mut |what| tick(index, what))?;
             let failed = |at, failure| Ok(Err(Stop::Failed(at, failure)));
-            match (ended, overrun()) {
-                (Ok(result), None) => done.push(End::Done(Box::new(result))),
+            match (ended, oom_kill()) {
+                (Ok(result), None) => done.push(TrialStatus::Done(Box::new(result))),
                 // Others of its processes may have answered on; that is not the server that was to be measured.
                 (Ok(_), Some(cause)) => {
                     let why = format!("a process of the target died: {cause}");
@@ -261,7 +266,7 @@ impl Bench<'_> {
             records.push(record);
         }
         tick(job.steps.len() - 1, "stopping the target");
-        target.stop(PATIENCE);
+        target.stop(STOP_TIMEOUT);
         let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
         if !freed(site.port, connections) {
             return fail(format!(
@@ -269,16 +274,22 @@ impl Bench<'_> {
                 site.port
             ));
         }
-        if let (Some(before_us), Some(after_us)) = (before, (self.pace)(job.cell())) {
+        if let (Some(before_us), Some(after_us)) = (before, (self.speed_probe)(job.cell())) {
             for (step, mut record) in job.steps.iter().zip(records) {
-                record.pace = Some(Pace { before_us, after_us });
+                record.speed = Some(SpeedSample { before_us, after_us });
                 Directory::open(&step.dir).write_json("trial.json", &record)?;
             }
         }
         Ok(Ok(()))
     }
 
-    fn accepts(&self, target: &mut Group, port: u16, within: Duration, tick: &mut dyn FnMut(&'static str)) -> Ready {
+    fn accepts(
+        &self,
+        target: &mut ProcessGroup,
+        port: u16,
+        within: Duration,
+        tick: &mut dyn FnMut(&'static str),
+    ) -> Ready {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let since = Instant::now();
         let mut pause = Duration::from_millis(1);

@@ -1,6 +1,6 @@
 //! `trial.json` and `failed.json` of a trial.
 
-use super::machine_speed::Pace;
+use super::machine_speed::SpeedSample;
 use serde::{Deserialize, Serialize};
 
 /// `failed.json`: why a trial has no result.
@@ -24,7 +24,7 @@ impl Failure {
 
 /// `trial.json`: what was started, so that anyone can do it again by hand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TrialRecord {
     /// Name of the cell.
     pub cell: String,
     /// Counted from 1.
@@ -45,5 +45,6 @@ pub struct Record {
     pub after: Vec<String>,
     /// How fast the machine was before and after.
     #[serde(default)]
-    pub pace: Option<Pace>,
+    #[serde(rename = "pace")]
+    pub speed: Option<SpeedSample>,
 }

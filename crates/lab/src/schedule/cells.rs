@@ -1,7 +1,7 @@
 //! From a plan and a machine to the cells: every combination of every sweep, on every target, and what cannot be run
 //! here with the reason. Pure.
 
-use super::cpu_assignment::{Machine, Placement, Reason, place};
+use super::cpu_assignment::{Machine, Placement, SkipReason, assign_cores};
 use crate::plan::{
     PHASE, Plan, Sweep, Target,
     phase::{Phase, apply},
@@ -33,7 +33,7 @@ pub struct Cell {
 impl Cell {
     /// The phase it is, if a start of its target has several.
     pub fn phase(&self) -> Option<&str> {
-        self.settings.named.get(PHASE).map(String::as_str)
+        self.settings.custom_axes.get(PHASE).map(String::as_str)
     }
 
     /// The swept values alone, without the phase.
@@ -78,7 +78,7 @@ impl Cell {
         Ok(match &self.settings.path {
             None => format!("tcp://127.0.0.1:{port}"),
             Some(path) => {
-                let scheme = if self.settings.is_secret() { "https" } else { "http" };
+                let scheme = if self.settings.uses_tls() { "https" } else { "http" };
                 format!("{scheme}://127.0.0.1:{port}{}", expand(path, &self.placeholders())?)
             }
         })
@@ -102,7 +102,7 @@ impl Cell {
 
     /// The placeholders that depend on the cell alone.
     pub fn placeholders(&self) -> BTreeMap<String, String> {
-        let mut values = self.settings.named.clone();
+        let mut values = self.settings.custom_axes.clone();
         values.insert("cores".into(), self.placement.server.to_string());
         values.insert("core_count".into(), self.placement.server.count().to_string());
         values.insert("server_cores".into(), self.placement.server.count().to_string());
@@ -118,13 +118,13 @@ impl Cell {
 
 /// A cell that cannot be run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Skipped {
+pub struct SkippedCell {
     /// As [`Cell::id`].
     pub id: String,
     /// The target's name.
     pub target: String,
     /// Why.
-    pub why: Reason,
+    pub why: SkipReason,
 }
 
 /// The cells of a plan on a machine.
@@ -133,7 +133,7 @@ pub struct Cells {
     /// To be measured, grouped by combination, targets in the order of the plan.
     pub run: Vec<Cell>,
     /// To be skipped.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedCell>,
     /// How many the plan's own filters leave out.
     #[serde(default)]
     pub filtered: usize,
@@ -153,7 +153,7 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
             let (mut settings, mut combination) = (swept.clone(), name.clone());
             if let Some(phase) = phase {
                 apply(&phase.set, &mut settings);
-                settings.named.insert(PHASE.to_owned(), phase.name.clone());
+                settings.custom_axes.insert(PHASE.to_owned(), phase.name.clone());
                 combination = joined(&name, &format!("{PHASE}={}", phase.name));
             }
             // A filter, like the cell's name, means the rate that a phase has a share of.
@@ -176,7 +176,7 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
                         cells.run.push(Cell { id, target: target_name, combination, settings, placement });
                     }
                 }
-                Err(why) => cells.skipped.push(Skipped { id, target: target_name, why }),
+                Err(why) => cells.skipped.push(SkippedCell { id, target: target_name, why }),
             }
         }
     }
@@ -189,13 +189,13 @@ fn fits(
     settings: &Settings,
     machine: &Machine,
     unavailable: &BTreeMap<String, String>,
-) -> Result<Placement, Reason> {
+) -> Result<Placement, SkipReason> {
     if let Some(why) = target.skip.as_ref().or(unavailable.get(&target.name)) {
-        return Err(Reason::Other(why.clone()));
+        return Err(SkipReason::Other(why.clone()));
     }
     if let Some(most) = target.max_server_cores.filter(|most| settings.server_cores > *most) {
         let cores = if most == 1 { "core" } else { "cores" };
-        return Err(Reason::Other(format!("the target runs on at most {most} server {cores}")));
+        return Err(SkipReason::Other(format!("the target runs on at most {most} server {cores}")));
     }
     if let Some(tester) = settings.external_tester() {
         let here = unavailable.get(&format!("tester={}", tester.name)).cloned();
@@ -204,10 +204,10 @@ fn fits(
             .is_none()
             .then(|| format!("{} speaks HTTP: add path = \"/\" to the plan's [load]", tester.name));
         if let Some(why) = here.or(http).or_else(|| settings.tester_limitation()) {
-            return Err(Reason::Other(why));
+            return Err(SkipReason::Other(why));
         }
     }
-    place(machine, &target.pin, settings.server_cores, settings.client_cores)
+    assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)
 }
 
 /// All combinations of the sweep's values, the last axis varying fastest, each with its name.

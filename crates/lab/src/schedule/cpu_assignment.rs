@@ -69,14 +69,14 @@ impl fmt::Display for TooFewCores {
 /// Why a cell cannot be run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum SkipReason {
     /// The machine is too small.
     Cores(TooFewCores),
     /// Anything else: what, and where possible what to do about it.
     Other(String),
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cores(cores) => cores.fmt(f),
@@ -86,16 +86,18 @@ impl fmt::Display for Reason {
 }
 
 /// Chooses the cores, or says what is missing.
-pub fn place(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -> Result<Placement, Reason> {
+pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {
     let have = machine.cores.len();
     // The cores that the server may have, and of those that the generator may have.
     let (servers, rest) = match pin {
         Pin::To(wanted) => {
             if let Some(absent) = wanted.0.iter().find(|core| !machine.cores.contains(core)) {
-                return Err(Reason::Other(format!("pinned to core {absent}, which this process may not use")));
+                return Err(SkipReason::Other(format!("pinned to core {absent}, which this process may not use")));
             }
             if wanted.count() < server {
-                return Err(Reason::Other(format!("pinned to {wanted}, which is fewer than {server} server cores")));
+                return Err(SkipReason::Other(format!(
+                    "pinned to {wanted}, which is fewer than {server} server cores"
+                )));
             }
             let taken = &wanted.0[..server];
             (taken.to_vec(), machine.cores.iter().copied().filter(|core| !taken.contains(core)).collect())
@@ -116,7 +118,7 @@ pub fn place(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -
         return Ok(Placement { server: Cores(machine.cores.clone()), client: Cores(machine.cores.clone()), free });
     }
     if server > servers.len() || wanted > rest.len() {
-        return Err(Reason::Cores(TooFewCores { server, client: wanted, have }));
+        return Err(SkipReason::Cores(TooFewCores { server, client: wanted, have }));
     }
     Ok(Placement { server: Cores(servers), client: Cores(rest[..wanted].to_vec()), free })
 }
@@ -130,23 +132,25 @@ mod tests {
         Machine { cores: cores.to_vec() }
     }
 
-    fn automatic(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, Reason> {
-        place(machine, &Pin::Automatic, server, client)
+    fn automatic(machine: &Machine, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {
+        assign_cores(machine, &Pin::Automatic, server, client)
     }
 
     #[test]
     fn a_pinned_server_has_the_first_of_its_cores_and_the_generator_none_of_those() {
         let to = |list: &str| Pin::To(list.parse().unwrap());
-        let placed = place(&machine(&[0, 1, 2, 3]), &to("0,2-3"), 2, ClientCores::Rest).unwrap();
+        let placed = assign_cores(&machine(&[0, 1, 2, 3]), &to("0,2-3"), 2, ClientCores::Rest).unwrap();
         assert_eq!((placed.server.to_string(), placed.client.to_string()), ("0,2".into(), "1,3".into()));
         assert!(!placed.shared() && !placed.free);
         let why = |list: &str, server, client| {
-            place(&machine(&[0, 1, 2, 3]), &to(list), server, ClientCores::Fixed(client)).unwrap_err().to_string()
+            assign_cores(&machine(&[0, 1, 2, 3]), &to(list), server, ClientCores::Fixed(client))
+                .unwrap_err()
+                .to_string()
         };
         assert_eq!(why("7", 1, 1), "pinned to core 7, which this process may not use");
         assert_eq!(why("2-3", 3, 1), "pinned to 2-3, which is fewer than 3 server cores");
         assert_eq!(why("2-3", 1, 4), "needs 1 server + 4 generator cores, this machine has 4");
-        assert!(place(&machine(&[0, 1]), &Pin::Free, 1, ClientCores::Fixed(1)).unwrap().free);
+        assert!(assign_cores(&machine(&[0, 1]), &Pin::Free, 1, ClientCores::Fixed(1)).unwrap().free);
     }
 
     #[test]

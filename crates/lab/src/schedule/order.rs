@@ -12,7 +12,7 @@ use rand_xoshiro::{
 
 /// One trial to be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Slot {
+pub struct ScheduledTrial {
     /// Index of the cell.
     pub cell: usize,
     /// Counted from 1.
@@ -20,7 +20,7 @@ pub struct Slot {
 }
 
 /// Every repeat of every cell exactly once.
-pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
+pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut blocks = blocks(cells);
     let mut slots = Vec::with_capacity(cells.len() * repeats as usize);
@@ -28,7 +28,7 @@ pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
         shuffle(&mut blocks, &mut random);
         for block in &mut blocks {
             shuffle(block, &mut random);
-            slots.extend(block.iter().flatten().map(|&cell| Slot { cell, repeat }));
+            slots.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat }));
         }
     }
     slots
@@ -37,7 +37,7 @@ pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
 /// Every repeat of every cell exactly once, for comparisons: the targets of a load one after the other and back again
 /// (ABBA), so that a drift of the machine, as long as it is steady, adds as much to one as to the other. Loads are
 /// shuffled, and so is which target is first.
-pub fn mirrored(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
+pub fn abba(cells: &[Cell], repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut blocks = blocks(cells);
     let mut slots = Vec::with_capacity(cells.len() * repeats as usize);
@@ -45,9 +45,9 @@ pub fn mirrored(cells: &[Cell], repeats: u32, seed: u64) -> Vec<Slot> {
         shuffle(&mut blocks, &mut random);
         for block in &mut blocks {
             shuffle(block, &mut random);
-            slots.extend(block.iter().flatten().map(|&cell| Slot { cell, repeat: there }));
+            slots.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat: there }));
             if there < repeats {
-                slots.extend(block.iter().rev().flatten().map(|&cell| Slot { cell, repeat: there + 1 }));
+                slots.extend(block.iter().rev().flatten().map(|&cell| ScheduledTrial { cell, repeat: there + 1 }));
             }
         }
     }

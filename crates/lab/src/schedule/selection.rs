@@ -6,7 +6,7 @@ use crate::{
         PHASE, Plan,
         settings::{NAMES, Settings},
     },
-    suggest::hint,
+    suggest::did_you_mean,
 };
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Selection(BTreeMap<String, Vec<String>>);
 impl Selection {
     /// Reads `name=value` pairs separated by commas. The same name again adds a value; different names narrow.
     pub fn parse(words: &[String], plan: &Plan) -> Result<Self, String> {
-        let own = plan.own_axes().map(|axis| axis.name.as_str());
+        let own = plan.custom_axes().map(|axis| axis.name.as_str());
         let phase = plan.phases.first().map(|_| PHASE);
         let mut names: Vec<&str> =
             std::iter::once("target").chain(NAMES.iter().copied()).chain(phase).chain(own).collect();
@@ -29,7 +29,7 @@ impl Selection {
             };
             let (name, value) = (name.trim(), value.trim());
             if !names.contains(&name) {
-                return Err(format!("--only names the unknown '{name}'{}", hint(name, &names)));
+                return Err(format!("--only names the unknown '{name}'{}", did_you_mean(name, &names)));
             }
             let value = match name {
                 "target" => value.to_owned(),
@@ -67,7 +67,9 @@ impl Selection {
             if let Some(value) = values.iter().find(|value| !known.contains(&value.as_str())) {
                 return Err(match known.as_slice() {
                     [] => format!("--only {name}={value} selects nothing: no cell of the plan sets {name}"),
-                    _ if name == "target" => format!("--only {name}={value} selects nothing{}", hint(value, &known)),
+                    _ if name == "target" => {
+                        format!("--only {name}={value} selects nothing{}", did_you_mean(value, &known))
+                    }
                     // Numbers that look alike are not slips for each other.
                     _ => format!("--only {name}={value} selects nothing; known are {}", known.join(", ")),
                 });

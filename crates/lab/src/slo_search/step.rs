@@ -4,8 +4,8 @@ use super::{Attempt, Request, SloOutcome};
 use crate::{
     Error,
     system::{
-        process_group::{Group, Launch, PATIENCE, ending, last_lines},
-        process_registry::Ledger,
+        process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
+        process_registry::ProcessRegistry,
     },
 };
 use brunt_results::{
@@ -74,7 +74,7 @@ impl LoadStep<'_> {
     ///
     /// # Errors
     /// The load could not be made: the flags are wrong, or the target does not answer at all.
-    pub fn run(&self, ledger: &Arc<Ledger>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
+    pub fn run(&self, ledger: &Arc<ProcessRegistry>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
         let directory = Directory::create(&self.dir)?;
         let log = self.dir.join("load.log");
         let launch = Launch {
@@ -86,18 +86,18 @@ impl LoadStep<'_> {
             stdout: File::create(self.dir.join("load.txt"))?,
             stderr: File::create(&log)?,
         };
-        let mut load = Group::start(launch, ledger)?;
+        let mut load = ProcessGroup::start(launch, ledger)?;
         let (since, limit) = (Instant::now(), self.window() * 2 + GRACE);
         let status = loop {
             if let Some(status) = load.ended() {
                 break status;
             }
             if stop.load(Ordering::Relaxed) {
-                load.stop(PATIENCE);
+                load.stop(STOP_TIMEOUT);
                 return Ok(None);
             }
             if since.elapsed() > limit {
-                load.stop(PATIENCE);
+                load.stop(STOP_TIMEOUT);
                 return Err(Error::Failed(format!("{} did not end within {} s", self.name(), limit.as_secs())));
             }
             thread::sleep(Duration::from_millis(20));
@@ -107,7 +107,7 @@ impl LoadStep<'_> {
         match status.code() {
             Some(0) => {}
             Some(2) => return Err(Error::Usage(format!("brunt load: {said}"))),
-            _ => return Err(Error::Failed(format!("{} {}: {said}", self.name(), ending(status)))),
+            _ => return Err(Error::Failed(format!("{} {}: {said}", self.name(), describe_exit(status)))),
         }
         let result = directory.read_result()?;
         Ok((!result.interrupted).then(|| self.step(&result)))

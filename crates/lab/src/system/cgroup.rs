@@ -19,16 +19,16 @@ use std::{
 };
 
 /// How long the dead may take to leave a group.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// See the head of this file.
 #[derive(Debug)]
-pub struct Cage {
+pub struct MemoryCgroup {
     path: PathBuf,
     limit: Size,
 }
 
-impl Cage {
+impl MemoryCgroup {
     /// Makes a group whose processes may hold so much together, swap included; `None` where [`refused`] says why not.
     pub fn new(limit: Size) -> io::Result<Option<Self>> {
         let Ok((parent, version)) = place() else { return Ok(None) };
@@ -38,12 +38,12 @@ impl Cage {
     }
 
     /// What a shell has to say to enter.
-    pub fn entry(&self) -> String {
+    pub fn enter_command(&self) -> String {
         format!("echo $$ >'{}' && ", self.path.join("cgroup.procs").display())
     }
 
     /// What the kernel did about those who took more, if any did.
-    pub fn overrun(&self) -> Option<String> {
+    pub fn oom_kill(&self) -> Option<String> {
         let counts = ["memory.events", "memory.oom_control"];
         let text = counts.iter().find_map(|file| fs::read_to_string(self.path.join(file)).ok())?;
         let killed: u64 = text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())?;
@@ -52,19 +52,19 @@ impl Cage {
     }
 }
 
-impl Drop for Cage {
+impl Drop for MemoryCgroup {
     fn drop(&mut self) {
         remove(&self.path);
     }
 }
 
 /// Why no such group can be made on this machine, if that is so.
-pub fn refused() -> Option<String> {
+pub fn unsupported_reason() -> Option<String> {
     place().err()
 }
 
 /// Removes the groups that killed runs have left, and ends whoever is in them.
-pub fn sweep() {
+pub fn remove_orphans() {
     for (root, own, _) in hierarchies() {
         for parent in upwards(&root, &own) {
             let groups = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -76,7 +76,7 @@ pub fn sweep() {
 /// Removes a group of ours and ends whoever is in it.
 fn remove(path: &Path) {
     let since = Instant::now();
-    while fs::remove_dir(path).is_err() && path.exists() && since.elapsed() < PATIENCE {
+    while fs::remove_dir(path).is_err() && path.exists() && since.elapsed() < REMOVE_TIMEOUT {
         let members = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
         for pid in members.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
             let _ = kill_process(pid, Signal::KILL);
@@ -242,22 +242,22 @@ mod tests {
 
     #[test]
     fn whoever_takes_more_is_killed_and_said_to_have_been() {
-        if let Some(why) = refused() {
+        if let Some(why) = unsupported_reason() {
             println!("skipped: no control group can be made here: {why}");
             return;
         }
         let run = |megabytes: u64| {
-            let cage = Cage::new(Size(32 << 20)).unwrap().unwrap();
+            let cage = MemoryCgroup::new(Size(32 << 20)).unwrap().unwrap();
             // `dd` holds one block.
-            let script = format!("{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1", cage.entry());
+            let script = format!("{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1", cage.enter_command());
             let status = process::Command::new("sh").args(["-c", &script]).output().unwrap().status;
-            (status.success(), cage.overrun(), cage.path.clone())
+            (status.success(), cage.oom_kill(), cage.path.clone())
         };
-        let (lived, overrun, path) = run(1);
-        assert_eq!((lived, overrun), (true, None));
+        let (lived, oom_kill, path) = run(1);
+        assert_eq!((lived, oom_kill), (true, None));
         assert!(!path.exists());
-        let (lived, overrun, path) = run(100);
-        assert!(!lived && overrun.as_deref().is_some_and(|why| why.contains("32MiB")), "{overrun:?}");
+        let (lived, oom_kill, path) = run(100);
+        assert!(!lived && oom_kill.as_deref().is_some_and(|why| why.contains("32MiB")), "{oom_kill:?}");
         assert!(!path.exists());
     }
 }

@@ -1,7 +1,7 @@
 //! A program in a process group of its own, pinned to its cores, and the promise that the whole group is gone when the
 //! value is: on success, on an error, on Ctrl-C and on a panic alike. It never waits without an end.
 
-use super::{proc_stat::is_running, process_registry::Ledger};
+use super::{proc_stat::is_running, process_registry::ProcessRegistry};
 use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// How long a group may take to end by itself once asked.
-pub const PATIENCE: Duration = Duration::from_secs(2);
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What is to be started.
 #[derive(Debug)]
@@ -47,17 +47,17 @@ impl Launch {
 
 /// A started program and all its children that stay in its process group.
 #[derive(Debug)]
-pub struct Group {
+pub struct ProcessGroup {
     child: Child,
     id: Pid,
     ended: Option<ExitStatus>,
     stopped: bool,
-    ledger: Arc<Ledger>,
+    ledger: Arc<ProcessRegistry>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Starts the program. The ledger knows the group until it is gone, so that not even a killed run leaves it behind.
-    pub fn start(launch: Launch, ledger: &Arc<Ledger>) -> io::Result<Self> {
+    pub fn start(launch: Launch, ledger: &Arc<ProcessRegistry>) -> io::Result<Self> {
         let program = launch.program.display().to_string();
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(&launch.env).process_group(0);
@@ -137,17 +137,17 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        self.stop(PATIENCE);
+        self.stop(STOP_TIMEOUT);
     }
 }
 
 /// Keeps the calling thread on some cores while it lives: off those of the server, which is being measured.
 #[derive(Debug)]
-pub struct Stay(Option<rustix::thread::CpuSet>);
+pub struct AffinityGuard(Option<rustix::thread::CpuSet>);
 
-impl Stay {
+impl AffinityGuard {
     /// Moves the calling thread. Where that is forbidden it stays where it is; it is a courtesy, not a need.
     pub fn on(cores: &Cores) -> Self {
         let before = rustix::thread::sched_getaffinity(None).ok();
@@ -155,7 +155,7 @@ impl Stay {
     }
 }
 
-impl Drop for Stay {
+impl Drop for AffinityGuard {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
             let _ = rustix::thread::sched_setaffinity(None, before);
@@ -173,7 +173,7 @@ fn pin(cores: &Cores) -> io::Result<()> {
 }
 
 /// How a program ended, in words.
-pub fn ending(status: ExitStatus) -> String {
+pub fn describe_exit(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with status {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),

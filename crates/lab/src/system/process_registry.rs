@@ -20,7 +20,7 @@ use std::{
 const MARK: &str = "BRUNT_RUN";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Page {
+struct Contents {
     boot: String,
     groups: Vec<Entry>,
 }
@@ -34,21 +34,22 @@ struct Entry {
 
 /// The groups that are alive, in memory and in a file.
 #[derive(Debug)]
-pub struct Ledger {
+pub struct ProcessRegistry {
     path: PathBuf,
-    page: Mutex<Page>,
+    page: Mutex<Contents>,
 }
 
-impl Ledger {
+impl ProcessRegistry {
     /// Opens the ledger at `path`; ends every group that an earlier run has left there, and says how many there were.
     pub fn open(path: &Path) -> io::Result<(Self, usize)> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
-        let earlier: Page = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        let earlier: Contents =
+            fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let mut ended = 0;
         if earlier.boot == boot {
             ended = earlier.groups.iter().filter(|entry| end(entry)).count();
         }
-        let ledger = Self { path: path.to_owned(), page: Mutex::new(Page { boot, groups: Vec::new() }) };
+        let ledger = Self { path: path.to_owned(), page: Mutex::new(Contents { boot, groups: Vec::new() }) };
         ledger.write()?;
         ended += marked(&ledger.mark()).into_iter().filter(|group| end_group(*group)).count();
         Ok((ledger, ended))
@@ -73,7 +74,7 @@ impl Ledger {
         let _ = self.write();
     }
 
-    fn page(&self) -> std::sync::MutexGuard<'_, Page> {
+    fn page(&self) -> std::sync::MutexGuard<'_, Contents> {
         // A panic elsewhere must not keep the groups from being ended.
         self.page.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -1,21 +1,21 @@
 //! What a target may use at most. The limits hold from its first instruction: a shell sets them and then becomes the
 //! target, so no server can read an old limit before the new one is there.
 
-use super::cgroup::{self, Cage};
+use super::cgroup::{self, MemoryCgroup};
 use crate::plan::Limits;
 use brunt_results::Size;
 use rustix::process::{Resource, getrlimit};
 use std::path::PathBuf;
 
 /// Why this machine would refuse them, if it would: only root may raise a hard limit.
-pub fn refused(limits: &Limits) -> Option<String> {
+pub fn unsupported_reason(limits: &Limits) -> Option<String> {
     if rustix::process::geteuid().is_root() {
         // Even root has no more files than the kernel gives a process.
         let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok()?.trim().parse::<u64>().ok()?;
         let wanted = limits.nofile.filter(|nofile| nofile.0 > most)?;
         return Some(format!("limits: nofile {wanted} is above the kernel's {most}: sysctl fs.nr_open={}", wanted.0));
     }
-    let address_space = limits.memory.filter(|_| cgroup::refused().is_some());
+    let address_space = limits.memory.filter(|_| cgroup::unsupported_reason().is_some());
     let wanted = [
         ("nofile", Resource::Nofile, limits.nofile.map(|count| (count.0, count.to_string()))),
         ("memory", Resource::As, address_space.map(|size| (size.0, size.to_string()))),
@@ -31,14 +31,19 @@ pub fn refused(limits: &Limits) -> Option<String> {
 }
 
 /// What becomes of the bound on memory on this machine, if it is not what was asked for.
-pub fn remark(limits: &Limits) -> Option<String> {
-    let why = limits.memory.and_then(|_| cgroup::refused())?;
+pub fn memory_fallback_note(limits: &Limits) -> Option<String> {
+    let why = limits.memory.and_then(|_| cgroup::unsupported_reason())?;
     Some(format!("limits: memory bounds address space here, used or not, for no control group can be made: {why}"))
 }
 
 /// The program and arguments that start `program` under these limits, as the same process; in a cage, if there is one
 /// for its memory.
-pub fn around(limits: &Limits, program: PathBuf, args: Vec<String>, cage: Option<&Cage>) -> (PathBuf, Vec<String>) {
+pub fn wrap_command(
+    limits: &Limits,
+    program: PathBuf,
+    args: Vec<String>,
+    cage: Option<&MemoryCgroup>,
+) -> (PathBuf, Vec<String>) {
     if limits.is_empty() {
         return (program, args);
     }
@@ -49,7 +54,7 @@ pub fn around(limits: &Limits, program: PathBuf, args: Vec<String>, cage: Option
         ("-l", limits.memlock.map(kib)),
     ];
     let set = flags.into_iter().filter_map(|(flag, value)| Some(format!("ulimit {flag} {} && ", value?)));
-    let enter = cage.map(Cage::entry).unwrap_or_default();
+    let enter = cage.map(MemoryCgroup::enter_command).unwrap_or_default();
     let script = format!("{enter}{}exec \"$0\" \"$@\"", set.collect::<String>());
     let words = ["-c".to_owned(), script, program.display().to_string()];
     ("sh".into(), words.into_iter().chain(args).collect())
@@ -66,21 +71,21 @@ mod tests {
         let limits = Limits { nofile: Some(Count(57)), memory: Some(Size(512 << 20)), memlock: Some(Size(8 << 10)) };
         let script = "ulimit -n; ulimit -v; ulimit -l; echo \"$1\"".to_owned();
         let (program, args) =
-            around(&limits, "sh".into(), vec!["-c".into(), script, "me".into(), "a 'b' $c".into()], None);
+            wrap_command(&limits, "sh".into(), vec!["-c".into(), script, "me".into(), "a 'b' $c".into()], None);
         let output = Command::new(program).args(args).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), "57\n524288\n8\na 'b' $c\n");
     }
 
     #[test]
     fn without_limits_the_program_is_started_as_it_is() {
-        let (program, args) = around(&Limits::default(), "x".into(), vec!["y".into()], None);
+        let (program, args) = wrap_command(&Limits::default(), "x".into(), vec!["y".into()], None);
         assert_eq!((program, args), ("x".into(), vec!["y".to_owned()]));
-        assert_eq!(refused(&Limits::default()), None);
+        assert_eq!(unsupported_reason(&Limits::default()), None);
     }
 
     #[test]
     fn more_than_there_can_be_is_refused_with_the_bound() {
-        let why = refused(&Limits { nofile: Some(Count(1 << 50)), ..Limits::default() }).unwrap();
+        let why = unsupported_reason(&Limits { nofile: Some(Count(1 << 50)), ..Limits::default() }).unwrap();
         assert!(why.contains("nofile 1125899906842624 is above"), "{why}");
     }
 }

@@ -2,13 +2,13 @@
 //! the table that it writes with `-e` has microseconds, and that is what is read.
 
 use super::{
-    external::{Ask, Foreign, Told},
+    external::{ExternalTester, LoadSpec, ParsedOutput},
     output_parser::{after, lacks, named, number},
 };
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 
-pub(super) const AB: Foreign = Foreign {
+pub(super) const AB: ExternalTester = ExternalTester {
     capabilities: &tester::AB,
     args,
     file: Some(TABLE),
@@ -25,8 +25,8 @@ const TABLE: &str = "ab.csv";
 /// Requests of one run; room for more is refused by many systems.
 const MOST: u64 = 50_000_000;
 
-fn args(ask: &Ask) -> Vec<String> {
-    let seconds = Ask::seconds(ask.duration);
+fn args(ask: &LoadSpec) -> Vec<String> {
+    let seconds = LoadSpec::seconds(ask.duration);
     // -t alone ends at 50,000 requests; ab sets 32 bytes aside for each that might come, untouched until it does.
     let most = (seconds.saturating_mul(300_000)).min(MOST).max(ask.connections);
     // -l: bodies may differ in length; -r: a failed connection is counted and does not end the run.
@@ -37,7 +37,7 @@ fn args(ask: &Ask) -> Vec<String> {
     flag("-n", most.to_string());
     flag("-e", format!("{}/{TABLE}", ask.dir));
     if let Some(timeout) = ask.timeout {
-        flag("-s", Ask::seconds(timeout).to_string());
+        flag("-s", LoadSpec::seconds(timeout).to_string());
     }
     if ask.keepalive {
         args.push("-k".to_owned());
@@ -46,7 +46,7 @@ fn args(ask: &Ask) -> Vec<String> {
     args
 }
 
-fn read(output: &str, table: &str) -> Result<Told, String> {
+fn read(output: &str, table: &str) -> Result<ParsedOutput, String> {
     let figure = |label: &str| after(output, label).and_then(number::<u64>);
     let needed = |label: &str| figure(label).ok_or_else(|| lacks(label));
     let time = "Time taken for tests:";
@@ -67,7 +67,7 @@ fn read(output: &str, table: &str) -> Result<Told, String> {
         ..Errors::default()
     };
     let failed = errors.total();
-    Ok(Told {
+    Ok(ParsedOutput {
         measured_s,
         completed: done.saturating_sub(failed),
         failed,
@@ -75,7 +75,7 @@ fn read(output: &str, table: &str) -> Result<Told, String> {
         errors,
         received: figure("Total transferred:"),
         body_bytes,
-        ..Told::default()
+        ..ParsedOutput::default()
     })
 }
 

@@ -13,22 +13,22 @@ use brunt_results::{
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 /// A tester that is not ours.
-pub struct Foreign {
+pub struct ExternalTester {
     /// Name and capabilities.
     pub capabilities: &'static Capabilities,
     /// Its arguments; the address comes last.
-    pub args: fn(&Ask) -> Vec<String>,
+    pub args: fn(&LoadSpec) -> Vec<String>,
     /// The file beside its standard output that it writes into the trial's directory.
     pub file: Option<&'static str>,
     /// Reads its standard output and that file; the error says what is wrong with them.
-    pub read: fn(output: &str, file: &str) -> Result<Told, String>,
+    pub read: fn(output: &str, file: &str) -> Result<ParsedOutput, String>,
     /// Figures of the times of requests that it never tells, and why.
     pub untold: &'static [(&'static str, &'static str)],
     /// Other figures of a result that it never tells, and why.
     pub absent: &'static [(&'static str, &'static str)],
 }
 
-impl fmt::Debug for Foreign {
+impl fmt::Debug for ExternalTester {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.capabilities.name)
     }
@@ -36,7 +36,7 @@ impl fmt::Debug for Foreign {
 
 /// What a foreign tester is asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
+pub struct LoadSpec {
     /// Where to.
     pub url: String,
     /// Over all threads.
@@ -51,11 +51,11 @@ pub struct Ask {
     pub keepalive: bool,
     /// A request without a reply after this long has failed; `None` leaves it to the tester.
     pub timeout: Option<Duration>,
-    /// Where [`Foreign::file`] goes.
+    /// Where [`ExternalTester::file`] goes.
     pub dir: String,
 }
 
-impl Ask {
+impl LoadSpec {
     /// The load of a cell.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Ask {
     }
 
     /// Whether over TLS: targets have certificates that nobody signed.
-    pub(super) fn is_secret(&self) -> bool {
+    pub(super) fn uses_tls(&self) -> bool {
         self.url.starts_with("https://")
     }
 
@@ -91,7 +91,7 @@ impl Ask {
 
 /// What a tester said.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct ParsedOutput {
     /// How long it ran by its own clock, in seconds.
     pub measured_s: f64,
     /// Requests answered rightly.
@@ -112,7 +112,7 @@ pub struct Told {
     pub statuses: BTreeMap<String, u64>,
 }
 
-impl Told {
+impl ParsedOutput {
     /// Counts replies with this status: what is no 2xx or 3xx has failed.
     pub(super) fn replies(&mut self, status: u32, count: u64) {
         *(if (200..400).contains(&status) { &mut self.completed } else { &mut self.errors.status }) += count;
@@ -120,9 +120,9 @@ impl Told {
     }
 }
 
-impl Foreign {
+impl ExternalTester {
     /// The result of what it said, without what only a meter knows; and why figures are absent.
-    pub fn result(&self, ask: &Ask, told: Told) -> (RunResult, BTreeMap<String, String>) {
+    pub fn result(&self, ask: &LoadSpec, told: ParsedOutput) -> (RunResult, BTreeMap<String, String>) {
         let name = self.capabilities.name;
         let mut absent: BTreeMap<String, String> =
             self.absent.iter().map(|(figure, why)| ((*figure).to_owned(), (*why).to_owned())).collect();

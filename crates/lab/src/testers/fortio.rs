@@ -3,16 +3,16 @@
 //! Its percentiles are interpolated within the bins of a histogram; with its default bins of a millisecond they are
 //! inventions below that, so it is asked for bins of ten microseconds.
 
-use super::external::{Ask, Foreign, Told};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-pub(super) const FORTIO: Foreign =
-    Foreign { capabilities: &tester::FORTIO, args, file: None, read, untold: &[], absent: &[] };
+pub(super) const FORTIO: ExternalTester =
+    ExternalTester { capabilities: &tester::FORTIO, args, file: None, read, untold: &[], absent: &[] };
 
-fn args(ask: &Ask) -> Vec<String> {
+fn args(ask: &LoadSpec) -> Vec<String> {
     let mut args = vec!["load".to_owned()];
     let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
     flag("-c", ask.connections.to_string());
@@ -29,7 +29,7 @@ fn args(ask: &Ask) -> Vec<String> {
     if !ask.keepalive {
         args.push("-keepalive=false".to_owned());
     }
-    if ask.is_secret() {
+    if ask.uses_tls() {
         args.push("-k".to_owned());
     }
     args.push(ask.url.clone());
@@ -68,10 +68,14 @@ struct Percentile {
     value: f64,
 }
 
-fn read(output: &str, _: &str) -> Result<Told, String> {
+fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let page: Page = serde_json::from_str(output.trim())
         .map_err(|e| format!("its output is not the JSON of a finished run ({e})"))?;
-    let mut told = Told { measured_s: page.actual_duration as f64 / 1e9, opened: page.socket_count, ..Told::default() };
+    let mut told = ParsedOutput {
+        measured_s: page.actual_duration as f64 / 1e9,
+        opened: page.socket_count,
+        ..ParsedOutput::default()
+    };
     for (code, count) in page.ret_codes {
         match code.parse::<i32>() {
             // A socket that broke, or a reply that could not be read; it does not tell them apart.

@@ -2,13 +2,13 @@
 //! prints mean and extremes of the request time, of at most a million of them, and no percentile before version 1.60.
 
 use super::{
-    external::{Ask, Foreign, Told},
+    external::{ExternalTester, LoadSpec, ParsedOutput},
     output_parser::{after, bytes, lacks, number, time_us},
 };
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 
-pub(super) const H2LOAD: Foreign = Foreign {
+pub(super) const H2LOAD: ExternalTester = ExternalTester {
     capabilities: &tester::H2LOAD,
     args,
     file: None,
@@ -17,7 +17,7 @@ pub(super) const H2LOAD: Foreign = Foreign {
     absent: &[],
 };
 
-fn args(ask: &Ask) -> Vec<String> {
+fn args(ask: &LoadSpec) -> Vec<String> {
     let mut args = vec!["--h1".to_owned()];
     let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
     flag("-c", ask.connections.to_string());
@@ -33,7 +33,7 @@ fn args(ask: &Ask) -> Vec<String> {
     args
 }
 
-fn read(output: &str, _: &str) -> Result<Told, String> {
+fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let finished = after(output, "finished in").ok_or_else(|| lacks("finished in"))?;
     let wrong = |line: &str| format!("'{line}' cannot be read");
     let measured_s = finished.split(',').next().and_then(time_us).ok_or_else(|| wrong(finished))? / 1e6;
@@ -45,7 +45,7 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
     let errored = count(requests, " errored")?;
     let timeout = count(requests, " timeout")?;
     let classes = after(output, "status codes:").ok_or_else(|| lacks("status codes:"))?;
-    let mut told = Told { measured_s, ..Told::default() };
+    let mut told = ParsedOutput { measured_s, ..ParsedOutput::default() };
     for class in ["2xx", "3xx", "4xx", "5xx"] {
         let replies = count(classes, &format!(" {class}"))?;
         *(if class < "4" { &mut told.completed } else { &mut told.errors.status }) += replies;

@@ -2,13 +2,13 @@
 //! million replies alone.
 
 use super::{
-    external::{Ask, Foreign, Told},
+    external::{ExternalTester, LoadSpec, ParsedOutput},
     output_parser::{after, lacks, number},
 };
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 
-pub(super) const HEY: Foreign = Foreign {
+pub(super) const HEY: ExternalTester = ExternalTester {
     capabilities: &tester::HEY,
     args,
     file: None,
@@ -17,7 +17,7 @@ pub(super) const HEY: Foreign = Foreign {
     absent: &[],
 };
 
-fn args(ask: &Ask) -> Vec<String> {
+fn args(ask: &LoadSpec) -> Vec<String> {
     let mut args = Vec::new();
     let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
     flag("-z", format!("{}ms", ask.duration.as_millis()));
@@ -27,7 +27,7 @@ fn args(ask: &Ask) -> Vec<String> {
         flag("-q", (rate / ask.connections.max(1) as f64).to_string());
     }
     if let Some(timeout) = ask.timeout {
-        flag("-t", Ask::seconds(timeout).to_string());
+        flag("-t", LoadSpec::seconds(timeout).to_string());
     }
     if !ask.keepalive {
         args.push("-disable-keepalive".to_owned());
@@ -36,12 +36,12 @@ fn args(ask: &Ask) -> Vec<String> {
     args
 }
 
-fn read(output: &str, _: &str) -> Result<Told, String> {
+fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let seconds = |label: &str| after(output, label).and_then(number::<f64>);
     let measured_s = seconds("Total:").ok_or_else(|| lacks("Total:"))?;
     // Its last list, but for errors; without it those above may be half of what was to come.
     after(output, "Status code distribution:").ok_or_else(|| lacks("Status code distribution:"))?;
-    let mut told = Told { measured_s, ..Told::default() };
+    let mut told = ParsedOutput { measured_s, ..ParsedOutput::default() };
     let mut replies = 0;
     for (status, count) in list(output, "Status code distribution:") {
         replies += count;

@@ -4,19 +4,19 @@
 //! tells there is the response time. Never takes the requests that oha breaks off at its end for failed ones, nor for all
 //! that are unanswered: at a rate those that still wait for a connection are not among them.
 
-use super::external::{Ask, Foreign, Told};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-pub(super) const OHA: Foreign =
-    Foreign { capabilities: &tester::OHA, args, file: None, read, untold: &[], absent: &[] };
+pub(super) const OHA: ExternalTester =
+    ExternalTester { capabilities: &tester::OHA, args, file: None, read, untold: &[], absent: &[] };
 
 /// What it says of requests that were under way at its end.
 const BROKEN_OFF: &str = "aborted due to deadline";
 
-fn args(ask: &Ask) -> Vec<String> {
+fn args(ask: &LoadSpec) -> Vec<String> {
     let mut args = ["--no-tui", "--output-format", "json"].map(str::to_owned).to_vec();
     let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
     flag("-c", ask.connections.to_string());
@@ -34,7 +34,7 @@ fn args(ask: &Ask) -> Vec<String> {
     if !ask.keepalive {
         args.push("--disable-keepalive".to_owned());
     }
-    if ask.is_secret() {
+    if ask.uses_tls() {
         args.push("--insecure".to_owned());
     }
     args.push(ask.url.clone());
@@ -60,11 +60,11 @@ struct Summary {
     total_data: u64,
 }
 
-fn read(output: &str, _: &str) -> Result<Told, String> {
+fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let page: Page = serde_json::from_str(output.trim())
         .map_err(|e| format!("its output is not the JSON of a finished run ({e})"))?;
     let Summary { total, average, slowest, total_data } = page.summary;
-    let mut told = Told { measured_s: total, body_bytes: Some(total_data), ..Told::default() };
+    let mut told = ParsedOutput { measured_s: total, body_bytes: Some(total_data), ..ParsedOutput::default() };
     for (status, count) in page.status_code_distribution {
         let number = status.parse().map_err(|_| format!("its output has the status '{status}', which is no number"))?;
         told.replies(number, count);

@@ -2,13 +2,13 @@
 //! latency covers them all. wrk2's output is read too.
 
 use super::{
-    external::{Ask, Foreign, Told},
+    external::{ExternalTester, LoadSpec, ParsedOutput},
     output_parser::{after, bytes, lacks, named, time_us},
 };
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 
-pub(super) const WRK: Foreign = Foreign {
+pub(super) const WRK: ExternalTester = ExternalTester {
     capabilities: &tester::WRK,
     args,
     file: None,
@@ -20,11 +20,11 @@ pub(super) const WRK: Foreign = Foreign {
     ],
 };
 
-fn args(ask: &Ask) -> Vec<String> {
+fn args(ask: &LoadSpec) -> Vec<String> {
     let mut args = vec![format!("-t{}", ask.threads()), format!("-c{}", ask.connections)];
-    args.extend([format!("-d{}s", Ask::seconds(ask.duration)), "--latency".to_owned()]);
+    args.extend([format!("-d{}s", LoadSpec::seconds(ask.duration)), "--latency".to_owned()]);
     if let Some(timeout) = ask.timeout {
-        args.extend(["--timeout".to_owned(), format!("{}s", Ask::seconds(timeout))]);
+        args.extend(["--timeout".to_owned(), format!("{}s", LoadSpec::seconds(timeout))]);
     }
     if !ask.keepalive {
         args.extend(["-H".to_owned(), "Connection: close".to_owned()]);
@@ -33,7 +33,7 @@ fn args(ask: &Ask) -> Vec<String> {
     args
 }
 
-fn read(output: &str, _: &str) -> Result<Told, String> {
+fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     // The last line but one; without it the numbers above it may be half of what was to come.
     after(output, "Requests/sec:").ok_or_else(|| lacks("Requests/sec:"))?;
     let summary = output.lines().find_map(|line| line.split_once(" requests in "));
@@ -58,7 +58,15 @@ fn read(output: &str, _: &str) -> Result<Told, String> {
     let completed = recorded.saturating_sub(errors.status);
     let times = if recorded > 0 { latency(output, recorded)? } else { LatencySummary::default() };
     let received = Some(received);
-    Ok(Told { measured_s, completed, failed: errors.total(), times, errors, received, ..Told::default() })
+    Ok(ParsedOutput {
+        measured_s,
+        completed,
+        failed: errors.total(),
+        times,
+        errors,
+        received,
+        ..ParsedOutput::default()
+    })
 }
 
 fn latency(output: &str, count: u64) -> Result<LatencySummary, String> {

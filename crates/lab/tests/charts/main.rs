@@ -7,7 +7,7 @@ mod xml;
 use brunt_lab::{
     plan::{Style, builtin, read, settings::Amount},
     report::{self, Chart, Report, Row, charts},
-    run_directory::{CHART_MARK, Failure, Kept, Store},
+    run_directory::{CHART_MARK, Failure, RunDirectory, TrialOutcome},
     schedule::{Cells, Machine, cells},
 };
 use model::{Figures, plan, report_of, result, run};
@@ -172,8 +172,9 @@ fn a_failed_cell_breaks_the_line_and_leaves_its_bar_empty() {
     };
     // In the legend, and in the plot.
     assert_eq!(lines(&report), 2);
-    let failure =
-        |row: &Row| Row::new(row.cell.clone(), vec![(1, Kept::Failed(Failure { why: "it died".into(), log: vec![] }))]);
+    let failure = |row: &Row| {
+        Row::new(row.cell.clone(), vec![(1, TrialOutcome::Failed(Failure { why: "it died".into(), log: vec![] }))])
+    };
     report.rows[2] = failure(&report.rows[2]);
     assert_eq!(lines(&report), 1, "{:?}", report.rows[2].cell.id);
 
@@ -185,7 +186,7 @@ fn a_failed_cell_breaks_the_line_and_leaves_its_bar_empty() {
 #[test]
 fn charts_lie_beside_the_report_and_old_ones_go() {
     let home = tempfile::tempdir().unwrap();
-    let store = Store::at(home.path());
+    let store = RunDirectory::at(home.path());
     let report = run(builtin::text("quick").unwrap(), 2);
     let folder = home.path().join(brunt_lab::run_directory::CHARTS_FOLDER);
     fs::create_dir(&folder).unwrap();
@@ -212,8 +213,8 @@ fn odd_rows() -> impl Strategy<Value = Vec<Row>> {
     let figures =
         (number.clone(), number.clone(), number).prop_map(|(rate, p50_us, cpu_us)| Figures { rate, p50_us, cpu_us });
     let kept = prop_oneof![
-        5 => (figures, proptest::option::of(1.0f64..1e6)).prop_map(|(figures, rate)| Kept::Done(Box::new(result(figures, rate)))),
-        1 => Just(Kept::Failed(Failure { why: "it <died> & went".into(), log: vec![] })),
+        5 => (figures, proptest::option::of(1.0f64..1e6)).prop_map(|(figures, rate)| TrialOutcome::Done(Box::new(result(figures, rate)))),
+        1 => Just(TrialOutcome::Failed(Failure { why: "it <died> & went".into(), log: vec![] })),
     ];
     // Mostly few values, so that rows come to lie on one line.
     let amount = prop_oneof![
@@ -240,14 +241,14 @@ fn odd_rows() -> impl Strategy<Value = Vec<Row>> {
 
 type OddCell = (String, Option<Amount<u64>>, Option<Amount<f64>>, usize, usize);
 
-fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<Kept>) -> Row {
+fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<TrialOutcome>) -> Row {
     let plan = read("p", &plan("[load]\nconnections = 1", &["t"])).unwrap();
     let mut cell = cells(&plan, &Machine { cores: (0..8).collect() }, &BTreeMap::new()).run.swap_remove(0);
     cell.settings.connections = connections;
     cell.settings.rate = rate;
     cell.settings.server_cores = cores;
     cell.placement.server.0 = (0..cores).collect();
-    cell.settings.named.extend((0..own).map(|own| (format!("own{own}"), target.clone())));
+    cell.settings.custom_axes.extend((0..own).map(|own| (format!("own{own}"), target.clone())));
     cell.combination = format!("{connections:?},{rate:?},{cores},{own}");
     cell.target = target;
     Row::new(cell, (1..).zip(kept).collect())

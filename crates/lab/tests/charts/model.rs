@@ -3,7 +3,7 @@
 use brunt_lab::{
     plan::read,
     report::{Report, Row},
-    run_directory::{Experiment, Kept, SCHEMA},
+    run_directory::{Experiment, SCHEMA, TrialOutcome},
     schedule::{Cell, Cells, Machine, cells},
 };
 use brunt_results::{
@@ -50,7 +50,7 @@ pub fn result(figures: Figures, offered_rate: Option<f64>) -> RunResult {
 }
 
 /// A server that needs `cost_us` for a request and loses a little with every core and connection.
-fn modelled(cell: &Cell, cost_us: f64, repeat: u32) -> Kept {
+fn modelled(cell: &Cell, cost_us: f64, repeat: u32) -> TrialOutcome {
     let cores = cell.placement.server.count() as f64;
     let connections = cell.connections() as f64;
     let most = cores.powf(1.1 - cost_us / 50.0) * 1e6 / (cost_us * (1.0 + connections / cores / 1e4));
@@ -59,7 +59,7 @@ fn modelled(cell: &Cell, cost_us: f64, repeat: u32) -> Kept {
     let p50_us =
         cell.rate().map_or(connections / closed * 1e6, |offered| 40.0 + 30.0 / (1.0 - (offered / most).min(0.999)));
     let wake_up = 4.0 * (1.0 - rate / most / 1.1).max(0.0);
-    Kept::Done(Box::new(result(Figures { rate, p50_us, cpu_us: cost_us + wake_up }, cell.rate())))
+    TrialOutcome::Done(Box::new(result(Figures { rate, p50_us, cpu_us: cost_us + wake_up }, cell.rate())))
 }
 
 fn env() -> Env {

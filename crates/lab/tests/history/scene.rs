@@ -3,7 +3,7 @@
 use brunt_lab::{
     history::Index,
     plan::read,
-    run_directory::{Experiment, Failure, SCHEMA, Store},
+    run_directory::{Experiment, Failure, RunDirectory, SCHEMA},
     schedule::{Machine, cells},
 };
 use brunt_results::{
@@ -45,8 +45,8 @@ impl Scene {
     }
 
     /// A finished run of these trials: target, repeat, requests per second, p99 in microseconds.
-    pub fn run(&self, dir: &str, plan: &str, started_unix_s: u64, trials: &[(&str, u32, f64, f64)]) -> Store {
-        let store = Store::at(self.path(dir));
+    pub fn run(&self, dir: &str, plan: &str, started_unix_s: u64, trials: &[(&str, u32, f64, f64)]) -> RunDirectory {
+        let store = RunDirectory::at(self.path(dir));
         let cells = cells(&read("p", PLAN).unwrap(), &Machine { cores: vec![0, 1] }, &BTreeMap::new());
         let name = |target: &str| format!("target={target},size=100B");
         let experiment = Experiment {
@@ -113,7 +113,7 @@ pub fn write_search(dir: &Path, started_unix_s: u64, finished: bool) {
 }
 
 /// Makes a trial one that failed.
-pub fn fail(store: &Store, cell: &str, repeat: u32) {
+pub fn fail(store: &RunDirectory, cell: &str, repeat: u32) {
     let dir = store.trial(cell, repeat);
     fs::remove_file(dir.join("result.json")).unwrap();
     let failure = Failure { why: "it did not listen".into(), log: vec!["last words".into()] };

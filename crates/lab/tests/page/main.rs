@@ -84,7 +84,7 @@ fn every_point_has_figures_interval_verdict_and_machine() {
 fn plots_follow_the_charts_and_add_the_way_through_throughput() {
     let views = |report: &brunt_lab::report::Report| {
         let home = tempfile::tempdir().unwrap();
-        let store = brunt_lab::run_directory::Store::at(home.path());
+        let store = brunt_lab::run_directory::RunDirectory::at(home.path());
         data(&report::page(report, &store, false).unwrap())["views"].as_array().unwrap().clone()
     };
     let axes = |views: &[Value]| {

@@ -4,7 +4,7 @@
 use crate::model;
 use brunt_lab::{
     report::{self, Report},
-    run_directory::{Failure, Kept, Store},
+    run_directory::{Failure, RunDirectory, TrialOutcome},
 };
 use brunt_results::{directory::Directory, env::Env, series::Second};
 use std::{
@@ -16,7 +16,7 @@ use std::{
 /// A report and its directory.
 pub struct Scene {
     pub report: Report,
-    pub store: Store,
+    pub store: RunDirectory,
 }
 
 /// A sweep of connections and bars at a fixed rate, on two cores.
@@ -26,14 +26,14 @@ pub fn usual(home: &Path) -> Scene {
     report.experiment.description = "a <b> & \"c\"".into();
     let why = "the target ended with status 1 </script><script>alert(1)</script>".to_owned();
     let last = report.rows.len() - 1;
-    let failed = Kept::Failed(Failure { why, log: Vec::new() });
+    let failed = TrialOutcome::Failed(Failure { why, log: Vec::new() });
     report.rows[last] = report::Row::new(report.rows[last].cell.clone(), vec![(1, failed)]);
     scene(home, report)
 }
 
 /// The report with a directory that holds what trials leave.
 pub fn scene(home: &Path, report: Report) -> Scene {
-    let store = Store::at(home.join("run"));
+    let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
     for row in &report.rows {
         for (repeat, rate) in &row.rates {

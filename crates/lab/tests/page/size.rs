@@ -8,7 +8,7 @@ use crate::{
 use brunt_lab::{
     plan::{builtin, read},
     report::{self, Row},
-    run_directory::{Kept, Store},
+    run_directory::{RunDirectory, TrialOutcome},
     schedule::{Machine, cells},
 };
 use brunt_results::verdict::{Disturbance, ValidityIssue};
@@ -26,7 +26,7 @@ fn large(home: &Path) -> Scene {
     let mut plan = read("p", text).unwrap_or_else(|fault| panic!("{fault}"));
     plan.targets.truncate(9);
     let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &BTreeMap::new());
-    let store = Store::at(home.join("large"));
+    let store = RunDirectory::at(home.join("large"));
     let _lock = store.open().unwrap();
     let mut number = 0;
     let mut trial = |cell: &brunt_lab::schedule::Cell, repeat: u32| {
@@ -40,7 +40,7 @@ fn large(home: &Path) -> Scene {
                 .add(&ValidityIssue::Disturbed(Disturbance::SlowMachine { percent: 55.0 + 30.0 * chance(number + 3) }));
         }
         leave(&store.trial(&cell.id, repeat), rate, 1e3 * chance(number));
-        (repeat, Kept::Done(Box::new(result)))
+        (repeat, TrialOutcome::Done(Box::new(result)))
     };
     let row =
         |cell: &brunt_lab::schedule::Cell| Row::new(cell.clone(), (1..=REPEATS).map(|n| trial(cell, n)).collect());
@@ -73,7 +73,7 @@ fn a_usual_experiment_is_a_small_page_and_a_huge_one_leaves_out_what_is_elsewher
     let page = |cores| {
         let report = model::run(builtin::text("ping-pong-peak").unwrap(), cores);
         let home = tempfile::tempdir().unwrap();
-        report::page(&report, &Store::at(home.path()), false).unwrap()
+        report::page(&report, &RunDirectory::at(home.path()), false).unwrap()
     };
     let (small, huge) = (page(2), page(96));
     assert!(small.len() < 250_000 && !small.contains("see the folder charts"), "{}", small.len());

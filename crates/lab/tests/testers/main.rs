@@ -9,7 +9,7 @@ use brunt_lab::{
     plan::{settings::Settings, tester::EXTERNAL},
     testers::{
         external,
-        external::{Ask, Told},
+        external::{LoadSpec, ParsedOutput},
     },
 };
 use brunt_results::{LatencySummary, result::Errors};
@@ -20,12 +20,12 @@ fn said(file: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-fn read(tester: &str, output: &str, file: &str) -> Result<Told, String> {
+fn read(tester: &str, output: &str, file: &str) -> Result<ParsedOutput, String> {
     (external(tester).unwrap().read)(output, file)
 }
 
 #[track_caller]
-fn told(tester: &str, output: &str) -> Told {
+fn told(tester: &str, output: &str) -> ParsedOutput {
     let table = if tester == "ab" { output.replace(".txt", ".csv") } else { String::new() };
     let table = if table == "ab-none.csv" || table.is_empty() { String::new() } else { said(&table) };
     read(tester, &said(output), &table).unwrap_or_else(|why| panic!("{output}: {why}"))
@@ -181,7 +181,7 @@ fn oha() {
 
 #[test]
 fn at_a_rate_its_times_are_response_times_if_it_corrects_them_and_service_times_if_not() {
-    let ask = Ask { rate: Some(400.0), ..plain() };
+    let ask = LoadSpec { rate: Some(400.0), ..plain() };
     for (tester, output, corrects) in [("oha", "oha-rate.json", true), ("hey", "hey-rate.txt", false)] {
         let (result, absent) = external(tester).unwrap().result(&ask, told(tester, output));
         let (told, other) = match corrects {
@@ -230,8 +230,8 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
 }
 
 /// A closed loop.
-fn plain() -> Ask {
-    Ask {
+fn plain() -> LoadSpec {
+    LoadSpec {
         url: "http://127.0.0.1:81/x".into(),
         connections: 100,
         cores: vec![0, 1],
@@ -246,7 +246,7 @@ fn plain() -> Ask {
 #[test]
 fn each_gets_the_load_in_its_own_words() {
     let plain = plain();
-    let words = |tester: &str, ask: &Ask| (external(tester).unwrap().args)(ask).join(" ");
+    let words = |tester: &str, ask: &LoadSpec| (external(tester).unwrap().args)(ask).join(" ");
     for (tester, line) in [
         ("wrk", "-t2 -c100 -d3s --latency"),
         ("ab", "-q -l -r -c 100 -t 3 -n 900000 -e /d/ab.csv -k"),
@@ -257,19 +257,20 @@ fn each_gets_the_load_in_its_own_words() {
     ] {
         assert_eq!(words(tester, &plain), format!("{line} http://127.0.0.1:81/x"), "{tester}");
     }
-    let short = Ask { keepalive: false, timeout: Some(Duration::from_millis(1500)), connections: 1, ..plain.clone() };
+    let short =
+        LoadSpec { keepalive: false, timeout: Some(Duration::from_millis(1500)), connections: 1, ..plain.clone() };
     assert!(words("wrk", &short).starts_with("-t1 -c1 -d3s --latency --timeout 2s -H Connection: close "));
     assert!(words("ab", &short).contains(" -s 2 http") && !words("ab", &short).contains("-k"));
     assert!(words("fortio", &short).contains("-timeout 1500ms -keepalive=false"));
     assert!(words("hey", &short).contains("-t 2 -disable-keepalive"));
     assert!(words("oha", &short).contains("-t 1500ms --disable-keepalive"));
-    let secret = Ask { url: "https://127.0.0.1:81/x".into(), ..plain.clone() };
+    let secret = LoadSpec { url: "https://127.0.0.1:81/x".into(), ..plain.clone() };
     for (tester, flag) in
         [("wrk", ""), ("ab", "-k "), ("fortio", "-k "), ("hey", ""), ("h2load", ""), ("oha", "--insecure ")]
     {
         assert!(words(tester, &secret).ends_with(&format!("{flag}https://127.0.0.1:81/x")), "{tester}");
     }
-    let rate = Ask { rate: Some(10_000.0), ..plain };
+    let rate = LoadSpec { rate: Some(10_000.0), ..plain };
     assert!(words("fortio", &rate).contains("-qps 10000 "));
     assert!(words("hey", &rate).contains("-q 100 "));
     assert!(words("h2load", &rate).contains("--rps 100 "));

@@ -129,16 +129,16 @@ fn a_target_is_held_to_its_limits_and_left_unpinned_where_the_plan_says_so() {
     let words: Vec<&str> = log.split_whitespace().collect();
     assert!(log.lines().any(|line| line.starts_with("Max open files") && line.contains(" 77 ")), "{log}");
     // Where no control group can be made, address space is what can be bounded.
-    let bound = if cgroup::refused().is_none() { " unlimited " } else { " 8589934592 " };
+    let bound = if cgroup::unsupported_reason().is_none() { " unlimited " } else { " 8589934592 " };
     assert!(log.lines().any(|line| line.starts_with("Max address space") && line.contains(bound)), "{log}");
-    assert_eq!(log.contains("/brunt-"), cgroup::refused().is_none(), "{log}");
+    assert_eq!(log.contains("/brunt-"), cgroup::unsupported_reason().is_none(), "{log}");
     let all = brunt_results::Cores(Machine::here().unwrap().cores).to_string();
     assert_eq!(words.last().map(|list| list.parse::<brunt_results::Cores>().unwrap().to_string()), Some(all), "{log}");
 }
 
 #[test]
 fn a_target_or_a_child_of_it_that_takes_too_much_is_killed_and_the_trial_says_why() {
-    if let Some(why) = cgroup::refused() {
+    if let Some(why) = cgroup::unsupported_reason() {
         println!("skipped: no control group can be made here: {why}");
         return;
     }

@@ -10,11 +10,11 @@ use brunt_lab::{
     plan::read,
     report,
     run::{
-        experiment::{Finish, Request, run},
-        observer::{Event, Silent, Watch},
+        experiment::{Request, Summary, run},
+        observer::{Event, NoObserver, Observer},
         preflight::unavailable,
     },
-    run_directory::{Kept, Store},
+    run_directory::{RunDirectory, TrialOutcome},
     schedule::{Machine, Schedule},
     testers::Tester,
 };
@@ -102,8 +102,8 @@ impl Scene {
         self.home.path().join("out")
     }
 
-    fn store(&self) -> Store {
-        Store::at(self.out())
+    fn store(&self) -> RunDirectory {
+        RunDirectory::at(self.out())
     }
 
     fn prepare(&self) -> (Request, Schedule) {
@@ -120,21 +120,21 @@ impl Scene {
             fresh: false,
             tester: Tester { program: "sh".into(), lead: vec![script.display().to_string()], grace: self.grace },
             brunt: "/nonexistent".into(),
-            pace: |_| None,
+            speed_probe: |_| None,
             command: vec!["test".into()],
         };
         (request, schedule)
     }
 
-    fn run(&self) -> Result<Finish, Error> {
+    fn run(&self) -> Result<Summary, Error> {
         let (request, schedule) = self.prepare();
-        run(&request, &schedule, &mut Silent, &AtomicBool::new(false))
+        run(&request, &schedule, &mut NoObserver, &AtomicBool::new(false))
     }
 
     #[track_caller]
     fn failure(&self, cell: &str) -> String {
-        match self.store().kept(cell, 1) {
-            Some(Kept::Failed(failure)) => failure.line(),
+        match self.store().outcome(cell, 1) {
+            Some(TrialOutcome::Failed(failure)) => failure.line(),
             other => panic!("{cell} should have failed: {other:?}"),
         }
     }
@@ -177,7 +177,7 @@ fn result() -> RunResult {
 #[test]
 fn every_trial_gets_a_fresh_target_and_a_directory_and_is_not_run_twice() {
     let scene = Scene::with_echo("", &["a", "b"]);
-    assert_eq!(scene.run().unwrap(), Finish { interrupted: false, resumed: 0, run: 4 });
+    assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 0, run: 4 });
     scene.assert_no_process_left(4);
     let read = report::read(&scene.out()).unwrap();
     assert_eq!((read.rows.len(), read.failed(), read.not_run), (2, 0, 0));
@@ -189,9 +189,9 @@ fn every_trial_gets_a_fresh_target_and_a_directory_and_is_not_run_twice() {
         assert!(record.tester.join(" ").contains(flags), "{flags} is not in {:?}", record.tester);
     }
 
-    assert_eq!(scene.run().unwrap(), Finish { interrupted: false, resumed: 4, run: 0 });
+    assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 4, run: 0 });
     fs::remove_dir_all(scene.store().trial("target=b", 1)).unwrap();
-    assert_eq!(scene.run().unwrap(), Finish { interrupted: false, resumed: 3, run: 1 });
+    assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 3, run: 1 });
 }
 
 #[test]
@@ -247,9 +247,9 @@ fn a_tester_that_fails_hangs_or_writes_nothing_is_recorded_and_its_target_ended(
 /// Does something when the load of the n-th trial has begun.
 struct At<F>(usize, F);
 
-impl<F: FnMut()> Watch for At<F> {
+impl<F: FnMut()> Observer for At<F> {
     fn on_event(&mut self, event: &Event<'_>) {
-        if let Event::Runs { place, what: "load" } = event
+        if let Event::TrialRunning { place, what: "load" } = event
             && place.number == self.0
         {
             (self.1)();
@@ -263,11 +263,11 @@ fn an_interrupted_run_keeps_what_is_done_and_is_taken_up_again() {
     let stop = AtomicBool::new(false);
     let (request, schedule) = scene.prepare();
     let finish = run(&request, &schedule, &mut At(3, || stop.store(true, Ordering::Relaxed)), &stop).unwrap();
-    assert_eq!(finish, Finish { interrupted: true, resumed: 0, run: 2 });
+    assert_eq!(finish, Summary { interrupted: true, resumed: 0, run: 2 });
     scene.assert_no_process_left(3);
     let read = report::read(&scene.out()).unwrap();
     assert_eq!((read.failed(), read.not_run), (0, 2));
-    assert_eq!(scene.run().unwrap(), Finish { interrupted: false, resumed: 2, run: 2 });
+    assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 2, run: 2 });
 }
 
 #[test]
@@ -324,8 +324,8 @@ fn another_plan_in_the_same_directory_is_refused_with_both_remedies() {
     assert!(matches!(&error, Error::Usage(text) if text.contains("--fresh") && text.contains("--out")), "{error}");
     let (mut request, schedule) = scene.prepare();
     request.fresh = true;
-    let finish = run(&request, &schedule, &mut Silent, &AtomicBool::new(false)).unwrap();
-    assert_eq!(finish, Finish { interrupted: false, resumed: 0, run: 2 });
+    let finish = run(&request, &schedule, &mut NoObserver, &AtomicBool::new(false)).unwrap();
+    assert_eq!(finish, Summary { interrupted: false, resumed: 0, run: 2 });
 }
 
 #[test]

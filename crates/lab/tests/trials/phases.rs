@@ -3,8 +3,8 @@
 use super::{At, FIND_OUT, Scene};
 use brunt_lab::{
     report,
-    run::experiment::{Finish, run},
-    run_directory::Kept,
+    run::experiment::{Summary, run},
+    run_directory::TrialOutcome,
 };
 use std::{
     fs,
@@ -26,7 +26,7 @@ fn fails_at_a_rate(scene: &Scene) -> String {
 #[test]
 fn phases_follow_each_other_on_one_start_and_each_has_a_row() {
     let scene = scene();
-    assert_eq!(scene.run().unwrap(), Finish { interrupted: false, resumed: 0, run: 6 });
+    assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 0, run: 6 });
     // One for each repeat, not one for each phase.
     scene.assert_no_process_left(2);
     let record = |phase: &str| scene.store().record(&format!("target=a,phase={phase}"), 1).unwrap();
@@ -48,7 +48,7 @@ fn one_phase_without_a_result_is_run_again_with_those_before_and_after_it() {
     let scene = scene();
     scene.run().unwrap();
     fs::remove_dir_all(scene.store().trial("target=a,phase=steady", 2)).unwrap();
-    assert_eq!(scene.run().unwrap(), Finish { interrupted: false, resumed: 3, run: 3 });
+    assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 3, run: 3 });
     scene.assert_no_process_left(3);
 }
 
@@ -58,7 +58,7 @@ fn what_comes_after_a_failed_phase_is_not_run_and_says_why() {
     let script = fails_at_a_rate(&scene);
     let scene = scene.tester(&script);
     scene.run().unwrap();
-    assert!(matches!(scene.store().kept("target=a,phase=warm", 1), Some(Kept::Done(_))));
+    assert!(matches!(scene.store().outcome("target=a,phase=warm", 1), Some(TrialOutcome::Done(_))));
     assert_eq!(scene.failure("target=a,phase=steady"), "the tester ended with status 6: too fast");
     let why = "phase 'steady' failed: the tester ended with status 6: too fast";
     assert_eq!(scene.failure("target=a,phase=after"), why);
@@ -71,10 +71,10 @@ fn an_interrupted_phase_takes_those_before_it_with_it() {
     let stop = AtomicBool::new(false);
     let (request, schedule) = scene.prepare();
     let finish = run(&request, &schedule, &mut At(2, || stop.store(true, Ordering::Relaxed)), &stop).unwrap();
-    assert_eq!(finish, Finish { interrupted: true, resumed: 0, run: 0 });
+    assert_eq!(finish, Summary { interrupted: true, resumed: 0, run: 0 });
     assert!(!scene.store().is_done("target=a,phase=warm", 1));
     scene.assert_no_process_left(1);
-    assert_eq!(scene.run().unwrap(), Finish { interrupted: false, resumed: 0, run: 6 });
+    assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 0, run: 6 });
 }
 
 #[test]
@@ -94,6 +94,9 @@ fn a_disturbed_phase_is_repeated_together_with_its_start() {
     for phase in ["warm", "steady", "after"] {
         let cell = format!("target=a,phase={phase}");
         assert!(scene.store().trial(&cell, 1).with_file_name("1.disturbed-1").exists(), "{phase}");
-        assert!(matches!(scene.store().kept(&cell, 1), Some(Kept::Done(result)) if result.verdict.is_ok()), "{phase}");
+        assert!(
+            matches!(scene.store().outcome(&cell, 1), Some(TrialOutcome::Done(result)) if result.verdict.is_ok()),
+            "{phase}"
+        );
     }
 }

@@ -7,8 +7,8 @@ use brunt_lab::{
     Error,
     run_directory::default_directory,
     system::{
-        process_group::{Group, Launch},
-        process_registry::Ledger,
+        process_group::{Launch, ProcessGroup},
+        process_registry::ProcessRegistry,
     },
 };
 use brunt_results::ExitCode;
@@ -59,8 +59,8 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
     let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
     // The child's own process registry is separate: the child opens it to end leftovers.
     let noted = out.join("comparing.json");
-    let (ledger, _) = Ledger::open(&noted)?;
-    let mut run = Group::start(launch, &Arc::new(ledger))?;
+    let (ledger, _) = ProcessRegistry::open(&noted)?;
+    let mut run = ProcessGroup::start(launch, &Arc::new(ledger))?;
     let status = loop {
         if let Some(status) = run.ended() {
             break Some(status);

@@ -2,7 +2,7 @@
 //! which must find the values of the result.
 
 use super::{ArgError, Invocation, Measurement, Page, ab, fortio, spread::Spread, wrk};
-use brunt_lab::testers::external::Told;
+use brunt_lab::testers::external::ParsedOutput;
 use brunt_results::{
     RunResult,
     latency::new_histogram,
@@ -62,7 +62,7 @@ fn page(line: &str, result: &RunResult) -> (String, Page) {
     (invocation.head, (invocation.page)(&measured))
 }
 
-fn parse_output(tester: &str, text: &str, file: &str) -> Told {
+fn parse_output(tester: &str, text: &str, file: &str) -> ParsedOutput {
     let read = brunt_lab::testers::external(tester).unwrap().read;
     read(text, file).unwrap_or_else(|why| panic!("{why} in\n{text}"))
 }

@@ -28,7 +28,7 @@ pub(super) fn plan(name: &str) -> Result<Chosen, Error> {
         io::ErrorKind::NotFound => Error::Usage(format!(
             "there is no plan '{name}': no such file, and the built-in plans are {}{}",
             builtin::names().join(", "),
-            brunt_lab::suggest::nearest(name, builtin::names())
+            brunt_lab::suggest::closest(name, builtin::names())
                 .map_or(String::new(), |near| format!("; did you mean '{near}'?")),
         )),
         io::ErrorKind::InvalidData => Error::Usage(format!("{name} is not a plan: it is not text in UTF-8")),

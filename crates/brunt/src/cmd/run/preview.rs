@@ -3,12 +3,12 @@
 use brunt_lab::{
     format::plural,
     plan::Plan,
-    run_directory::Store,
-    schedule::{Machine, Schedule, Slot, skipped_lines, spoken},
+    run_directory::RunDirectory,
+    schedule::{Machine, Schedule, ScheduledTrial, format_duration, skipped_lines},
 };
 use std::fmt::Write;
 
-pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &Store, fresh: bool) -> String {
+pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &RunDirectory, fresh: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}: {}", plan.name, plan.description);
     for line in headlines(plan, schedule, machine, store, fresh) {
@@ -48,11 +48,12 @@ pub(super) fn headlines(
     plan: &Plan,
     schedule: &Schedule,
     machine: &Machine,
-    store: &Store,
+    store: &RunDirectory,
     fresh: bool,
 ) -> Vec<String> {
-    let is_done = |slot: &Slot| !fresh && store.is_done(&schedule.cell(*slot).id, slot.repeat);
-    let todo: Vec<Slot> = schedule.todo(is_done).into_iter().flat_map(|(_, start)| start.iter().copied()).collect();
+    let is_done = |slot: &ScheduledTrial| !fresh && store.is_done(&schedule.cell(*slot).id, slot.repeat);
+    let todo: Vec<ScheduledTrial> =
+        schedule.todo(is_done).into_iter().flat_map(|(_, start)| start.iter().copied()).collect();
     let (cells, total) = (schedule.wanted().len(), schedule.order.len());
     let done = match total - todo.len() {
         0 => String::new(),
@@ -63,7 +64,7 @@ pub(super) fn headlines(
         plural(cells, "cell"),
         plural(schedule.repeats as usize, "repeat"),
         plural(total, "trial"),
-        spoken(schedule.time(&todo, None)),
+        format_duration(schedule.time(&todo, None)),
         store.path().display()
     )];
     if machine.cores.len() == 1 {
@@ -71,6 +72,6 @@ pub(super) fn headlines(
     }
     let wanted = schedule.wanted();
     let mut targets = plan.targets.iter().filter(|target| wanted.iter().any(|cell| cell.target == target.name));
-    lines.extend(targets.find_map(|target| brunt_lab::system::rlimits::remark(&target.limits)));
+    lines.extend(targets.find_map(|target| brunt_lab::system::rlimits::memory_fallback_note(&target.limits)));
     lines
 }

@@ -7,11 +7,11 @@ use brunt_lab::{
     format::time,
     run::{
         experiment::Request,
-        observer::{Event, Place, Watch},
-        trial::End,
+        observer::{Event, Observer, TrialProgress},
+        trial::TrialStatus,
     },
-    run_directory::Store,
-    schedule::{Machine, Schedule, busy, skipped_lines, spoken},
+    run_directory::RunDirectory,
+    schedule::{Machine, Schedule, busy, format_duration, skipped_lines},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
@@ -37,7 +37,7 @@ impl Progress {
             () => Display::Plain,
         };
         let progress = Self { display };
-        let mut lines = headlines(&request.plan, schedule, machine, &Store::at(&request.out), request.fresh);
+        let mut lines = headlines(&request.plan, schedule, machine, &RunDirectory::at(&request.out), request.fresh);
         lines.extend(skipped_lines(&schedule.skipped));
         lines.extend(busy().map(|load| {
             format!("note: this machine is busy (load average {load:.1}); other work affects the figures")
@@ -81,10 +81,10 @@ impl Drop for Progress {
     }
 }
 
-impl Watch for Progress {
+impl Observer for Progress {
     fn on_event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Cleaned(groups) => {
+            Event::OrphansKilled(groups) => {
                 self.say(&format!("killed {groups} process groups left over from an earlier run"));
             }
             Event::Building { target, command } => {
@@ -94,23 +94,23 @@ impl Watch for Progress {
                 self.show(format!("building {target}: {command}"));
             }
             Event::BuildFailed { target, why } => self.say(&format!("{target}: {why}")),
-            Event::Again(trials) => {
+            Event::Retrying(trials) => {
                 let many = if *trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
                 self.say(&format!("{many} disturbed: once more"));
             }
-            Event::Begins(place) => self.show(line(&place, "begins")),
-            Event::Runs { place, what } => self.show(line(&place, what)),
-            Event::Ends { place, end, took } => {
+            Event::TrialStarted(place) => self.show(line(&place, "begins")),
+            Event::TrialRunning { place, what } => self.show(line(&place, what)),
+            Event::TrialFinished { place, end, took } => {
                 let what = match end {
-                    End::Interrupted => return,
-                    End::Failed(failure) => format!("FAILED: {}", failure.line()),
-                    End::Done(result) => {
+                    TrialStatus::Interrupted => return,
+                    TrialStatus::Failed(failure) => format!("FAILED: {}", failure.line()),
+                    TrialStatus::Done(result) => {
                         let p99 = result.latency.response.p99_us;
                         let p99 = p99.map_or(String::new(), |us| format!(", p99 {}", time(Some(us))));
                         format!("{:.1}k req/s{p99}, {}", result.requests.rate / 1e3, result.verdict.kind.word())
                     }
                 };
-                let failed = matches!(end, End::Failed(_));
+                let failed = matches!(end, TrialStatus::Failed(_));
                 if failed || matches!(self.display, Display::Plain) {
                     self.say(&line(&place, &format!("{what} ({:.1} s)", took.as_secs_f64())));
                 }
@@ -119,7 +119,7 @@ impl Watch for Progress {
     }
 }
 
-fn line(place: &Place, what: &str) -> String {
+fn line(place: &TrialProgress, what: &str) -> String {
     let width = place.total.to_string().len();
     format!(
         "[{:width$}/{}] {} repeat {}: {what}; {} left",
@@ -127,7 +127,7 @@ fn line(place: &Place, what: &str) -> String {
         place.total,
         place.cell.id,
         place.repeat,
-        spoken(place.left)
+        format_duration(place.left)
     )
 }
 

@@ -55,7 +55,7 @@ pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
         "path" => format!("GET {}", settings.path.as_ref()?),
         "keepalive" if !settings.keeps_alive() => "one connection a request".to_owned(),
         "keepalive" => return None,
-        "tls" if settings.is_secret() => "over TLS".to_owned(),
+        "tls" if settings.uses_tls() => "over TLS".to_owned(),
         "tls" => return None,
         "size" if !cell.has_size() => return None,
         "size" => spaced(&settings.size.to_string()),

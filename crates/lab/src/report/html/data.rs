@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     report::{Report, Row, Run, charts, notes, tables::columns::varying},
-    run_directory::Store,
+    run_directory::RunDirectory,
     stats::Interval,
 };
 use brunt_results::{env::Env, verdict::Kind};
@@ -156,7 +156,7 @@ impl Texts {
     }
 }
 
-fn shown(row: &Row, store: &Store, target: usize, load: usize, texts: &mut Texts) -> Shown {
+fn shown(row: &Row, store: &RunDirectory, target: usize, load: usize, texts: &mut Texts) -> Shown {
     let (cell, figures) = (&row.cell, &row.figures);
     let of_trials: BTreeMap<u32, Env> =
         row.rates.keys().filter_map(|repeat| Some((*repeat, store.env(&cell.id, *repeat)?))).collect();

@@ -2,7 +2,7 @@
 //! that are evenly spaced where it matters, towards the slow end.
 
 use super::data::{Rough, Short};
-use crate::{report::Row, run_directory::Store};
+use crate::{report::Row, run_directory::RunDirectory};
 use brunt_results::{hlog, judge::BEYOND_QUANTILE, latency::new_histogram};
 use std::fs;
 
@@ -20,7 +20,7 @@ pub fn odds() -> impl Iterator<Item = f64> {
 }
 
 /// Microseconds at each percentile, as far as there are requests enough; empty if no repeat has a log.
-pub fn of(row: &Row, store: &Store) -> Vec<Rough> {
+pub fn of(row: &Row, store: &RunDirectory) -> Vec<Rough> {
     let mut sum = new_histogram();
     for repeat in row.rates.keys() {
         let log = fs::read(store.trial(&row.cell.id, *repeat).join("latency.hlog"));

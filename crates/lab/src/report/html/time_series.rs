@@ -2,7 +2,7 @@
 //! median one.
 
 use super::data::{Rough, Short};
-use crate::{report::Row, run_directory::Store};
+use crate::{report::Row, run_directory::RunDirectory};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
@@ -39,7 +39,7 @@ struct Line {
 }
 
 /// Reads them; `None` if there are none.
-pub fn of(row: &Row, store: &Store) -> Option<TimeSeries> {
+pub fn of(row: &Row, store: &RunDirectory) -> Option<TimeSeries> {
     let repeat = middle(row)?;
     let text = fs::read_to_string(store.trial(&row.cell.id, repeat).join("series.jsonl")).ok()?;
     // A line cut short by a crash is no reason to show none.

@@ -98,7 +98,8 @@ pub fn names<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {
     let mut names: Vec<String> =
         NAMES.iter().filter(|name| !name.ends_with("_per_core")).map(|n| (*n).to_owned()).collect();
     for row in rows.iter().map(R::borrow) {
-        for own in row.cell.settings.named.keys().filter(|own| !names.contains(own)).cloned().collect::<Vec<_>>() {
+        for own in row.cell.settings.custom_axes.keys().filter(|own| !names.contains(own)).cloned().collect::<Vec<_>>()
+        {
             names.push(own);
         }
     }

@@ -8,7 +8,7 @@
 use super::TESTER_OUT;
 use crate::{
     schedule::Cell,
-    testers::external::{Ask, Foreign, Told},
+    testers::external::{ExternalTester, LoadSpec, ParsedOutput},
 };
 use brunt_meter::{
     HostMeter, ServerMeter, proc_net,
@@ -29,7 +29,7 @@ use std::{
 };
 
 /// Meters one run of a foreign tester.
-pub(super) struct Gauge {
+pub(super) struct ExternalMeter {
     server: Result<ServerMeter, String>,
     tester: Watched,
     pid: u32,
@@ -51,7 +51,7 @@ enum Watched {
     Never(String),
 }
 
-impl Gauge {
+impl ExternalMeter {
     /// Opens the target's window; the tester is to be started right after this.
     pub(super) fn open(target: u32, load: Duration, directory: &Directory) -> Self {
         let series = directory.series();
@@ -126,7 +126,7 @@ impl Gauge {
     /// Reads what the tester has left and writes result and circumstances; the inner error is what is wrong with it.
     pub(super) fn write(
         self,
-        foreign: &Foreign,
+        foreign: &ExternalTester,
         cell: &Cell,
         seed: u64,
         port: u16,
@@ -138,7 +138,7 @@ impl Gauge {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         let told = (foreign.read)(&read(TESTER_OUT), &foreign.file.map_or(String::new(), read));
-        let (ask, told) = match (Ask::new(cell, port, directory.path()), told) {
+        let (ask, told) = match (LoadSpec::new(cell, port, directory.path()), told) {
             (Ok(ask), Ok(told)) => (ask, told),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", foreign.capabilities.name))),
         };
@@ -153,7 +153,7 @@ impl Gauge {
     }
 
     /// The result, complete, and the circumstances.
-    fn result(self, foreign: &Foreign, ask: &Ask, seed: u64, told: Told) -> (RunResult, Env) {
+    fn result(self, foreign: &ExternalTester, ask: &LoadSpec, seed: u64, told: ParsedOutput) -> (RunResult, Env) {
         let mut env = brunt_meter::environment::collect();
         let answered = told.completed;
         let opened = told.opened;
@@ -209,7 +209,7 @@ impl Gauge {
 
 /// What the tester used. Its fullest thread stands for all: which of its threads make load, only it knows. Go's
 /// goroutines wander over threads, so a core that is full without any one thread being so counts as well.
-fn generator(usage: &Usage, ask: &Ask) -> Generator {
+fn generator(usage: &Usage, ask: &LoadSpec) -> Generator {
     let all = usage.cpu.user_percent() + usage.cpu.system_percent();
     let a_core = all / ask.cores.len().max(1) as f64;
     Generator {

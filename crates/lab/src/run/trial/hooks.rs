@@ -1,10 +1,10 @@
 //! What a target has run before it is started and after it has been stopped. `after` runs to its end even where the run is
 //! to end, for it undoes something; neither runs without a limit.
 
-use super::{Bench, Failure, Job, Site, Stop};
+use super::{Failure, Stop, TrialContext, TrialGroup, TrialRunner};
 use crate::{
     run::preflight,
-    system::process_group::{Group, Launch, PATIENCE, ending, last_lines},
+    system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
 };
 use std::{
     fs::File,
@@ -21,15 +21,15 @@ pub(super) enum Hook {
     After,
 }
 
-impl Bench<'_> {
+impl TrialRunner<'_> {
     /// Runs it, if the target has it. What it leaves running in the background is returned, and ends with the value.
     pub(super) fn hook(
         &self,
-        job: &Job,
-        site: &Site,
+        job: &TrialGroup,
+        site: &TrialContext,
         which: Hook,
         tick: &mut dyn FnMut(&'static str),
-    ) -> io::Result<Result<Option<Group>, Stop>> {
+    ) -> io::Result<Result<Option<ProcessGroup>, Stop>> {
         let (name, words) = match which {
             Hook::Before => ("before", &job.target.before),
             Hook::After => ("after", &job.target.after),
@@ -54,7 +54,7 @@ impl Bench<'_> {
             stderr: File::create(&log)?,
         };
         let command = launch.words().join(" ");
-        let mut group = match Group::start(launch, self.ledger) {
+        let mut group = match ProcessGroup::start(launch, self.ledger) {
             Ok(group) => group,
             Err(e) => return fail(format!("{name}: {e}"), Vec::new()),
         };
@@ -62,7 +62,7 @@ impl Bench<'_> {
         loop {
             if let Some(status) = group.ended() {
                 if !status.success() {
-                    return fail(format!("{name} '{command}' {}", ending(status)), last_lines(&log, 3));
+                    return fail(format!("{name} '{command}' {}", describe_exit(status)), last_lines(&log, 3));
                 }
                 // The id of a group of which nothing runs may soon be another's.
                 return Ok(Ok(group.is_running().then_some(group)));
@@ -71,7 +71,7 @@ impl Bench<'_> {
                 return Ok(Err(Stop::Interrupted));
             }
             if since.elapsed() > job.target.hook_timeout.0 {
-                group.stop(PATIENCE);
+                group.stop(STOP_TIMEOUT);
                 let why = format!(
                     "{name} '{command}' did not end within {}: hook_timeout gives it longer",
                     job.target.hook_timeout

@@ -1,14 +1,14 @@
 //! Where a target runs, and its command line: its words with their placeholders filled in, or what we know how to start.
 
-use super::{Bench, Job, TARGET_LOG};
+use super::{TARGET_LOG, TrialGroup, TrialRunner};
 use crate::{
-    plan::{Start, template::expand},
+    plan::{TargetKind, template::expand},
     run::{
         nginx,
         preflight::{self, folder},
     },
     schedule::Machine,
-    system::{cgroup::Cage, process_group::Launch, rlimits},
+    system::{cgroup::MemoryCgroup, process_group::Launch, rlimits},
 };
 use brunt_results::Cores;
 use rustix::process::{Resource, getrlimit};
@@ -20,7 +20,7 @@ use std::{
 };
 
 /// What is settled before anything of a trial is started.
-pub(super) struct Site {
+pub(super) struct TrialContext {
     pub(super) port: u16,
     /// The target's folder.
     pub(super) dir: PathBuf,
@@ -30,8 +30,8 @@ pub(super) struct Site {
     all: Cores,
 }
 
-impl Site {
-    pub(super) fn new(job: &Job, port: u16, bench: &Bench<'_>, machine: Machine) -> io::Result<Self> {
+impl TrialContext {
+    pub(super) fn new(job: &TrialGroup, port: u16, bench: &TrialRunner<'_>, machine: Machine) -> io::Result<Self> {
         let dir = std::path::absolute(folder(job.target, bench.base))?;
         let mut values = job.cell().placeholders();
         values.insert("listen".into(), format!("127.0.0.1:{port}"));
@@ -48,7 +48,7 @@ impl Site {
     }
 
     /// The target's environment.
-    pub(super) fn env(&self, job: &Job) -> Result<BTreeMap<String, String>, String> {
+    pub(super) fn env(&self, job: &TrialGroup) -> Result<BTreeMap<String, String>, String> {
         let env = job.target.env.iter();
         env.map(|(name, value)| Ok((name.clone(), expand(value, &self.values)?))).collect()
     }
@@ -59,27 +59,32 @@ impl Site {
     }
 }
 
-impl Bench<'_> {
+impl TrialRunner<'_> {
     /// The target's command, or why its words make none.
-    pub(super) fn target(&self, job: &Job, site: &Site, cage: Option<&Cage>) -> io::Result<Result<Launch, String>> {
+    pub(super) fn target(
+        &self,
+        job: &TrialGroup,
+        site: &TrialContext,
+        cage: Option<&MemoryCgroup>,
+    ) -> io::Result<Result<Launch, String>> {
         let command = || -> io::Result<Result<_, String>> {
-            Ok(match &job.target.start {
-                Start::Serve { service, model, args } => {
+            Ok(match &job.target.kind {
+                TargetKind::Serve { service, model, args } => {
                     let own = ["serve", service, "--listen", "{listen}", "--model", model, "--cores", "{cores}"];
-                    let tls = job.cell().settings.is_secret().then_some("--tls");
+                    let tls = job.cell().settings.uses_tls().then_some("--tls");
                     let own = own.into_iter().chain(tls).map(str::to_owned).chain(args.iter().cloned());
                     let own: Vec<String> = own.chain(processes(job, service, args)).collect();
                     site.words(&own).map(|words| (self.brunt.to_owned(), words))
                 }
-                Start::Command(all) => site.words(all).map(|mut words| {
+                TargetKind::Command(all) => site.words(all).map(|mut words| {
                     let args = words.split_off(1);
                     (preflight::program(&words[0], &site.dir), args)
                 }),
-                Start::Nginx { body } => match site.words(std::slice::from_ref(body)) {
+                TargetKind::Nginx { body } => match site.words(std::slice::from_ref(body)) {
                     Ok(body) => {
                         let workers = job.cell().placement.server.count();
                         let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
-                        let tls = job.cell().settings.is_secret();
+                        let tls = job.cell().settings.uses_tls();
                         if tls {
                             nginx::write_identity(job.dir())?;
                         }
@@ -96,7 +101,7 @@ impl Bench<'_> {
             (Ok(command), Ok(env)) => (command, env),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
         };
-        let (program, args) = rlimits::around(&job.target.limits, program, args, cage);
+        let (program, args) = rlimits::wrap_command(&job.target.limits, program, args, cage);
         let placement = &job.cell().placement;
         let log = File::create(job.dir().join(TARGET_LOG))?;
         Ok(Ok(Launch {
@@ -115,7 +120,7 @@ impl Bench<'_> {
 const BESIDE: u64 = 100;
 
 /// What tells our own server that one process cannot hold the connections of the cell, if that is so.
-fn processes(job: &Job, service: &str, args: &[String]) -> Vec<String> {
+fn processes(job: &TrialGroup, service: &str, args: &[String]) -> Vec<String> {
     let flag = "--connections";
     let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
     let own = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);

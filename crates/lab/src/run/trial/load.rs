@@ -1,10 +1,13 @@
 //! One run of the tester against a target that runs: watched until it ends, then read. A target that dies meanwhile fails
 //! it, whatever the tester wrote.
 
-use super::{Bench, Failure, Job, Record, Stop, TARGET_LOG, TESTER_LOG, TESTER_OUT, external_meter::Gauge};
+use super::{
+    Failure, Stop, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialGroup, TrialRecord, TrialRunner,
+    external_meter::ExternalMeter,
+};
 use crate::{
     plan::tester::BRUNT,
-    system::process_group::{Group, Launch, PATIENCE, ending, last_lines},
+    system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
     testers::external,
 };
 use brunt_results::{RunResult, directory::Directory};
@@ -18,15 +21,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-impl Bench<'_> {
+impl TrialRunner<'_> {
     /// One run of the tester for the step of that index, against the target, which runs; notes what was started.
     pub(super) fn load(
         &self,
-        job: &Job,
+        job: &TrialGroup,
         index: usize,
-        record: &mut Record,
+        record: &mut TrialRecord,
         port: u16,
-        target: &mut Group,
+        target: &mut ProcessGroup,
         tick: &mut dyn FnMut(&'static str),
     ) -> io::Result<Result<RunResult, Stop>> {
         let step = &job.steps[index];
@@ -53,8 +56,8 @@ impl Bench<'_> {
         };
         record.tester = launch.words();
         directory.write_json("trial.json", record)?;
-        let mut gauge = foreign.map(|_| Gauge::open(target.pid(), settings.duration.0, &directory));
-        let mut tester = match Group::start(launch, self.ledger) {
+        let mut gauge = foreign.map(|_| ExternalMeter::open(target.pid(), settings.duration.0, &directory));
+        let mut tester = match ProcessGroup::start(launch, self.ledger) {
             Ok(tester) => tester,
             Err(e) => return fail(e.to_string(), &tester_log),
         };
@@ -71,28 +74,28 @@ impl Bench<'_> {
             }
             if let Some(status) = target.ended() {
                 tester.stop(Duration::ZERO);
-                return fail(format!("the target {} under load", ending(status)), &target_log);
+                return fail(format!("the target {} under load", describe_exit(status)), &target_log);
             }
             if since.elapsed() > limit {
-                tester.stop(PATIENCE);
+                tester.stop(STOP_TIMEOUT);
                 return fail(format!("the tester did not end within {} s", limit.as_secs()), &tester_log);
             }
-            gauge.iter_mut().for_each(Gauge::tick);
+            gauge.iter_mut().for_each(ExternalMeter::tick);
             // Rarely enough not to disturb a generator that shares this core.
-            thread::sleep(gauge.as_ref().map_or(Duration::from_millis(50), Gauge::pause));
+            thread::sleep(gauge.as_ref().map_or(Duration::from_millis(50), ExternalMeter::pause));
             tick("load");
         };
-        gauge.iter_mut().for_each(Gauge::close);
-        tester.stop(PATIENCE);
+        gauge.iter_mut().for_each(ExternalMeter::close);
+        tester.stop(STOP_TIMEOUT);
         // Ctrl-C may reach a tester by itself; what it wrote is then not a whole trial.
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Err(Stop::Interrupted));
         }
         if let Some(status) = target.ended() {
-            return fail(format!("the target {} under load", ending(status)), &target_log);
+            return fail(format!("the target {} under load", describe_exit(status)), &target_log);
         }
         if !status.success() {
-            return fail(format!("the tester {}", ending(status)), &tester_log);
+            return fail(format!("the tester {}", describe_exit(status)), &tester_log);
         }
         if let (Some(foreign), Some(gauge)) = (foreign, gauge)
             && let Err(why) = gauge.write(foreign, step.cell, job.seed, port, &directory, &record.tester)?
