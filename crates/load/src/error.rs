@@ -2,7 +2,7 @@
 //!
 //! A target that answers badly is not among these: that is a result, and it is reported as one.
 
-use brunt_tls::{Cause, Fault};
+use brunt_tls::{Cause, TlsError};
 use std::{fmt, io, net::SocketAddr, time::Duration};
 
 /// Why there is no result.
@@ -19,7 +19,7 @@ pub enum LoadError {
     /// Connections were accepted, and no handshake was answered in time.
     NoHandshake(String, Duration),
     /// There is no TLS with the target.
-    Tls(String, Fault),
+    Tls(String, TlsError),
     /// More connections than this process may have descriptors.
     Descriptors {
         /// Connections asked for.
@@ -117,7 +117,7 @@ fn remedy(cause: Cause) -> &'static str {
         Cause::Identity => "show one that it takes with --cert FILE and --key FILE",
         Cause::NoTls => "ask for http://, or for the port that speaks TLS",
         Cause::NothingInCommon => "leave --tls-version out, or have the target speak HTTP/1.1 over TLS 1.2 or 1.3",
-        Cause::Cut | Cause::Other => "the target's log may say why",
+        Cause::UnexpectedEof | Cause::Other => "the target's log may say why",
     }
 }
 

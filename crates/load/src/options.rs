@@ -28,7 +28,7 @@ impl Target {
     /// What a host is called in errors: its address, and its name if it is asked for by one.
     pub(crate) fn called(&self, host: usize, address: SocketAddr) -> String {
         let Self::Http(http) = self else { return address.to_string() };
-        let name = http.hosts.get(host).and_then(|host| host.tls.as_ref()).map(brunt_tls::Client::host);
+        let name = http.hosts.get(host).and_then(|host| host.tls.as_ref()).map(brunt_tls::Connector::host);
         match name.filter(|name| *name != address.ip().to_string()) {
             Some(name) => format!("{name} ({address})"),
             None => address.to_string(),

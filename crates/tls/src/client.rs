@@ -1,8 +1,8 @@
-//! A client's side: whom it trusts, who it is if somebody asks, and what it remembers of each host.
+//! Configuration of clients: which servers are trusted, the client's certificate, and session resumption.
 
 use crate::{Identity, PROTOCOL, pem, provider};
 use rustls::{
-    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
         ResolvesClientCert, Resumption, WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -21,114 +21,114 @@ use std::{
     },
 };
 
-/// Tickets and sessions remembered for each host.
-const REMEMBERED: usize = 256;
+/// Sessions and tickets kept for each host.
+const CACHED_SESSIONS: usize = 256;
 
-/// What a client's side is made of.
+/// Options of a [`ClientConfig`].
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// Whose certificates are good.
+pub struct ClientOptions {
     pub trust: Trust,
-    /// Shown to servers that want to see it.
+    /// The client's certificate, sent to servers that request one.
     pub identity: Option<Identity>,
-    /// The only version to speak; both without it.
+    /// The only version offered; `None` offers both.
     pub version: Option<Version>,
-    /// Shake hands in full each time.
-    pub forget: bool,
+    /// Performs a full handshake on every connection.
+    pub disable_resumption: bool,
 }
 
-/// Whose certificates are good.
+/// Which server certificates are accepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Those of the authorities that this machine knows.
+    /// Those issued by the certificate authorities of this machine.
     #[default]
     System,
-    /// Those of the authorities in a file, and no other.
+    /// Those issued by the certificate authorities in this file.
     File(PathBuf),
-    /// Anybody's. That the peer has the certificate's key is looked at all the same: the handshake costs what it costs.
-    Anybody,
+    /// All. The peer's possession of the key is still verified, so that a handshake costs the same.
+    Insecure,
 }
 
-/// A version of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// TLS 1.2, RFC 5246.
+    /// RFC 5246.
     Tls12,
-    /// TLS 1.3, RFC 8446.
+    /// RFC 8446.
     Tls13,
 }
 
-/// The client's side for all hosts.
+/// The configuration for all hosts.
 #[derive(Debug)]
-pub struct Clients {
-    config: ClientConfig,
-    wanted: Arc<AtomicBool>,
-    forget: bool,
+pub struct ClientConfig {
+    config: rustls::ClientConfig,
+    certificate_requested: Arc<AtomicBool>,
+    disable_resumption: bool,
 }
 
-/// The client's side for one host. Clones are one.
+/// The configuration for one host, with its session cache. Cheap to clone; clones share both.
 #[derive(Clone)]
-pub struct Client(Arc<Host>);
+pub struct Connector(Arc<Host>);
 
 struct Host {
-    config: Arc<ClientConfig>,
+    config: Arc<rustls::ClientConfig>,
     name: ServerName<'static>,
     text: String,
-    wanted: Arc<AtomicBool>,
+    certificate_requested: Arc<AtomicBool>,
 }
 
-impl Clients {
-    /// Reads what has to be read.
+impl ClientConfig {
+    /// Reads the certificates that `options` names.
     ///
     /// # Errors
-    /// One line that names the file, what is wrong with it and what would do.
-    pub fn new(asked: &Asked) -> Result<Self, String> {
+    /// One line that names the file, the cause and the remedy.
+    pub fn new(options: &ClientOptions) -> Result<Self, String> {
         let provider = provider();
-        let versions = match asked.version {
+        let versions = match options.version {
             None => &[&TLS13, &TLS12][..],
             Some(Version::Tls12) => &[&TLS12],
             Some(Version::Tls13) => &[&TLS13],
         };
-        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_protocol_versions(versions);
-        let builder = builder.map_err(|error| error.to_string())?.dangerous();
-        let builder = builder.with_custom_certificate_verifier(verifier(&asked.trust, &provider)?);
-        let wanted = Arc::new(AtomicBool::new(false));
-        let key = asked.identity.as_ref().map(|identity| certified(identity, &provider)).transpose()?;
-        let own = Own { key, wanted: Arc::clone(&wanted) };
-        let mut config = builder.with_client_cert_resolver(Arc::new(own));
+        let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider));
+        let builder = builder.with_protocol_versions(versions).map_err(|error| error.to_string())?.dangerous();
+        let builder = builder.with_custom_certificate_verifier(verifier(&options.trust, &provider)?);
+        let certificate_requested = Arc::new(AtomicBool::new(false));
+        let key = options.identity.as_ref().map(|identity| certified(identity, &provider)).transpose()?;
+        let resolver = CertResolver { key, certificate_requested: Arc::clone(&certificate_requested) };
+        let mut config = builder.with_client_cert_resolver(Arc::new(resolver));
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
-        Ok(Self { config, wanted, forget: asked.forget })
+        Ok(Self { config, certificate_requested, disable_resumption: options.disable_resumption })
     }
 
-    /// For the host of that name or address, which is sent to it (SNI) and has to be in its certificate. What it hands
-    /// out to be known by again is for it alone.
+    /// The configuration for the host with this name or address, which is sent as SNI and must be in its certificate.
+    /// Sessions are cached for this host alone.
     ///
     /// # Errors
-    /// If that can be no name of a host.
-    pub fn of(&self, host: &str) -> Result<Client, String> {
+    /// If `host` is not a valid name.
+    pub fn connector(&self, host: &str) -> Result<Connector, String> {
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|_| format!("'{}' is no name that a certificate can have", host.escape_debug()))?;
         let mut config = self.config.clone();
-        config.resumption =
-            if self.forget { Resumption::disabled() } else { Resumption::in_memory_sessions(REMEMBERED) };
-        let host = Host { config: Arc::new(config), name, text: host.to_owned(), wanted: Arc::clone(&self.wanted) };
-        Ok(Client(Arc::new(host)))
+        config.resumption = match self.disable_resumption {
+            true => Resumption::disabled(),
+            false => Resumption::in_memory_sessions(CACHED_SESSIONS),
+        };
+        let certificate_requested = Arc::clone(&self.certificate_requested);
+        Ok(Connector(Arc::new(Host { config: Arc::new(config), name, text: host.to_owned(), certificate_requested })))
     }
 }
 
-impl Client {
-    /// The host, as it was given.
+impl Connector {
+    /// The host, as given to [`ClientConfig::connector`].
     pub fn host(&self) -> &str {
         &self.0.text
     }
 
-    /// Whether a server has asked for a certificate: in TLS 1.3 it says what it thinks of the answer when the handshake is
-    /// over for the client.
-    pub fn was_asked(&self) -> bool {
-        self.0.wanted.load(Relaxed)
+    /// Whether any server has requested a client certificate. In TLS 1.3 a server rejects the certificate only after
+    /// the client's handshake is complete.
+    pub fn was_certificate_requested(&self) -> bool {
+        self.0.certificate_requested.load(Relaxed)
     }
 
-    pub(crate) fn config(&self) -> Arc<ClientConfig> {
+    pub(crate) fn config(&self) -> Arc<rustls::ClientConfig> {
         Arc::clone(&self.0.config)
     }
 
@@ -137,14 +137,14 @@ impl Client {
     }
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Client").field(&self.0.text).finish()
+        f.debug_tuple("Connector").field(&self.0.text).finish()
     }
 }
 
-/// Two are equal if they are one.
-impl PartialEq for Client {
+/// Identity, not contents.
+impl PartialEq for Connector {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -152,11 +152,11 @@ impl PartialEq for Client {
 
 fn verifier(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ServerCertVerifier>, String> {
     let mut roots = RootCertStore::empty();
-    let place = match trust {
-        Trust::Anybody => return Ok(Arc::new(Anybody(Arc::clone(provider)))),
+    let source = match trust {
+        Trust::Insecure => return Ok(Arc::new(AcceptAll(Arc::clone(provider)))),
         Trust::System => {
             let found = rustls_native_certs::load_native_certs();
-            // One that cannot be read is no reason to trust the others less.
+            // Certificates that cannot be read are skipped.
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
                 return Err("this machine has no certificates of authorities (apt install ca-certificates)".to_owned());
@@ -164,46 +164,44 @@ fn verifier(trust: &Trust, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn Ser
             "the certificates of this machine".to_owned()
         }
         Trust::File(file) => {
-            for certificate in pem::certificates(file)? {
-                roots.add(certificate).map_err(|error| pem::about(file, &error))?;
-            }
+            roots = pem::roots(file)?;
             format!("'{}'", file.display())
         }
     };
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider)).build();
-    Ok(verifier.map_err(|error| format!("{place} cannot be used for TLS: {error}"))?)
+    Ok(verifier.map_err(|error| format!("{source} cannot be used for TLS: {error}"))?)
 }
 
 fn certified(identity: &Identity, provider: &CryptoProvider) -> Result<Arc<CertifiedKey>, String> {
     let (chain, key) = identity.parts();
     let key = CertifiedKey::from_der(chain, key, provider);
-    key.map(Arc::new).map_err(|error| identity.fault(&error))
+    key.map(Arc::new).map_err(|error| identity.unusable(&error))
 }
 
-/// Shows our certificate to whoever asks, and notes that somebody has.
+/// Sends the client's certificate on request, and records that it was requested.
 #[derive(Debug)]
-struct Own {
+struct CertResolver {
     key: Option<Arc<CertifiedKey>>,
-    wanted: Arc<AtomicBool>,
+    certificate_requested: Arc<AtomicBool>,
 }
 
-impl ResolvesClientCert for Own {
+impl ResolvesClientCert for CertResolver {
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.wanted.store(true, Relaxed);
+        self.certificate_requested.store(true, Relaxed);
         self.key.clone()
     }
 
     fn has_certs(&self) -> bool {
-        // Asked only where it says yes.
+        // rustls calls `resolve` only if this is true.
         true
     }
 }
 
-/// Takes every certificate whose key the peer has.
+/// Accepts every certificate whose key the peer has.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAll(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAll {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -1,31 +1,37 @@
-//! TLS 1.2 and 1.3 by rustls, as a layer between received bytes and a protocol: bytes in, plain text and bytes out. It owns
-//! no socket and waits for nothing; who may be trusted, and who one is, is read from files before anything is opened.
+//! TLS 1.2 and 1.3 on rustls, between received bytes and a protocol.
 //!
 //! ```text
-//! Trust, Identity --> Clients, Server --> Session --> Stream, over a Carrier
+//! Trust, Identity --> ClientConfig --> Connector ┐
+//!           Identity --------------> Acceptor ───┴--> Session --> Stream, over a Transport
 //! ```
+//!
+//! [`Session`] is pure: bytes in, plain text and bytes out. [`Stream`] polls a [`Transport`], so that it works with any
+//! runtime. Certificates and keys are read when a configuration is made, never while connections are served.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published")]
 
 mod client;
-mod fault;
+mod error;
 mod identity;
 mod pem;
 mod server;
 mod session;
 mod stream;
+mod transport;
 
-pub use client::{Asked, Client, Clients, Trust, Version};
-pub use fault::{Cause, Fault};
+pub use client::{ClientConfig, ClientOptions, Connector, Trust, Version};
+pub use error::{Cause, TlsError};
 pub use identity::Identity;
-pub use pem::as_pem;
-pub use server::Server;
-pub use session::{Greeting, Session};
-pub use stream::{Carrier, Stream};
+pub use pem::encode_pem;
+pub use server::Acceptor;
+pub use session::{HandshakeInfo, Session};
+pub use stream::Stream;
+pub use transport::Transport;
 
 use rustls::crypto::{CryptoProvider, ring};
 use std::sync::Arc;
 
-/// What is spoken inside (RFC 7301).
+/// The protocol that is negotiated (ALPN, RFC 7301).
 const PROTOCOL: &[u8] = b"http/1.1";
 
 fn provider() -> Arc<CryptoProvider> {

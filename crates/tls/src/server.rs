@@ -1,36 +1,33 @@
-//! A server's side: who it is, and whether its clients have to say who they are.
+//! Configuration of servers: the certificate, and the clients that are accepted.
 
 use crate::{Identity, PROTOCOL, pem, provider};
-use rustls::{RootCertStore, ServerConfig, crypto::ring::Ticketer, server::WebPkiClientVerifier};
+use rustls::{ServerConfig, crypto::ring::Ticketer, server::WebPkiClientVerifier};
 use std::{fmt, path::Path, sync::Arc};
 
-/// Ready to answer any number of connections. Clones are one.
+/// The configuration of a server, for any number of connections. Cheap to clone.
 #[derive(Clone)]
-pub struct Server(Arc<ServerConfig>);
+pub struct Acceptor(Arc<ServerConfig>);
 
-impl Server {
-    /// A server of that identity. If there is a file of authorities, clients need a certificate that one of them has
-    /// signed. Clients that come again are known by the ticket they were given; no table of them is kept.
+impl Acceptor {
+    /// A server with this identity. With `client_ca`, a file of certificate authorities, each client needs a certificate
+    /// issued by one of them. Sessions are resumed by tickets: the server keeps no table of clients.
     ///
     /// # Errors
-    /// One line that names what cannot be used and why.
+    /// One line that names what cannot be used and the cause.
     pub fn new(identity: &Identity, client_ca: Option<&Path>) -> Result<Self, String> {
         let builder = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
         let builder = builder.map_err(|error| error.to_string())?;
         let builder = match client_ca {
             None => builder.with_no_client_auth(),
             Some(file) => {
-                let mut roots = RootCertStore::empty();
-                for certificate in pem::certificates(file)? {
-                    roots.add(certificate).map_err(|error| pem::about(file, &error))?;
-                }
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider()).build();
-                builder.with_client_cert_verifier(verifier.map_err(|error| pem::about(file, &error))?)
+                let roots = Arc::new(pem::roots(file)?);
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider()).build();
+                builder.with_client_cert_verifier(verifier.map_err(|error| pem::unusable(file, &error))?)
             }
         };
         let (chain, key) = identity.parts();
-        let mut config = builder.with_single_cert(chain, key).map_err(|error| identity.fault(&error))?;
-        // In the order we like them; clients that are asked for HTTP/1.0 offer nothing else.
+        let mut config = builder.with_single_cert(chain, key).map_err(|error| identity.unusable(&error))?;
+        // In order of preference. Clients limited to HTTP/1.0, such as `ab`, offer only that.
         config.alpn_protocols = vec![PROTOCOL.to_vec(), b"http/1.0".to_vec()];
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(config)))
@@ -41,14 +38,14 @@ impl Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for Acceptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Server")
+        f.write_str("Acceptor")
     }
 }
 
-/// Two are equal if they are one.
-impl PartialEq for Server {
+/// Identity, not contents.
+impl PartialEq for Acceptor {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,13 +1,13 @@
-//! One connection's TLS: what it has received goes in, plain text and what is to be sent come out.
+//! The state of one TLS connection, without I/O.
 //!
 //! ```text
-//! receive: bytes --> plain, out          seal: plain --> out          close: --> out
+//! receive: bytes --> plain, out          encrypt: plain --> out          close_notify: --> out
 //! ```
 //!
-//! Records are decrypted where they lie. What is kept between two calls is the beginning of a record, or of a message of
-//! the handshake, that has not come whole: nothing, as a rule, and never more than the largest such message (64 KiB).
+//! Records are decrypted in place. Between two calls at most the beginning of a record or handshake message is kept:
+//! usually nothing, and never more than the largest handshake message (64 KiB).
 
-use crate::{Client, Fault, Server};
+use crate::{Acceptor, Connector, TlsError};
 use rustls::{
     HandshakeKind,
     client::{ClientConnectionData, UnbufferedClientConnection},
@@ -15,85 +15,83 @@ use rustls::{
     unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon, UnbufferedStatus},
 };
 
-/// Plain text of one record.
+/// Plain text of one record, in bytes.
 const RECORD: usize = 16 << 10;
-/// What a record adds to it, at most: header, explicit nonce, type and tag.
-const FRAME: usize = 64;
+/// Bytes that a record adds to it, at most: header, explicit nonce, type and tag.
+const OVERHEAD: usize = 64;
 
-/// See the head of this file.
+/// One TLS connection; see the module's diagram.
 pub struct Session {
     end: End,
-    held: Vec<u8>,
-    ended: bool,
+    /// Received bytes of an incomplete record.
+    partial: Vec<u8>,
+    closed_by_peer: bool,
 }
 
 type ClientCommon = UnbufferedConnectionCommon<ClientConnectionData>;
 type ServerCommon = UnbufferedConnectionCommon<ServerConnectionData>;
 
-/// Which of the two ends this is.
 enum End {
     Client(Box<UnbufferedClientConnection>),
     Server(Box<UnbufferedServerConnection>),
 }
 
-/// What the handshake came to.
+/// The outcome of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Greeting {
-    /// The peers knew each other from before, and saved the certificates.
+pub struct HandshakeInfo {
+    /// Whether a session was resumed, without certificates.
     pub resumed: bool,
     /// Version and cipher suite, as `TLS 1.3 AES_128_GCM_SHA256`.
     pub protocol: String,
 }
 
 impl Session {
-    /// The client's end; `out` gets what is to be sent first.
+    /// The client's end. Appends its first message to `out`.
     ///
     /// # Errors
-    /// If there can be no greeting at all, which the settings exclude.
-    pub fn greet(client: &Client, out: &mut Vec<u8>) -> Result<Self, Fault> {
-        let connection = UnbufferedClientConnection::new(client.config(), client.name())?;
-        let mut session = Self { end: End::Client(Box::new(connection)), held: Vec::new(), ended: false };
+    /// If the configuration allows no handshake.
+    pub fn client(connector: &Connector, out: &mut Vec<u8>) -> Result<Self, TlsError> {
+        let connection = UnbufferedClientConnection::new(connector.config(), connector.name())?;
+        let mut session = Self { end: End::Client(Box::new(connection)), partial: Vec::new(), closed_by_peer: false };
         session.receive(&mut [], &mut Vec::new(), out)?;
         Ok(session)
     }
 
-    /// The server's end, which speaks second.
+    /// The server's end, which waits for the client's first message.
     ///
     /// # Errors
-    /// If there can be no answer at all, which the settings exclude.
-    pub fn answer(server: &Server) -> Result<Self, Fault> {
-        let connection = UnbufferedServerConnection::new(server.config())?;
-        Ok(Self { end: End::Server(Box::new(connection)), held: Vec::new(), ended: false })
+    /// If the configuration allows no handshake.
+    pub fn server(acceptor: &Acceptor) -> Result<Self, TlsError> {
+        let connection = UnbufferedServerConnection::new(acceptor.config())?;
+        Ok(Self { end: End::Server(Box::new(connection)), partial: Vec::new(), closed_by_peer: false })
     }
 
-    /// Takes received bytes, which it may change where they lie. What they say goes behind what `plain` holds, and what
-    /// has to be sent for them behind what `out` holds.
+    /// Processes received bytes, which are decrypted in place. Appends plain text to `plain` and replies to `out`.
     ///
     /// # Errors
-    /// What came cannot be gone on with. `out` then has the alert that tells the peer; nothing else can be done but to send
-    /// it and to close.
-    pub fn receive(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), Fault> {
-        if self.held.is_empty() {
-            let used = self.take(bytes, plain, out)?;
-            self.held.extend_from_slice(&bytes[used..]);
+    /// On any violation of the protocol. `out` then ends with the alert: send it and close.
+    pub fn receive(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), TlsError> {
+        if self.partial.is_empty() {
+            let used = self.process(bytes, plain, out)?;
+            self.partial.extend_from_slice(&bytes[used..]);
             return Ok(());
         }
-        let mut held = std::mem::take(&mut self.held);
-        held.extend_from_slice(bytes);
-        let used = self.take(&mut held, plain, out)?;
-        if used < held.len() {
-            held.drain(..used);
-            self.held = held;
+        let mut partial = std::mem::take(&mut self.partial);
+        partial.extend_from_slice(bytes);
+        let used = self.process(&mut partial, plain, out)?;
+        if used < partial.len() {
+            partial.drain(..used);
+            self.partial = partial;
         }
         Ok(())
     }
 
-    /// Takes what it can of `bytes`, and says how much that is.
-    fn take(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<usize, Fault> {
-        let mut taken = Taken { plain, out, ended: &mut self.ended };
+    /// Processes the complete records in `bytes`, and returns their length.
+    fn process(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<usize, TlsError> {
+        let mut receiver = Receiver { plain, out, closed_by_peer: &mut self.closed_by_peer };
         let used = match &mut self.end {
-            End::Client(client) => taken.all(client, ClientCommon::process_tls_records, bytes),
-            End::Server(server) => taken.all(server, ServerCommon::process_tls_records, bytes),
+            End::Client(client) => receiver.process(client, ClientCommon::process_tls_records, bytes),
+            End::Server(server) => receiver.process(server, ServerCommon::process_tls_records, bytes),
         };
         Ok(used?)
     }
@@ -101,40 +99,39 @@ impl Session {
     /// Appends `bytes` to `out` as records.
     ///
     /// # Errors
-    /// Before the handshake is over, and if the keys are used up, which takes more than anybody sends.
-    pub fn seal(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
-        self.say(What::Bytes(bytes), out)
+    /// Before the handshake is complete, and when the keys are exhausted.
+    pub fn encrypt(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
+        self.write(Message::Data(bytes), out)
     }
 
-    /// Appends to `out` that nothing more will come: without it the peer takes the end for a cut (RFC 8446, 6.1). Says
-    /// nothing before the handshake is over.
-    pub fn close(&mut self, out: &mut Vec<u8>) {
-        let _a_peer_that_cannot_hear_it = self.say(What::Close, out);
+    /// Appends a `close_notify` alert to `out`; without it the peer takes the end for a truncation (RFC 8446, 6.1).
+    /// Does nothing before the handshake is complete.
+    pub fn close_notify(&mut self, out: &mut Vec<u8>) {
+        let _ = self.write(Message::CloseNotify, out);
     }
 
-    fn say(&mut self, what: What<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
-        let held = &mut self.held[..];
+    fn write(&mut self, message: Message<'_>, out: &mut Vec<u8>) -> Result<(), TlsError> {
+        let partial = &mut self.partial[..];
         match &mut self.end {
-            End::Client(client) => what.say(client, ClientCommon::process_tls_records, held, out),
-            End::Server(server) => what.say(server, ServerCommon::process_tls_records, held, out),
+            End::Client(client) => message.write(client, ClientCommon::process_tls_records, partial, out),
+            End::Server(server) => message.write(server, ServerCommon::process_tls_records, partial, out),
         }
     }
 
-    /// Whether the handshake is under way.
-    pub fn is_greeting(&self) -> bool {
+    pub fn is_handshaking(&self) -> bool {
         match &self.end {
             End::Client(client) => client.is_handshaking(),
             End::Server(server) => server.is_handshaking(),
         }
     }
 
-    /// Whether the peer has said that nothing more will come.
-    pub fn has_ended(&self) -> bool {
-        self.ended
+    /// Whether the peer's `close_notify` has been received.
+    pub fn is_closed_by_peer(&self) -> bool {
+        self.closed_by_peer
     }
 
-    /// What the handshake came to, once it is over.
-    pub fn greeting(&self) -> Option<Greeting> {
+    /// The outcome of the handshake, once it is complete.
+    pub fn handshake_info(&self) -> Option<HandshakeInfo> {
         let (kind, version, suite) = match &self.end {
             End::Client(client) => {
                 (client.handshake_kind(), client.protocol_version(), client.negotiated_cipher_suite())
@@ -146,41 +143,42 @@ impl Session {
         let version = format!("{:?}", version?).replace("TLSv1_", "TLS 1.");
         let suite = format!("{:?}", suite?.suite());
         let suite = suite.trim_start_matches("TLS13_").trim_start_matches("TLS_");
-        Some(Greeting { resumed: kind? == HandshakeKind::Resumed, protocol: format!("{version} {suite}") })
+        Some(HandshakeInfo { resumed: kind? == HandshakeKind::Resumed, protocol: format!("{version} {suite}") })
     }
 }
 
-/// What can be said once the handshake is over.
-enum What<'a> {
-    Bytes(&'a [u8]),
-    Close,
+/// What is sent after the handshake.
+enum Message<'a> {
+    Data(&'a [u8]),
+    CloseNotify,
 }
 
-impl What<'_> {
-    /// Appends it to `out`. What is `held` lies before all that will be received, and rustls counts from its beginning.
-    fn say<D>(
+impl Message<'_> {
+    /// Appends its records to `out`. `partial`, the incomplete record received so far, is passed to rustls, which counts
+    /// from its beginning.
+    fn write<D>(
         &self,
         connection: &mut UnbufferedConnectionCommon<D>,
         process: Process<D>,
-        held: &mut [u8],
+        partial: &mut [u8],
         out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TlsError> {
         let start = out.len();
         let mut room = match self {
-            Self::Bytes(bytes) => bytes.len() + (bytes.len() / RECORD + 1) * FRAME,
-            Self::Close => FRAME,
+            Self::Data(bytes) => bytes.len() + (bytes.len() / RECORD + 1) * OVERHEAD,
+            Self::CloseNotify => OVERHEAD,
         };
         loop {
-            let Ok(ConnectionState::WriteTraffic(mut traffic)) = process(connection, held).state else {
+            let Ok(ConnectionState::WriteTraffic(mut traffic)) = process(connection, partial).state else {
                 out.truncate(start);
-                return Err(Fault::over());
+                return Err(TlsError::write_closed());
             };
             out.resize(start + room, 0);
-            let said = match self {
-                Self::Bytes(bytes) => traffic.encrypt(bytes, &mut out[start..]),
-                Self::Close => traffic.queue_close_notify(&mut out[start..]),
+            let written = match self {
+                Self::Data(bytes) => traffic.encrypt(bytes, &mut out[start..]),
+                Self::CloseNotify => traffic.queue_close_notify(&mut out[start..]),
             };
-            match said {
+            match written {
                 Ok(written) => {
                     out.truncate(start + written);
                     return Ok(());
@@ -190,25 +188,25 @@ impl What<'_> {
                 }
                 Err(error) => {
                     out.truncate(start);
-                    return Err(Fault::other(&error));
+                    return Err(TlsError::other(&error));
                 }
             }
         }
     }
 }
 
-/// Where what is received goes.
-struct Taken<'a> {
+/// The outputs of [`Session::receive`].
+struct Receiver<'a> {
     plain: &'a mut Vec<u8>,
     out: &'a mut Vec<u8>,
-    ended: &'a mut bool,
+    closed_by_peer: &'a mut bool,
 }
 
 type Process<D> = for<'c, 'i> fn(&'c mut UnbufferedConnectionCommon<D>, &'i mut [u8]) -> UnbufferedStatus<'c, 'i, D>;
 
-impl Taken<'_> {
-    /// Takes records as long as there are whole ones; how many bytes these were.
-    fn all<D>(
+impl Receiver<'_> {
+    /// Processes the complete records in `bytes`, and returns their length.
+    fn process<D>(
         &mut self,
         connection: &mut UnbufferedConnectionCommon<D>,
         process: Process<D>,
@@ -217,7 +215,7 @@ impl Taken<'_> {
         let mut used = 0;
         loop {
             let UnbufferedStatus { mut discard, state } = process(connection, &mut bytes[used..]);
-            let mut over = false;
+            let mut done = false;
             match state {
                 Ok(ConnectionState::ReadTraffic(mut traffic)) => {
                     while let Some(record) = traffic.next_record() {
@@ -228,23 +226,23 @@ impl Taken<'_> {
                 }
                 Ok(ConnectionState::EncodeTlsData(mut data)) => encode(self.out, |out| data.encode(out)),
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
-                Ok(ConnectionState::PeerClosed) => *self.ended = true,
-                Ok(_) => over = true,
+                Ok(ConnectionState::PeerClosed) => *self.closed_by_peer = true,
+                Ok(_) => done = true,
                 Err(error) => {
                     self.alert(connection, process, &mut bytes[used..]);
                     return Err(error);
                 }
             }
             used += discard;
-            if over {
+            if done {
                 return Ok(used);
             }
         }
     }
 
-    /// What the peer is told of an error.
+    /// Appends the alert for an error.
     fn alert<D>(&mut self, connection: &mut UnbufferedConnectionCommon<D>, process: Process<D>, bytes: &mut [u8]) {
-        // No further than that: to look at the bytes of the error again would be another error.
+        // Stops there: processing the erroneous bytes again would be another error.
         while connection.wants_write() {
             match process(connection, bytes).state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => encode(self.out, |out| data.encode(out)),
@@ -261,7 +259,7 @@ fn encode(out: &mut Vec<u8>, mut data: impl FnMut(&mut [u8]) -> Result<usize, En
         match data(&mut out[start..]) {
             Ok(written) => return out.truncate(start + written),
             Err(EncodeError::InsufficientSize(needed)) if needed.required_size > room => room = needed.required_size,
-            // It is encoded once, here.
+            // `AlreadyEncoded`, which cannot happen: each message is encoded once, here.
             Err(_) => return out.truncate(start),
         }
     }

@@ -1,134 +1,89 @@
-//! TLS on whatever carries bytes, by polling: the same for both ends, and for every way of doing the I/O.
-//!
-//! What has been taken to be sent and does not fit goes out with whatever is asked next, so nothing is lost when the peer
-//! takes its time. An end that was not announced is an error: it may be anybody's. A stream that waits holds no buffer.
-
-use crate::{Client, Fault, Greeting, Server, Session};
+use crate::{Acceptor, Connector, HandshakeInfo, Session, TlsError, Transport};
 use std::{
     io,
-    ops::DerefMut,
     task::{Context, Poll, ready},
 };
 
-/// Plain text that is made records at once.
-const MOST: usize = 64 << 10;
+/// Plain text that is encrypted at once, at most.
+const MAX_WRITE: usize = 64 << 10;
 
-/// What carries the records.
-pub trait Carrier {
-    /// Received bytes, decrypted where they lie.
-    type RecvBuf: DerefMut<Target = [u8]>;
-
-    /// Received bytes; none at the end.
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::RecvBuf>>;
-    /// Takes at least one byte.
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
-}
-
-/// See the head of this file. Errors of TLS are a [`Fault`] in an [`io::Error`]: [`Fault::of`].
-pub struct Stream<C: Carrier> {
-    carrier: C,
+/// TLS over a [`Transport`], for either end.
+///
+/// Records that the transport does not take are kept and sent with the next call, whatever that is. The end of the
+/// transport without a `close_notify` is an error: it can be a truncation attack. A waiting stream holds no buffer.
+///
+/// Errors of TLS are a [`TlsError`] in an [`io::Error`]: see [`TlsError::of`].
+pub struct Stream<T: Transport> {
+    transport: T,
     session: Session,
-    /// Received and not yet handed on.
+    /// Decrypted, not returned yet.
     plain: Vec<u8>,
-    /// Records to be sent, of which so many bytes are.
+    /// Records to be sent; the first `sent` bytes have been.
     sealed: Vec<u8>,
     sent: usize,
     closed: bool,
 }
 
-impl<C: Carrier> Stream<C> {
-    /// The client's end; [`Self::poll_greet`] comes next.
+impl<T: Transport> Stream<T> {
+    /// The client's end; continue with [`Self::poll_handshake`].
     ///
     /// # Errors
-    /// If there can be no greeting at all, which the settings exclude.
-    pub fn client(carrier: C, client: &Client) -> io::Result<Self> {
+    /// If the configuration allows no handshake.
+    pub fn client(transport: T, connector: &Connector) -> io::Result<Self> {
         let mut sealed = Vec::new();
-        let session = Session::greet(client, &mut sealed)?;
-        Ok(Self { carrier, session, plain: Vec::new(), sealed, sent: 0, closed: false })
+        let session = Session::client(connector, &mut sealed)?;
+        Ok(Self { transport, session, plain: Vec::new(), sealed, sent: 0, closed: false })
     }
 
-    /// The server's end; [`Self::poll_greet`] comes next.
+    /// The server's end; continue with [`Self::poll_handshake`].
     ///
     /// # Errors
-    /// If there can be no answer at all, which the settings exclude.
-    pub fn server(carrier: C, server: &Server) -> io::Result<Self> {
-        let session = Session::answer(server)?;
-        Ok(Self { carrier, session, plain: Vec::new(), sealed: Vec::new(), sent: 0, closed: false })
+    /// If the configuration allows no handshake.
+    pub fn server(transport: T, acceptor: &Acceptor) -> io::Result<Self> {
+        let session = Session::server(acceptor)?;
+        Ok(Self { transport, session, plain: Vec::new(), sealed: Vec::new(), sent: 0, closed: false })
     }
 
-    /// Shakes hands; ready when both ends agree.
+    /// Drives the handshake to its end.
     ///
     /// # Errors
-    /// If they do not, or the connection ends before.
-    pub fn poll_greet(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_shake(cx).map_err(|error| match error.kind() {
-            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Fault::hung_up().into(),
-            _ => error,
-        })
-    }
-
-    fn poll_shake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// If it fails, or the connection ends before.
+    pub fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            let is_out = self.poll_out(cx)?.is_ready();
-            if !self.session.is_greeting() && is_out {
+            let is_flushed = self.poll_flush_records(cx).map_err(closed_in_handshake)?.is_ready();
+            if !self.session.is_handshaking() && is_flushed {
                 return Poll::Ready(Ok(()));
             }
-            ready!(self.poll_hear(cx))?;
+            ready!(self.poll_read_record(cx)).map_err(closed_in_handshake)?;
         }
     }
 
-    /// Takes the next piece that is received, whatever it holds.
+    /// Receives and processes one piece of input, which may hold no plain text.
     ///
     /// # Errors
-    /// If it cannot be gone on with, or the connection ends.
-    pub fn poll_hear(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut lease = ready!(self.carrier.poll_recv(cx))?;
-        if lease.is_empty() {
-            let fault = if self.session.is_greeting() { Fault::hung_up() } else { Fault::cut() };
-            return Poll::Ready(Err(fault.into()));
+    /// If it violates the protocol, or the connection ends.
+    pub fn poll_read_record(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut received = ready!(self.transport.poll_recv(cx))?;
+        if received.is_empty() {
+            let handshaking = self.session.is_handshaking();
+            let error = if handshaking { TlsError::closed_in_handshake() } else { TlsError::unexpected_eof() };
+            return Poll::Ready(Err(error.into()));
         }
-        let heard = self.session.receive(&mut lease, &mut self.plain, &mut self.sealed);
-        Poll::Ready(heard.map_err(|fault| {
-            // The alert is a courtesy: the connection is lost either way.
-            let _ = self.poll_out(cx);
-            fault.into()
+        let processed = self.session.receive(&mut received, &mut self.plain, &mut self.sealed);
+        Poll::Ready(processed.map_err(|error| {
+            // The alert is best effort: the connection is lost either way.
+            let _ = self.poll_flush_records(cx);
+            error.into()
         }))
     }
 
-    /// Received plain text; none when the peer has said that nothing more will come.
+    /// Sends what is encrypted and not sent yet.
     ///
     /// # Errors
-    /// If the connection ends without that, or what comes cannot be gone on with.
-    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
-        loop {
-            if !self.plain.is_empty() || self.session.has_ended() {
-                return Poll::Ready(Ok(std::mem::take(&mut self.plain)));
-            }
-            // If it has to wait, this wakes the caller again.
-            let _ = self.poll_out(cx)?;
-            ready!(self.poll_hear(cx))?;
-        }
-    }
-
-    /// Takes at least one byte, unless the carrier has not taken what was taken before.
-    ///
-    /// # Errors
-    /// If the carrier fails.
-    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.poll_out(cx))?;
-        let part = &bytes[..bytes.len().min(MOST)];
-        self.session.seal(part, &mut self.sealed)?;
-        let _ = self.poll_out(cx)?;
-        Poll::Ready(Ok(part.len()))
-    }
-
-    /// Ready when the carrier has everything.
-    ///
-    /// # Errors
-    /// If the carrier fails.
-    pub fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// If the transport fails.
+    pub fn poll_flush_records(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.sent < self.sealed.len() {
-            self.sent += ready!(self.carrier.poll_write(cx, &self.sealed[self.sent..]))?;
+            self.sent += ready!(self.transport.poll_write(cx, &self.sealed[self.sent..]))?;
         }
         if self.sent > 0 {
             (self.sealed, self.sent) = (Vec::new(), 0);
@@ -136,29 +91,61 @@ impl<C: Carrier> Stream<C> {
         Poll::Ready(Ok(()))
     }
 
-    /// Says that nothing more will come; ready when the carrier has that.
+    /// Sends `close_notify`, once.
     ///
     /// # Errors
-    /// If the carrier fails.
-    pub fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// If the transport fails.
+    pub fn poll_close_notify(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !std::mem::replace(&mut self.closed, true) {
-            self.session.close(&mut self.sealed);
+            self.session.close_notify(&mut self.sealed);
         }
-        self.poll_out(cx)
+        self.poll_flush_records(cx)
     }
 
-    /// What the handshake came to, once it is over.
-    pub fn greeting(&self) -> Option<Greeting> {
-        self.session.greeting()
+    /// The outcome of the handshake, once it is complete.
+    pub fn handshake_info(&self) -> Option<HandshakeInfo> {
+        self.session.handshake_info()
     }
 
-    /// What carries the records.
-    pub fn carrier(&self) -> &C {
-        &self.carrier
+    /// The transport of the records.
+    pub fn transport(&self) -> &T {
+        &self.transport
     }
 
-    /// What carries the records, for bytes that are none.
-    pub fn carrier_mut(&mut self) -> &mut C {
-        &mut self.carrier
+    /// The transport of the records; what is written to it directly bypasses TLS.
+    pub fn transport_mut(&mut self) -> &mut T {
+        &mut self.transport
+    }
+}
+
+impl<T: Transport> Transport for Stream<T> {
+    type RecvBuf = Vec<u8>;
+
+    /// Returns plain text; an empty buffer after the peer's `close_notify`. An end without one is an error.
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
+        loop {
+            if !self.plain.is_empty() || self.session.is_closed_by_peer() {
+                return Poll::Ready(Ok(std::mem::take(&mut self.plain)));
+            }
+            // If this is pending, it wakes the task again.
+            let _ = self.poll_flush_records(cx)?;
+            ready!(self.poll_read_record(cx))?;
+        }
+    }
+
+    /// Encrypts at least one byte, unless earlier records are still to be sent.
+    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_flush_records(cx))?;
+        let part = &bytes[..bytes.len().min(MAX_WRITE)];
+        self.session.encrypt(part, &mut self.sealed)?;
+        let _ = self.poll_flush_records(cx)?;
+        Poll::Ready(Ok(part.len()))
+    }
+}
+
+fn closed_in_handshake(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => TlsError::closed_in_handshake().into(),
+        _ => error,
     }
 }

@@ -1,7 +1,7 @@
 //! `brunt load https://` as typed, against another implementation of TLS: Python's ssl, on OpenSSL.
 
 use super::target::{PATIENCE, alone, assert_code, json, load, number, told};
-use brunt_tls::as_pem;
+use brunt_tls::encode_pem;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
 use std::{
@@ -94,8 +94,8 @@ fn identity(expired: bool) -> (tempfile::TempDir, std::path::PathBuf, std::path:
     }
     let key = KeyPair::generate().unwrap();
     let (certificate, key_file) = (home.path().join("a.pem"), home.path().join("a.key"));
-    std::fs::write(&certificate, as_pem("CERTIFICATE", params.self_signed(&key).unwrap().der())).unwrap();
-    std::fs::write(&key_file, as_pem("PRIVATE KEY", &key.serialize_der())).unwrap();
+    std::fs::write(&certificate, encode_pem("CERTIFICATE", params.self_signed(&key).unwrap().der())).unwrap();
+    std::fs::write(&key_file, encode_pem("PRIVATE KEY", &key.serialize_der())).unwrap();
     (home, certificate, key_file)
 }
 

@@ -21,7 +21,8 @@ pub fn args(dir: &str) -> Vec<String> {
 
 /// Writes a certificate that nobody signed, and its key, into the trial's directory.
 pub fn write_identity(dir: &Path) -> io::Result<()> {
-    let identity = Identity::own(&["localhost".to_owned(), "127.0.0.1".to_owned()]).map_err(io::Error::other)?;
+    let identity =
+        Identity::self_signed(&["localhost".to_owned(), "127.0.0.1".to_owned()]).map_err(io::Error::other)?;
     let [certificate, key] = IDENTITY.map(|file| dir.join(file));
     fs::write(certificate, identity.certificates_pem())?;
     fs::write(key, identity.key_pem())

@@ -16,7 +16,7 @@ use crate::{
     schedule::Schedule,
 };
 use brunt_runtime::BackendKind;
-use brunt_tls::Fault;
+use brunt_tls::TlsError;
 use rustix::io::Errno;
 use std::{
     io,
@@ -163,7 +163,7 @@ impl<'s> Coordinator<'s> {
             Some(Errno::ADDRNOTAVAIL) => Some(LoadError::Ports { address, open, range: port_range() }),
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => None,
             _ if error.kind() == io::ErrorKind::ConnectionRefused => Some(LoadError::Refused(address)),
-            _ => Some(match Fault::of(&error) {
+            _ => Some(match TlsError::of(&error) {
                 Some(fault) => LoadError::Tls(self.shared.options.target.called(host, address), fault.clone()),
                 None => LoadError::Unreachable(address, error),
             }),

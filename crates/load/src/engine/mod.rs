@@ -1,6 +1,5 @@
 //! What one run needs whatever its protocol: connections, phases, scheduling of requests, coordination of load threads.
 
-pub(crate) mod channel;
 pub(crate) mod connect;
 mod connect_pacer;
 pub(crate) mod coordinator;
@@ -12,5 +11,6 @@ pub(crate) mod protocol;
 pub(crate) mod scheduler;
 pub(crate) mod shared;
 pub(crate) mod thread;
+pub(crate) mod transport;
 pub(crate) mod worker;
 pub(crate) mod write;

@@ -1,7 +1,7 @@
 //! Sending what one write may not take.
 
-use super::channel::Channel;
 use crate::measure::recorder::Recorder;
+use brunt_tls::Transport;
 use std::task::{Context, Poll};
 
 /// Writes as much of `bytes`, of which `written` have gone, as the kernel and its queue take now; false if the connection
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 pub fn write_on(
     bytes: &[u8],
     written: &mut usize,
-    stream: &mut impl Channel,
+    stream: &mut impl Transport,
     recorder: &mut Recorder,
     cx: &mut Context<'_>,
 ) -> bool {

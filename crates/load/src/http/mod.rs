@@ -35,7 +35,7 @@ pub struct Host {
     /// How many connections it gets, beside the others; at least 1. It gets one at least.
     pub weight: u64,
     /// How connections to it are made secret, if they are.
-    pub tls: Option<brunt_tls::Client>,
+    pub tls: Option<brunt_tls::Connector>,
 }
 
 /// Where the requests come from.

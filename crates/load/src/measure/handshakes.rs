@@ -1,7 +1,7 @@
 //! How long TLS handshakes have taken, over all threads and the whole run, and what they came to.
 
 use brunt_results::{LatencySummary, latency::new_histogram, result};
-use brunt_tls::Greeting;
+use brunt_tls::HandshakeInfo;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl Default for Handshakes {
 
 impl Handshakes {
     /// One has taken so long and come to this.
-    pub fn made(&mut self, ns: u64, greeting: &Greeting) {
+    pub fn made(&mut self, ns: u64, greeting: &HandshakeInfo) {
         self.time.saturating_record(ns);
         *(if greeting.resumed { &mut self.resumed } else { &mut self.full }) += 1;
         match self.protocols.get_mut(&greeting.protocol) {

@@ -10,12 +10,14 @@ use crate::{
         connect,
         protocol::Protocol,
         scheduler::Action,
+        transport::Socket,
         worker::{Core, Worker},
         write::write_on,
     },
     measure::recorder::Failure,
 };
 use brunt_runtime::net::{RecvBuf, TcpStream};
+use brunt_tls::Transport;
 use brunt_wire::echo::{Check, Checker, MessageId, Pattern};
 use std::{
     future::poll_fn,
@@ -42,22 +44,22 @@ impl Echo {
 }
 
 impl Protocol for Echo {
-    type Link = TcpStream;
+    type Link = Socket;
 
-    async fn prepare(_: &Worker<Self>, _: u32, stream: TcpStream) -> io::Result<TcpStream> {
-        Ok(stream)
+    async fn prepare(_: &Worker<Self>, _: u32, stream: TcpStream) -> io::Result<Socket> {
+        Ok(Socket(stream))
     }
 
     fn keep_talking(
         worker: Rc<Worker<Self>>,
         index: u32,
-        stream: Option<TcpStream>,
+        stream: Option<Socket>,
     ) -> impl Future<Output = ()> + 'static {
         run(worker, index, stream)
     }
 }
 
-async fn run(worker: Rc<Worker<Echo>>, index: u32, mut stream: Option<TcpStream>) {
+async fn run(worker: Rc<Worker<Echo>>, index: u32, mut stream: Option<Socket>) {
     poll_fn(|cx| {
         worker.core.borrow_mut().scheduler.set_waker(index, cx.waker());
         Poll::Ready(())
@@ -130,7 +132,7 @@ impl<'w> Conversation<'w> {
     }
 
     /// Talks until the connection has to be closed; says why.
-    fn poll(&mut self, stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<Failure> {
+    fn poll(&mut self, stream: &mut Socket, cx: &mut Context<'_>) -> Poll<Failure> {
         let core = &mut *self.worker.core.borrow_mut();
         core.activity += 1;
         loop {
@@ -192,7 +194,7 @@ impl<'w> Conversation<'w> {
 
     /// Writes as much of the message as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
-    fn write(&mut self, core: &mut Core<Echo>, stream: &mut TcpStream, cx: &mut Context<'_>) -> bool {
+    fn write(&mut self, core: &mut Core<Echo>, stream: &mut Socket, cx: &mut Context<'_>) -> bool {
         let bytes = core.protocol.pattern.stamped(self.message);
         write_on(&bytes, &mut self.written, stream, &mut core.scheduler.recorder, cx)
     }
@@ -203,7 +205,7 @@ impl<'w> Conversation<'w> {
     fn send_back(
         &mut self,
         core: &mut Core<Echo>,
-        stream: &mut TcpStream,
+        stream: &mut Socket,
         cx: &mut Context<'_>,
         mut reply: RecvBuf,
     ) -> bool {
@@ -211,7 +213,7 @@ impl<'w> Conversation<'w> {
             return false;
         }
         self.message.restamp(&mut reply);
-        let sent = matches!(stream.poll_send(cx, &mut Some(reply)), Poll::Ready(Ok(())));
+        let sent = matches!(stream.0.poll_send(cx, &mut Some(reply)), Poll::Ready(Ok(())));
         if sent {
             self.written = core.protocol.size;
             core.scheduler.recorder.moved_out(self.written);
@@ -254,7 +256,7 @@ enum Taken {
 
 /// Waits on an idle connection for what should not come: its end, or bytes that nobody asked for.
 #[inline(never)]
-fn watch(stream: &mut TcpStream, cx: &mut Context<'_>) -> Poll<Failure> {
+fn watch(stream: &mut Socket, cx: &mut Context<'_>) -> Poll<Failure> {
     match ready!(stream.poll_recv(cx)) {
         Ok(lease) if !lease.is_empty() => Poll::Ready(Failure::Protocol),
         Ok(_) | Err(_) => Poll::Ready(Failure::Reset),

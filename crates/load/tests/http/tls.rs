@@ -5,7 +5,7 @@ use crate::{
     web::*,
 };
 use brunt_load::{LoadError, Options, Silent, http::Http};
-use brunt_tls::{Asked, Carrier, Clients, Identity, Server, Stream, Trust, Version};
+use brunt_tls::{Acceptor, ClientConfig, ClientOptions, Identity, Stream, Transport, Trust, Version};
 use std::{
     future::poll_fn,
     io::{self, Read, Write},
@@ -22,7 +22,7 @@ use std::{
 /// A socket on a thread of its own: it waits instead of being pending.
 struct Patient(TcpStream);
 
-impl Carrier for Patient {
+impl Transport for Patient {
     type RecvBuf = Vec<u8>;
 
     fn poll_recv(&mut self, _: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
@@ -63,7 +63,7 @@ impl Peer {
     /// Says the last thing, and that it is.
     fn say_last(&mut self, text: &str) -> bool {
         self.say(text);
-        let _ = now(poll_fn(|cx| self.0.poll_close(cx)));
+        let _ = now(poll_fn(|cx| self.0.poll_close_notify(cx)));
         false
     }
 
@@ -84,7 +84,7 @@ impl Peer {
 
 /// A server over TLS that hands each request, by its number on its connection, to `answer`, until that returns false.
 fn secret_web(
-    server: &Server,
+    server: &Acceptor,
     answer: impl Fn(&mut Peer, u64) -> bool + Clone + Send + 'static,
 ) -> (SocketAddr, Arc<AtomicU64>) {
     let (server, connections) = (server.clone(), Arc::<AtomicU64>::default());
@@ -92,7 +92,7 @@ fn secret_web(
     let address = target(move |stream| {
         counted.fetch_add(1, Relaxed);
         let mut peer = Peer(Stream::server(Patient(stream), &server).unwrap());
-        if now(poll_fn(|cx| peer.0.poll_greet(cx))).is_err() {
+        if now(poll_fn(|cx| peer.0.poll_handshake(cx))).is_err() {
             return;
         }
         let mut left = Vec::new();
@@ -105,22 +105,22 @@ fn secret_web(
     (address, connections)
 }
 
-fn own() -> Server {
-    Server::new(&Identity::own(&["localhost".to_owned()]).unwrap(), None).unwrap()
+fn own() -> Acceptor {
+    Acceptor::new(&Identity::self_signed(&["localhost".to_owned()]).unwrap(), None).unwrap()
 }
 
 /// The same load over TLS, by a client that trusts anybody.
-fn over_tls(mut http: Http, asked: Asked) -> Http {
-    let clients = Clients::new(&asked).unwrap();
-    http.hosts.iter_mut().for_each(|host| host.tls = Some(clients.of("localhost").unwrap()));
+fn over_tls(mut http: Http, asked: ClientOptions) -> Http {
+    let clients = ClientConfig::new(&asked).unwrap();
+    http.hosts.iter_mut().for_each(|host| host.tls = Some(clients.connector("localhost").unwrap()));
     http
 }
 
-fn anybody() -> Asked {
-    Asked { trust: Trust::Anybody, ..Asked::default() }
+fn anybody() -> ClientOptions {
+    ClientOptions { trust: Trust::Insecure, ..ClientOptions::default() }
 }
 
-fn greedy(asked: Asked, address: SocketAddr, reuse: Option<u64>) -> Http {
+fn greedy(asked: ClientOptions, address: SocketAddr, reuse: Option<u64>) -> Http {
     over_tls(asks(address, &template(), &[goal("/", 1)], 1, reuse), asked)
 }
 
@@ -157,15 +157,15 @@ fn a_load_in_the_clear_tells_of_no_handshakes() {
 #[test]
 fn connections_that_come_again_are_resumed_unless_nothing_is_remembered() {
     for version in [Version::Tls12, Version::Tls13] {
-        for forget in [false, true] {
+        for disable_resumption in [false, true] {
             let (address, connections) = secret_web(&own(), |peer, _| peer.say_last(&ok("hello")));
-            let asked = Asked { version: Some(version), forget, ..anybody() };
+            let asked = ClientOptions { version: Some(version), disable_resumption, ..anybody() };
             let result = run(&some(60, greedy(asked, address, Some(1)))).result;
             assert_eq!((result.requests.completed, result.errors.total()), (60, 0), "{:?}", result.errors);
             let handshakes = result.handshakes.unwrap();
             assert_eq!(once(result.connections.opened, || connections.load(Relaxed)), result.connections.opened);
             assert_eq!(handshakes.full + handshakes.resumed, result.connections.opened);
-            match forget {
+            match disable_resumption {
                 true => assert_eq!(handshakes.resumed, 0, "{version:?}"),
                 // The first ones are opened before there is anything to remember.
                 false => assert!(handshakes.full <= 4 && handshakes.resumed >= 56, "{version:?}: {handshakes:?}"),
@@ -213,7 +213,7 @@ fn a_reply_that_ends_with_its_connection_needs_the_word_that_it_ends() {
 #[test]
 fn what_is_no_tls_behind_the_handshake_is_no_protocol() {
     let (address, _) = secret_web(&own(), |peer, _| {
-        let _ = peer.0.carrier_mut().0.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        let _ = peer.0.transport_mut().0.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         thread::sleep(Duration::from_millis(50));
         false
     });
@@ -234,9 +234,9 @@ fn a_server_that_closes_between_requests_costs_nothing() {
 }
 
 /// Why there is no result.
-fn refused(address: SocketAddr, asked: Asked, name: &str) -> LoadError {
+fn refused(address: SocketAddr, asked: ClientOptions, name: &str) -> LoadError {
     let mut http = get(address);
-    http.hosts[0].tls = Some(Clients::new(&asked).unwrap().of(name).unwrap());
+    http.hosts[0].tls = Some(ClientConfig::new(&asked).unwrap().connector(name).unwrap());
     let begun = Instant::now();
     let options = Options { timeout: Duration::from_millis(500), ..short(http) };
     let error = brunt_load::run(&options, &mut Silent).expect_err("no result");
@@ -247,13 +247,13 @@ fn refused(address: SocketAddr, asked: Asked, name: &str) -> LoadError {
 #[test]
 fn a_target_that_cannot_be_trusted_or_understood_ends_the_run_with_one_line() {
     let dir = tempfile::tempdir().unwrap();
-    let identity = Identity::own(&["localhost".to_owned()]).unwrap();
+    let identity = Identity::self_signed(&["localhost".to_owned()]).unwrap();
     let trusted = dir.path().join("trusted.pem");
     std::fs::write(&trusted, identity.certificates_pem()).unwrap();
-    let trusting = || Asked { trust: Trust::File(trusted.clone()), ..Asked::default() };
-    let (known, _) = secret_web(&Server::new(&identity, None).unwrap(), |peer, _| peer.say(&ok("")));
+    let trusting = || ClientOptions { trust: Trust::File(trusted.clone()), ..ClientOptions::default() };
+    let (known, _) = secret_web(&Acceptor::new(&identity, None).unwrap(), |peer, _| peer.say(&ok("")));
     let (stranger, _) = secret_web(&own(), |peer, _| peer.say(&ok("")));
-    let wants = Server::new(&identity, Some(&trusted)).unwrap();
+    let wants = Acceptor::new(&identity, Some(&trusted)).unwrap();
     let (wants, _) = secret_web(&wants, |peer, _| peer.say(&ok("")));
     let (plain, _) = web(|stream, _| say(stream, "HTTP/1.1 400 Bad Request\r\n\r\n"));
     let rude = target(|mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
@@ -283,7 +283,7 @@ fn a_target_that_stops_to_shake_hands_is_counted_where_connections_are() {
             return;
         }
         let mut peer = Peer(Stream::server(Patient(stream), &server).unwrap());
-        if now(poll_fn(|cx| peer.0.poll_greet(cx))).is_ok() && peer.ask(&mut Vec::new()) {
+        if now(poll_fn(|cx| peer.0.poll_handshake(cx))).is_ok() && peer.ask(&mut Vec::new()) {
             peer.say_last(&ok("hello"));
         }
     });

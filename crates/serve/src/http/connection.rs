@@ -10,53 +10,44 @@ use super::{
     response_writer::GARBAGE,
     worker::{ConnectionGuard, Worker},
 };
+use brunt_tls::Transport;
 use brunt_wire::http1::server::Waiting;
 use std::{
     future::{Future, poll_fn},
     io,
-    ops::DerefMut,
     rc::Rc,
     task::{Context, Poll},
     time::Duration,
 };
 
-/// What a model's stream has to offer.
-pub(crate) trait Stream: Endpoint + 'static {
-    /// Received bytes, not the connection's to keep.
-    type RecvBuf: DerefMut<Target = [u8]> + 'static;
+/// A model's stream: a [`Transport`], and what only a server needs of it.
+pub(crate) trait ServerTransport: Transport<RecvBuf: 'static> + Endpoint + 'static {
+    /// Whether [`Self::poll_close_notify`] comes before a regular close.
+    const NEEDS_CLOSE_NOTIFY: bool = false;
 
-    /// Whether a good end has to be announced.
-    const TAKES_LEAVE: bool = false;
-
-    /// Received bytes; none at the end.
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Self::RecvBuf>>;
-    /// Takes at least one byte.
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
-    /// As `poll_write`, with nothing made of the bytes on their way.
-    fn poll_write_beneath(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    /// As `poll_write`, but without TLS.
+    fn poll_write_raw(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write(cx, bytes)
     }
-    /// Announces a good end.
-    fn poll_leave(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_close_notify(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
     /// Ready when the kernel has everything.
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-    /// Says that nothing more will come.
+    /// Closes the direction to the client.
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Makes the coming close a reset.
     fn reset_when_closed(&self);
-    /// Waits so long.
     fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static;
 }
 
 /// Serves a connection to its end.
-pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker>) {
+pub(crate) async fn serve<S: ServerTransport>(stream: S, listener: u16, worker: Rc<Worker>) {
     let mut hot =
         Hot { stream, conversation: Conversation::new(listener), guard: ConnectionGuard::take(worker), begun: false };
     let result = loop {
         let goes_on = match poll_fn(|cx| hot.poll(cx)).await {
-            Rare::Over if !S::TAKES_LEAVE => Ok(false),
+            Rare::Over if !S::NEEDS_CLOSE_NOTIFY => Ok(false),
             event => Box::pin(hot.rare(event)).await,
         };
         match goes_on {
@@ -74,7 +65,7 @@ pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker
     }
 }
 
-struct Hot<S: Stream> {
+struct Hot<S: ServerTransport> {
     stream: S,
     conversation: Conversation,
     guard: ConnectionGuard,
@@ -82,7 +73,7 @@ struct Hot<S: Stream> {
 }
 
 /// What the frequent path does not do.
-enum Rare<S: Stream> {
+enum Rare<S: ServerTransport> {
     /// A lease of which so many bytes are used, what to do next, and what has to be written before.
     Step {
         lease: S::RecvBuf,
@@ -97,7 +88,7 @@ enum Rare<S: Stream> {
     Failed(io::Error),
 }
 
-impl<S: Stream> Hot<S> {
+impl<S: ServerTransport> Hot<S> {
     /// Answers requests as long as that takes nothing but receiving and writing.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Rare<S>> {
         let ConnectionGuard { worker, note } = &self.guard;
@@ -245,15 +236,15 @@ impl<S: Stream> Hot<S> {
                 let mut garbage = GARBAGE;
                 self.wait_for(Phase::Sending);
                 while !garbage.is_empty() {
-                    let sent = self.in_time(|stream, cx| stream.poll_write_beneath(cx, garbage)).await?;
+                    let sent = self.in_time(|stream, cx| stream.poll_write_raw(cx, garbage)).await?;
                     self.guard.worker.counters.sent.add(sent as u64);
                     garbage = &garbage[sent..];
                 }
                 self.linger(LINGER).await?;
             }
-            Action::Close if S::TAKES_LEAVE => {
+            Action::Close if S::NEEDS_CLOSE_NOTIFY => {
                 self.wait_for(Phase::Sending);
-                self.in_time(|stream, cx| stream.poll_leave(cx)).await?;
+                self.in_time(|stream, cx| stream.poll_close_notify(cx)).await?;
             }
             Action::Close | Action::Cut | Action::Read | Action::Write | Action::Pause(_) => {}
         }

@@ -2,7 +2,7 @@
 
 use super::{
     Server,
-    connection::Stream,
+    connection::ServerTransport,
     conversation::{Addrs, Endpoint},
     worker::Worker,
     worker_loop::{self, Model},
@@ -12,6 +12,7 @@ use brunt_runtime::{
     BackendKind, CancellationToken, JoinHandle,
     net::{RecvBuf, TcpListener, TcpStream},
 };
+use brunt_tls::Transport;
 use std::{
     future::Future,
     io,
@@ -58,7 +59,7 @@ pub(crate) fn run(
 enum Native {}
 
 impl Model for Native {
-    type Stream = TcpStream;
+    type Stream = Socket;
     type Listener = TcpListener;
     type Task = JoinHandle<()>;
 
@@ -66,8 +67,8 @@ impl Model for Native {
         TcpListener::from_std(listener)
     }
 
-    fn accept(listener: &TcpListener) -> impl Future<Output = io::Result<TcpStream>> {
-        listener.accept()
+    async fn accept(listener: &TcpListener) -> io::Result<Socket> {
+        listener.accept().await.map(Socket)
     }
 
     fn spawn(task: impl Future<Output = ()> + 'static) -> JoinHandle<()> {
@@ -79,30 +80,34 @@ impl Model for Native {
     }
 }
 
-impl Stream for TcpStream {
+pub(crate) struct Socket(TcpStream);
+
+impl Transport for Socket {
     type RecvBuf = RecvBuf;
 
     #[inline]
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<RecvBuf>> {
-        TcpStream::poll_recv(self, cx)
+        self.0.poll_recv(cx)
     }
 
     #[inline]
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        TcpStream::poll_write(self, cx, bytes)
+        self.0.poll_write(cx, bytes)
     }
+}
 
+impl ServerTransport for Socket {
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        TcpStream::poll_flush(self, cx)
+        self.0.poll_flush(cx)
     }
 
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        TcpStream::poll_shutdown(self, cx, Shutdown::Write)
+        self.0.poll_shutdown(cx, Shutdown::Write)
     }
 
     fn reset_when_closed(&self) {
         // A connection that has ended already has nothing to reset.
-        let _ = self.set_linger_zero();
+        let _ = self.0.set_linger_zero();
     }
 
     fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
@@ -110,10 +115,10 @@ impl Stream for TcpStream {
     }
 }
 
-impl Endpoint for TcpStream {
+impl Endpoint for Socket {
     fn addrs(&self) -> Addrs {
         // One that is gone has no address any more.
         let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        Addrs { peer: self.peer_addr().unwrap_or(nobody), local: self.local_addr().unwrap_or(nobody) }
+        Addrs { peer: self.0.peer_addr().unwrap_or(nobody), local: self.0.local_addr().unwrap_or(nobody) }
     }
 }

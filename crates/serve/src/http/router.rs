@@ -34,7 +34,7 @@ pub(crate) struct Listener {
     /// How often connections are refused.
     pub refuse: Option<RefCell<super::config::trigger::Trigger>>,
     /// Connections speak TLS.
-    pub tls: Option<brunt_tls::Server>,
+    pub tls: Option<brunt_tls::Acceptor>,
 }
 
 /// One route.

@@ -1,12 +1,12 @@
-//! Connections over TLS: the handshake, within the deadline of a head, and then what every connection does.
+//! Connections over TLS: the handshake, within the deadline of a request head, and TLS as a [`ServerTransport`].
 
 use super::{
-    connection::{self, Stream},
+    connection::{self, ServerTransport},
     conversation::{Addrs, Endpoint},
     deadlines::Phase,
     worker::{ConnectionGuard, Worker},
 };
-use brunt_tls::{Carrier, Cause, Fault};
+use brunt_tls::{Acceptor, Cause, TlsError, Transport};
 use std::{
     future::{Future, poll_fn},
     io,
@@ -15,21 +15,21 @@ use std::{
     time::Duration,
 };
 
-/// Serves a connection to its end, if it makes itself secret first.
-pub(crate) async fn serve<S: Stream>(stream: S, listener: u16, worker: Rc<Worker>, server: brunt_tls::Server) {
-    if let Some(secure) = Box::pin(greet(stream, &worker, &server)).await {
-        connection::serve(secure, listener, worker).await;
+/// Completes the TLS handshake, then serves the connection to its end.
+pub(crate) async fn serve<S: ServerTransport>(stream: S, listener: u16, worker: Rc<Worker>, acceptor: Acceptor) {
+    if let Some(stream) = Box::pin(handshake(stream, &worker, &acceptor)).await {
+        connection::serve(stream, listener, worker).await;
     }
 }
 
-async fn greet<S: Stream>(stream: S, worker: &Rc<Worker>, server: &brunt_tls::Server) -> Option<Secure<S>> {
+async fn handshake<S: ServerTransport>(stream: S, worker: &Rc<Worker>, acceptor: &Acceptor) -> Option<Tls<S>> {
     let guard = ConnectionGuard::take(worker.clone());
-    // Nothing at all is as much too slow as half a greeting.
+    // The handshake has the deadline of a request head, counted from the accept.
     worker.deadlines.begin(&guard.note, Phase::Head);
-    let greeted = match brunt_tls::Stream::server(Records(stream), server) {
+    let shaken = match brunt_tls::Stream::server(stream, acceptor) {
         Ok(mut stream) => poll_fn(|cx| {
             guard.note.watch(cx.waker());
-            match stream.poll_greet(cx) {
+            match stream.poll_handshake(cx) {
                 Poll::Pending if guard.has_expired() => {
                     worker.counters.late.add(1);
                     Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
@@ -41,45 +41,26 @@ async fn greet<S: Stream>(stream: S, worker: &Rc<Worker>, server: &brunt_tls::Se
         .map(|()| stream),
         Err(error) => Err(error),
     };
-    let Ok(stream) = greeted else {
+    let Ok(stream) = shaken else {
         worker.counters.handshakes_failed.add(1);
         return None;
     };
-    let resumed = stream.greeting().is_some_and(|greeting| greeting.resumed);
+    let resumed = stream.handshake_info().is_some_and(|info| info.resumed);
     let counters = &worker.counters;
     if resumed { &counters.handshakes_resumed } else { &counters.handshakes_full }.add(1);
-    Some(Secure(stream))
-}
-
-/// A model's stream as what carries records.
-struct Records<S>(S);
-
-impl<S: Stream> Carrier for Records<S> {
-    type RecvBuf = S::RecvBuf;
-
-    #[inline]
-    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<S::RecvBuf>> {
-        self.0.poll_recv(cx)
-    }
-
-    #[inline]
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.0.poll_write(cx, bytes)
-    }
+    Some(Tls(stream))
 }
 
 /// A model's stream with TLS on it.
-struct Secure<S: Stream>(brunt_tls::Stream<Records<S>>);
+struct Tls<S: ServerTransport>(brunt_tls::Stream<S>);
 
-impl<S: Stream> Stream for Secure<S> {
+impl<S: ServerTransport> Transport for Tls<S> {
     type RecvBuf = Vec<u8>;
-
-    const TAKES_LEAVE: bool = true;
 
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         match ready!(self.0.poll_recv(cx)) {
-            // Many clients just go. A request that is cut off is seen by its own length.
-            Err(error) if Fault::of(&error).is_some_and(|fault| fault.cause == Cause::Cut) => {
+            // Many clients close without close_notify. A truncated request is detected by its own length.
+            Err(error) if TlsError::of(&error).is_some_and(|error| error.cause == Cause::UnexpectedEof) => {
                 Poll::Ready(Ok(Vec::new()))
             }
             received => Poll::Ready(received),
@@ -89,28 +70,32 @@ impl<S: Stream> Stream for Secure<S> {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.0.poll_write(cx, bytes)
     }
+}
 
-    fn poll_write_beneath(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.0.poll_out(cx))?;
-        self.0.carrier_mut().0.poll_write(cx, bytes)
+impl<S: ServerTransport> ServerTransport for Tls<S> {
+    const NEEDS_CLOSE_NOTIFY: bool = true;
+
+    fn poll_write_raw(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.0.poll_flush_records(cx))?;
+        self.0.transport_mut().poll_write(cx, bytes)
     }
 
-    fn poll_leave(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.poll_close(cx)
+    fn poll_close_notify(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.poll_close_notify(cx)
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.0.poll_out(cx))?;
-        self.0.carrier_mut().0.poll_flush(cx)
+        ready!(self.0.poll_flush_records(cx))?;
+        self.0.transport_mut().poll_flush(cx)
     }
 
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.0.poll_close(cx))?;
-        self.0.carrier_mut().0.poll_shutdown(cx)
+        ready!(self.0.poll_close_notify(cx))?;
+        self.0.transport_mut().poll_shutdown(cx)
     }
 
     fn reset_when_closed(&self) {
-        self.0.carrier().0.reset_when_closed();
+        self.0.transport().reset_when_closed();
     }
 
     fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static {
@@ -118,8 +103,8 @@ impl<S: Stream> Stream for Secure<S> {
     }
 }
 
-impl<S: Stream> Endpoint for Secure<S> {
+impl<S: ServerTransport> Endpoint for Tls<S> {
     fn addrs(&self) -> Addrs {
-        self.0.carrier().0.addrs()
+        self.0.transport().addrs()
     }
 }

@@ -2,13 +2,14 @@
 
 use super::{
     Server,
-    connection::Stream,
+    connection::ServerTransport,
     conversation::{Addrs, Endpoint},
     worker::Worker,
     worker_loop::{self, Model},
 };
 use crate::{Notice, ServeError};
 use brunt_runtime::{CancellationToken, group::pin_to_core};
+use brunt_tls::Transport;
 use socket2::SockRef;
 use std::{
     cell::RefCell,
@@ -182,7 +183,7 @@ impl Drop for Filled {
     }
 }
 
-impl Stream for Connection {
+impl Transport for Connection {
     type RecvBuf = Filled;
 
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Filled>> {
@@ -203,7 +204,9 @@ impl Stream for Connection {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
+}
 
+impl ServerTransport for Connection {
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_flush(cx)
     }

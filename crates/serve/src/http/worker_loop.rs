@@ -2,7 +2,7 @@
 //! come to their end.
 
 use super::{
-    connection::{Stream, serve},
+    connection::{ServerTransport, serve},
     tls,
     worker::Worker,
 };
@@ -17,7 +17,7 @@ use std::{
 
 /// What a model has to offer.
 pub(crate) trait Model: 'static {
-    type Stream: Stream;
+    type Stream: ServerTransport;
     type Listener: 'static;
     type Task;
 

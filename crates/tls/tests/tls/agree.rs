@@ -1,25 +1,33 @@
 //! Handshakes that come about, whatever happens to their bytes on the way.
 
 use crate::scene::{End, Odd, Scene, carry, met, pair, whole};
-use brunt_tls::{Asked, Client, Clients, Identity, Server, Trust, Version};
+use brunt_tls::{Acceptor, ClientConfig, ClientOptions, Connector, Identity, Trust, Version};
 
 fn say(from: &mut End, to: &mut End, text: &[u8]) {
-    from.session.seal(text, &mut from.out).unwrap();
+    from.session.encrypt(text, &mut from.out).unwrap();
     carry(from, to, whole);
 }
 
 #[track_caller]
 fn talk(client: &mut End, server: &mut End) {
     assert_eq!((client.fault.clone(), server.fault.clone()), (None, None));
-    assert!(!client.session.is_greeting() && !server.session.is_greeting());
+    assert!(!client.session.is_handshaking() && !server.session.is_handshaking());
     say(client, server, b"who is there?");
     say(server, client, b"me");
     assert_eq!((&server.heard[..], &client.heard[..]), (&b"who is there?"[..], &b"me"[..]));
 }
 
-fn versions(scene: &Scene) -> [(Client, &'static str); 2] {
-    [(Version::Tls12, "TLS 1.2 "), (Version::Tls13, "TLS 1.3 ")]
-        .map(|(version, name)| (scene.client(Asked { version: Some(version), forget: true, ..Asked::default() }), name))
+fn versions(scene: &Scene) -> [(Connector, &'static str); 2] {
+    [(Version::Tls12, "TLS 1.2 "), (Version::Tls13, "TLS 1.3 ")].map(|(version, name)| {
+        (
+            scene.client(ClientOptions {
+                version: Some(version),
+                disable_resumption: true,
+                ..ClientOptions::default()
+            }),
+            name,
+        )
+    })
 }
 
 #[test]
@@ -29,12 +37,12 @@ fn both_versions_come_about_and_say_which_they_are() {
     for (client, name) in versions(&scene) {
         let (mut one, mut other) = met(&client, &server);
         talk(&mut one, &mut other);
-        let greeting = one.session.greeting().unwrap();
+        let greeting = one.session.handshake_info().unwrap();
         assert!(greeting.protocol.starts_with(name) && !greeting.resumed, "{greeting:?}");
-        assert_eq!(Some(greeting), other.session.greeting());
+        assert_eq!(Some(greeting), other.session.handshake_info());
     }
-    let (one, _) = met(&scene.client(Asked::default()), &server);
-    assert!(one.session.greeting().unwrap().protocol.starts_with("TLS 1.3 "));
+    let (one, _) = met(&scene.client(ClientOptions::default()), &server);
+    assert!(one.session.handshake_info().unwrap().protocol.starts_with("TLS 1.3 "));
 }
 
 #[test]
@@ -69,8 +77,8 @@ fn large_texts_arrive_whole_in_pieces_of_any_size() {
     let text: Vec<u8> = (0..200_000u32).map(|number| (number % 251) as u8).collect();
     for (client, _) in versions(&scene) {
         let (mut one, mut other) = met(&client, &scene.server());
-        one.session.seal(&text, &mut one.out).unwrap();
-        other.session.seal(&text, &mut other.out).unwrap();
+        one.session.encrypt(&text, &mut one.out).unwrap();
+        other.session.encrypt(&text, &mut other.out).unwrap();
         let mut size = 1;
         carry(&mut one, &mut other, |bytes| {
             let mut pieces = Vec::new();
@@ -92,14 +100,15 @@ fn who_comes_again_is_known_unless_nothing_is_to_be_remembered() {
     let scene = Scene::new();
     let server = scene.server();
     for version in [Version::Tls12, Version::Tls13] {
-        for forget in [false, true] {
-            let client = scene.client(Asked { version: Some(version), forget, ..Asked::default() });
+        for disable_resumption in [false, true] {
+            let client =
+                scene.client(ClientOptions { version: Some(version), disable_resumption, ..ClientOptions::default() });
             for turn in 0..3 {
                 let (mut one, mut other) = met(&client, &server);
                 talk(&mut one, &mut other);
-                let resumed = one.session.greeting().unwrap().resumed;
-                assert_eq!(resumed, turn > 0 && !forget, "{version:?}, turn {turn}");
-                assert_eq!(other.session.greeting().unwrap().resumed, resumed);
+                let resumed = one.session.handshake_info().unwrap().resumed;
+                assert_eq!(resumed, turn > 0 && !disable_resumption, "{version:?}, turn {turn}");
+                assert_eq!(other.session.handshake_info().unwrap().resumed, resumed);
             }
         }
     }
@@ -108,46 +117,48 @@ fn who_comes_again_is_known_unless_nothing_is_to_be_remembered() {
 #[test]
 fn hosts_of_one_name_do_not_share_what_they_hand_out() {
     let scene = Scene::new();
-    let clients = Clients::new(&Asked { trust: Trust::File(scene.file("ca.pem")), ..Asked::default() }).unwrap();
+    let clients =
+        ClientConfig::new(&ClientOptions { trust: Trust::File(scene.file("ca.pem")), ..ClientOptions::default() })
+            .unwrap();
     let (first, second) = (scene.server(), scene.server());
-    let (to_first, to_second) = (clients.of("localhost").unwrap(), clients.of("localhost").unwrap());
+    let (to_first, to_second) = (clients.connector("localhost").unwrap(), clients.connector("localhost").unwrap());
     met(&to_first, &first);
     let (one, _) = met(&to_second, &second);
-    assert!(!one.session.greeting().unwrap().resumed);
+    assert!(!one.session.handshake_info().unwrap().resumed);
     let (one, _) = met(&to_first, &first);
-    assert!(one.session.greeting().unwrap().resumed);
+    assert!(one.session.handshake_info().unwrap().resumed);
 }
 
 #[test]
 fn a_certificate_made_here_is_good_for_whoever_is_told_of_it() {
     let scene = Scene::new();
-    let own = Identity::own(&["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
-    let server = Server::new(&own, None).unwrap();
+    let own = Identity::self_signed(&["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let server = Acceptor::new(&own, None).unwrap();
     std::fs::write(scene.file("made.pem"), own.certificates_pem()).unwrap();
     std::fs::write(scene.file("made.key"), own.key_pem()).unwrap();
-    for trust in [Trust::Anybody, Trust::File(scene.file("made.pem"))] {
-        let clients = Clients::new(&Asked { trust, ..Asked::default() }).unwrap();
+    for trust in [Trust::Insecure, Trust::File(scene.file("made.pem"))] {
+        let clients = ClientConfig::new(&ClientOptions { trust, ..ClientOptions::default() }).unwrap();
         for name in ["localhost", "127.0.0.1"] {
-            let (mut one, mut other) = met(&clients.of(name).unwrap(), &server);
+            let (mut one, mut other) = met(&clients.connector(name).unwrap(), &server);
             talk(&mut one, &mut other);
         }
     }
     let again = Identity::read(&scene.file("made.pem"), &scene.file("made.key")).unwrap();
     assert_eq!(again.fingerprint(), own.fingerprint());
     assert_eq!(own.fingerprint().split(':').count(), 32);
-    assert_ne!(Identity::own(&["localhost".to_owned()]).unwrap().fingerprint(), own.fingerprint());
+    assert_ne!(Identity::self_signed(&["localhost".to_owned()]).unwrap().fingerprint(), own.fingerprint());
 }
 
 #[test]
 fn a_client_is_known_by_its_certificate_where_one_is_wanted() {
     let scene = Scene::new();
-    let server = Server::new(&scene.signed("localhost", Odd::No), Some(&scene.file("ca.pem"))).unwrap();
+    let server = Acceptor::new(&scene.signed("localhost", Odd::No), Some(&scene.file("ca.pem"))).unwrap();
     for version in [Version::Tls12, Version::Tls13] {
         let identity = Some(scene.signed("somebody", Odd::No));
-        let client = scene.client(Asked { identity, version: Some(version), ..Asked::default() });
-        assert!(!client.was_asked());
+        let client = scene.client(ClientOptions { identity, version: Some(version), ..ClientOptions::default() });
+        assert!(!client.was_certificate_requested());
         let (mut one, mut other) = met(&client, &server);
         talk(&mut one, &mut other);
-        assert!(client.was_asked());
+        assert!(client.was_certificate_requested());
     }
 }

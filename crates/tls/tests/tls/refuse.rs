@@ -1,10 +1,10 @@
 //! Handshakes that come to nothing: why, in one line, and what it is about.
 
 use crate::scene::{End, Odd, Scene, carry, met, pair, whole};
-use brunt_tls::{Asked, Cause, Clients, Fault, Identity, Server, Trust, Version};
+use brunt_tls::{Acceptor, Cause, ClientConfig, ClientOptions, Identity, TlsError, Trust, Version};
 
 #[track_caller]
-fn about(fault: Option<Fault>, cause: Cause, needles: &[&str]) {
+fn about(fault: Option<TlsError>, cause: Cause, needles: &[&str]) {
     let fault = fault.expect("a fault");
     let text = fault.to_string();
     assert_eq!(fault.cause, cause, "{text}");
@@ -14,14 +14,14 @@ fn about(fault: Option<Fault>, cause: Cause, needles: &[&str]) {
 #[test]
 fn a_server_that_is_not_who_it_should_be_is_told_by_its_certificate() {
     let scene = Scene::new();
-    let client = scene.client(Asked::default());
+    let client = scene.client(ClientOptions::default());
     for (identity, cause, needle) in [
         (scene.signed("localhost", Odd::Expired), Cause::Expired, "expired "),
         (scene.signed("localhost", Odd::NotYet), Cause::Expired, "not valid for another "),
         (scene.signed("other.example", Odd::No), Cause::Name, "for other.example and not for localhost"),
-        (Identity::own(&["localhost".to_owned()]).unwrap(), Cause::Untrusted, "nobody who is trusted"),
+        (Identity::self_signed(&["localhost".to_owned()]).unwrap(), Cause::Untrusted, "nobody who is trusted"),
     ] {
-        let (one, other) = met(&client, &Server::new(&identity, None).unwrap());
+        let (one, other) = met(&client, &Acceptor::new(&identity, None).unwrap());
         about(one.fault, cause, &["its certificate", needle]);
         // It hears why.
         about(other.fault, Cause::Identity, &["refuses"]);
@@ -31,13 +31,13 @@ fn a_server_that_is_not_who_it_should_be_is_told_by_its_certificate() {
 #[test]
 fn whoever_trusts_anybody_takes_them_all() {
     let scene = Scene::new();
-    let client = scene.client(Asked { trust: Trust::Anybody, ..Asked::default() });
+    let client = scene.client(ClientOptions { trust: Trust::Insecure, ..ClientOptions::default() });
     for identity in [
         scene.signed("localhost", Odd::Expired),
         scene.signed("other.example", Odd::No),
-        Identity::own(&["x".to_owned()]).unwrap(),
+        Identity::self_signed(&["x".to_owned()]).unwrap(),
     ] {
-        let (one, other) = met(&client, &Server::new(&identity, None).unwrap());
+        let (one, other) = met(&client, &Acceptor::new(&identity, None).unwrap());
         assert_eq!((one.fault, other.fault), (None, None));
     }
 }
@@ -45,15 +45,15 @@ fn whoever_trusts_anybody_takes_them_all() {
 #[test]
 fn a_client_without_the_certificate_that_is_wanted_hears_so() {
     let scene = Scene::new();
-    let server = Server::new(&scene.signed("localhost", Odd::No), Some(&scene.file("ca.pem"))).unwrap();
-    let stranger = Identity::own(&["stranger".to_owned()]).unwrap();
+    let server = Acceptor::new(&scene.signed("localhost", Odd::No), Some(&scene.file("ca.pem"))).unwrap();
+    let stranger = Identity::self_signed(&["stranger".to_owned()]).unwrap();
     for version in [Version::Tls12, Version::Tls13] {
         for (identity, needle) in
-            [(None, "wants a certificate"), (Some(stranger.clone()), "refuses the client's certificate")]
+            [(None, "requires a client certificate"), (Some(stranger.clone()), "rejects the client's certificate")]
         {
-            let client = scene.client(Asked { identity, version: Some(version), ..Asked::default() });
+            let client = scene.client(ClientOptions { identity, version: Some(version), ..ClientOptions::default() });
             let (one, other) = met(&client, &server);
-            assert!(client.was_asked() && other.fault.is_some());
+            assert!(client.was_certificate_requested() && other.fault.is_some());
             about(one.fault, Cause::Identity, &[needle]);
         }
     }
@@ -62,7 +62,7 @@ fn a_client_without_the_certificate_that_is_wanted_hears_so() {
 #[test]
 fn what_is_no_tls_is_told_from_what_is() {
     let scene = Scene::new();
-    let (client, server) = (scene.client(Asked::default()), scene.server());
+    let (client, server) = (scene.client(ClientOptions::default()), scene.server());
     for bytes in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b"\0\0\0\0\0\0\0", b"SSH-2.0-x\r\n", &[0xff; 3000]] {
         let (mut one, _) = pair(&client, &server);
         one.take(bytes);
@@ -77,13 +77,13 @@ fn what_is_no_tls_is_told_from_what_is() {
 #[test]
 fn half_a_greeting_is_waited_for() {
     let scene = Scene::new();
-    let (one, mut other) = pair(&scene.client(Asked::default()), &scene.server());
+    let (one, mut other) = pair(&scene.client(ClientOptions::default()), &scene.server());
     for at in 0..one.out.len() {
-        let (_, mut fresh) = pair(&scene.client(Asked::default()), &scene.server());
+        let (_, mut fresh) = pair(&scene.client(ClientOptions::default()), &scene.server());
         if at % 40 == 0 {
             fresh.take(&one.out[..at]);
-            assert!(fresh.fault.is_none() && fresh.out.is_empty() && fresh.session.is_greeting());
-            assert!(fresh.session.greeting().is_none() && fresh.session.seal(b"x", &mut Vec::new()).is_err());
+            assert!(fresh.fault.is_none() && fresh.out.is_empty() && fresh.session.is_handshaking());
+            assert!(fresh.session.handshake_info().is_none() && fresh.session.encrypt(b"x", &mut Vec::new()).is_err());
         }
     }
     other.take(&one.out);
@@ -93,7 +93,7 @@ fn half_a_greeting_is_waited_for() {
 #[test]
 fn a_greeting_without_end_is_not_kept_for_ever() {
     let scene = Scene::new();
-    let (_, mut other) = pair(&scene.client(Asked::default()), &scene.server());
+    let (_, mut other) = pair(&scene.client(ClientOptions::default()), &scene.server());
     // Records of a greeting that announces 16 MiB.
     let mut record = vec![22, 3, 1, 0x40, 0, 1, 0xff, 0xff, 0xff];
     record.resize(5 + 0x4000, 0);
@@ -106,14 +106,14 @@ fn a_greeting_without_end_is_not_kept_for_ever() {
 #[test]
 fn every_byte_that_is_changed_on_the_way_is_noticed() {
     let scene = Scene::new();
-    let (client, server) = (scene.client(Asked::default()), scene.server());
+    let (client, server) = (scene.client(ClientOptions::default()), scene.server());
     let (mut one, mut other) = met(&client, &server);
-    one.session.seal(b"a text that nobody else should write", &mut one.out).unwrap();
+    one.session.encrypt(b"a text that nobody else should write", &mut one.out).unwrap();
     let sealed = std::mem::take(&mut one.out);
     // Type and version of the header are the same for all and are not looked at (RFC 8446, 5.2).
     for at in 3..sealed.len() {
         let (mut one, mut other) = met(&client, &server);
-        one.session.seal(b"a text that nobody else should write", &mut one.out).unwrap();
+        one.session.encrypt(b"a text that nobody else should write", &mut one.out).unwrap();
         one.out[at] ^= 1;
         let changed = std::mem::take(&mut one.out);
         other.take(&changed);
@@ -127,7 +127,7 @@ fn every_byte_that_is_changed_on_the_way_is_noticed() {
 #[test]
 fn versions_that_do_not_meet_say_so() {
     let scene = Scene::new();
-    let clients = |version| scene.client(Asked { version: Some(version), ..Asked::default() });
+    let clients = |version| scene.client(ClientOptions { version: Some(version), ..ClientOptions::default() });
     // A greeting of one version, an answer of the other.
     let (mut one, _) = pair(&clients(Version::Tls13), &scene.server());
     let (older, mut other) = pair(&clients(Version::Tls12), &scene.server());
@@ -157,26 +157,27 @@ fn files_that_are_no_use_are_named_with_what_is_wrong() {
         (read("broken", "own.key"), ["broken", ""]),
         (read("own.pem", "own.pem"), ["own.pem", "no private key"]),
         (read("own.pem", "secret"), ["secret", "passphrase"]),
-        (Server::new(&Identity::read(&ca, &key).unwrap(), None).unwrap_err(), ["ca.pem", "own.key"]),
+        (Acceptor::new(&Identity::read(&ca, &key).unwrap(), None).unwrap_err(), ["ca.pem", "own.key"]),
         (
-            Server::new(&Identity::read(&own, &key).unwrap(), Some(&scene.file("empty"))).unwrap_err(),
+            Acceptor::new(&Identity::read(&own, &key).unwrap(), Some(&scene.file("empty"))).unwrap_err(),
             ["empty", "no certificate"],
         ),
         (
-            Clients::new(&Asked { trust: Trust::File(scene.file("empty")), ..Asked::default() }).unwrap_err(),
+            ClientConfig::new(&ClientOptions { trust: Trust::File(scene.file("empty")), ..ClientOptions::default() })
+                .unwrap_err(),
             ["empty", "no certificate"],
         ),
     ] {
         assert!(needles.iter().all(|needle| why.contains(needle)) && !why.contains('\n'), "{why}");
     }
-    let clients = Clients::new(&Asked { trust: Trust::Anybody, ..Asked::default() }).unwrap();
-    assert!(clients.of("not a name").unwrap_err().contains("'not a name'"));
+    let clients = ClientConfig::new(&ClientOptions { trust: Trust::Insecure, ..ClientOptions::default() }).unwrap();
+    assert!(clients.connector("not a name").unwrap_err().contains("'not a name'"));
 }
 
 #[test]
 fn the_alert_of_a_fault_reaches_the_other_end() {
     let scene = Scene::new();
-    let (mut one, mut other) = met(&scene.client(Asked::default()), &scene.server());
+    let (mut one, mut other) = met(&scene.client(ClientOptions::default()), &scene.server());
     let said = |end: &End| end.out.len();
     other.take(b"\x17\x03\x03\x00\x20this is none of the records here!");
     assert!(other.fault.is_some() && said(&other) > 0);

@@ -1,6 +1,6 @@
 //! An authority, those it has signed, and two ends with nothing between them but bytes.
 
-use brunt_tls::{Asked, Client, Clients, Fault, Identity, Server, Session, Trust, as_pem};
+use brunt_tls::{Acceptor, ClientConfig, ClientOptions, Connector, Identity, Session, TlsError, Trust, encode_pem};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
     date_time_ymd,
@@ -31,7 +31,7 @@ impl Scene {
         params.distinguished_name.push(DnType::CommonName, "an authority");
         let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap();
-        std::fs::write(dir.path().join("ca.pem"), as_pem("CERTIFICATE", certificate.der())).unwrap();
+        std::fs::write(dir.path().join("ca.pem"), encode_pem("CERTIFICATE", certificate.der())).unwrap();
         Self { dir, issuer: Issuer::new(params, key) }
     }
 
@@ -50,20 +50,20 @@ impl Scene {
         }
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        std::fs::write(self.file("own.pem"), as_pem("CERTIFICATE", certificate.der())).unwrap();
-        std::fs::write(self.file("own.key"), as_pem("PRIVATE KEY", &key.serialize_der())).unwrap();
+        std::fs::write(self.file("own.pem"), encode_pem("CERTIFICATE", certificate.der())).unwrap();
+        std::fs::write(self.file("own.key"), encode_pem("PRIVATE KEY", &key.serialize_der())).unwrap();
         Identity::read(&self.file("own.pem"), &self.file("own.key")).unwrap()
     }
 
     /// A client of `localhost` who trusts the authority.
-    pub fn client(&self, asked: Asked) -> Client {
+    pub fn client(&self, asked: ClientOptions) -> Connector {
         let trust = if asked.trust == Trust::System { Trust::File(self.file("ca.pem")) } else { asked.trust };
-        Clients::new(&Asked { trust, ..asked }).unwrap().of("localhost").unwrap()
+        ClientConfig::new(&ClientOptions { trust, ..asked }).unwrap().connector("localhost").unwrap()
     }
 
     /// A server whose certificate the authority has signed for `localhost`.
-    pub fn server(&self) -> Server {
-        Server::new(&self.signed("localhost", Odd::No), None).unwrap()
+    pub fn server(&self) -> Acceptor {
+        Acceptor::new(&self.signed("localhost", Odd::No), None).unwrap()
     }
 }
 
@@ -71,7 +71,7 @@ impl Scene {
 pub struct End {
     pub session: Session,
     pub heard: Vec<u8>,
-    pub fault: Option<Fault>,
+    pub fault: Option<TlsError>,
     /// On its way to the other end.
     pub out: Vec<u8>,
 }
@@ -87,11 +87,11 @@ impl End {
 }
 
 /// Both ends.
-pub fn pair(client: &Client, server: &Server) -> (End, End) {
+pub fn pair(client: &Connector, server: &Acceptor) -> (End, End) {
     let mut out = Vec::new();
-    let session = Session::greet(client, &mut out).unwrap();
+    let session = Session::client(client, &mut out).unwrap();
     let client = End { session, heard: Vec::new(), fault: None, out };
-    let session = Session::answer(server).unwrap();
+    let session = Session::server(server).unwrap();
     (client, End { session, heard: Vec::new(), fault: None, out: Vec::new() })
 }
 
@@ -111,7 +111,7 @@ pub fn whole(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Ends that have shaken hands, or given up.
-pub fn met(client: &Client, server: &Server) -> (End, End) {
+pub fn met(client: &Connector, server: &Acceptor) -> (End, End) {
     let (mut one, mut other) = pair(client, server);
     carry(&mut one, &mut other, whole);
     (one, other)

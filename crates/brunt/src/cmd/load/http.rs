@@ -145,7 +145,7 @@ impl Flags {
         let clients = tls.clients(asked.iter().any(|asked| asked.host.2))?;
         let host = |(asked, rendered): (&Asked, Rendered)| {
             let (name, port, tls) = &asked.host;
-            let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.of(name));
+            let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.connector(name));
             Ok(Host {
                 tls: tls.transpose().map_err(CliError::Usage)?,
                 address: address::resolve(name, *port, timeout)?,

@@ -1,7 +1,7 @@
 //! Flags for https:// targets: trust and client certificates.
 
 use super::CliError;
-use brunt_tls::{Asked, Clients, Identity, Trust, Version};
+use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
 use std::path::PathBuf;
 
 const HEADING: &str = "TLS";
@@ -43,7 +43,7 @@ impl Tls {
     }
 
     /// TLS client configuration, if any URL needs it.
-    pub(super) fn clients(&self, wanted: bool) -> Result<Option<Clients>, CliError> {
+    pub(super) fn clients(&self, wanted: bool) -> Result<Option<ClientConfig>, CliError> {
         if !wanted {
             return match self.given() {
                 Some(flag) => Err(CliError::Usage(format!(
@@ -53,7 +53,7 @@ impl Tls {
             };
         }
         let trust = match &self.cacert {
-            _ if self.insecure => Trust::Anybody,
+            _ if self.insecure => Trust::Insecure,
             Some(file) => Trust::File(file.clone()),
             None => Trust::System,
         };
@@ -61,8 +61,9 @@ impl Tls {
             (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(CliError::Failed)?),
             _ => None,
         };
-        let asked = Asked { trust, identity, version: self.tls_version, forget: self.no_resumption };
-        Clients::new(&asked).map(Some).map_err(CliError::Failed)
+        let asked =
+            ClientOptions { trust, identity, version: self.tls_version, disable_resumption: self.no_resumption };
+        ClientConfig::new(&asked).map(Some).map_err(CliError::Failed)
     }
 }
 

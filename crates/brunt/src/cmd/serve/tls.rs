@@ -37,7 +37,7 @@ impl Tls {
         &self,
         addresses: impl IntoIterator<Item = SocketAddr>,
         own: &CertCache,
-    ) -> Result<Option<brunt_tls::Server>, String> {
+    ) -> Result<Option<brunt_tls::Acceptor>, String> {
         if !self.tls && self.file().is_none() {
             return Ok(None);
         }
@@ -45,6 +45,6 @@ impl Tls {
             (Some(certificate), Some(key)) => Identity::read(certificate, key)?,
             _ => own.identity(addresses)?,
         };
-        brunt_tls::Server::new(&identity, self.tls_client_ca.as_deref()).map(Some)
+        brunt_tls::Acceptor::new(&identity, self.tls_client_ca.as_deref()).map(Some)
     }
 }

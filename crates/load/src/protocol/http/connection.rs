@@ -44,7 +44,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
         };
         let end = poll_fn(|cx| match &mut open {
             Link::Plain(stream) => conversation.poll(stream, cx),
-            Link::Secret(secure) => conversation.poll(&mut **secure, cx),
+            Link::Tls(stream) => conversation.poll(&mut **stream, cx),
         })
         .await;
         if std::mem::take(&mut conversation.answered) {

@@ -9,14 +9,15 @@ use super::{
 };
 use crate::{
     engine::{
-        channel::Channel,
         scheduler::Action,
+        transport::failure,
         worker::{Core, Worker},
         write::write_on,
     },
     http::Flow,
     measure::recorder::Failure,
 };
+use brunt_tls::Transport;
 use brunt_wire::http1::{
     Limits, Persistence,
     client::{Connection, Event, SentRequest, WholeResponse},
@@ -164,7 +165,7 @@ impl<'w> Conversation<'w> {
     }
 
     /// Talks until the connection is over or rests; says why.
-    pub(super) fn poll(&mut self, stream: &mut impl Channel, cx: &mut Context<'_>) -> Poll<End> {
+    pub(super) fn poll(&mut self, stream: &mut impl Transport, cx: &mut Context<'_>) -> Poll<End> {
         let core = &mut *self.worker.core.borrow_mut();
         core.activity += 1;
         loop {
@@ -193,7 +194,7 @@ impl<'w> Conversation<'w> {
                 };
                 let lease = match received {
                     Ok(lease) => lease,
-                    Err(error) => return Poll::Ready(End::Lost(stream.failure(&error))),
+                    Err(error) => return Poll::Ready(End::Lost(failure(&error))),
                 };
                 // Replies that came together came at one time. A target that answers before it was asked may have done so
                 // earlier in this turn.
@@ -211,7 +212,7 @@ impl<'w> Conversation<'w> {
 
     /// Writes as much of the batch as the kernel and its queue take now; false if the connection is lost.
     #[inline(never)]
-    fn write(&mut self, core: &mut Core<HttpProtocol>, stream: &mut impl Channel, cx: &mut Context<'_>) -> bool {
+    fn write(&mut self, core: &mut Core<HttpProtocol>, stream: &mut impl Transport, cx: &mut Context<'_>) -> bool {
         let bytes = core.protocol.bytes(self.host, &self.own, self.outgoing.range.clone());
         write_on(bytes, &mut self.written, stream, &mut core.scheduler.recorder, cx)
     }
@@ -358,7 +359,7 @@ impl<'w> Conversation<'w> {
 
 /// Waits on an idle connection for its end, which is nobody's fault, or for bytes that nobody asked for.
 #[inline(never)]
-fn watch(stream: &mut impl Channel, cx: &mut Context<'_>) -> Poll<End> {
+fn watch(stream: &mut impl Transport, cx: &mut Context<'_>) -> Poll<End> {
     stream.poll_recv(cx).map(|received| match received {
         Ok(lease) if !lease.is_empty() => End::Lost(Failure::Protocol),
         Ok(_) | Err(_) => End::Closed,

@@ -1,41 +1,38 @@
-//! An open HTTP connection: a socket, or TLS on one.
-
-use super::{HttpProtocol, secure::Secure};
-use crate::engine::worker::Worker;
+use super::{HttpProtocol, tls};
+use crate::engine::{transport::Socket, worker::Worker};
 use brunt_runtime::net::TcpStream;
+use brunt_tls::Stream;
 use std::io;
 
-/// See the head of this file.
+/// An open HTTP connection, with or without TLS.
 pub enum Link {
-    /// In the clear.
-    Plain(TcpStream),
-    /// Boxed: connections in the clear do not carry room for it.
-    Secret(Box<Secure>),
+    Plain(Socket),
+    /// Boxed, to keep plain connections small.
+    Tls(Box<Stream<Socket>>),
 }
 
 impl Link {
-    /// Shakes hands on a fresh connection, if its host is one to do so with.
+    /// Makes a new connection ready: completes the TLS handshake, if its host speaks TLS.
     pub(super) async fn on(stream: TcpStream, worker: &Worker<HttpProtocol>, index: u32) -> io::Result<Self> {
-        let client = worker.core.borrow().protocol.client(worker.host(index) as u32);
-        match client {
-            None => Ok(Self::Plain(stream)),
-            Some(client) => Box::pin(Secure::greet(stream, &client, worker)).await.map(Box::new).map(Self::Secret),
+        let connector = worker.core.borrow().protocol.client(worker.host(index) as u32);
+        match connector {
+            None => Ok(Self::Plain(Socket(stream))),
+            Some(connector) => Box::pin(tls::handshake(stream, &connector, worker)).await.map(Box::new).map(Self::Tls),
         }
     }
 
     /// Waits until the target has closed.
     pub(super) async fn end(&mut self) {
         match self {
-            Self::Plain(stream) => while stream.recv().await.is_ok_and(|lease| !lease.is_empty()) {},
-            Self::Secret(secure) => secure.end().await,
+            Self::Plain(Socket(stream)) => while stream.recv().await.is_ok_and(|bytes| !bytes.is_empty()) {},
+            Self::Tls(stream) => tls::closed(stream).await,
         }
     }
 
-    /// The socket.
     pub(super) fn socket(&self) -> &TcpStream {
         match self {
-            Self::Plain(stream) => stream,
-            Self::Secret(secure) => secure.socket(),
+            Self::Plain(Socket(stream)) => stream,
+            Self::Tls(stream) => &stream.transport().0,
         }
     }
 }

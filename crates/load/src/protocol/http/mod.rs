@@ -4,7 +4,7 @@ mod connection;
 mod conversation;
 mod link;
 mod reply;
-mod secure;
+mod tls;
 
 use crate::{
     engine::{protocol::Protocol, worker::Worker},
@@ -12,7 +12,7 @@ use crate::{
     schedule::Share,
 };
 use brunt_runtime::net::TcpStream;
-use brunt_tls::Client;
+use brunt_tls::Connector;
 use brunt_wire::http1::{Fields, client::HeadCache};
 use link::Link;
 use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
@@ -38,7 +38,7 @@ struct HostState {
     source: RequestSource,
     /// The last head of a reply.
     known: HeadCache,
-    tls: Option<Client>,
+    tls: Option<Connector>,
 }
 
 enum RequestSource {
@@ -164,7 +164,7 @@ impl HttpProtocol {
     }
 
     /// How connections to `host` are made secret, if they are.
-    pub fn client(&self, host: u32) -> Option<Client> {
+    pub fn client(&self, host: u32) -> Option<Connector> {
         self.sides[host as usize].tls.clone()
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct ListenerPlan {
     /// Connections that are reset as soon as they are accepted.
     pub refuse: Option<When>,
     /// Connections speak TLS.
-    pub tls: Option<brunt_tls::Server>,
+    pub tls: Option<brunt_tls::Acceptor>,
 }
 
 /// Requests of a kind, and what is done with them.
@@ -181,7 +181,7 @@ impl Plan {
     }
 
     /// The same with TLS on every listener.
-    pub fn with_tls(mut self, tls: Option<&brunt_tls::Server>) -> Self {
+    pub fn with_tls(mut self, tls: Option<&brunt_tls::Acceptor>) -> Self {
         self.listeners.iter_mut().for_each(|listener| listener.tls = tls.cloned());
         self
     }

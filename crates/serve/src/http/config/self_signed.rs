@@ -31,7 +31,7 @@ impl CertCache {
         if let Some((_, identity)) = made.iter().find(|(known, _)| *known == names) {
             return Ok(identity.clone());
         }
-        let identity = Identity::own(&names)?;
+        let identity = Identity::self_signed(&names)?;
         made.push((names, identity.clone()));
         Ok(identity)
     }

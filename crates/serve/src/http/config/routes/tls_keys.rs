@@ -13,11 +13,11 @@ pub(super) fn read(
     directory: &Path,
     addresses: &[SocketAddr],
     own: &CertCache,
-) -> Read<Option<brunt_tls::Server>> {
+) -> Read<Option<brunt_tls::Acceptor>> {
     let fault = |why: String| text.fault(&value.span(), why);
     let own = || own.identity(addresses.iter().copied()).map_err(fault);
     if let DeValue::Boolean(wanted) = value.get_ref() {
-        return wanted.then(|| brunt_tls::Server::new(&own()?, None).map_err(fault)).transpose();
+        return wanted.then(|| brunt_tls::Acceptor::new(&own()?, None).map_err(fault)).transpose();
     }
     let mut table = text.table(value, "tls")?;
     let mut file = |key: &'static str| -> Read<_> {
@@ -34,5 +34,5 @@ pub(super) fn read(
             ));
         }
     };
-    brunt_tls::Server::new(&identity, client_ca.as_deref()).map(Some).map_err(fault)
+    brunt_tls::Acceptor::new(&identity, client_ca.as_deref()).map(Some).map_err(fault)
 }
