@@ -1,25 +1,26 @@
-//! An echo that asks silent peers whether they are still there, and hangs up on those who say nothing.
+//! An echo that prompts silent peers, and closes the connection after three prompts without an answer.
 //!
-//! A read that times out is simply dropped: a byte that arrives at that very moment waits for the next read.
+//! A read that times out is dropped; a byte that arrives at that moment waits for the next read.
 //!
-//! `cargo run -p brunt-runtime --example echo_timeout [ADDRESS]`, then talk to it: `nc 127.0.0.1 7000`
+//! `cargo run -p brunt-runtime --example echo_timeout [ADDRESS] [uring|epoll]`, then `nc 127.0.0.1 7000`
+
+mod common;
 
 use brunt_runtime::{
-    Runtime,
     net::{TcpListener, TcpStream},
     spawn,
     time::timeout,
 };
-use std::{env, error::Error, io, net::SocketAddr, time::Duration};
+use std::{error::Error, io, net::SocketAddr, time::Duration};
 
-/// How long a peer may be silent before it is asked.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Questions in a row that a peer may leave unanswered.
-const QUESTIONS: u32 = 3;
+/// Silence before a prompt.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Prompts in a row before the connection is closed.
+const MAX_PROMPTS: u32 = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let address = address()?;
-    Ok(Runtime::new()?.block_on(serve(address))?)
+    let (address, builder) = common::parse()?;
+    Ok(builder.build()?.block_on(serve(address))?)
 }
 
 async fn serve(address: SocketAddr) -> io::Result<()> {
@@ -31,27 +32,22 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
 }
 
 async fn echo(mut stream: TcpStream) -> io::Result<()> {
-    let mut asked = 0;
+    let mut prompts = 0;
     loop {
-        match timeout(PATIENCE, stream.recv()).await {
-            Ok(lease) => {
-                let lease = lease?;
-                if lease.is_empty() {
+        match timeout(IDLE_TIMEOUT, stream.recv()).await {
+            Ok(received) => {
+                let received = received?;
+                if received.is_empty() {
                     return Ok(());
                 }
-                stream.send(lease).await?;
-                asked = 0;
+                stream.send(received).await?;
+                prompts = 0;
             }
-            Err(_) if asked == QUESTIONS => return stream.write_all(b"goodbye\n").await,
+            Err(_) if prompts == MAX_PROMPTS => return stream.write_all(b"goodbye\n").await,
             Err(_) => {
                 stream.write_all(b"still there?\n").await?;
-                asked += 1;
+                prompts += 1;
             }
         }
     }
-}
-
-fn address() -> Result<SocketAddr, String> {
-    let text = env::args().nth(1).unwrap_or_else(|| "127.0.0.1:7000".to_owned());
-    text.parse().map_err(|_| format!("'{text}' is no address; write one like 127.0.0.1:7000"))
 }

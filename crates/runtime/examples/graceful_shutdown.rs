@@ -1,31 +1,25 @@
-//! An echo that ends as a service should: on Ctrl-C or SIGTERM it takes nobody new, sends back what has arrived, lets
-//! idle peers go, and does not wait for ever.
+//! An echo with a graceful shutdown: on Ctrl-C or SIGTERM it stops accepting, sends back what has arrived, closes idle
+//! connections, and waits for the others for a limited time.
 //!
-//! `cargo run -p brunt-runtime --example graceful_shutdown [ADDRESS]`
+//! `cargo run -p brunt-runtime --example graceful_shutdown [ADDRESS] [uring|epoll]`
+
+mod common;
 
 use brunt_runtime::{
-    CancellationToken, Runtime,
+    CancellationToken,
     net::{TcpListener, TcpStream},
     signal::{Signal, Signals},
     spawn,
 };
-use std::{
-    env,
-    error::Error,
-    future::{Future, poll_fn},
-    io,
-    net::SocketAddr,
-    pin::pin,
-    task::Poll,
-    time::Duration,
-};
+use futures_lite::FutureExt;
+use std::{error::Error, future::Future, io, net::SocketAddr, time::Duration};
 
-/// How long connections may take to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for open connections.
+const GRACE: Duration = Duration::from_secs(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let address = address()?;
-    Ok(Runtime::new()?.block_on(serve(address))?)
+    let (address, builder) = common::parse()?;
+    Ok(builder.build()?.block_on(serve(address))?)
 }
 
 async fn serve(address: SocketAddr) -> io::Result<()> {
@@ -36,43 +30,36 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     spawn(accept(listener, stop.clone()));
     signals.recv().await;
     stop.cancel();
-    match brunt_runtime::drain(PATIENCE).await {
+    match brunt_runtime::drain(GRACE).await {
         0 => println!("all connections have ended"),
-        left => println!("{left} connections did not end within {PATIENCE:?}"),
+        left => println!("{left} connections did not end within {GRACE:?}"),
     }
     Ok(())
 }
 
 async fn accept(listener: TcpListener, stop: CancellationToken) -> io::Result<()> {
-    while let Some(stream) = unless(&stop, listener.accept()).await {
+    while let Some(stream) = until_cancelled(&stop, listener.accept()).await {
         spawn(echo(stream?, stop.clone()));
     }
     Ok(())
 }
 
 async fn echo(mut stream: TcpStream, stop: CancellationToken) -> io::Result<()> {
-    while let Some(lease) = unless(&stop, stream.recv()).await {
-        let lease = lease?;
-        if lease.is_empty() {
+    while let Some(received) = until_cancelled(&stop, stream.recv()).await {
+        let received = received?;
+        if received.is_empty() {
             break;
         }
-        stream.send(lease).await?;
+        stream.send(received).await?;
     }
     stream.flush().await
 }
 
-/// What `work` comes to, or nothing if it is time to stop before that. `work` is dropped then, by which a read or an
-/// accept loses nothing.
-async fn unless<T>(stop: &CancellationToken, work: impl Future<Output = T>) -> Option<T> {
-    let (mut work, mut told) = (pin!(work), pin!(stop.cancelled()));
-    poll_fn(|cx| match work.as_mut().poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => told.as_mut().poll(cx).map(|()| None),
-    })
-    .await
-}
-
-fn address() -> Result<SocketAddr, String> {
-    let text = env::args().nth(1).unwrap_or_else(|| "127.0.0.1:7000".to_owned());
-    text.parse().map_err(|_| format!("'{text}' is no address; write one like 127.0.0.1:7000"))
+/// The output of `work`, or `None` if `stop` is cancelled first. `work` is then dropped: a read or an accept loses nothing.
+async fn until_cancelled<T>(stop: &CancellationToken, work: impl Future<Output = T>) -> Option<T> {
+    let cancelled = async {
+        stop.cancelled().await;
+        None
+    };
+    async { Some(work.await) }.or(cancelled).await
 }

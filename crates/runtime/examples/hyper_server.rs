@@ -1,9 +1,12 @@
-//! An HTTP/1.1 server on hyper, which ends gracefully: on Ctrl-C or SIGTERM the answers on their way are the last ones.
+//! An HTTP/1.1 server on hyper with a graceful shutdown: on Ctrl-C or SIGTERM responses in progress are the last ones.
 //!
-//! `cargo run -p brunt-runtime --features hyper --example hyper_server [ADDRESS]`, then `curl http://127.0.0.1:7000/`
+//! `cargo run -p brunt-runtime --features hyper --example hyper_server [ADDRESS] [uring|epoll]`, then
+//! `curl http://127.0.0.1:7000/`
+
+mod common;
 
 use brunt_runtime::{
-    CancellationToken, Runtime,
+    CancellationToken,
     adapters::HyperTimer,
     net::{TcpListener, TcpStream},
     signal::{Signal, Signals},
@@ -13,7 +16,6 @@ use brunt_runtime::{
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use std::{
     convert::Infallible,
-    env,
     error::Error,
     future::{Future, poll_fn},
     io,
@@ -22,12 +24,12 @@ use std::{
     time::Duration,
 };
 
-/// How long the last answers may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for the last responses.
+const GRACE: Duration = Duration::from_secs(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let address = address()?;
-    Ok(Runtime::new()?.block_on(serve(address))?)
+    let (address, builder) = common::parse()?;
+    Ok(builder.build()?.block_on(serve(address))?)
 }
 
 async fn serve(address: SocketAddr) -> io::Result<()> {
@@ -39,7 +41,7 @@ async fn serve(address: SocketAddr) -> io::Result<()> {
     signals.recv().await;
     acceptor.abort();
     stop.cancel();
-    brunt_runtime::drain(PATIENCE).await;
+    brunt_runtime::drain(GRACE).await;
     Ok(())
 }
 
@@ -50,12 +52,12 @@ async fn accept(listener: TcpListener, stop: CancellationToken) -> io::Result<()
 }
 
 async fn connection(stream: TcpStream, stop: CancellationToken) -> hyper::Result<()> {
-    // The timer bounds how long a request's head may take to arrive.
-    let server = http1::Builder::new().timer(HyperTimer).serve_connection(stream, service_fn(answer));
-    let (mut server, mut told) = (pin!(server), pin!(stop.cancelled()));
+    // The timer limits how long a request head may take to arrive.
+    let server = http1::Builder::new().timer(HyperTimer).serve_connection(stream, service_fn(respond));
+    let (mut server, mut cancelled) = (pin!(server), pin!(stop.cancelled()));
     let mut ending = false;
     poll_fn(|cx| {
-        if !ending && told.as_mut().poll(cx).is_ready() {
+        if !ending && cancelled.as_mut().poll(cx).is_ready() {
             ending = true;
             server.as_mut().graceful_shutdown();
         }
@@ -64,14 +66,9 @@ async fn connection(stream: TcpStream, stop: CancellationToken) -> hyper::Result
     .await
 }
 
-async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
+async fn respond(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
     if request.uri().path() == "/slow" {
         sleep(Duration::from_millis(500)).await;
     }
     Ok(Response::new("hello\n".to_owned()))
-}
-
-fn address() -> Result<SocketAddr, String> {
-    let text = env::args().nth(1).unwrap_or_else(|| "127.0.0.1:7000".to_owned());
-    text.parse().map_err(|_| format!("'{text}' is no address; write one like 127.0.0.1:7000"))
 }

@@ -1,12 +1,13 @@
 //! An echo over TLS, by rustls.
 //!
-//! `cargo run -p brunt-runtime --features futures-io --example tls_echo [ADDRESS]`, then talk to it:
+//! `cargo run -p brunt-runtime --features futures-io --example tls_echo [ADDRESS] [uring|epoll]`, then
 //! `openssl s_client -connect 127.0.0.1:7000 -CAfile crates/runtime/examples/localhost.pem`
 //!
-//! The certificate beside this file is for tests: its key is known to everybody.
+//! The certificate beside this file is for tests: its private key is public.
+
+mod common;
 
 use brunt_runtime::{
-    Runtime,
     net::{TcpListener, TcpStream},
     spawn,
 };
@@ -18,13 +19,14 @@ use futures_rustls::{
         pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
     },
 };
-use std::{env, error::Error, io, net::SocketAddr, sync::Arc};
+use std::{error::Error, io, net::SocketAddr, sync::Arc};
 
 const CERTIFICATE_AND_KEY: &[u8] = include_bytes!("localhost.pem");
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (address, acceptor) = (address()?, acceptor()?);
-    Ok(Runtime::new()?.block_on(serve(address, acceptor))?)
+    let (address, builder) = common::parse()?;
+    let acceptor = acceptor()?;
+    Ok(builder.build()?.block_on(serve(address, acceptor))?)
 }
 
 fn acceptor() -> Result<TlsAcceptor, Box<dyn Error>> {
@@ -53,9 +55,4 @@ async fn echo(stream: TcpStream, acceptor: TlsAcceptor) -> io::Result<()> {
         stream.write_all(&buffer[..len]).await?;
         stream.flush().await?;
     }
-}
-
-fn address() -> Result<SocketAddr, String> {
-    let text = env::args().nth(1).unwrap_or_else(|| "127.0.0.1:7000".to_owned());
-    text.parse().map_err(|_| format!("'{text}' is no address; write one like 127.0.0.1:7000"))
 }

@@ -1,51 +1,45 @@
-//! Work that blocks, on threads of its own: a pool of the whole process, grown as it is needed.
-//!
-//! The pool's threads never run on a worker's account: they wait for disks and name servers, not for each other.
+//! A process-wide pool of threads for blocking work, grown on demand.
 
 use crate::{
-    affinity,
-    sync::oneshot::{Receiver, oneshot},
+    RemoteJoinHandle, affinity,
     task::{JoinError, catch_panic},
 };
 use std::{
     collections::VecDeque,
-    fmt,
-    future::Future,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
     thread,
     time::Duration,
 };
 
-/// Threads at most. Blocking work waits, so the number of cores is no measure for it: a disk's queue is full with some
-/// 32 requests, and a few dozen lookups may sit out a dead name server before others have to queue. Many more would only
-/// crowd the workers' cores when all of them are done waiting at once.
-const MOST: usize = 64;
-/// How long a thread waits for more work before it ends.
-const IDLE: Duration = Duration::from_secs(10);
+/// Most threads of the pool. Blocking work waits, so the number of cores does not bound it: 64 fill a disk's queue of some
+/// 32 requests and tolerate a few dozen lookups at an unreachable name server. Many more would crowd the workers' cores
+/// when all wake at once.
+const MAX_THREADS: usize = 64;
+/// Idle time after which a thread ends.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-static POOL: Pool = Pool::new(MOST, IDLE);
+static POOL: Pool =
+    Pool { state: Mutex::new(State { queue: VecDeque::new(), threads: 0, waiting: 0 }), work: Condvar::new() };
 
-/// Runs `work`, which may block, on a thread of the process-wide pool; returns the future of its output. At most 64 such
-/// threads exist, more work queues in order, and a thread without work ends after 10 s.
+/// Runs `work`, which may block, on a thread of the process-wide pool. At most 64 such threads exist; further work queues in
+/// order; a thread without work ends after 10 s.
 ///
-/// The work begins now and is finished also if the future is dropped, except that a process that exits does not wait for
-/// it. Not for work that never ends: give that a thread of its own.
+/// The work starts now and runs to its end even if the returned handle is dropped, but an exiting process does not wait for
+/// it. Give work that never ends a thread of its own.
 ///
 /// ```
-/// use brunt_runtime::{Runtime, blocking};
+/// use brunt_runtime::{Runtime, spawn_blocking};
 ///
-/// let text = Runtime::new()?.block_on(blocking(|| std::fs::read_to_string("/proc/self/comm")));
+/// let text = Runtime::new()?.block_on(spawn_blocking(|| std::fs::read_to_string("/proc/self/comm")));
 /// assert!(!text.unwrap()?.is_empty());
 /// # std::io::Result::Ok(())
 /// ```
 ///
 /// # Errors
-/// When the work panicked, or when no thread could be started for it.
-pub fn blocking<T, F>(work: F) -> Blocking<T>
+/// If the work panicked, or no thread could be started for it.
+pub fn spawn_blocking<T, F>(work: F) -> RemoteJoinHandle<T>
 where
     T: Send + 'static,
     F: FnOnce() -> T + Send + 'static,
@@ -53,32 +47,10 @@ where
     POOL.run(work)
 }
 
-/// The future of [`blocking`]'s work.
-#[must_use = "the work is done all the same, but nobody learns how it ended"]
-pub struct Blocking<T> {
-    result: Receiver<Result<T, JoinError>>,
-}
-
-impl<T> Future for Blocking<T> {
-    type Output = Result<T, JoinError>;
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let result = Pin::new(&mut self.result).poll(cx);
-        result.map(|result| result.expect("the pool says how every work ended, once"))
-    }
-}
-
-impl<T> fmt::Debug for Blocking<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Blocking").finish_non_exhaustive()
-    }
-}
-
-/// Called once: to do the work, or to say that no thread can.
+/// Called once: to do the work, or with the error of starting a thread.
 type Work = Box<dyn FnOnce(io::Result<()>) + Send>;
 
 struct Pool {
-    most: usize,
-    idle: Duration,
     state: Mutex<State>,
     work: Condvar,
 }
@@ -86,31 +58,26 @@ struct Pool {
 struct State {
     queue: VecDeque<Work>,
     threads: usize,
-    /// Of these, how many wait for work, or have been called to it and not come yet.
+    /// Threads waiting for work, or notified and not yet running.
     waiting: usize,
 }
 
 impl Pool {
-    const fn new(most: usize, idle: Duration) -> Self {
-        let state = State { queue: VecDeque::new(), threads: 0, waiting: 0 };
-        Self { most, idle, state: Mutex::new(state), work: Condvar::new() }
-    }
-
-    fn run<T, F>(&'static self, work: F) -> Blocking<T>
+    fn run<T, F>(&'static self, work: F) -> RemoteJoinHandle<T>
     where
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        let (sender, result) = oneshot();
+        let (sender, result) = oneshot::channel();
         self.enqueue(Box::new(move |thread| {
-            let ended = match thread {
+            let output = match thread {
                 Ok(()) => catch_unwind(AssertUnwindSafe(work)).map_err(JoinError::panic),
                 Err(error) => Err(JoinError::no_thread(error)),
             };
-            // If nobody waits any more, the output ends here.
-            let _ = sender.send(ended);
+            // Without a handle, the output is dropped here.
+            let _ = sender.send(output);
         }));
-        Blocking { result }
+        RemoteJoinHandle { result }
     }
 
     fn enqueue(&'static self, work: Work) {
@@ -119,34 +86,33 @@ impl Pool {
         if state.waiting >= state.queue.len() {
             return self.work.notify_one();
         }
-        if state.threads == self.most {
+        if state.threads == MAX_THREADS {
             return;
         }
         state.threads += 1;
         drop(state);
         let started = thread::Builder::new().name("blocking".to_owned()).spawn(|| {
             affinity::reset();
-            self.serve();
+            self.work_loop();
         });
         if let Err(error) = started {
-            self.do_without(&error);
+            self.thread_failed(&error);
         }
     }
 
-    /// A thread's life.
-    fn serve(&self) {
+    fn work_loop(&self) {
         let mut state = self.lock();
         loop {
             if let Some(work) = state.queue.pop_front() {
                 drop(state);
-                // The destructor of an output that nobody wants may panic.
+                // The destructor of a dropped output may panic.
                 catch_panic(|| work(Ok(())));
                 state = self.lock();
                 continue;
             }
             state.waiting += 1;
-            let nothing_to_do = |state: &mut State| state.queue.is_empty();
-            let waited = self.work.wait_timeout_while(state, self.idle, nothing_to_do);
+            let no_work = |state: &mut State| state.queue.is_empty();
+            let waited = self.work.wait_timeout_while(state, KEEP_ALIVE, no_work);
             let timeout;
             (state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             state.waiting -= 1;
@@ -157,8 +123,8 @@ impl Pool {
         }
     }
 
-    /// A thread could not be started. The others will come to what is queued; if there are none, nobody will.
-    fn do_without(&self, error: &io::Error) {
+    /// Handles a failed thread start: running threads will take the queued work; without any, the work fails.
+    fn thread_failed(&self, error: &io::Error) {
         let mut state = self.lock();
         state.threads -= 1;
         let abandoned = if state.threads == 0 { std::mem::take(&mut state.queue) } else { VecDeque::new() };

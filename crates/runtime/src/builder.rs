@@ -99,7 +99,7 @@ impl Builder {
     /// and when nothing is it jumps to the next deadline, so that an hour passes in no time.
     /// [`time::advance`](crate::time::advance) moves it by hand.
     ///
-    /// The kernel and other threads, those of [`blocking`](crate::blocking) too, live in real time. While sockets are open,
+    /// The kernel and other threads, those of [`spawn_blocking`](crate::spawn_blocking) too, live in real time. While sockets are open,
     /// the clock waits one real millisecond for them before it jumps: a peer that takes longer, or another thread that is
     /// to wake a task, looks as if it had been silent until the next deadline. Without any deadline the runtime sleeps as
     /// usual.

@@ -1,8 +1,8 @@
 //! `CancellationToken`: one thread says that it is time to end, tasks on all threads hear it, each branch of a tree for itself.
 
 use crate::sync::{
-    line::{Line, Ticket},
     lock::{AtomicBool, Mutex, MutexGuard, Ordering},
+    wait_queue::{WaitKey, WaitQueue},
 };
 use std::{
     fmt,
@@ -37,14 +37,14 @@ struct Shared {
 }
 
 struct State {
-    waiting: Line<Waker>,
-    children: Line<Weak<Shared>>,
+    waiting: WaitQueue<Waker>,
+    children: WaitQueue<Weak<Shared>>,
 }
 
 /// A child keeps its parent alive and has a place among its children; the parent does not keep the child alive.
 struct Parent {
     shared: Arc<Shared>,
-    place: Ticket,
+    place: WaitKey,
 }
 
 impl CancellationToken {
@@ -62,7 +62,7 @@ impl CancellationToken {
             return Self { shared: Arc::new(Shared::new(true, None)) };
         }
         let shared = Arc::new_cyclic(|child: &Weak<Shared>| {
-            let place = state.children.enter(child.clone());
+            let place = state.children.push(child.clone());
             Shared::new(false, Some(Parent { shared: self.shared.clone(), place }))
         });
         Self { shared }
@@ -108,7 +108,7 @@ impl fmt::Debug for CancellationToken {
 
 impl Shared {
     fn new(cancelled: bool, parent: Option<Parent>) -> Self {
-        let state = State { waiting: Line::new(), children: Line::new() };
+        let state = State { waiting: WaitQueue::new(), children: WaitQueue::new() };
         Self { cancelled: AtomicBool::new(cancelled), state: Mutex::new(state), parent }
     }
 
@@ -122,7 +122,7 @@ impl Drop for Shared {
         // One after another and not each inside its child's end: the line of ancestors may be long.
         let mut parent = self.parent.take();
         while let Some(Parent { shared, place }) = parent {
-            shared.lock().children.leave(place);
+            shared.lock().children.remove(place);
             parent = Arc::into_inner(shared).and_then(|mut last| last.parent.take());
         }
     }
@@ -131,7 +131,7 @@ impl Drop for Shared {
 /// A waiter's place among those who wait; given up when it is dropped.
 struct Place<'a> {
     stop: &'a CancellationToken,
-    ticket: Option<Ticket>,
+    ticket: Option<WaitKey>,
 }
 
 impl Place<'_> {
@@ -142,7 +142,7 @@ impl Place<'_> {
             return Poll::Ready(());
         }
         let Some(waker) = self.ticket.and_then(|ticket| state.waiting.get(ticket)) else {
-            self.ticket = Some(state.waiting.enter(cx.waker().clone()));
+            self.ticket = Some(state.waiting.push(cx.waker().clone()));
             return Poll::Pending;
         };
         if !waker.will_wake(cx.waker()) {
@@ -158,7 +158,7 @@ impl Place<'_> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
-            let waker = self.stop.shared.lock().waiting.leave(ticket);
+            let waker = self.stop.shared.lock().waiting.remove(ticket);
             drop(waker);
         }
     }
@@ -179,7 +179,7 @@ mod tests {
             assert!(pin!(stop.cancelled()).poll(&mut cx).is_pending());
             assert!(kept.as_mut().poll(&mut cx).is_pending());
         }
-        assert_eq!(stop.shared.lock().waiting.iter().count(), 1);
+        assert_eq!(stop.shared.lock().waiting.len(), 1);
         stop.cancel();
         assert!(kept.as_mut().poll(&mut cx).is_ready() && pin!(stop.cancelled()).poll(&mut cx).is_ready());
     }
@@ -196,9 +196,9 @@ mod tests {
                 window.remove(1);
             }
         }
-        assert_eq!(parent.shared.lock().children.iter().count(), 5);
+        assert_eq!(parent.shared.lock().children.len(), 5);
         drop(window);
-        assert_eq!(parent.shared.lock().children.iter().count(), 0);
+        assert_eq!(parent.shared.lock().children.len(), 0);
         assert_eq!((Arc::strong_count(&parent.shared), Arc::weak_count(&parent.shared)), (1, 1));
         let child = parent.child_token();
         drop(parent);
@@ -222,7 +222,7 @@ mod tests {
             last = last.child_token();
         }
         drop(last);
-        assert_eq!(first.shared.lock().children.iter().count(), 0);
+        assert_eq!(first.shared.lock().children.len(), 0);
     }
 
     proptest! {

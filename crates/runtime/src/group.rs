@@ -25,7 +25,7 @@ where
         let runtime = core.map_or(Ok(()), pin_to_core).and_then(|()| builder.clone().build());
         gate.arrive(&runtime);
         gate.wait_for(cores.len())?;
-        Ok(runtime?.block_on(body(index)))
+        Ok(runtime?.block_on(async { body(index).await }))
     };
     thread::scope(|scope| {
         let threads: Vec<_> = (cores.iter().enumerate())

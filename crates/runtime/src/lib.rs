@@ -57,18 +57,21 @@ pub mod signal;
 #[cfg(test)]
 mod sim;
 mod slab;
-pub mod sync;
+mod sync;
 mod task;
 pub mod time;
 mod timer;
 mod trace;
 
-pub use blocking::{Blocking, blocking};
+pub use blocking::spawn_blocking;
 pub use builder::{Builder, Runtime};
 pub use cancel::CancellationToken;
 pub use driver::BackendKind;
 pub use driver::uring::RingFeature;
-pub use executor::spin::Spinning;
+pub use executor::{
+    handle::{Handle, RemoteJoinHandle},
+    spin::Spinning,
+};
 pub use metrics::{Metrics, MetricsHandle};
 pub use mm::drop_text_pages;
 pub use task::{JoinError, JoinHandle, JoinSet};

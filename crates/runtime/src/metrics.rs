@@ -1,7 +1,6 @@
-//! What a worker has done, in counters: its own are plain numbers, and it copies them for other threads once a turn while
-//! anybody holds a handle.
+//! Counters of a worker: plain numbers, copied once a turn for other threads while a handle exists.
 //!
-//! Must never cost a turn more than one look at whether there is a handle when there is none, nor a locked instruction.
+//! Without a handle, a turn pays one load; with one, no locked instruction.
 
 use crate::executor::Worker;
 use std::{
@@ -12,24 +11,24 @@ use std::{
     time::Duration,
 };
 
-/// Classes of turns in [`Metrics::batches`].
+/// Buckets of [`Metrics::batches`].
 const BATCHES: usize = 12;
 
 macro_rules! metrics {
     ($($(#[$doc:meta])* pub $name:ident: u64,)*) => {
-        /// A copy of a worker's counters since it began. All are totals, save those that say "now".
+        /// A worker's counters: totals since its start, except those that say "now".
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Metrics {
             $($(#[$doc])* pub $name: u64,)*
-            /// Time spent spinning in vain or not, instead of sleeping.
+            /// Time spent spinning.
             pub spin_time: Duration,
-            /// Turns by how many events they brought: none, 1, 2 to 3, 4 to 7, and so on in powers of two; the last one
-            /// counts all turns with 1024 or more.
+            /// Turns by number of events: 0, 1, 2 to 3, 4 to 7, and so on in powers of two; the last counts turns with 1024
+            /// or more.
             pub batches: [u64; BATCHES],
         }
 
-        /// The copy for other threads. Written by the worker alone.
+        /// The copy for other threads, written by the worker only.
         #[derive(Default)]
         #[repr(align(64))]
         struct Block {
@@ -79,36 +78,36 @@ metrics! {
     pub backpressure: u64,
     /// Times accepting paused because the process or the system was out of descriptors or memory.
     pub accept_pauses: u64,
-    /// Spins that were rewarded by an event.
+    /// Spins that ended with an event.
     pub spin_hits: u64,
-    /// Spins that ended in sleep all the same.
+    /// Spins that ended in a sleep.
     pub spin_misses: u64,
     /// Connections open now.
     pub connections: u64,
     /// Tasks alive now.
     pub tasks: u64,
-    /// Timers alive now: sleeps and timeouts that somebody waits for.
+    /// Timers alive now: sleeps and timeouts being awaited.
     pub timers: u64,
     /// Tasks that ended in a panic.
     pub panicked_tasks: u64,
 }
 
 impl Metrics {
-    /// A turn has brought that many events.
+    /// Counts a turn with that many events.
     #[inline]
     pub(crate) fn count_batch(&mut self, events: u64) {
-        let class = (u64::BITS - events.leading_zeros()) as usize;
-        self.batches[class.min(BATCHES - 1)] += 1;
+        let bucket = (u64::BITS - events.leading_zeros()) as usize;
+        self.batches[bucket.min(BATCHES - 1)] += 1;
     }
 }
 
-/// The counters of one worker, for any thread. As long as one is held the worker keeps it up to date, once a turn.
+/// A reader of one worker's counters, for any thread. While one exists, the worker updates it once a turn.
 #[derive(Clone)]
 pub struct MetricsHandle(Arc<Block>);
 
 impl MetricsHandle {
-    /// The counters as of the worker's last trip to the kernel, without a lock and without disturbing it. Every counter is
-    /// right by itself; two of them may be a turn apart. When the runtime is gone they are its last ones.
+    /// The counters as of the worker's last turn, without a lock. Each counter is exact; two of them may be a turn apart. After
+    /// the runtime is dropped, its last values.
     pub fn read(&self) -> Metrics {
         self.0.read()
     }
@@ -120,12 +119,11 @@ impl std::fmt::Debug for MetricsHandle {
     }
 }
 
-/// The worker's end of its handles.
+/// The worker's side of its handles.
 #[derive(Default)]
 pub(crate) struct Published(Arc<Block>);
 
 impl Worker {
-    /// The counters as of now.
     pub fn metrics(&self) -> Metrics {
         let mut metrics = self.io().report();
         self.spin.borrow().report(&mut metrics);
@@ -142,7 +140,7 @@ impl Worker {
         handle
     }
 
-    /// Copies the counters for those who hold a handle, if anybody does. Nothing of the worker may be borrowed.
+    /// Copies the counters if a handle exists. Nothing of the worker may be borrowed.
     #[inline]
     pub fn publish(&self) {
         if Arc::strong_count(&self.published.0) > 1 {
@@ -161,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_counted_by_the_size_of_their_batch() {
+    fn turns_are_counted_by_batch_size() {
         let mut metrics = Metrics::default();
         for events in [0, 0, 1, 2, 3, 4, 7, 8, 1023, 1024, 2047, 1 << 40, u64::MAX] {
             metrics.count_batch(events);

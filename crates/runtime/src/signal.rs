@@ -1,7 +1,7 @@
-//! Signals of the process as something to await.
+//! Awaiting signals of the process.
 //!
-//! One thread of the process hears them all and tells every [`Signals`] that wants to know; the handlers themselves only
-//! mark what has come. A signal that nobody has named keeps its usual effect.
+//! The handlers only mark a signal; one thread of the process distributes it to every [`Signals`] that named it. Signals
+//! that no listener has named keep their default action.
 
 use crate::{affinity, task::catch_panic, trace::event};
 use signal_hook::{consts, iterator, low_level::emulate_default_handler};
@@ -15,25 +15,25 @@ use std::{
     thread,
 };
 
-/// What somebody may want to say to a process.
+/// A signal that can be awaited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Signal {
     /// SIGINT: Ctrl-C.
     Interrupt,
-    /// SIGTERM: asked to end.
+    /// SIGTERM: request to terminate.
     Terminate,
-    /// SIGHUP: the terminal is gone; for a daemon, read the configuration again.
+    /// SIGHUP: the terminal was closed; for a daemon, reload the configuration.
     Hangup,
     /// SIGQUIT: Ctrl-\.
     Quit,
-    /// SIGUSR1: what the program says.
+    /// SIGUSR1: defined by the program.
     User1,
-    /// SIGUSR2: what the program says.
+    /// SIGUSR2: defined by the program.
     User2,
-    /// SIGCHLD: a child process has ended or stopped.
+    /// SIGCHLD: a child process exited or stopped.
     Child,
-    /// SIGWINCH: the terminal has another size.
+    /// SIGWINCH: the terminal was resized.
     Resize,
 }
 
@@ -66,9 +66,9 @@ impl Signal {
         1 << self as u32
     }
 
-    /// Does what the signal does to a process that has not named it: ends it in most cases. For the second Ctrl-C, when
-    /// the first one has begun an end that takes too long.
-    pub fn act_as_usual(self) -> io::Result<()> {
+    /// Runs the signal's default action, which for most terminates the process. For the second Ctrl-C, when a graceful
+    /// shutdown takes too long.
+    pub fn emulate_default(self) -> io::Result<()> {
         emulate_default_handler(self.number())
     }
 }
@@ -88,9 +88,9 @@ impl fmt::Display for Signal {
     }
 }
 
-/// A listener for some signals. Any number may listen to the same one, on any threads, and each hears it.
+/// A listener for some signals. Any number of listeners, on any threads, receive the same signal.
 ///
-/// From the first listener on, a signal has lost its usual effect for good, also when all listeners are dropped.
+/// The first listener disables a signal's default action for good, even after all listeners are dropped.
 ///
 /// ```
 /// use brunt_runtime::{Runtime, signal::{Signal, Signals}};
@@ -100,7 +100,7 @@ impl fmt::Display for Signal {
 ///     # signal_hook::low_level::raise(signal_hook::consts::SIGUSR1)?;
 ///     match signals.recv().await {
 ///         Signal::Interrupt => println!("ending"),
-///         other => println!("{other}: still here"),
+///         other => println!("{other}: ignored"),
 ///     }
 ///     std::io::Result::Ok(())
 /// })?;
@@ -112,39 +112,39 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens from now on.
+    /// Starts listening.
     ///
     /// # Errors
-    /// When the process has no descriptors or threads left for it.
+    /// If the process is out of descriptors or threads.
     pub fn new(signals: &[Signal]) -> io::Result<Self> {
         let wanted = signals.iter().fold(0, |bits, signal| bits | signal.bit());
-        let listener = Arc::new(Listener { wanted, heard: Mutex::default() });
-        let mut hub = hub();
-        let ear = hub.ear()?;
-        hub.listeners.push(listener.clone());
-        drop(hub);
+        let listener = Arc::new(Listener { wanted, state: Mutex::default() });
+        let mut registry = registry();
+        let handle = registry.thread()?;
+        registry.listeners.push(listener.clone());
+        drop(registry);
         let this = Self { listener };
         for signal in signals {
-            ear.add_signal(signal.number())?;
+            handle.add_signal(signal.number())?;
         }
         Ok(this)
     }
 
-    /// The next signal. Several of the same kind may be told as one, none is lost; different ones come in no particular
-    /// order. A dropped future has taken nothing.
+    /// The next signal. Several of one kind may be merged, none is lost; different kinds come in no particular order. Dropping
+    /// the future loses nothing.
     pub async fn recv(&mut self) -> Signal {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As `recv`, for hand-written futures and adapters.
+    /// Poll form of `recv`.
     pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<Signal> {
-        let mut heard = self.listener.heard();
-        if let Some(signal) = Signal::ALL.into_iter().find(|signal| heard.signals & signal.bit() != 0) {
-            heard.signals &= !signal.bit();
+        let mut state = self.listener.lock();
+        if let Some(signal) = Signal::ALL.into_iter().find(|signal| state.pending & signal.bit() != 0) {
+            state.pending &= !signal.bit();
             return Poll::Ready(signal);
         }
-        let before = heard.waiter.replace(cx.waker().clone());
-        drop(heard);
+        let before = state.waiter.replace(cx.waker().clone());
+        drop(state);
         drop(before);
         Poll::Pending
     }
@@ -152,68 +152,69 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        hub().listeners.retain(|listener| !Arc::ptr_eq(listener, &self.listener));
+        registry().listeners.retain(|listener| !Arc::ptr_eq(listener, &self.listener));
     }
 }
 
 #[derive(Debug)]
 struct Listener {
     wanted: u32,
-    heard: Mutex<Heard>,
+    state: Mutex<ListenerState>,
 }
 
 #[derive(Debug, Default)]
-struct Heard {
-    /// Those not told yet, as bits.
-    signals: u32,
+struct ListenerState {
+    /// Bits of the signals not yet returned.
+    pending: u32,
     waiter: Option<Waker>,
 }
 
 impl Listener {
-    fn heard(&self) -> MutexGuard<'_, Heard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, ListenerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// All listeners of the process, and the one ear.
-struct Hub {
-    ear: Option<iterator::Handle>,
+/// All listeners of the process.
+struct Registry {
+    /// Of the distributing thread, once started.
+    thread: Option<iterator::Handle>,
     listeners: Vec<Arc<Listener>>,
 }
 
-static HUB: Mutex<Hub> = Mutex::new(Hub { ear: None, listeners: Vec::new() });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { thread: None, listeners: Vec::new() });
 
-fn hub() -> MutexGuard<'static, Hub> {
-    HUB.lock().unwrap_or_else(PoisonError::into_inner)
+fn registry() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Hub {
-    /// The handle of the thread that hears, started by the first who asks.
-    fn ear(&mut self) -> io::Result<iterator::Handle> {
-        if let Some(ear) = &self.ear {
-            return Ok(ear.clone());
+impl Registry {
+    /// The handle of the distributing thread, which the first call starts.
+    fn thread(&mut self) -> io::Result<iterator::Handle> {
+        if let Some(thread) = &self.thread {
+            return Ok(thread.clone());
         }
         let mut signals = iterator::Signals::new::<_, c_int>([])?;
-        let ear = signals.handle();
+        let handle = signals.handle();
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             affinity::reset();
-            signals.forever().for_each(tell);
+            signals.forever().for_each(distribute);
         })?;
-        self.ear = Some(ear.clone());
-        Ok(ear)
+        self.thread = Some(handle.clone());
+        Ok(handle)
     }
 }
 
-/// Tells everybody who wants to know.
-fn tell(number: c_int) {
+/// Passes a signal to its listeners.
+fn distribute(number: c_int) {
     let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.number() == number) else { return };
     event!(INFO, "signal"; signal = signal);
     let mut waiters = Vec::new();
-    for listener in hub().listeners.iter().filter(|listener| listener.wanted & signal.bit() != 0) {
-        let mut heard = listener.heard();
-        heard.signals |= signal.bit();
-        waiters.extend(heard.waiter.take());
+    for listener in registry().listeners.iter().filter(|listener| listener.wanted & signal.bit() != 0) {
+        let mut state = listener.lock();
+        state.pending |= signal.bit();
+        waiters.extend(state.waiter.take());
     }
-    // A panic in one, a foreign one, must not end the thread that hears.
+    // A panic in a foreign waker must not end this thread.
     waiters.into_iter().for_each(|waiter| catch_panic(|| waiter.wake()));
 }

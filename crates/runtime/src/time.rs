@@ -1,4 +1,4 @@
-//! Time: `now`, `sleep`, `timeout`, `interval`. Timers are exact to the kernel's wake-up, not rounded to a tick.
+//! `now`, `sleep`, `timeout`, `interval`. Deadlines are exact to the kernel's wake-up, not rounded to a tick.
 
 use crate::{executor, slab::Key};
 use std::{
@@ -9,23 +9,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The time on the clock of the runtime whose `block_on` runs on this thread: `Instant::now()`, unless that runtime has a
-/// [virtual clock](crate::Builder::virtual_clock) or there is none.
+/// The current time of this thread's runtime: `Instant::now()`, unless that runtime has a
+/// [virtual clock](crate::Builder::virtual_clock). Also works outside `block_on`.
 #[inline]
 pub fn now() -> Instant {
     executor::now()
 }
 
-/// Moves a virtual clock on, as if this thread had been busy for so long: what comes due meanwhile fires late, all at
-/// once, in order of its deadlines, and its tasks have run when this returns. To let everything happen at its time,
-/// `sleep` instead. Must be called inside `block_on`.
+/// Advances a virtual clock, as if this thread had been busy for `duration`: timers due meanwhile fire late, together, in the
+/// order of their deadlines, and their tasks have run when this returns. To let each fire on time, `sleep` instead. Must be
+/// called inside `block_on`.
 ///
 /// # Panics
 /// If the runtime was not built with a [virtual clock](crate::Builder::virtual_clock).
 pub async fn advance(duration: Duration) {
     let to = after(duration);
     executor::current(|worker| worker.clock.set(to));
-    // One turn fires the timers; the next one comes when those whom they woke have run.
+    // One turn fires the timers; the next comes after the woken tasks have run.
     crate::yield_now().await;
     crate::yield_now().await;
 }
@@ -40,18 +40,17 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep { deadline, timer: None }
 }
 
-/// So long from now.
 pub(crate) fn after(duration: Duration) -> Instant {
-    later(now(), duration)
+    saturating_add(now(), duration)
 }
 
-/// A sum past the end of time is a century, which nobody will tell from for ever.
-fn later(than: Instant, by: Duration) -> Instant {
+/// Saturates at a century.
+fn saturating_add(to: Instant, duration: Duration) -> Instant {
     let century = Duration::from_secs(100 * 365 * 24 * 3600);
-    than.checked_add(by).unwrap_or(than + century)
+    to.checked_add(duration).unwrap_or(to + century)
 }
 
-/// The future of [`sleep`]. Dropping it forgets the timer.
+/// The future of [`sleep`]. Dropping it removes the timer.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
@@ -60,12 +59,12 @@ pub struct Sleep {
 }
 
 impl Sleep {
-    /// When it ends.
+    /// The time at which it completes.
     pub fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    fn forget(&mut self) {
+    fn disarm(&mut self) {
         if let Some((id, key)) = self.timer.take() {
             executor::with(id, |worker| worker.timers().remove(key, &mut worker.io().wakers));
         }
@@ -78,9 +77,9 @@ impl Future for Sleep {
         executor::current(|worker| {
             let key = match self.timer {
                 Some((id, key)) if id == worker.id() => key,
-                // The first poll, or the first one on this runtime.
+                // The first poll on this runtime.
                 _ => {
-                    self.forget();
+                    self.disarm();
                     let key = worker.timers().insert(self.deadline);
                     self.timer = Some((worker.id(), key));
                     key
@@ -93,23 +92,26 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        self.forget();
+        self.disarm();
     }
 }
 
-/// A future did not end in time.
+/// The error of [`timeout`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time ran out")
+        f.write_str("deadline has elapsed")
     }
 }
 
 impl std::error::Error for Elapsed {}
 
-/// Waits for `future`, but not longer than `duration`; the future is dropped when the time runs out.
+/// Awaits `future` for at most `duration`, then drops it.
+///
+/// # Errors
+/// [`Elapsed`] if the time ran out first.
 pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
     let mut future = pin!(future);
     let mut sleep = pin!(sleep(duration));
@@ -120,7 +122,10 @@ pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Outp
     .await
 }
 
-/// Ticks at `start + n * period`, the first one `period` from now.
+/// Ticks every `period`, the first time `period` from now.
+///
+/// # Panics
+/// If `period` is zero.
 pub fn interval(period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval needs a period above zero");
     Interval { next: after(period), period }
@@ -134,14 +139,14 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick and returns when it was due. A late caller gets one tick for all it missed; the phase
-    /// never shifts.
+    /// Waits for the next tick and returns the time it was due. A late caller gets one tick for all it missed; the phase never
+    /// shifts.
     pub async fn tick(&mut self) -> Instant {
         let due = self.next;
         sleep_until(due).await;
         let missed = now().saturating_duration_since(due).as_nanos() / self.period.as_nanos();
         let missed = u32::try_from(missed).unwrap_or(u32::MAX - 1);
-        self.next = later(due, self.period.saturating_mul(missed + 1));
+        self.next = saturating_add(due, self.period.saturating_mul(missed + 1));
         due
     }
 }

@@ -37,11 +37,11 @@ async fn pair() -> (TcpStream, TcpStream) {
 
 async fn echo(mut stream: TcpStream) -> io::Result<()> {
     loop {
-        let lease = stream.recv().await?;
-        if lease.is_empty() {
+        let received = stream.recv().await?;
+        if received.is_empty() {
             return Ok(());
         }
-        stream.send(lease).await?;
+        stream.send(received).await?;
     }
 }
 
@@ -94,11 +94,11 @@ on_both_backends! {
         loop {
             round += 1;
             let mut buffer = [0; 777];
-            // Give up at once most of the time, alternating the two ways to read.
+            // Most reads are dropped after one poll, alternating between read and recv.
             let patience = Duration::from_micros(if round.is_multiple_of(3) { 20_000 } else { 0 });
             let read = timeout(patience, async {
                 if round.is_multiple_of(2) { server.read(&mut buffer).await.map(|len| buffer[..len].to_vec()) }
-                else { server.recv().await.map(|lease| lease.to_vec()) }
+                else { server.recv().await.map(|received| received.to_vec()) }
             }).await;
             match read {
                 Ok(Ok(bytes)) if bytes.is_empty() => break,
@@ -110,13 +110,13 @@ on_both_backends! {
         writer.await.unwrap();
     }
 
-    a_slow_reader_stops_its_peer_and_not_its_neighbour {
+    a_slow_reader_stops_its_peer_and_no_other_connection {
         let (mut flooder, mut slow) = pair().await;
         let flood = spawn(async move { let block = [7; 65_536]; let mut sent = 0u64; while flooder.write_all(&block).await.is_ok() { sent += 65_536; if sent >= 64 << 20 { break } } sent });
         let (mut client, server) = pair().await;
         spawn(echo(server));
         sleep(Duration::from_millis(200)).await;
-        assert!(!flood.is_finished(), "64 MiB went somewhere though nobody read");
+        assert!(!flood.is_finished(), "64 MiB were sent without a reader");
         for _ in 0..100 {
             client.write_all(b"still here").await.unwrap();
             let mut reply = [0; 10];
@@ -145,12 +145,12 @@ on_both_backends! {
             }));
         }
         for client in clients { client.await.unwrap(); }
-        // Every connection is given back; the guard around each test bounds the wait.
+        // All connections are released; the guard around each test bounds the wait.
         while brunt_runtime::metrics().connections > 0 { sleep(Duration::from_millis(1)).await; }
     }
 
     a_refused_connect_is_an_error {
-        // Bound, so that nobody else gets the port, and not listened on.
+        // Bound to reserve the port, but not listening.
         let bound = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         bound.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
         let address = bound.local_addr().unwrap().as_socket().unwrap();
@@ -175,7 +175,7 @@ on_both_backends! {
         client.set_linger_zero().unwrap();
         drop(client);
         // The guard around each test bounds the wait.
-        while server.write_all(b"anybody?").await.is_ok() { sleep(Duration::from_millis(1)).await; }
+        while server.write_all(b"hello?").await.is_ok() { sleep(Duration::from_millis(1)).await; }
     }
 
     half_close_still_receives {
@@ -193,14 +193,14 @@ on_both_backends! {
         assert!(client.recv().await.unwrap().is_empty());
     }
 
-    what_was_written_goes_out_though_the_stream_is_dropped {
+    pending_writes_are_sent_after_the_stream_is_dropped {
         let (client, mut server) = pair().await;
         let mut client = client;
         let sent = pattern(10_000);
         client.write_all(&sent).await.unwrap();
         drop(client);
         let mut got = Vec::new();
-        loop { let lease = server.recv().await.unwrap(); if lease.is_empty() { break } got.extend_from_slice(&lease); }
+        loop { let received = server.recv().await.unwrap(); if received.is_empty() { break } got.extend_from_slice(&received); }
         assert!(got == sent);
     }
 
@@ -244,7 +244,7 @@ on_both_backends! {
     }
 
     timers_fire_in_order_and_on_time {
-        // From one moment on: whatever holds the thread up between them, their order is that of their deadlines.
+        // From one instant on: independent of delays, their order is that of their deadlines.
         let (order, start) = (Rc::new(Cell::new(0)), Instant::now());
         let tasks: Vec<_> = [30u64, 10, 20, 0].into_iter().map(|ms| {
             let order = order.clone();
@@ -275,39 +275,39 @@ on_both_backends! {
         thread.join().unwrap();
     }
 
-    a_lease_outlives_its_stream_and_moves_to_another {
+    a_buffer_outlives_its_stream_and_moves_to_another {
         let (mut a, mut b) = pair().await;
         let (mut c, mut d) = pair().await;
         a.write_all(b"passed on").await.unwrap();
-        let lease = b.recv().await.unwrap();
+        let received = b.recv().await.unwrap();
         drop((a, b));
-        c.send(lease).await.unwrap();
-        let lease: RecvBuf = d.recv().await.unwrap();
-        assert_eq!(&lease[..], b"passed on");
+        c.send(received).await.unwrap();
+        let received: RecvBuf = d.recv().await.unwrap();
+        assert_eq!(&received[..], b"passed on");
     }
 
-    a_lease_can_be_changed_and_sent {
+    a_buffer_can_be_changed_and_sent {
         let (mut client, mut server) = pair().await; client.write_all(b"shout").await.unwrap();
-        let mut lease = Some({ let mut lease = server.recv().await.unwrap(); lease.make_ascii_uppercase(); lease });
-        std::future::poll_fn(|cx| server.poll_send(cx, &mut lease)).await.unwrap();
-        assert!(lease.is_none() && *client.recv().await.unwrap() == *b"SHOUT");
+        let mut received = Some({ let mut received = server.recv().await.unwrap(); received.make_ascii_uppercase(); received });
+        std::future::poll_fn(|cx| server.poll_send(cx, &mut received)).await.unwrap();
+        assert!(received.is_none() && *client.recv().await.unwrap() == *b"SHOUT");
     }
 
-    leases_that_are_kept_only_delay {
-        // More data than all buffers hold, with every lease kept for a while: nothing is lost and nothing hangs.
+    kept_buffers_only_delay {
+        // More data than all buffers hold, each kept for a while: nothing is lost and nothing hangs.
         let (mut client, mut server) = pair().await;
         let writer = spawn(async move { client.write_all(&vec![1; 12 << 20]).await.unwrap(); client });
         let (mut kept, mut got) = (std::collections::VecDeque::new(), 0);
         while got < 12 << 20 {
-            let lease = server.recv().await.unwrap();
-            got += lease.len();
-            kept.push_back(lease);
+            let received = server.recv().await.unwrap();
+            got += received.len();
+            kept.push_back(received);
             if kept.len() > 1500 { kept.pop_front(); }
         }
         writer.await.unwrap();
     }
 
-    drain_waits_for_tasks_and_reports_who_is_left {
+    drain_waits_for_tasks_and_reports_those_left {
         spawn(sleep(Duration::from_millis(20)));
         assert_eq!(brunt_runtime::drain(Duration::from_secs(60)).await, 0);
         let stuck = spawn(std::future::pending::<()>());
@@ -318,16 +318,16 @@ on_both_backends! {
 }
 
 #[test]
-fn a_stream_that_outlives_its_runtime_fails_politely() {
+fn a_stream_that_outlives_its_runtime_returns_errors() {
     for backend in [BackendKind::Uring, BackendKind::Epoll] {
         let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
-        let (mut stream, lease) = runtime.block_on(async {
+        let (mut stream, received) = runtime.block_on(async {
             let (mut client, mut server) = pair().await;
             client.write_all(b"kept").await.unwrap();
             (client, server.recv().await.unwrap())
         });
         drop(runtime);
-        assert_eq!(&lease[..], b"kept", "leased bytes stay");
+        assert_eq!(&received[..], b"kept", "the bytes stay readable");
         let other = Runtime::new().unwrap();
         let error = other.block_on(stream.write_all(b"x")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotConnected);
@@ -337,7 +337,7 @@ fn a_stream_that_outlives_its_runtime_fails_politely() {
 #[test]
 fn dropping_a_runtime_in_full_flight_returns_every_descriptor() {
     let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-    // Tests of this binary run beside each other: measure in a process of our own.
+    // Tests of this binary run concurrently: count in a separate process.
     if std::env::var_os("ALONE").is_none() {
         let me = std::env::current_exe().unwrap();
         let name = "dropping_a_runtime_in_full_flight_returns_every_descriptor";

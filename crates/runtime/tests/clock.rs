@@ -1,4 +1,4 @@
-//! Time on a virtual clock: what takes hours is told in milliseconds, and to the nanosecond.
+//! The virtual clock: hours pass in milliseconds, exact to the nanosecond.
 
 use brunt_runtime::{
     BackendKind, Runtime,
@@ -18,7 +18,7 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Runs a test on a virtual clock; it may not take long in real time, however long it says it does.
+/// Runs a test on a virtual clock; it must be quick in real time.
 fn on<T>(backend: BackendKind, body: impl Future<Output = T>) -> T {
     let runtime = Runtime::builder().backend(Some(backend)).virtual_clock(true).build().unwrap();
     let start = Instant::now();
@@ -39,7 +39,7 @@ macro_rules! on_both_backends {
     };
 }
 
-/// Writes down what happens when.
+/// Records events with their times.
 #[derive(Clone)]
 struct Diary(Instant, Rc<RefCell<Vec<(Duration, &'static str)>>>);
 
@@ -76,7 +76,7 @@ on_both_backends! {
         assert_eq!(now() - start, NANO + MS + SECOND + HOUR + 8760 * HOUR);
     }
 
-    time_stands_still_while_there_is_something_to_do {
+    time_stands_still_while_tasks_are_ready {
         let start = now();
         let sleeper = spawn(sleep(NANO));
         let busy = spawn(async { for _ in 0..1000 { brunt_runtime::yield_now().await; } now() });
@@ -85,7 +85,7 @@ on_both_backends! {
         assert_eq!(now(), start + NANO);
     }
 
-    sleeps_end_in_the_order_of_their_deadlines_and_equal_ones_in_that_of_their_beginnings {
+    sleeps_end_in_order_of_deadline_then_of_arming {
         let diary = Diary::begin();
         let nap = |length, name| { let diary = diary.clone(); spawn(async move { sleep(length).await; diary.note(name); }) };
         let tasks = [nap(HOUR, "d"), nap(30 * NANO, "a"), nap(SECOND, "b"), nap(HOUR, "e"), nap(SECOND, "c"), nap(HOUR, "f")];
@@ -108,41 +108,41 @@ on_both_backends! {
         assert_eq!(ticks.tick().await - start, 2 * MS);
         assert_eq!(ticks.tick().await - start, 4 * MS);
         assert_eq!(now() - start, 4 * MS);
-        // Late for the ticks at 6, 8 and 10 ms: they are one.
+        // Late for the ticks at 6, 8 and 10 ms, which merge into one.
         advance(7 * MS).await;
         assert_eq!(ticks.tick().await - start, 6 * MS);
         assert_eq!(now() - start, 11 * MS);
         assert_eq!(ticks.tick().await - start, 12 * MS);
-        // Exactly on a tick, nothing is missed but those before.
+        // Exactly on a tick, only earlier ones are missed.
         advance(4 * MS).await;
         assert_eq!(ticks.tick().await - start, 14 * MS);
         assert_eq!(ticks.tick().await - start, 18 * MS);
-        // Three and a half days late, the phase is what it was.
+        // Three and a half days late, the phase is unchanged.
         advance(84 * HOUR + MS).await;
         ticks.tick().await;
         let due = ticks.tick().await - start;
         assert_eq!((due - 20 * MS, due.as_nanos() % 2_000_000), (84 * HOUR, 0));
     }
 
-    the_longest_interval_is_just_long {
+    the_longest_interval_is_accepted {
         let mut ticks = interval(Duration::MAX);
         let first = ticks.tick().await;
         assert!(ticks.tick().await > first);
     }
 
-    a_timeout_ends_on_time_and_not_when_the_future_is_first {
+    a_timeout_ends_on_time_unless_the_future_is_first {
         let start = now();
         assert_eq!(timeout(HOUR, pending::<()>()).await, Err(Elapsed));
         assert_eq!(now() - start, HOUR);
         assert_eq!(timeout(HOUR, sleep(HOUR - NANO)).await, Ok(()));
         assert_eq!(timeout(HOUR, sleep(HOUR + NANO)).await, Err(Elapsed));
-        // The future is asked before the clock.
+        // The future is polled before the timer.
         assert_eq!(timeout(Duration::ZERO, async { 1 }).await, Ok(1));
         assert_eq!(timeout(Duration::MAX, sleep(HOUR)).await, Ok(()));
         assert_eq!(now() - start, 4 * HOUR - NANO);
     }
 
-    a_timeout_lets_go_of_its_timer_and_its_future {
+    a_timeout_drops_its_timer_and_its_future {
         let held = Rc::new(());
         let inner = held.clone();
         let timed = timeout(HOUR, async move { let _inner = inner; pending::<()>().await });
@@ -150,7 +150,7 @@ on_both_backends! {
         assert_eq!(Rc::strong_count(&held), 1);
         for _ in 0..10_000 { assert!(timeout(HOUR, brunt_runtime::yield_now()).await.is_ok()); }
         assert_eq!(brunt_runtime::metrics().timers, 0);
-        // None of them is left to stop the clock on its way.
+        // None of them is left to stop the clock.
         let before = (now(), brunt_runtime::metrics().turns);
         sleep(24 * HOUR).await;
         assert_eq!(now() - before.0, 24 * HOUR);
@@ -163,7 +163,7 @@ on_both_backends! {
             let diary = diary.clone();
             spawn(async move { sleep(length).await; diary.note(name); });
         }
-        // Sleeps begin when they are first polled.
+        // Sleeps are armed at their first poll.
         brunt_runtime::yield_now().await;
         advance(5 * SECOND).await;
         assert_eq!(diary.read(), [(5 * SECOND, "one"), (5 * SECOND, "three")]);
@@ -175,20 +175,20 @@ on_both_backends! {
         assert_eq!(now() - diary.0, HOUR);
     }
 
-    a_dropped_and_a_moved_sleep_fire_for_whom_they_should {
+    dropped_and_moved_sleeps_wake_the_right_task {
         let diary = Diary::begin();
         let mut sleeper = Box::pin(sleep(MS));
         assert!(timeout(Duration::ZERO, sleeper.as_mut()).await.is_err());
         drop(sleeper);
         let mut moved = Box::pin(sleep(HOUR));
         assert!(timeout(SECOND, moved.as_mut()).await.is_err());
-        // Another task waits from here on.
+        // Another task awaits it from here on.
         let noted = diary.clone();
         spawn(async move { moved.await; noted.note("moved"); }).await.unwrap();
         assert_eq!(diary.read(), [(HOUR, "moved")]);
     }
 
-    a_silent_peer_is_given_up_after_an_hour_and_one_that_answers_is_heard {
+    a_silent_peer_times_out_after_an_hour_and_an_answer_is_received {
         let (mut client, mut server) = pair().await;
         let start = now();
         let mut byte = [0];
@@ -196,9 +196,9 @@ on_both_backends! {
             assert!(timeout(HOUR, client.read(&mut byte)).await.is_err());
         }
         assert_eq!(now() - start, 20 * HOUR);
-        // Nothing of what is on its way is overtaken by the clock.
+        // The clock does not overtake data in flight.
         let echo = spawn(async move {
-            while let Ok(lease) = server.recv().await && !lease.is_empty() { server.send(lease).await.unwrap(); }
+            while let Ok(received) = server.recv().await && !received.is_empty() { server.send(received).await.unwrap(); }
         });
         for n in 0..200 {
             client.write_all(&[n]).await.unwrap();
@@ -210,7 +210,7 @@ on_both_backends! {
         echo.await.unwrap();
     }
 
-    a_datagram_on_its_way_is_not_overtaken_either {
+    a_datagram_in_flight_is_not_overtaken {
         let bind = || UdpSocket::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let (ours, theirs) = (bind(), bind());
         let (start, real, mut bytes) = (now(), Instant::now(), [0; 8]);
@@ -224,7 +224,7 @@ on_both_backends! {
         assert!(real.elapsed() >= 50 * MS, "the clock does not wait for sockets: {:?}", real.elapsed());
     }
 
-    a_server_that_answers_after_a_minute_does_so_in_order {
+    a_server_that_answers_after_a_minute_answers_in_order {
         let (mut client, mut server) = pair().await;
         let diary = Diary::begin();
         let noted = diary.clone();
@@ -245,7 +245,7 @@ on_both_backends! {
         serving.await.unwrap();
     }
 
-    drain_waits_by_the_same_clock {
+    drain_uses_the_same_clock {
         let start = now();
         spawn(sleep(SECOND));
         assert_eq!(brunt_runtime::drain(HOUR).await, 0);
@@ -285,13 +285,13 @@ fn a_real_clock_is_the_machines_and_cannot_be_moved() {
         spawn(advance(SECOND)).await.unwrap_err()
     });
     assert!(refused.to_string().contains("virtual_clock"), "{refused}");
-    // Outside of any runtime there is no other clock.
+    // Outside any runtime the clock is the machine's.
     let before = Instant::now();
     assert!(before <= now());
 }
 
 #[test]
-fn two_virtual_clocks_know_nothing_of_each_other() {
+fn two_virtual_clocks_are_independent() {
     let build = || Runtime::builder().virtual_clock(true).build().unwrap();
     let (first, second) = (build(), build());
     let then = second.block_on(async { now() });

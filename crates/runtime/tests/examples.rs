@@ -33,8 +33,7 @@ impl Example {
         // Cargo puts examples beside the folder of test programs, and builds them with a plain `cargo test`.
         let me = std::env::current_exe().unwrap();
         let path = me.parent().and_then(|deps| deps.parent()).unwrap().join("examples").join(name);
-        let started =
-            Command::new(&path).arg("127.0.0.1:0").env("BRUNT_BACKEND", backend).stdout(Stdio::piped()).spawn();
+        let started = Command::new(&path).args(["127.0.0.1:0", backend]).stdout(Stdio::piped()).spawn();
         let mut child = started.unwrap_or_else(|error| {
             panic!("cannot run {}: {error}; build it by cargo test -p brunt-runtime --examples", path.display())
         });
@@ -110,7 +109,7 @@ fn a_bad_address_is_named() {
     let me = std::fs::read_link(format!("/proc/{}/exe", server.child.id())).unwrap();
     let output = Command::new(me).arg("nowhere").output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success() && text.contains("'nowhere' is no address"), "{text}");
+    assert!(!output.status.success() && text.contains("'nowhere' is not an address"), "{text}");
 }
 
 #[test]
@@ -209,6 +208,40 @@ fn channel_across_cores() {
         let mut all = drawn.concat();
         all.sort_unstable();
         assert_eq!(all, (1..=CLIENTS * LINES).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn select_semaphore() {
+    for backend in BACKENDS {
+        let server = Example::start("select_semaphore", backend);
+        let mut clients: Vec<_> = (0..4).map(|_| server.connect()).collect();
+        clients.iter_mut().for_each(|client| ask(client, b"hello"));
+        // The fifth client waits for a permit.
+        let mut fifth = server.connect();
+        fifth.write_all(b"hello").unwrap();
+        fifth.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        assert!(fifth.read(&mut [0; 8]).is_err());
+        fifth.set_read_timeout(Some(PATIENCE)).unwrap();
+        drop(clients.pop());
+        expect(&mut fifth, b"hello");
+        clients[0].write_all(b"quit\n").unwrap();
+        for client in clients.iter_mut().chain([&mut fifth]) {
+            expect(client, b"goodbye\n");
+            expect_end(client);
+        }
+    }
+}
+
+#[test]
+fn remote_spawn() {
+    for backend in BACKENDS {
+        let server = Example::start("remote_spawn", backend);
+        for turn in 0..6 {
+            let mut client = server.connect();
+            expect(&mut client, format!("worker {}\n", turn % 2).as_bytes());
+            ask(&mut client, b"hello");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Long messages are received into large buffers: more of them than there are, kept, mixed with short ones, dropped.
+//! Long messages are received into large buffers: exhausted, kept, dropped, and mixed with short messages.
 
 use brunt_runtime::{
     BackendKind, Runtime,
@@ -22,8 +22,8 @@ async fn pair() -> (TcpStream, TcpStream) {
 }
 
 async fn echo(mut stream: TcpStream) {
-    while let Ok(lease) = stream.recv().await {
-        if lease.is_empty() || stream.send(lease).await.is_err() {
+    while let Ok(received) = stream.recv().await {
+        if received.is_empty() || stream.send(received).await.is_err() {
             return;
         }
     }
@@ -33,7 +33,7 @@ fn message(len: usize, seed: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 31 + i / 4096 * 7 + seed) as u8).collect()
 }
 
-/// Sends a message and reads it back, whole.
+/// Sends a message and reads it back.
 async fn exchange(client: &mut TcpStream, message: &[u8]) -> Vec<u8> {
     client.write_all(message).await.unwrap();
     let mut answer = vec![0; message.len()];
@@ -41,46 +41,46 @@ async fn exchange(client: &mut TcpStream, message: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Reads this many bytes as leases.
-async fn leases(stream: &mut TcpStream, len: usize) -> Vec<RecvBuf> {
-    let (mut leases, mut have) = (Vec::new(), 0);
+/// Receives that many bytes.
+async fn buffers(stream: &mut TcpStream, len: usize) -> Vec<RecvBuf> {
+    let (mut buffers, mut have) = (Vec::new(), 0);
     while have < len {
-        let lease = stream.recv().await.unwrap();
-        assert!(!lease.is_empty(), "the stream ended");
-        have += lease.len();
-        leases.push(lease);
+        let received = stream.recv().await.unwrap();
+        assert!(!received.is_empty(), "the stream ended");
+        have += received.len();
+        buffers.push(received);
     }
-    leases
+    buffers
 }
 
-/// The bytes of leases, one after another.
-fn bytes(leases: &[RecvBuf]) -> Vec<u8> {
-    leases.iter().flat_map(|lease| lease.iter().copied()).collect()
+/// The concatenated bytes.
+fn bytes(buffers: &[RecvBuf]) -> Vec<u8> {
+    buffers.iter().flat_map(|received| received.iter().copied()).collect()
 }
 
 #[test]
-fn a_long_message_comes_in_few_pieces_and_short_ones_need_no_large_buffer() {
+fn a_long_message_takes_few_segments_and_short_ones_no_large_buffer() {
     on_both(async || {
         let (mut client, mut server) = pair().await;
         let sent = message(32 * 1024, 1);
         let mut fewest = usize::MAX;
         for _ in 0..20 {
             client.write_all(&sent).await.unwrap();
-            let pieces = leases(&mut server, sent.len()).await;
+            let pieces = buffers(&mut server, sent.len()).await;
             assert_eq!(bytes(&pieces), sent);
             fewest = fewest.min(pieces.len());
         }
-        // Eight usual buffers at least; the client writes it in two sends.
-        assert!(fewest <= 2, "{fewest} pieces at best");
+        // At least eight usual buffers; the client writes it in two sends.
+        assert!(fewest <= 2, "{fewest} segments at best");
         for i in 0..50 {
             client.write_all(&message(100, i)).await.unwrap();
-            assert_eq!(bytes(&leases(&mut server, 100).await), message(100, i));
+            assert_eq!(bytes(&buffers(&mut server, 100).await), message(100, i));
         }
     });
 }
 
 #[test]
-fn long_and_short_messages_in_turn_are_whole() {
+fn alternating_long_and_short_messages_are_complete() {
     on_both(async || {
         let (mut client, server) = pair().await;
         spawn(echo(server));
@@ -97,7 +97,7 @@ fn long_and_short_messages_in_turn_are_whole() {
 }
 
 #[test]
-fn more_streams_than_large_buffers_all_get_through() {
+fn more_streams_than_large_buffers_are_all_served() {
     on_both(async || {
         let mut tasks = Vec::new();
         for i in 0..150 {
@@ -117,7 +117,7 @@ fn more_streams_than_large_buffers_all_get_through() {
 }
 
 #[test]
-fn large_buffers_that_are_all_lent_do_not_stop_anybody() {
+fn lending_all_large_buffers_stops_no_stream() {
     on_both(async || {
         let mut kept = Vec::new();
         for i in 0..40 {
@@ -127,7 +127,7 @@ fn large_buffers_that_are_all_lent_do_not_stop_anybody() {
                 client.write_all(&sent).await.unwrap();
                 client
             });
-            kept.push((i, leases(&mut server, 400_000).await, server));
+            kept.push((i, buffers(&mut server, 400_000).await, server));
             writer.await.unwrap();
         }
         let (mut client, server) = pair().await;

@@ -1,4 +1,4 @@
-//! Counters: what they count, and how another thread reads them.
+//! Counters, and reading them from other threads.
 
 use brunt_runtime::{
     BackendKind, CancellationToken, Metrics, MetricsHandle, Runtime,
@@ -18,7 +18,7 @@ fn build(backend: BackendKind) -> Runtime {
     Runtime::builder().backend(Some(backend)).build().unwrap()
 }
 
-/// Reads until it is as wanted; the worker publishes soon, but not at once.
+/// Reads until a condition holds: the worker publishes once a turn.
 fn read_until(handle: &MetricsHandle, wanted: impl Fn(&Metrics) -> bool) -> Metrics {
     let start = Instant::now();
     loop {
@@ -32,7 +32,7 @@ fn read_until(handle: &MetricsHandle, wanted: impl Fn(&Metrics) -> bool) -> Metr
 }
 
 #[test]
-fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
+fn another_thread_reads_the_counters_of_a_sleeping_worker() {
     for backend in BACKENDS {
         let stop = CancellationToken::new();
         let (sender, receiver) = mpsc::channel();
@@ -47,8 +47,8 @@ fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
                     let mut server = listener.accept().await.unwrap();
                     for _ in 0..50 {
                         client.write_all(b"ping").await.unwrap();
-                        let lease = server.recv().await.unwrap();
-                        server.send(lease).await.unwrap();
+                        let received = server.recv().await.unwrap();
+                        server.send(received).await.unwrap();
                         client.read_exact(&mut [0; 4]).await.unwrap();
                     }
                     let panics = [spawn(async { panic!("on purpose") }), spawn(async { panic!("once more") })];
@@ -68,8 +68,8 @@ fn another_thread_sees_what_a_worker_did_though_it_sleeps() {
         assert!(seen.events >= 100 && seen.polls >= 3 && seen.sleeps <= seen.turns, "{backend}: {seen:?}");
         stop.cancel();
         let last = worker.join().unwrap();
-        assert_eq!(last.batches.iter().sum::<u64>(), last.turns, "{backend}: every turn has its class");
-        // The runtime is gone, and nothing of it is left.
+        assert_eq!(last.batches.iter().sum::<u64>(), last.turns, "{backend}: every turn is in a bucket");
+        // After the runtime is dropped.
         let left = handle.read();
         assert_eq!((left.connections, left.tasks, left.timers), (0, 0, 0), "{backend}: {left:?}");
         assert!(left.turns >= last.turns && left.polls >= last.polls, "{backend}: {left:?}");
@@ -103,7 +103,7 @@ fn a_handle_never_goes_back_while_the_worker_runs() {
 }
 
 #[test]
-fn a_handle_taken_late_is_up_to_date_at_once() {
+fn a_new_handle_is_up_to_date() {
     for backend in BACKENDS {
         let runtime = build(backend);
         let counted = runtime.block_on(async {
@@ -115,7 +115,7 @@ fn a_handle_taken_late_is_up_to_date_at_once() {
         });
         assert_eq!(counted.polls, 10);
         assert_eq!(runtime.metrics_handle().read(), counted);
-        // Nobody holds one while this runs; the next one knows of it all the same.
+        // No handle exists meanwhile; the next one includes this.
         let counted = runtime.block_on(async {
             spawn(async {}).await.unwrap();
             brunt_runtime::metrics()
@@ -128,7 +128,7 @@ fn a_handle_taken_late_is_up_to_date_at_once() {
 /// `cargo test --release -p brunt-runtime --test metrics -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement"]
-fn what_a_turn_costs() {
+fn cost_of_a_turn() {
     const TURNS: u32 = 2_000_000;
     let turn = |runtime: &Runtime, timers: u32| {
         let once = || {
@@ -147,7 +147,7 @@ fn what_a_turn_costs() {
         };
         (0..5).map(|_| once()).min().unwrap()
     };
-    // Nothing is submitted, so that a turn of the ring makes no system call.
+    // Nothing is submitted, so a turn of the ring makes no system call.
     let runtime = build(BackendKind::Uring);
     let (without, with_timer) = (turn(&runtime, 0), turn(&runtime, 1));
     let _handle = runtime.metrics_handle();

@@ -1,5 +1,5 @@
-//! Two connected streams against a model: whatever is done to them in whatever order, with futures dropped at any moment,
-//! the bytes that go in on one side come out on the other, all of them, once, in order.
+//! Two connected streams against a model: after any sequence of operations, with futures dropped at any point, the bytes
+//! written on one side arrive on the other, all of them, once, in order.
 
 use brunt_runtime::{
     BackendKind, Runtime,
@@ -21,35 +21,35 @@ use std::{
     time::Duration,
 };
 
-/// What is done, and to which of the two streams.
+/// An operation, and the stream it applies to.
 #[derive(Debug, Clone)]
 enum Op {
-    /// Writes that many bytes, in as many calls as it takes or until the socket is full.
+    /// Writes that many bytes, or until the socket is full.
     Write(usize, usize),
     /// Reads into a buffer of that size.
     Read(usize, usize),
-    /// Takes a lease, looks at it and drops it.
+    /// Receives a buffer, checks it and drops it.
     Recv(usize),
-    /// Takes a lease and keeps it for later.
+    /// Receives a buffer and keeps it.
     Keep(usize),
-    /// Takes the oldest lease kept and sends it, from whichever stream.
+    /// Sends the oldest kept buffer, from either stream.
     Send(usize),
-    /// Drops the newest lease kept.
+    /// Drops the newest kept buffer.
     Forget,
     /// Polls a read, a receive, or both in turn, and drops the futures.
     GiveUp(usize, u8),
-    /// Begins to write and to flush, and drops the futures.
+    /// Polls a write and a flush once and drops the futures.
     GiveUpWriting(usize, usize),
     Flush(usize),
-    /// Shuts the sending side down.
+    /// Shuts the write direction down.
     HalfClose(usize),
-    /// Lets events happen.
+    /// Runs the event loop.
     Yield(u8),
 }
 
 fn op() -> impl Strategy<Value = Op> {
     let side = || 0usize..2;
-    // Around the sizes of the runtime's own buffers, and far above.
+    // Around the sizes of the runtime's buffers, and far above.
     let size = prop_oneof![1usize..100, 4000usize..4200, 16_300usize..16_500, 1usize..200_000];
     prop_oneof![
         6 => (side(), size.clone()).prop_map(|(side, size)| Op::Write(side, size)),
@@ -66,19 +66,19 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The streams, and what they must do.
+/// The streams and the model.
 struct Pair {
     streams: [TcpStream; 2],
-    /// Bytes on their way to the stream of that number.
+    /// Bytes in flight to each stream.
     due: [VecDeque<u8>; 2],
-    /// That stream will send no more.
+    /// Streams whose write direction is shut down.
     closed: [bool; 2],
     kept: VecDeque<(RecvBuf, Vec<u8>)>,
-    /// Tells written bytes apart.
+    /// Makes written bytes distinct.
     written: u32,
 }
 
-/// How long something that must happen may take on a busy machine.
+/// Limit for any expected event on a busy machine.
 const MUST: Duration = Duration::from_secs(60);
 
 async fn must<T>(what: &str, future: impl Future<Output = std::io::Result<T>>) -> Result<T, TestCaseError> {
@@ -100,7 +100,7 @@ async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
 }
 
 impl Pair {
-    /// Small sockets are full after a few kilobytes, so that sends go out in parts.
+    /// Small sockets are full after a few kilobytes, so sends are partial.
     fn new(small: bool) -> Self {
         let socket = || {
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
@@ -128,7 +128,7 @@ impl Pair {
             Op::Write(side, size) if !self.closed[side] => {
                 let bytes = self.fresh(size);
                 let mut rest = bytes.as_slice();
-                // Nobody reads meanwhile, so the sockets may fill up.
+                // Without a reader the sockets may fill.
                 while let Ok(len) = timeout(Duration::from_millis(2), self.streams[side].write(rest)).await {
                     let len = len.map_err(|error| TestCaseError::fail(error.to_string()))?;
                     prop_assert!((1..=rest.len()).contains(&len));
@@ -142,41 +142,41 @@ impl Pair {
             Op::Read(side, size) => {
                 let mut into = vec![0; size];
                 if self.may_wait(side) {
-                    prop_assert!(now(self.streams[side].read(&mut into)).await.is_none(), "bytes from nowhere");
+                    prop_assert!(now(self.streams[side].read(&mut into)).await.is_none(), "unexpected bytes");
                 } else {
                     let len = must("read", self.streams[side].read(&mut into)).await?;
                     self.got(side, &into[..len])?;
                 }
             }
-            Op::Recv(side) => drop(self.lease(side).await?),
+            Op::Recv(side) => drop(self.received(side).await?),
             Op::Keep(side) => {
-                if let Some(lease) = self.lease(side).await?.filter(|lease| !lease.is_empty()) {
-                    let copy = lease.to_vec();
-                    self.kept.push_back((lease, copy));
+                if let Some(received) = self.received(side).await?.filter(|received| !received.is_empty()) {
+                    let copy = received.to_vec();
+                    self.kept.push_back((received, copy));
                 }
             }
             Op::Send(side) if !self.closed[side] => {
-                if let Some((lease, copy)) = self.kept.pop_front() {
-                    prop_assert_eq!(&*lease, copy.as_slice(), "a lease has changed");
-                    // A send that cannot begin keeps its lease and drops it with the future.
-                    if let Ok(sent) = timeout(Duration::from_millis(2), self.streams[side].send(lease)).await {
+                if let Some((received, copy)) = self.kept.pop_front() {
+                    prop_assert_eq!(&*received, copy.as_slice(), "a kept buffer has changed");
+                    // A pending send owns its buffer and drops it with the future.
+                    if let Ok(sent) = timeout(Duration::from_millis(2), self.streams[side].send(received)).await {
                         sent.map_err(|error| TestCaseError::fail(error.to_string()))?;
                         self.due[1 - side].extend(copy);
                     }
                 }
             }
             Op::Forget => {
-                if let Some((lease, copy)) = self.kept.pop_back() {
-                    prop_assert_eq!(&*lease, copy, "a lease has changed");
+                if let Some((received, copy)) = self.kept.pop_back() {
+                    prop_assert_eq!(&*received, copy, "a kept buffer has changed");
                 }
             }
             Op::GiveUp(side, how) => {
                 let mut into = [0; 50];
                 if how != 0
-                    && let Some(lease) = now(self.streams[side].recv()).await
+                    && let Some(received) = now(self.streams[side].recv()).await
                 {
-                    let lease = lease.map_err(|error| TestCaseError::fail(error.to_string()))?;
-                    self.got(side, &lease)?;
+                    let received = received.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    self.got(side, &received)?;
                 }
                 if how != 1
                     && let Some(len) = now(self.streams[side].read(&mut into)).await
@@ -209,44 +209,44 @@ impl Pair {
                     yield_now().await;
                 }
             }
-            // Nothing is written after the end.
+            // No writes after the shutdown.
             Op::Write(..) | Op::Send(_) | Op::GiveUpWriting(..) | Op::HalfClose(_) => (),
         }
         Ok(())
     }
 
-    /// Nothing is on its way to that stream, and its peer might still send.
+    /// Checks that nothing is readable while nothing is in flight.
     fn may_wait(&self, side: usize) -> bool {
         self.due[side].is_empty() && !self.closed[1 - side]
     }
 
-    async fn lease(&mut self, side: usize) -> Result<Option<RecvBuf>, TestCaseError> {
+    async fn received(&mut self, side: usize) -> Result<Option<RecvBuf>, TestCaseError> {
         if self.may_wait(side) {
-            prop_assert!(now(self.streams[side].recv()).await.is_none(), "bytes from nowhere");
+            prop_assert!(now(self.streams[side].recv()).await.is_none(), "unexpected bytes");
             return Ok(None);
         }
-        let lease = must("recv", self.streams[side].recv()).await?;
-        self.got(side, &lease)?;
-        Ok(Some(lease))
+        let received = must("recv", self.streams[side].recv()).await?;
+        self.got(side, &received)?;
+        Ok(Some(received))
     }
 
-    /// What came must be what was due; nothing is the end.
+    /// Checks received bytes against the model; none is the end.
     fn got(&mut self, side: usize, bytes: &[u8]) -> Result<(), TestCaseError> {
         if bytes.is_empty() {
             prop_assert!(self.due[side].is_empty(), "the end came {} bytes early", self.due[side].len());
-            prop_assert!(self.closed[1 - side], "an end though nobody closed");
+            prop_assert!(self.closed[1 - side], "an end without a shutdown");
         }
-        prop_assert!(bytes.len() <= self.due[side].len(), "more came than was sent");
+        prop_assert!(bytes.len() <= self.due[side].len(), "more bytes than were sent");
         let due: Vec<u8> = self.due[side].drain(..bytes.len()).collect();
-        prop_assert!(bytes == due, "other bytes came than were sent");
+        prop_assert!(bytes == due, "other bytes than were sent");
         Ok(())
     }
 
-    /// Reads all that is due, then closes both ways.
+    /// Reads everything in flight, then closes both directions.
     async fn finish(mut self) -> Result<(), TestCaseError> {
         for side in [0, 1] {
             while !self.due[side].is_empty() {
-                self.lease(side).await?;
+                self.received(side).await?;
             }
         }
         for side in [0, 1] {
@@ -255,15 +255,15 @@ impl Pair {
             }
         }
         for side in [0, 1] {
-            prop_assert!(self.lease(side).await?.is_some_and(|lease| lease.is_empty()), "there is no end");
+            prop_assert!(self.received(side).await?.is_some_and(|received| received.is_empty()), "the end is missing");
         }
-        for (lease, copy) in self.kept.drain(..) {
-            prop_assert_eq!(&*lease, copy, "a lease has changed");
+        for (received, copy) in self.kept.drain(..) {
+            prop_assert_eq!(&*received, copy, "a kept buffer has changed");
         }
         drop(self);
         let mut waited = 0;
         while brunt_runtime::metrics().connections > 0 {
-            prop_assert!(waited < 60_000, "a connection is left");
+            prop_assert!(waited < 60_000, "a connection leaked");
             waited += 1;
             sleep(Duration::from_millis(1)).await;
         }

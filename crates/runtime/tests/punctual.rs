@@ -1,4 +1,4 @@
-//! How late a sleep ends, and that a thread gets its own timer slack back.
+//! Lateness of sleeps, and restoring the thread's timer slack.
 
 use brunt_runtime::{
     BackendKind, Runtime,
@@ -17,8 +17,8 @@ fn build(backend: BackendKind) -> Runtime {
 }
 
 #[test]
-fn a_thread_sleeps_punctually_inside_and_as_before_outside() {
-    // A thread of its own: the slack is a thread's.
+fn timer_slack_is_set_inside_and_restored_outside() {
+    // Timer slack is per thread.
     std::thread::spawn(|| {
         let [outer, inner] = BACKENDS.map(build);
         let mine = NonZeroU64::new(123_456);
@@ -42,7 +42,7 @@ fn a_thread_sleeps_punctually_inside_and_as_before_outside() {
 /// `cargo test --release -p brunt-runtime --test punctual -- --ignored --nocapture`
 #[test]
 #[ignore = "a measurement"]
-fn how_late_sleeps_end() {
+fn lateness_of_sleeps() {
     for (period, times) in [(Duration::from_millis(1), 2000), (Duration::from_secs(1), 5)] {
         for backend in BACKENDS {
             for slack in [50_000, 1] {

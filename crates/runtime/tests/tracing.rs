@@ -1,10 +1,10 @@
-//! What the feature `tracing` tells, on both backends. Without the feature there is nothing to test.
+//! Events and spans of the feature `tracing`, on both backends.
 #![cfg(feature = "tracing")]
 
 use brunt_runtime::{
-    BackendKind, Runtime, blocking,
+    BackendKind, Runtime,
     net::{TcpListener, TcpStream},
-    spawn,
+    spawn, spawn_blocking,
     time::{sleep, timeout},
 };
 use std::{
@@ -24,8 +24,7 @@ use tracing::{
     subscriber::with_default,
 };
 
-/// Writes everything down, as lines. It uses the runtime while it does so, as a subscriber that sends its lines over a
-/// socket would.
+/// Records everything as lines. Uses the runtime while doing so, like a subscriber that sends its lines over a socket.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>, Arc<AtomicU64>);
 
@@ -63,7 +62,7 @@ impl Subscriber for Notes {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
         self.0.lock().unwrap().push(line.0);
-        // Panics if anything of the worker is borrowed, and where there is no worker, which is all right.
+        // Panics if the worker is borrowed; also without a worker, which is allowed.
         if let Err(panic) = std::panic::catch_unwind(|| (brunt_runtime::metrics(), drop(spawn(async {})))) {
             let why = panic.downcast_ref::<&str>().map_or_else(String::new, ToString::to_string);
             if !why.contains("inside Runtime::block_on") {
@@ -88,7 +87,7 @@ fn noted<T>(backend: BackendKind, body: impl Future<Output = T>) -> (Notes, T) {
 const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
 
 #[test]
-fn a_worker_begins_and_ends_and_a_panic_is_told() {
+fn start_end_and_panics_are_reported() {
     for backend in BACKENDS {
         let (notes, ()) = noted(backend, async {
             assert!(
@@ -117,7 +116,7 @@ fn a_worker_begins_and_ends_and_a_panic_is_told() {
 }
 
 #[test]
-fn requests_are_not_told() {
+fn requests_are_not_reported() {
     for backend in BACKENDS {
         let (notes, ()) = noted(backend, async {
             let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -130,18 +129,18 @@ fn requests_are_not_told() {
                     served.read(&mut [0]).await.unwrap();
                 }
             }
-            blocking(|| ()).await.unwrap();
+            spawn_blocking(|| ()).await.unwrap();
         });
         assert_eq!(notes.lines().len(), 3, "begin, span, end: {:?}", notes.lines());
     }
 }
 
 #[test]
-fn accepting_that_pauses_and_goes_on_is_told_once_each() {
-    // It takes all descriptors of the process.
+fn a_pause_of_accepting_is_reported_once() {
+    // Takes all descriptors of the process.
     if std::env::var_os("ALONE").is_none() {
         let me = std::env::current_exe().unwrap();
-        let args = ["--exact", "accepting_that_pauses_and_goes_on_is_told_once_each"];
+        let args = ["--exact", "a_pause_of_accepting_is_reported_once"];
         assert!(std::process::Command::new(me).args(args).env("ALONE", "1").status().unwrap().success());
         return;
     }
@@ -159,28 +158,28 @@ fn accepting_that_pauses_and_goes_on_is_told_once_each() {
             accepted.await.unwrap();
         });
         assert_eq!(
-            (notes.count("WARN message=accepting pauses"), notes.count("INFO message=accepting goes on")),
+            (notes.count("WARN message=accepting pauses"), notes.count("INFO message=accepting resumes")),
             (1, 1)
         );
     }
 }
 
 #[test]
-fn buffers_that_run_out_are_told_once_and_not_a_thousand_times() {
+fn exhausted_buffers_are_reported_rarely() {
     for backend in BACKENDS {
         let (notes, ()) = noted(backend, async {
             let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
             let address = listener.local_addr().unwrap();
             let mut flooders = Vec::new();
-            let mut leases = Vec::new();
+            let mut buffers = Vec::new();
             for _ in 0..4 {
                 let mut flooder = TcpStream::connect(address).await.unwrap();
                 flooders.push(spawn(async move { while flooder.write_all(&[1; 65_536]).await.is_ok() {} }));
                 let mut slow = listener.accept().await.unwrap();
                 for _ in 0..600 {
-                    leases.push(slow.recv().await.unwrap());
+                    buffers.push(slow.recv().await.unwrap());
                 }
-                leases.push(slow.recv().await.unwrap());
+                buffers.push(slow.recv().await.unwrap());
             }
             assert!(brunt_runtime::metrics().spare_buffers > 0);
             flooders.iter().for_each(brunt_runtime::JoinHandle::abort);

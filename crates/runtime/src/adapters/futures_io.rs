@@ -1,4 +1,4 @@
-//! `AsyncRead` and `AsyncWrite` for streams and their halves.
+//! futures-io: `AsyncRead` and `AsyncWrite` for streams and their halves.
 
 use crate::net::{Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, Stream, WriteHalf};
 use futures_io::{AsyncRead, AsyncWrite};
@@ -13,7 +13,7 @@ macro_rules! async_read {
     ($($name:tt)+) => {
         impl<F: Family> AsyncRead for $($name)+ {
             fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
-                self.link().poll_read(cx, into)
+                self.conn().poll_read(cx, into)
             }
         }
     };
@@ -23,7 +23,7 @@ macro_rules! async_write {
     ($($name:tt)+) => {
         impl<F: Family> AsyncWrite for $($name)+ {
             fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-                self.link().poll_write(cx, bytes)
+                self.conn().poll_write(cx, bytes)
             }
 
             fn poll_write_vectored(
@@ -31,15 +31,15 @@ macro_rules! async_write {
                 cx: &mut Context<'_>,
                 pieces: &[IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
-                self.link().poll_write_vectored(cx, pieces)
+                self.conn().poll_write_vectored(cx, pieces)
             }
 
             fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.link().poll_flush(cx)
+                self.conn().poll_flush(cx)
             }
 
             fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.link().poll_shutdown(cx, Shutdown::Write)
+                self.conn().poll_shutdown(cx, Shutdown::Write)
             }
         }
     };

@@ -1,4 +1,4 @@
-//! What hyper 1 asks of a runtime: streams, tasks, time.
+//! hyper 1: streams, executor, timer.
 
 use crate::{
     net::{Family, Stream},
@@ -16,10 +16,10 @@ use std::{
 
 impl<F: Family> Read for Stream<F> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        // SAFETY: `poll_read_uninit` uninitialises nothing.
+        // SAFETY: `poll_read_uninit` uninitialises no byte.
         let free = unsafe { into.as_mut() };
-        let len = ready!(self.link().poll_read_uninit(cx, free))?;
-        // SAFETY: it has written so many bytes at the beginning of what is free.
+        let len = ready!(self.conn().poll_read_uninit(cx, free))?;
+        // SAFETY: it has initialised the first `len` bytes of `free`.
         unsafe { into.advance(len) };
         Poll::Ready(Ok(()))
     }
@@ -27,17 +27,16 @@ impl<F: Family> Read for Stream<F> {
 
 impl<F: Family> Write for Stream<F> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.link().poll_write(cx, bytes)
+        self.conn().poll_write(cx, bytes)
     }
 
-    /// Nothing to do: what was written goes out by itself, and hyper, which flushes after every answer, need not be woken
-    /// once more when it has.
+    /// Does nothing: written bytes are sent without it, and hyper, which flushes after every response, is spared a wake-up.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.link().poll_shutdown(cx, Shutdown::Write)
+        self.conn().poll_shutdown(cx, Shutdown::Write)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -49,11 +48,11 @@ impl<F: Family> Write for Stream<F> {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.link().poll_write_vectored(cx, pieces)
+        self.conn().poll_write_vectored(cx, pieces)
     }
 }
 
-/// Runs hyper's own futures (those of HTTP/2) as tasks of this thread's runtime.
+/// Runs hyper's own futures (HTTP/2 needs it) as tasks of this thread's runtime.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HyperExecutor;
 
@@ -63,7 +62,7 @@ impl<F: Future + 'static> Executor<F> for HyperExecutor {
     }
 }
 
-/// Gives hyper this runtime's timers, for its time limits.
+/// This runtime's timers, for hyper's timeouts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HyperTimer;
 

@@ -1,13 +1,11 @@
-//! The traits of other crates, so that what is written for them runs here unmodified. Each is a feature of this crate, off
-//! by default, and adds implementations only: nothing behaves differently with it.
+//! Implementations of other crates' traits. Each is a feature, off by default, that adds implementations only.
 //!
-//! - `hyper`: streams are [hyper](https://docs.rs/hyper/1)'s `Read` and `Write`; [`HyperExecutor`] and [`HyperTimer`] are
-//!   the rest that it asks of a runtime. See `examples/hyper_server.rs`.
-//! - `futures-io`: streams and their halves are `AsyncRead` and `AsyncWrite` of
-//!   [futures-io](https://docs.rs/futures-io/0.3), on which rustls (by futures-rustls) and others stand. See
-//!   `examples/tls_echo.rs`.
+//! - `hyper`: streams implement [hyper](https://docs.rs/hyper/1)'s `Read` and `Write`; `HyperExecutor` and `HyperTimer`
+//!   provide tasks and timers. See `examples/hyper_server.rs`.
+//! - `futures-io`: streams and their halves implement `AsyncRead` and `AsyncWrite` of
+//!   [futures-io](https://docs.rs/futures-io/0.3), used by futures-rustls and others. See `examples/tls_echo.rs`.
 //!
-//! A future that drives such a library stays on its thread, as everything of this runtime: it need not be `Send`.
+//! Futures that drive such a library stay on their thread and need not be `Send`.
 
 #[cfg(feature = "futures-io")]
 mod futures_io;

@@ -1,14 +1,19 @@
 //! The workers of this thread, and the one whose `block_on` runs.
 
+pub(crate) mod handle;
 pub(crate) mod spin;
 pub(crate) mod worker;
 
 pub(crate) use worker::Worker;
 
-use crate::task::{Token, registry};
+use crate::task::{
+    Token,
+    registry::{self, Remote},
+};
 use std::{
     cell::{Cell, RefCell},
     ptr,
+    sync::Arc,
     time::Instant,
 };
 
@@ -54,8 +59,7 @@ pub(crate) fn current<R>(f: impl FnOnce(&Worker) -> R) -> R {
 /// The time on the clock of the worker whose `block_on` runs here, or else the machine's.
 #[inline]
 pub(crate) fn now() -> Instant {
-    // SAFETY: as in `current`.
-    unsafe { CURRENT.get().as_ref() }.map_or_else(Instant::now, |worker| worker.clock.now())
+    with_current(|worker| worker.map_or_else(Instant::now, |worker| worker.clock.now()))
 }
 
 /// Calls `f` with that worker if it lives on this thread.
@@ -90,24 +94,34 @@ fn find_live(id: u16) -> Option<*const Worker> {
     live.ok().flatten()
 }
 
+/// Calls `f` with the worker whose `block_on` runs here, if any.
+#[inline]
+pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
+    // SAFETY: as in `current`.
+    f(unsafe { CURRENT.get().as_ref() })
+}
+
 /// Wakes a task, from any thread.
 #[inline]
 pub(crate) fn wake(token: Token) {
-    let worker = CURRENT.get();
-    // SAFETY: as in `current`.
-    let worker = unsafe { worker.as_ref() };
-    match worker {
+    with_current(|worker| match worker {
         Some(worker) if worker.id == token.worker() => worker.io().wakers.tasks.wake(token),
         _ => wake_elsewhere(worker, token),
-    }
+    });
 }
 
 /// Wakes a task of another worker, from this one if there is one.
 #[cold]
 fn wake_elsewhere(from: Option<&Worker>, token: Token) {
-    match (registry::post(token), from) {
-        (Some(sleeper), Some(worker)) => worker.io().ring(sleeper),
-        (Some(sleeper), None) => sleeper.ring(),
-        (None, _) => (),
+    if let Some(sleeper) = registry::post(token) {
+        wake_worker(from, sleeper);
+    }
+}
+
+/// Wakes a sleeping worker: by a ring message from this thread's worker if there is one, else by its eventfd.
+fn wake_worker(from: Option<&Worker>, sleeper: Arc<Remote>) {
+    match from {
+        Some(worker) => worker.io().ring(sleeper),
+        None => sleeper.ring(),
     }
 }

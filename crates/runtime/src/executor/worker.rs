@@ -42,7 +42,7 @@ pub(crate) struct Worker {
     timers: RefCell<Timers>,
     io: RefCell<Io>,
     pub spin: RefCell<Spin>,
-    remote: Arc<Remote>,
+    pub remote: Arc<Remote>,
     pub polls: Cell<u64>,
     pub panicked_tasks: Cell<u64>,
     pub published: Published,
@@ -211,19 +211,24 @@ impl Worker {
     /// Makes ready what other threads named. Foreign wakers run code of others, so nothing is borrowed by then.
     #[inline]
     fn wake_all(&self, mut io: RefMut<'_, Io>) {
+        let mut spawns = Vec::new();
         if self.remote.mailbox.is_pending() {
-            self.remote.mailbox.take().into_iter().for_each(|token| io.wakers.tasks.wake(token));
+            let mail = self.remote.mailbox.take();
+            mail.tokens.into_iter().for_each(|token| io.wakers.tasks.wake(token));
+            spawns = mail.spawns;
         }
-        if io.wakers.has_due() {
+        if io.wakers.has_due() || !spawns.is_empty() {
             let due = io.wakers.take_due();
             drop(io);
             due.into_iter().for_each(Due::run);
+            spawns.into_iter().for_each(|spawn| spawn());
         }
     }
 
     /// Ends every task, then everything the kernel holds. True when nothing of this worker's has outlived it.
     fn shut_down(&self) -> bool {
         let _current = super::enter(self);
+        self.remote.mailbox.close().into_iter().for_each(|spawn| catch_panic(|| drop(spawn)));
         // A destructor may spawn: go on until none is left, but not for ever.
         for round in 0..=16 {
             let keys = self.io().wakers.tasks.keys();

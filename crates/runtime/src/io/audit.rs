@@ -27,8 +27,8 @@ impl Book {
 impl Io {
     /// Counts everything; says what is in two places or in none.
     pub fn audit(&mut self) -> Result<(), String> {
-        let Driver::Uring(Ring::Fake(fake)) = &self.driver else { return Ok(()) };
-        let kernel = fake.kernel();
+        let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return Ok(()) };
+        let kernel = sim.kernel();
         let mut book = Book::default();
         kernel.held.iter().for_each(|buffer| book.enter(*buffer, "with the kernel"));
         self.buffers.spares_at_home().iter().for_each(|spare| book.enter(*spare, "at home"));
@@ -85,8 +85,8 @@ impl Io {
 
     /// Whether a connection that wants a buffer has to wait for one: there is none.
     pub fn no_buffer_is_left(&self) -> bool {
-        let Driver::Uring(Ring::Fake(fake)) = &self.driver else { return false };
-        fake.kernel().net.lent.is_empty() && self.buffers.all_are_out()
+        let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return false };
+        sim.kernel().net.lent.is_empty() && self.buffers.all_are_out()
     }
 
     /// As if the time of all sends that linger were over.

@@ -1,7 +1,7 @@
-//! `Watch`: waits until a descriptor can be read or written, whatever it is.
+//! `AsyncFd`: readiness of any descriptor.
 //!
-//! For what streams are not made for: datagrams, pipes, timerfd and inotify, devices, sockets of other libraries. Bytes
-//! are moved by the owner of the descriptor, who tries first and waits when there is nothing.
+//! For datagrams, pipes, timerfd, inotify, devices, and sockets of other libraries. The owner does the I/O: it tries first
+//! and waits on `WouldBlock`.
 
 use crate::{
     executor,
@@ -18,100 +18,100 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// Attempts that may succeed in a row before the other tasks get their turn.
-const STREAK: u32 = 64;
-const HELD: &str = "the descriptor is held until the watch is dropped";
+/// Successful attempts in a row before yielding to other tasks.
+const BUDGET: u32 = 64;
+const HELD: &str = "the descriptor is held until drop";
 
-/// A descriptor whose readiness can be awaited. Must be made and used inside `block_on`.
+/// A descriptor whose readiness can be awaited. Must be created and used inside `block_on`.
 ///
-/// The descriptor should be in non-blocking mode, because readiness is a hint: somebody else may be faster, and an old
-/// event may be reported once more. So try, and wait again after `WouldBlock`; [`read_with`](Self::read_with) and
-/// [`write_with`](Self::write_with) do that. Dropping a wait, or the watch itself, leaves nothing behind.
+/// The descriptor should be non-blocking, because readiness is a hint: another reader may be faster, and an old event may be
+/// reported again. Try, and wait again after `WouldBlock`; [`read_with`](Self::read_with) and
+/// [`write_with`](Self::write_with) do that. Dropping a wait or the `AsyncFd` deregisters it.
 ///
-/// One task waits for each direction: if there are more, the last one is woken. On epoll a descriptor can be watched once
-/// at a time; duplicate it for more. Regular files are always ready.
+/// One task waits in each direction; with several, the last one to wait is woken. On epoll a descriptor can be in one
+/// `AsyncFd` at a time; duplicate it for more. Regular files are always ready.
 ///
 /// ```
-/// use brunt_runtime::{net::Watch, spawn};
+/// use brunt_runtime::{net::AsyncFd, spawn};
 /// use std::io::{Read, Write};
 ///
 /// # brunt_runtime::Runtime::new()?.block_on(async {
 /// let (reader, mut writer) = std::io::pipe()?;
 /// # rustix::io::ioctl_fionbio(&reader, true)?;
-/// let watch = Watch::new(reader);
+/// let reader = AsyncFd::new(reader);
 /// spawn(async move { writer.write_all(b"through a pipe") });
 /// let mut buffer = [0; 64];
-/// let len = watch.read_with(|mut pipe| pipe.read(&mut buffer)).await?;
+/// let len = reader.read_with(|mut pipe| pipe.read(&mut buffer)).await?;
 /// assert_eq!(&buffer[..len], b"through a pipe");
 /// # std::io::Result::Ok(())
 /// # })?;
 /// # std::io::Result::Ok(())
 /// ```
-pub struct Watch<F: AsFd> {
-    /// Absent only after `into_inner`.
+pub struct AsyncFd<F: AsFd> {
+    /// `None` only after `into_inner`.
     descriptor: Option<F>,
     key: Key,
     worker: u16,
-    streak: Cell<u32>,
+    successes: Cell<u32>,
     local: PhantomData<*mut ()>,
 }
 
-impl<F: AsFd> Watch<F> {
-    /// Takes a descriptor, or a borrow of one, to watch.
+impl<F: AsFd> AsyncFd<F> {
+    /// Wraps a descriptor or a borrow of one.
     pub fn new(descriptor: F) -> Self {
         let (key, worker) = executor::current(|worker| (worker.io().add_watch(), worker.id()));
-        Self { descriptor: Some(descriptor), key, worker, streak: Cell::new(0), local: PhantomData }
+        Self { descriptor: Some(descriptor), key, worker, successes: Cell::new(0), local: PhantomData }
     }
 
-    /// What is watched.
+    /// The descriptor.
     pub fn get_ref(&self) -> &F {
         self.descriptor.as_ref().expect(HELD)
     }
 
-    /// Ends the watch and gives the descriptor back.
+    /// Deregisters and returns the descriptor.
     pub fn into_inner(mut self) -> F {
         self.release();
         self.descriptor.take().expect(HELD)
     }
 
-    /// Waits until it can be read, or is at its end, or has an error to tell.
+    /// Waits until it is readable, at its end, or has an error.
     pub async fn readable(&self) -> io::Result<()> {
         poll_fn(|cx| self.poll_readable(cx)).await
     }
 
-    /// As `readable`, for hand-written futures and adapters.
+    /// Poll form of `readable`.
     pub fn poll_readable(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         self.poll_ready(Direction::Input, cx)
     }
 
-    /// Waits until it can be written, or is at its end, or has an error to tell.
+    /// Waits until it is writable, at its end, or has an error.
     pub async fn writable(&self) -> io::Result<()> {
         poll_fn(|cx| self.poll_writable(cx)).await
     }
 
-    /// As `writable`, for hand-written futures and adapters.
+    /// Poll form of `writable`.
     pub fn poll_writable(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         self.poll_ready(Direction::Output, cx)
     }
 
-    /// Tries `attempt`, and again whenever the descriptor can be read, until it says something else than `WouldBlock`.
-    /// Dropping the future loses nothing.
+    /// Calls `attempt`, and again whenever the descriptor is readable, until it returns anything but `WouldBlock`. Dropping the
+    /// future loses nothing.
     pub async fn read_with<T>(&self, mut attempt: impl FnMut(&F) -> io::Result<T>) -> io::Result<T> {
         poll_fn(|cx| self.poll_read_with(cx, &mut attempt)).await
     }
 
-    /// As `read_with`, for hand-written futures and adapters.
+    /// Poll form of `read_with`.
     pub fn poll_read_with<T>(&self, cx: &Context<'_>, attempt: impl FnMut(&F) -> io::Result<T>) -> Poll<io::Result<T>> {
         self.poll_with(Direction::Input, cx, attempt)
     }
 
-    /// Tries `attempt`, and again whenever the descriptor can be written, until it says something else than `WouldBlock`.
-    /// Dropping the future loses nothing.
+    /// Calls `attempt`, and again whenever the descriptor is writable, until it returns anything but `WouldBlock`. Dropping the
+    /// future loses nothing.
     pub async fn write_with<T>(&self, mut attempt: impl FnMut(&F) -> io::Result<T>) -> io::Result<T> {
         poll_fn(|cx| self.poll_write_with(cx, &mut attempt)).await
     }
 
-    /// As `write_with`, for hand-written futures and adapters.
+    /// Poll form of `write_with`.
     pub fn poll_write_with<T>(
         &self,
         cx: &Context<'_>,
@@ -126,9 +126,9 @@ impl<F: AsFd> Watch<F> {
         cx: &Context<'_>,
         mut attempt: impl FnMut(&F) -> io::Result<T>,
     ) -> Poll<io::Result<T>> {
-        // A peer that never lets us wait must not keep the other tasks from their events.
-        if self.streak.get() >= STREAK {
-            self.streak.set(0);
+        // A peer that is always ready must not starve the other tasks.
+        if self.successes.get() >= BUDGET {
+            self.successes.set(0);
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -136,11 +136,11 @@ impl<F: AsFd> Watch<F> {
             match attempt(self.get_ref()) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.streak.set(0);
+                    self.successes.set(0);
                     ready!(self.poll_ready(direction, cx))?;
                 }
                 result => {
-                    self.streak.set(self.streak.get() + 1);
+                    self.successes.set(self.successes.get() + 1);
                     return Poll::Ready(result);
                 }
             }
@@ -148,7 +148,7 @@ impl<F: AsFd> Watch<F> {
     }
 
     fn poll_ready(&self, direction: Direction, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        // Asked for before anything is borrowed: it is code of others.
+        // Called before anything is borrowed: `as_fd` is user code.
         let fd = self.get_ref().as_fd();
         executor::with(self.worker, |worker| worker.io().poll_ready(self.key, fd, direction, cx))
             .unwrap_or_else(|| Poll::Ready(Err(closed())))
@@ -161,14 +161,14 @@ impl<F: AsFd> Watch<F> {
     }
 }
 
-impl<F: AsFd> Drop for Watch<F> {
+impl<F: AsFd> Drop for AsyncFd<F> {
     fn drop(&mut self) {
         self.release();
     }
 }
 
-impl<F: AsFd + fmt::Debug> fmt::Debug for Watch<F> {
+impl<F: AsFd + fmt::Debug> fmt::Debug for AsyncFd<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Watch").field(&self.descriptor).finish()
+        f.debug_tuple("AsyncFd").field(&self.descriptor).finish()
     }
 }

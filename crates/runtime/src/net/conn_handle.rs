@@ -1,10 +1,14 @@
-//! `Link`: this thread's hold on one connection, whatever its family. Streams and their halves are made of it.
+//! A connection of this thread, of either family: what streams and their halves are built on.
 //!
-//! Everything here takes `&self`; that one task reads and one writes is for the types around it to see to. Must never cost
-//! more than the lookup of the worker and the call into it: receive and send of every request go through here.
+//! All methods take `&self`; the public types ensure one reader and one writer. Every receive and send passes through here,
+//! so nothing may cost more than finding the worker and one call into it.
 
 use super::RecvBuf;
-use crate::{executor, io::closed, slab::Key};
+use crate::{
+    executor::{self, Worker},
+    io::closed,
+    slab::Key,
+};
 use socket2::{SockAddr, SockRef, Socket};
 use std::{
     future::poll_fn,
@@ -17,41 +21,41 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// A connection of a worker. Dropping it closes it; what was written still goes out.
+/// A connection of a worker. Dropping it closes the connection after everything written has been sent.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ConnHandle {
     key: Key,
     worker: u16,
     local: PhantomData<*mut ()>,
 }
 
-impl Link {
+impl ConnHandle {
     pub fn adopt(fd: OwnedFd) -> Self {
         executor::current(|worker| Self { key: worker.io().adopt(fd), worker: worker.id(), local: PhantomData })
     }
 
     /// Connects a fresh non-blocking socket.
     pub async fn connect(socket: Socket, address: SockAddr) -> io::Result<Self> {
-        let link = executor::current(|worker| Self {
+        let conn = executor::current(|worker| Self {
             key: worker.io().start_connect(socket.into(), address),
             worker: worker.id(),
             local: PhantomData,
         });
-        poll_fn(|cx| executor::current(|worker| worker.io().poll_connected(link.key, cx))).await?;
-        Ok(link)
+        poll_fn(|cx| executor::current(|worker| worker.io().poll_connected(conn.key, cx))).await?;
+        Ok(conn)
     }
 
     #[inline]
     pub fn poll_read(&self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
-        // SAFETY: the two slices have the same layout, and `poll_read_uninit` only writes bytes: none is uninitialised.
+        // SAFETY: the slices have the same layout, and `poll_read_uninit` writes initialised bytes only.
         let into = unsafe { &mut *(ptr::from_mut(into) as *mut [MaybeUninit<u8>]) };
         self.poll_read_uninit(cx, into)
     }
 
-    /// As `poll_read`: the first so many bytes are written when it is ready, and no byte is uninitialised.
+    /// As `poll_read`. Initialises the returned number of bytes and uninitialises none.
     #[inline]
     pub fn poll_read_uninit(&self, cx: &Context<'_>, into: &mut [MaybeUninit<u8>]) -> Poll<io::Result<usize>> {
-        self.here(|worker, key| worker.io().poll_read(key, cx, into))
+        self.on_worker(|worker, key| worker.io().poll_read(key, cx, into))
     }
 
     #[inline(always)]
@@ -65,32 +69,32 @@ impl Link {
     }
 
     #[inline(always)]
-    pub fn poll_send(&self, cx: &Context<'_>, lease: &mut Option<RecvBuf>) -> Poll<io::Result<()>> {
-        let sent = lease.as_ref().expect("there is no lease: the send was ready before");
+    pub fn poll_send(&self, cx: &Context<'_>, buffer: &mut Option<RecvBuf>) -> Poll<io::Result<()>> {
+        let sent = buffer.as_ref().expect("no buffer: the send has already completed");
         let Some(worker) = sent.worker() else { return self.poll_flush(cx) };
         if worker != self.worker {
-            let message = "the lease belongs to another runtime";
+            let message = "the buffer belongs to another runtime";
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidInput, message)));
         }
         let part = sent.part();
-        ready!(self.here(|worker, key| worker.io().poll_send(key, cx, part)))?;
-        // The runtime has the buffer now.
-        std::mem::forget(lease.take());
+        ready!(self.on_worker(|worker, key| worker.io().poll_send(key, cx, part)))?;
+        // The send owns the buffer now.
+        std::mem::forget(buffer.take());
         Poll::Ready(Ok(()))
     }
 
     #[inline(always)]
     pub fn poll_write(&self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.here(|worker, key| worker.io().poll_write(key, cx, bytes))
+        self.on_worker(|worker, key| worker.io().poll_write(key, cx, bytes))
     }
 
-    pub fn poll_write_vectored(&self, cx: &Context<'_>, pieces: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        self.here(|worker, key| worker.io().poll_write_vectored(key, cx, pieces))
+    pub fn poll_write_vectored(&self, cx: &Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        self.on_worker(|worker, key| worker.io().poll_write_vectored(key, cx, slices))
     }
 
     #[inline]
     pub fn poll_flush(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        self.here(|worker, key| worker.io().poll_flush(key, cx))
+        self.on_worker(|worker, key| worker.io().poll_flush(key, cx))
     }
 
     pub fn poll_shutdown(&self, cx: &Context<'_>, how: Shutdown) -> Poll<io::Result<()>> {
@@ -98,13 +102,13 @@ impl Link {
             ready!(self.poll_flush(cx))?;
         }
         match self.socket(|socket| socket.shutdown(how)) {
-            // A peer that has reset the connection has shut it down already.
+            // The peer has reset the connection, which shuts it down too.
             Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => Poll::Ready(Ok(())),
             result => Poll::Ready(result),
         }
     }
 
-    /// Nobody writes any more: shuts the write direction down as soon as everything written has gone.
+    /// Shuts the write direction down once everything written has been sent.
     pub fn end_output(&self) {
         executor::with(self.worker, |worker| worker.io().end_output(self.key));
     }
@@ -115,12 +119,12 @@ impl Link {
     }
 
     #[inline(always)]
-    fn here<T>(&self, f: impl FnOnce(&executor::Worker, Key) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn on_worker<T>(&self, f: impl FnOnce(&Worker, Key) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         executor::with(self.worker, |worker| f(worker, self.key)).unwrap_or_else(|| Poll::Ready(Err(closed())))
     }
 }
 
-impl Drop for Link {
+impl Drop for ConnHandle {
     fn drop(&mut self) {
         executor::with(self.worker, |worker| worker.io().drop_conn(self.key));
     }

@@ -11,18 +11,18 @@ use crate::{
 use socket2::SockRef;
 use std::{future::poll_fn, io, marker::PhantomData, os::fd::OwnedFd, task::Poll, time::Duration};
 
-/// Pending connections the kernel keeps for us; it lowers this to net.core.somaxconn.
+/// Backlog asked of the kernel, which lowers it to net.core.somaxconn.
 pub(super) const BACKLOG: i32 = 65_535;
-/// How long accepting pauses when descriptors or memory have run out.
-const PAUSE: Duration = Duration::from_millis(20);
+/// Pause of accepting when descriptors or memory have run out.
+const EXHAUSTION_PAUSE: Duration = Duration::from_millis(20);
 
 /// A socket that accepts connections: a [`TcpListener`](super::TcpListener) or a [`UnixListener`](super::UnixListener).
-/// Must be made and used inside `block_on`.
+/// Must be created and used inside `block_on`.
 #[derive(Debug)]
 pub struct Listener<F: Family> {
     key: Key,
     worker: u16,
-    #[expect(dead_code, reason = "it is held for its destructor, which removes the file")]
+    #[expect(dead_code, reason = "held for its destructor, which removes the file")]
     file: Option<SocketFile>,
     local: PhantomData<(*mut (), F)>,
 }
@@ -37,9 +37,15 @@ impl<F: Family> Listener<F> {
         })
     }
 
-    /// The next connection. When descriptors or memory have run out, accepting pauses and goes on by itself; the other
-    /// connections stay served and new ones wait in the kernel's queue.
+    /// Accepts the next connection. Dropping the future loses none.
+    ///
+    /// When descriptors or memory have run out, accepting pauses for 20 ms and tries again; open connections are served
+    /// meanwhile and new ones wait in the kernel's queue.
     pub async fn accept(&self) -> io::Result<Stream<F>> {
+        self.accept_fd().await.map(Stream::adopt)
+    }
+
+    pub(super) async fn accept_fd(&self) -> io::Result<OwnedFd> {
         let mut paused = false;
         loop {
             let accepted = poll_fn(|cx| {
@@ -50,16 +56,16 @@ impl<F: Family> Listener<F> {
             match accepted {
                 Ok(fd) => {
                     if paused {
-                        event!(INFO, "accepting goes on");
+                        event!(INFO, "accepting resumes");
                     }
-                    return Ok(Stream::adopt(fd));
+                    return Ok(fd);
                 }
                 Err(error) if Io::is_exhaustion(&error) => {
                     executor::current(|worker| worker.io().metrics.accept_pauses += 1);
                     if !std::mem::replace(&mut paused, true) {
-                        event!(WARN, "accepting pauses: descriptors or memory have run out"; error = error);
+                        event!(WARN, "accepting pauses: out of descriptors or memory"; error = error);
                     }
-                    sleep(PAUSE).await;
+                    sleep(EXHAUSTION_PAUSE).await;
                 }
                 Err(error) => return Err(error),
             }

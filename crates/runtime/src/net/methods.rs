@@ -1,8 +1,8 @@
-//! Reading and writing: the methods that streams and their halves have in common, written once.
+//! Reading and writing: the methods that streams and their halves share.
 
 use super::{
     Family, OwnedReadHalf, OwnedWriteHalf, ReadHalf, RecvBuf, Stream, WriteHalf,
-    stream::{Recv, Send},
+    stream::{RecvFuture, SendFuture},
 };
 use std::{
     future::poll_fn,
@@ -19,14 +19,16 @@ macro_rules! reading {
                 poll_fn(|cx| self.poll_read(cx, into)).await
             }
 
-            /// As `read`, for hand-written futures and adapters.
+            /// Poll form of `read`.
             #[inline]
             pub fn poll_read(&mut self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
-                self.link().poll_read(cx, into)
+                self.conn().poll_read(cx, into)
             }
 
-            /// Fills `into` completely, or fails with `UnexpectedEof`. Not cancel-safe: a dropped future has read what
-            /// it had.
+            /// Fills `into` completely. Not cancel-safe: a dropped future has consumed what it read.
+            ///
+            /// # Errors
+            /// `UnexpectedEof` if the stream ends before.
             pub async fn read_exact(&mut self, mut into: &mut [u8]) -> io::Result<()> {
                 while !into.is_empty() {
                     match self.read(into).await? {
@@ -37,17 +39,17 @@ macro_rules! reading {
                 Ok(())
             }
 
-            /// Lends what was received, without a copy; an empty lease is the end of the stream. Dropping the future
-            /// loses nothing.
+            /// Lends the next received segment without a copy; an empty one is the end of the stream. Dropping the
+            /// future loses nothing.
             #[inline]
-            pub fn recv(&mut self) -> Recv<'_> {
-                Recv { link: self.link() }
+            pub fn recv(&mut self) -> RecvFuture<'_> {
+                RecvFuture { conn: self.conn() }
             }
 
-            /// As `recv`, for hand-written futures and adapters.
+            /// Poll form of `recv`.
             #[inline(always)]
             pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<io::Result<RecvBuf>> {
-                self.link().poll_recv(cx)
+                self.conn().poll_recv(cx)
             }
         }
     };
@@ -56,35 +58,34 @@ macro_rules! reading {
 macro_rules! writing {
     ($($head:tt)+) => {
         $($head)+ {
-            /// Sends a lease, without a copy. Returns when the kernel or its queue has it, one send at a time: an error
-            /// shows on the next call, and [`flush`](Self::flush) waits for the end.
+            /// Sends a received buffer without a copy. Returns when the bytes are queued, one send at a time: an error is
+            /// returned by the next call, and [`flush`](Self::flush) waits for the end.
             #[inline]
-            pub fn send(&mut self, lease: RecvBuf) -> Send<'_> {
-                Send { link: self.link(), lease: Some(lease) }
+            pub fn send(&mut self, buffer: RecvBuf) -> SendFuture<'_> {
+                SendFuture { conn: self.conn(), buffer: Some(buffer) }
             }
 
-            /// As `send`, for hand-written futures and adapters: takes the lease when it is ready.
+            /// Poll form of `send`: takes the buffer when ready.
             ///
             /// # Panics
-            /// If there is no lease.
+            /// If there is no buffer.
             #[inline(always)]
-            pub fn poll_send(&mut self, cx: &Context<'_>, lease: &mut Option<RecvBuf>) -> Poll<io::Result<()>> {
-                self.link().poll_send(cx, lease)
+            pub fn poll_send(&mut self, cx: &Context<'_>, buffer: &mut Option<RecvBuf>) -> Poll<io::Result<()>> {
+                self.conn().poll_send(cx, buffer)
             }
 
-            /// Writes some of `bytes`, at least one byte. Returns when they are copied or taken, not when they have been
-            /// sent.
+            /// Writes some of `bytes`, at least one byte. Returns when they are copied or queued, before they are sent.
             pub async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
                 poll_fn(|cx| self.poll_write(cx, bytes)).await
             }
 
-            /// As `write`, for hand-written futures and adapters.
+            /// Poll form of `write`.
             #[inline(always)]
             pub fn poll_write(&mut self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-                self.link().poll_write(cx, bytes)
+                self.conn().poll_write(cx, bytes)
             }
 
-            /// Writes all of `bytes`. Not cancel-safe: a dropped future has written what it had.
+            /// Writes all of `bytes`. Not cancel-safe: a dropped future may have written a part.
             pub async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
                 while !bytes.is_empty() {
                     let len = self.write(bytes).await?;
@@ -93,27 +94,27 @@ macro_rules! writing {
                 Ok(())
             }
 
-            /// Writes some of `pieces`, one after the other, as one send: at least one byte, unless all are empty.
-            pub async fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
-                poll_fn(|cx| self.poll_write_vectored(cx, pieces)).await
+            /// Writes some of `slices` in order, as one send: at least one byte, unless all are empty.
+            pub async fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+                poll_fn(|cx| self.poll_write_vectored(cx, slices)).await
             }
 
-            /// As `write_vectored`, for hand-written futures and adapters.
+            /// Poll form of `write_vectored`.
             pub fn poll_write_vectored(
                 &mut self,
                 cx: &Context<'_>,
-                pieces: &[IoSlice<'_>],
+                slices: &[IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
-                self.link().poll_write_vectored(cx, pieces)
+                self.conn().poll_write_vectored(cx, slices)
             }
 
-            /// Writes all of `pieces`, and advances them past what has been written. Not cancel-safe, as `write_all`.
-            pub async fn write_all_vectored(&mut self, mut pieces: &mut [IoSlice<'_>]) -> io::Result<()> {
-                // Takes the empty ones at the front away: what is left is something to write.
-                IoSlice::advance_slices(&mut pieces, 0);
-                while !pieces.is_empty() {
-                    let len = self.write_vectored(pieces).await?;
-                    IoSlice::advance_slices(&mut pieces, len);
+            /// Writes all of `slices`, advancing them past what is written. Not cancel-safe, as `write_all`.
+            pub async fn write_all_vectored(&mut self, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+                // Removes empty slices at the front, so the rest has something to write.
+                IoSlice::advance_slices(&mut slices, 0);
+                while !slices.is_empty() {
+                    let len = self.write_vectored(slices).await?;
+                    IoSlice::advance_slices(&mut slices, len);
                 }
                 Ok(())
             }
@@ -123,20 +124,20 @@ macro_rules! writing {
                 poll_fn(|cx| self.poll_flush(cx)).await
             }
 
-            /// As `flush`, for hand-written futures and adapters.
+            /// Poll form of `flush`.
             #[inline]
             pub fn poll_flush(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
-                self.link().poll_flush(cx)
+                self.conn().poll_flush(cx)
             }
 
-            /// Shuts one or both directions down, the write direction after everything written has gone.
+            /// Shuts down one or both directions, the write direction after everything written has been sent.
             pub async fn shutdown(&mut self, how: Shutdown) -> io::Result<()> {
                 poll_fn(|cx| self.poll_shutdown(cx, how)).await
             }
 
-            /// As `shutdown`, for hand-written futures and adapters.
+            /// Poll form of `shutdown`.
             pub fn poll_shutdown(&mut self, cx: &Context<'_>, how: Shutdown) -> Poll<io::Result<()>> {
-                self.link().poll_shutdown(cx, how)
+                self.conn().poll_shutdown(cx, how)
             }
         }
     };

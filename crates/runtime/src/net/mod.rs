@@ -1,4 +1,4 @@
-//! Sockets: streams and listeners of TCP and Unix, datagrams of UDP, and readiness of any descriptor.
+//! Sockets: TCP and Unix streams and listeners, UDP, and readiness of any descriptor.
 
 mod async_fd;
 mod conn_handle;
@@ -13,12 +13,12 @@ mod tcp;
 mod udp;
 mod unix;
 
-pub use async_fd::Watch;
+pub use async_fd::AsyncFd;
 pub use listener::Listener;
 pub use recv_buf::RecvBuf;
 pub use resolve::{HostPort, resolve};
 pub use split::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, ReuniteError, WriteHalf};
-pub use stream::{Family, Recv, Send, Stream};
+pub use stream::{Family, RecvFuture, SendFuture, Stream};
 pub use tcp::{Tcp, TcpListener, TcpStream};
 pub use udp::{Datagram, UdpSocket};
 pub use unix::{Credentials, Unix, UnixListener, UnixStream};

@@ -1,4 +1,4 @@
-//! A received piece of data, still in the runtime's buffer.
+//! A received segment, still in the runtime's buffer.
 
 use crate::{buffers::recv::NO_BUFFER, executor, io::Received};
 use std::{
@@ -7,10 +7,10 @@ use std::{
     ptr::NonNull,
 };
 
-/// Bytes received from a stream, lent by the runtime: no copy was made. Dropping it gives the buffer back; a worker has
-/// some thousand of them, so keep a lease for the length of a request and copy what must live longer.
+/// Bytes received from a stream, lent without a copy. Empty at the end of the stream.
 ///
-/// An empty lease is the end of the stream.
+/// Dropping it returns the buffer to the worker, which has about two thousand: keep it for the length of a request, and
+/// copy what must live longer.
 pub struct RecvBuf {
     start: NonNull<u8>,
     len: u32,
@@ -27,13 +27,13 @@ impl RecvBuf {
         Self { start: NonNull::dangling(), len: 0, buffer: NO_BUFFER, worker: 0 }
     }
 
-    /// The buffer, where its data begins, and how much there is.
+    /// The buffer's number, the start of its data, and their length.
     #[inline]
     pub(crate) fn part(&self) -> (u16, NonNull<u8>, u32) {
         (self.buffer, self.start, self.len)
     }
 
-    /// The worker it belongs to; `None` for the end of the stream.
+    /// The worker that owns the buffer; `None` at the end of the stream.
     #[inline]
     pub(crate) fn worker(&self) -> Option<u16> {
         (self.buffer != NO_BUFFER).then_some(self.worker)
@@ -44,8 +44,8 @@ impl Deref for RecvBuf {
     type Target = [u8];
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: the buffer is filled from `start` for `len` bytes and is this lease's alone; its mapping outlives every
-        // lease (see `Buffers::drop`). An empty lease points nowhere and has no length.
+        // SAFETY: the buffer is initialised from `start` for `len` bytes and lent to this value alone; its mapping outlives
+        // every `RecvBuf` (see `RecvBuffers::drop`). At the end of the stream the length is 0.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len as usize) }
     }
 }
@@ -53,7 +53,7 @@ impl Deref for RecvBuf {
 impl DerefMut for RecvBuf {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`; the kernel has done with the buffer, so the only way to its bytes is this lease.
+        // SAFETY: as in `deref`; the kernel has completed the buffer, so this value is the only access to its bytes.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len as usize) }
     }
 }

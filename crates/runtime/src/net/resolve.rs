@@ -1,18 +1,18 @@
-//! Names to addresses, by the system's resolver on the pool for blocking work, and connecting by name.
+//! Name resolution by the system's resolver on the blocking pool, and connecting by name.
 
 use super::TcpStream;
-use crate::blocking;
+use crate::spawn_blocking;
 use std::{
     fmt, io,
     net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs},
 };
 
-/// A host, by name or by address, and a port: from `"example.org:80"`, `"[::1]:80"`, `("example.org", 80)`, or a
+/// A host name or address and a port: from `"example.org:80"`, `"[::1]:80"`, `("example.org", 80)`, or a
 /// `SocketAddr`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HostPort {
     text: String,
-    /// Not part of the text.
+    /// `None` if the text contains the port.
     port: Option<u16>,
 }
 
@@ -56,28 +56,27 @@ impl fmt::Display for HostPort {
     }
 }
 
-/// What a [`HostPort`] turns out to be.
-enum Place {
+enum Target {
     Address(SocketAddr),
     Name(String, u16),
 }
 
 impl HostPort {
-    fn place(&self) -> io::Result<Place> {
+    fn parse(&self) -> io::Result<Target> {
         let (host, port) = match self.port {
             Some(port) => (&self.text[..], port),
             None => match self.text.parse() {
-                Ok(address) => return Ok(Place::Address(address)),
+                Ok(address) => return Ok(Target::Address(address)),
                 Err(_) => split(&self.text)?,
             },
         };
         let unbracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         match unbracketed.parse::<IpAddr>() {
-            Ok(ip) => Ok(Place::Address(SocketAddr::new(ip, port))),
+            Ok(ip) => Ok(Target::Address(SocketAddr::new(ip, port))),
             Err(_) if host.is_empty() => {
-                Err(invalid(&self.text, "there is no host; write HOST:PORT, as in localhost:80"))
+                Err(invalid(&self.text, "the host is missing; write HOST:PORT, as in localhost:80"))
             }
-            Err(_) => Ok(Place::Name(unbracketed.to_owned(), port)),
+            Err(_) => Ok(Target::Name(unbracketed.to_owned(), port)),
         }
     }
 }
@@ -87,7 +86,7 @@ fn split(text: &str) -> io::Result<(&str, u16)> {
         return Err(invalid(text, "the port is missing; write HOST:PORT, as in localhost:80"));
     };
     if host.contains(':') && !host.starts_with('[') {
-        return Err(invalid(text, "an IPv6 address goes in brackets, as in [::1]:80"));
+        return Err(invalid(text, "write an IPv6 address in brackets, as in [::1]:80"));
     }
     match port.parse() {
         Ok(number) if port.bytes().all(|byte| byte.is_ascii_digit()) => Ok((host, number)),
@@ -99,9 +98,8 @@ fn invalid(text: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("'{text}': {why}"))
 }
 
-/// All addresses of a host, at least one, in the order in which the system would try them (RFC 6724). An address is its
-/// own answer, at once; a name is looked up on the pool of [`blocking`](crate::blocking()). A dropped future leaves the
-/// lookup to end by itself.
+/// Resolves a host to its addresses, at least one, in the system's order of preference (RFC 6724). Addresses resolve at
+/// once; names on the pool of [`spawn_blocking`]. Dropping the future does not stop the lookup.
 ///
 /// ```
 /// use brunt_runtime::{Runtime, net::resolve};
@@ -112,28 +110,28 @@ fn invalid(text: &str, why: &str) -> io::Error {
 /// ```
 ///
 /// # Errors
-/// When the text is no host and port, or the system knows no address of that name; the error says which name.
+/// If the text is not a host and port, or the name does not resolve; the message contains the name.
 pub async fn resolve(host: impl Into<HostPort>) -> io::Result<Vec<SocketAddr>> {
-    let (name, port) = match host.into().place()? {
-        Place::Address(address) => return Ok(vec![address]),
-        Place::Name(name, port) => (name, port),
+    let (name, port) = match host.into().parse()? {
+        Target::Address(address) => return Ok(vec![address]),
+        Target::Name(name, port) => (name, port),
     };
     let unresolved = |error: io::Error| io::Error::new(error.kind(), format!("cannot resolve '{name}': {error}"));
-    let asked = name.clone();
-    let found = blocking(move || (&asked[..], port).to_socket_addrs().map(Vec::from_iter)).await;
+    let host = name.clone();
+    let found = spawn_blocking(move || (&host[..], port).to_socket_addrs().map(Vec::from_iter)).await;
     let addresses = found.unwrap_or_else(|error| Err(io::Error::other(error.to_string()))).map_err(unresolved)?;
     if addresses.is_empty() {
-        return Err(unresolved(io::Error::new(io::ErrorKind::NotFound, "it has no address")));
+        return Err(unresolved(io::Error::new(io::ErrorKind::NotFound, "it has no addresses")));
     }
     Ok(addresses)
 }
 
 impl TcpStream {
-    /// Connects to a host by name: to the first of its addresses that accepts, tried one after another. Dropping the
-    /// future gives the attempt up, so [`timeout`](crate::time::timeout) around it bounds the whole.
+    /// Connects to a host by name, trying its addresses in turn. Dropping the future cancels the attempt;
+    /// [`timeout`](crate::time::timeout) around it bounds the whole.
     ///
     /// # Errors
-    /// Those of [`resolve`]; else, when no address accepts, that of the last one, with the host and that address named.
+    /// Those of [`resolve`]; if no address accepts, that of the last one, with the host and that address.
     pub async fn connect_host(host: impl Into<HostPort>) -> io::Result<Self> {
         let host = host.into();
         let addresses = resolve(host.clone()).await?;
@@ -144,8 +142,8 @@ impl TcpStream {
                 Err(error) => failure = Some((address, error)),
             }
         }
-        let (address, error) = failure.expect("a host that was resolved has an address");
-        let which = if addresses.len() == 1 { "at" } else { "at any address, the last being" };
+        let (address, error) = failure.expect("resolve returns at least one address");
+        let which = if addresses.len() == 1 { "at" } else { "at any of its addresses, the last being" };
         Err(io::Error::new(error.kind(), format!("cannot connect to '{host}' {which} {address}: {error}")))
     }
 }

@@ -1,23 +1,22 @@
-//! The two halves of a stream, so that one task reads while another writes.
+//! Halves of a stream: one task reads while another writes.
 //!
-//! Reader and writer of a connection wait apart from each other, so halves need no lock and cost nothing; the types only
-//! see to it that there is one of each.
+//! Reader and writer of a connection wait independently, so halves need no lock; the types ensure there is one of each.
 
-use super::{Family, Stream, Tcp, conn_handle::Link};
+use super::{Family, Stream, Tcp, conn_handle::ConnHandle};
 use std::{error::Error, fmt, rc::Rc};
 
 impl<F: Family> Stream<F> {
-    /// Lends the two directions, to be used at the same time within one task.
+    /// Borrows the two directions, for use at the same time within one task.
     ///
     /// ```
     /// # use brunt_runtime::{Runtime, net::UnixStream};
     /// # Runtime::new()?.block_on(async {
     /// let (mut stream, mut peer) = UnixStream::pair()?;
     /// let (mut reader, mut writer) = stream.split();
-    /// // More than sockets hold, and the peer sends it back: it goes only if both directions go at the same time.
+    /// // More than socket buffers hold, and echoed: progresses only if both directions run at the same time.
     /// brunt_runtime::spawn(async move {
-    ///     while let Ok(lease) = peer.recv().await {
-    ///         if lease.is_empty() || peer.send(lease).await.is_err() { break }
+    ///     while let Ok(received) = peer.recv().await {
+    ///         if received.is_empty() || peer.send(received).await.is_err() { break }
     ///     }
     /// });
     /// let (sent, mut received) = (vec![7; 4 << 20], vec![0; 4 << 20]);
@@ -31,15 +30,15 @@ impl<F: Family> Stream<F> {
         (ReadHalf { stream: self }, WriteHalf { stream: self })
     }
 
-    /// Gives the two directions to two owners, two tasks mostly. Dropping the write half shuts its direction down after
-    /// what was written has gone: the peer reads the end of the stream. The connection is closed with the later half.
+    /// Splits into owned halves, usually for two tasks. Dropping the write half shuts its direction down after everything
+    /// written has been sent: the peer reads the end of the stream. The connection closes with the second half.
     ///
     /// ```
     /// # use brunt_runtime::{Runtime, net::UnixStream, spawn};
     /// # Runtime::new()?.block_on(async {
     /// let (stream, mut peer) = UnixStream::pair()?;
     /// let (mut reader, mut writer) = stream.into_split();
-    /// let received = spawn(async move { reader.recv().await.map(|lease| lease.to_vec()) });
+    /// let received = spawn(async move { reader.recv().await.map(|received| received.to_vec()) });
     /// writer.write_all(b"question").await?;
     /// drop(writer);
     /// let mut question = [0; 8];
@@ -53,42 +52,42 @@ impl<F: Family> Stream<F> {
     /// ```
     pub fn into_split(self) -> (OwnedReadHalf<F>, OwnedWriteHalf<F>) {
         let stream = Rc::new(self);
-        (OwnedReadHalf { stream: stream.clone() }, OwnedWriteHalf { stream, ends: true })
+        (OwnedReadHalf { stream: stream.clone() }, OwnedWriteHalf { stream, shuts_down: true })
     }
 }
 
-/// The reading half that [`Stream::split`] lends. Addresses and options are the stream's: `half.as_ref()`.
+/// The borrowed reading half of [`Stream::split`]. `half.as_ref()` is the stream, for addresses and options.
 #[derive(Debug)]
 pub struct ReadHalf<'a, F: Family = Tcp> {
     stream: &'a Stream<F>,
 }
 
-/// The writing half that [`Stream::split`] lends. Addresses and options are the stream's: `half.as_ref()`.
+/// The borrowed writing half of [`Stream::split`]. `half.as_ref()` is the stream, for addresses and options.
 #[derive(Debug)]
 pub struct WriteHalf<'a, F: Family = Tcp> {
     stream: &'a Stream<F>,
 }
 
-/// The reading half of [`Stream::into_split`]. Addresses and options are the stream's: `half.as_ref()`.
+/// The reading half of [`Stream::into_split`]. `half.as_ref()` is the stream, for addresses and options.
 #[derive(Debug)]
 pub struct OwnedReadHalf<F: Family = Tcp> {
     stream: Rc<Stream<F>>,
 }
 
-/// The writing half of [`Stream::into_split`]. Addresses and options are the stream's: `half.as_ref()`.
+/// The writing half of [`Stream::into_split`]. `half.as_ref()` is the stream, for addresses and options.
 #[derive(Debug)]
 pub struct OwnedWriteHalf<F: Family = Tcp> {
     stream: Rc<Stream<F>>,
-    /// Its end is the end of the write direction; not so when it becomes a stream again.
-    ends: bool,
+    /// Dropping it shuts the write direction down; cleared by `reunite`.
+    shuts_down: bool,
 }
 
 macro_rules! half {
     ($($name:tt)+) => {
         impl<F: Family> $($name)+ {
             #[inline(always)]
-            pub(crate) fn link(&self) -> &Link {
-                self.stream.link()
+            pub(crate) fn conn(&self) -> &ConnHandle {
+                self.stream.conn()
             }
         }
 
@@ -106,14 +105,17 @@ half!(OwnedReadHalf<F>);
 half!(OwnedWriteHalf<F>);
 
 impl<F: Family> OwnedReadHalf<F> {
-    /// Makes a stream of its two halves again; fails if they are of different streams.
+    /// Joins two halves into their stream.
+    ///
+    /// # Errors
+    /// If they belong to different streams; both are returned.
     pub fn reunite(self, mut write: OwnedWriteHalf<F>) -> Result<Stream<F>, ReuniteError<F>> {
         if !Rc::ptr_eq(&self.stream, &write.stream) {
             return Err(ReuniteError(self, write));
         }
-        write.ends = false;
+        write.shuts_down = false;
         drop(write);
-        Ok(Rc::into_inner(self.stream).expect("a stream has two halves, and the other one is gone"))
+        Ok(Rc::into_inner(self.stream).expect("the other half was just dropped"))
     }
 }
 
@@ -126,14 +128,14 @@ impl<F: Family> OwnedWriteHalf<F> {
 
 impl<F: Family> Drop for OwnedWriteHalf<F> {
     fn drop(&mut self) {
-        // With the reading half gone already, the stream is closed a moment later.
-        if self.ends && Rc::strong_count(&self.stream) > 1 {
-            self.link().end_output();
+        // Without the reading half, the stream closes right after this.
+        if self.shuts_down && Rc::strong_count(&self.stream) > 1 {
+            self.conn().end_output();
         }
     }
 }
 
-/// Two halves that do not belong together, given back.
+/// Two halves of different streams, returned.
 #[derive(Debug)]
 pub struct ReuniteError<F: Family = Tcp>(pub OwnedReadHalf<F>, pub OwnedWriteHalf<F>);
 

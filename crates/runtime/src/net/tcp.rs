@@ -1,6 +1,6 @@
-//! TCP: connecting and listening, and what only TCP streams have.
+//! TCP: connecting, listening, and options of TCP streams.
 
-use super::{Family, Listener, Stream, conn_handle::Link, listener::BACKLOG, stream::sealed::Sealed};
+use super::{Family, Listener, Stream, conn_handle::ConnHandle, listener::BACKLOG, stream::sealed::Sealed};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::{io, net::SocketAddr, os::fd::AsRawFd, time::Duration};
 
@@ -31,104 +31,122 @@ pub type TcpStream = Stream<Tcp>;
 /// A socket that accepts TCP connections.
 pub type TcpListener = Listener<Tcp>;
 
-/// The kernel's limit on keepalive times.
-const LONGEST_KEEPALIVE: u64 = 32_767;
+/// The kernel's limit of keepalive times, in seconds.
+const MAX_KEEPALIVE: u64 = 32_767;
 
 impl Stream<Tcp> {
-    /// Connects to `address`, with TCP_NODELAY. Dropping the future gives the attempt up.
+    /// Connects to `address`, with TCP_NODELAY. Dropping the future cancels the attempt.
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         Self::connect_from(address, None).await
     }
 
-    /// Connects from a source address; its port is chosen by the kernel if it is 0, and only when the destination is
-    /// known, so that one source address can hold as many connections to each destination as there are ports.
+    /// Connects from a source address. With source port 0 the kernel chooses the port once the destination is known, so one
+    /// source address supports as many connections to each destination as there are ports.
     pub async fn connect_from(address: SocketAddr, source: Option<SocketAddr>) -> io::Result<Self> {
-        let socket =
-            Socket::new(Domain::for_address(address), Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
-        socket.set_tcp_nodelay(true)?;
+        let socket = socket(address)?;
         if let Some(source) = source {
             if source.port() == 0 {
-                port_when_connecting(&socket)?;
+                bind_without_port(&socket)?;
             }
             socket.bind(&source.into())?;
         }
-        Ok(Self::new(Link::connect(socket, address.into()).await?))
+        Ok(Self::new(ConnHandle::connect(socket, address.into()).await?))
     }
 
-    /// Takes over a connected socket.
+    /// Adopts a connected socket.
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self::adopt(stream.into()))
     }
 
-    /// The other end.
+    /// The address of the peer.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.link().socket(|socket| socket.peer_addr()).and_then(internet)
+        self.conn().socket(|socket| socket.peer_addr()).and_then(to_inet)
     }
 
-    /// This end.
+    /// The local address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.link().socket(|socket| socket.local_addr()).and_then(internet)
+        self.conn().socket(|socket| socket.local_addr()).and_then(to_inet)
     }
 
-    /// Sets TCP_NODELAY; streams begin with it on.
+    /// Sets TCP_NODELAY, which is initially on.
     pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
-        self.link().socket(|socket| socket.set_tcp_nodelay(on))
+        self.conn().socket(|socket| socket.set_tcp_nodelay(on))
     }
 
-    /// Makes the coming close a reset: nothing more is sent and no port lingers in TIME_WAIT.
+    /// Makes closing the stream a reset: queued data is discarded and no port stays in TIME_WAIT.
     pub fn set_linger_zero(&self) -> io::Result<()> {
-        self.link().socket(|socket| socket.set_linger(Some(Duration::ZERO)))
+        self.conn().socket(|socket| socket.set_linger(Some(Duration::ZERO)))
     }
 
-    /// After each `period` of silence asks the peer whether it is still there; when it has left some questions in a row
-    /// unanswered (net.ipv4.tcp_keepalive_probes, 9 by default) the connection ends with `TimedOut`. `None`, as at the
-    /// beginning: never asks. The kernel counts in whole seconds, and so the period is rounded up to those; it may be up
-    /// to 32,767 s.
+    /// Sends a keepalive probe after each `period` of silence, rounded up to whole seconds, at most 32,767 s. After
+    /// net.ipv4.tcp_keepalive_probes unanswered ones (9 by default) the connection fails with `TimedOut`. `None`, the
+    /// default, sends none.
     pub fn set_keepalive(&self, period: Option<Duration>) -> io::Result<()> {
-        let Some(period) = period else { return self.link().socket(|socket| socket.set_keepalive(false)) };
+        let Some(period) = period else { return self.conn().socket(|socket| socket.set_keepalive(false)) };
         let seconds = period.as_secs().saturating_add(u64::from(period.subsec_nanos() > 0)).max(1);
-        if seconds > LONGEST_KEEPALIVE {
-            let message = format!("a keepalive period of {seconds} s is too long: {LONGEST_KEEPALIVE} s is the most");
+        if seconds > MAX_KEEPALIVE {
+            let message = format!("a keepalive period of {seconds} s is too long; the maximum is {MAX_KEEPALIVE} s");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let period = Duration::from_secs(seconds);
         let keepalive = TcpKeepalive::new().with_time(period).with_interval(period);
-        self.link().socket(|socket| socket.set_tcp_keepalive(&keepalive))
+        self.conn().socket(|socket| socket.set_tcp_keepalive(&keepalive))
     }
 }
 
 impl Listener<Tcp> {
-    /// Listens on `address`, with SO_REUSEADDR and SO_REUSEPORT (every worker binds its own listener to the same address
-    /// and the kernel spreads connections over them) and TCP_NODELAY for all accepted streams.
+    /// Listens on `address`, with SO_REUSEADDR, and with TCP_NODELAY for all accepted streams.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let socket =
-            Socket::new(Domain::for_address(address), Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+        Self::listen(address, false)
+    }
+
+    /// As [`bind`](Self::bind), with SO_REUSEPORT: each worker of a group binds its own listener to the same address, and the
+    /// kernel spreads connections over them. Any process of the same user that sets the option can join.
+    pub fn bind_reuse_port(address: SocketAddr) -> io::Result<Self> {
+        Self::listen(address, true)
+    }
+
+    fn listen(address: SocketAddr, reuse_port: bool) -> io::Result<Self> {
+        // Accepted sockets inherit TCP_NODELAY.
+        let socket = socket(address)?;
         socket.set_reuse_address(true)?;
-        socket.set_reuse_port(true)?;
-        // Accepted sockets inherit it: no system call a connection.
-        socket.set_tcp_nodelay(true)?;
+        socket.set_reuse_port(reuse_port)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
         Ok(Self::adopt(socket.into(), None))
     }
 
-    /// Takes over a listening socket.
+    /// As [`accept`](Self::accept), for a connection that another worker or thread will serve: the runtime holds nothing of
+    /// it. The socket is non-blocking; [`TcpStream::from_std`] adopts it there.
+    pub async fn accept_std(&self) -> io::Result<std::net::TcpStream> {
+        self.accept_fd().await.map(Into::into)
+    }
+
+    /// Adopts a listening socket.
     pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self::adopt(listener.into(), None))
     }
 
-    /// The address it listens on.
+    /// The local address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket(|socket| socket.local_addr()).and_then(internet)
+        self.socket(|socket| socket.local_addr()).and_then(to_inet)
     }
 }
 
-/// IP_BIND_ADDRESS_NO_PORT (Linux 4.2): neither socket2 nor rustix has it.
-fn port_when_connecting(socket: &Socket) -> io::Result<()> {
+/// A non-blocking socket with TCP_NODELAY.
+fn socket(address: SocketAddr) -> io::Result<Socket> {
+    let kind = Type::STREAM.nonblocking().cloexec();
+    let socket = Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP))?;
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket)
+}
+
+/// Sets IP_BIND_ADDRESS_NO_PORT (Linux 4.2), which socket2 and rustix lack.
+fn bind_without_port(socket: &Socket) -> io::Result<()> {
     let on: libc::c_int = 1;
-    // SAFETY: the option takes one int, which lives through the call, and the descriptor is open.
+    // SAFETY: the option reads one int, which outlives the call; the descriptor is open.
     let result = unsafe {
         let (level, option) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
         libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const on).cast(), size_of_val(&on) as libc::socklen_t)
@@ -136,6 +154,6 @@ fn port_when_connecting(socket: &Socket) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-fn internet(address: SockAddr) -> io::Result<SocketAddr> {
-    address.as_socket().ok_or_else(|| io::Error::other("not an internet address"))
+fn to_inet(address: SockAddr) -> io::Result<SocketAddr> {
+    address.as_socket().ok_or_else(|| io::Error::other("not an IP address"))
 }

@@ -1,6 +1,6 @@
-//! `UdpSocket`: datagrams, moved by plain system calls; only waiting is the backend's.
+//! `UdpSocket`: datagrams by plain system calls; the backend only waits for readiness.
 
-use super::Watch;
+use super::AsyncFd;
 use rustix::net::RecvFlags;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
@@ -10,12 +10,11 @@ use std::{
     task::{Context, Poll},
 };
 
-/// A socket for datagrams. Every method tries at once and waits only if it must; dropping a future loses no datagram that
-/// was not received. All methods take `&self`: one task sends and one receives; if there are more, the last one is woken.
+/// A UDP socket. Each method tries at once and waits only on `WouldBlock`; dropping a future loses no datagram.
 ///
-/// The news that nobody receives what was sent (`ConnectionRefused`, by ICMP) is an error of one call of a connected
-/// socket, and the next one goes on. Options such as broadcast and multicast are those of the standard library's socket:
-/// `socket.as_ref()`.
+/// One task may send while another receives; with several receivers or senders, the last one to wait is woken. On a
+/// connected socket an ICMP refusal is a `ConnectionRefused` of one call, and later calls proceed. `socket.as_ref()` is the
+/// standard library's socket, for options such as broadcast and multicast.
 ///
 /// ```
 /// use brunt_runtime::net::UdpSocket;
@@ -34,61 +33,61 @@ use std::{
 /// ```
 #[derive(Debug)]
 pub struct UdpSocket {
-    watch: Watch<net::UdpSocket>,
+    fd: AsyncFd<net::UdpSocket>,
 }
 
-/// A datagram that was received.
+/// A received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
-    /// Bytes of it that are in the buffer.
+    /// Bytes stored in the buffer.
     pub len: usize,
-    /// Bytes it had when it was sent; what did not fit into the buffer is lost.
+    /// Bytes sent by the peer; those beyond the buffer are lost.
     pub sent_len: usize,
-    /// Who sent it.
+    /// The sender's address.
     pub from: SocketAddr,
 }
 
 impl Datagram {
-    /// The buffer was too small: the end of the datagram is lost.
+    /// Whether the buffer was too small and the end of the datagram is lost.
     pub fn is_truncated(&self) -> bool {
         self.sent_len > self.len
     }
 }
 
 impl UdpSocket {
-    /// A socket that receives what is sent to `address`, which is its own alone. For one a worker, make them with
-    /// SO_REUSEPORT and use [`from_std`](Self::from_std).
+    /// Binds a socket to `address`, without SO_REUSEPORT. For one socket a worker, set that option on a standard socket and use
+    /// [`from_std`](Self::from_std).
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket =
             Socket::new(Domain::for_address(address), Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;
         socket.bind(&address.into())?;
-        Ok(Self { watch: Watch::new(socket.into()) })
+        Ok(Self { fd: AsyncFd::new(socket.into()) })
     }
 
-    /// Takes over a bound socket.
+    /// Adopts a bound socket.
     pub fn from_std(socket: net::UdpSocket) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Self { watch: Watch::new(socket) })
+        Ok(Self { fd: AsyncFd::new(socket) })
     }
 
-    /// Makes `peer` the one to whom [`send`](Self::send) sends, and from whom alone datagrams are received.
+    /// Sets the peer that [`send`](Self::send) sends to and from which alone datagrams are received.
     pub fn connect(&self, peer: SocketAddr) -> io::Result<()> {
         self.as_ref().connect(peer)
     }
 
-    /// The address it is bound to.
+    /// The local address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.as_ref().local_addr()
     }
 
-    /// Sends a datagram to `to`; returns its length, for it is sent whole or not at all.
+    /// Sends a datagram to `to`, whole or not at all; returns its length.
     pub async fn send_to(&self, bytes: &[u8], to: SocketAddr) -> io::Result<usize> {
         poll_fn(|cx| self.poll_send_to(cx, bytes, to)).await
     }
 
-    /// As `send_to`, for hand-written futures and adapters.
+    /// Poll form of `send_to`.
     pub fn poll_send_to(&self, cx: &Context<'_>, bytes: &[u8], to: SocketAddr) -> Poll<io::Result<usize>> {
-        self.watch.poll_write_with(cx, |socket| socket.send_to(bytes, to))
+        self.fd.poll_write_with(cx, |socket| socket.send_to(bytes, to))
     }
 
     /// Sends a datagram to the peer of [`connect`](Self::connect).
@@ -96,39 +95,39 @@ impl UdpSocket {
         poll_fn(|cx| self.poll_send(cx, bytes)).await
     }
 
-    /// As `send`, for hand-written futures and adapters.
+    /// Poll form of `send`.
     pub fn poll_send(&self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.watch.poll_write_with(cx, |socket| socket.send(bytes))
+        self.fd.poll_write_with(cx, |socket| socket.send(bytes))
     }
 
-    /// Receives a datagram into the beginning of `into`; what does not fit is lost, and the result says so. Dropping the
-    /// future loses nothing.
+    /// Receives a datagram into the start of `into`; see [`Datagram::is_truncated`]. Dropping the future loses nothing.
     pub async fn recv_from(&self, into: &mut [u8]) -> io::Result<Datagram> {
         poll_fn(|cx| self.poll_recv_from(cx, into)).await
     }
 
-    /// As `recv_from`, for hand-written futures and adapters.
+    /// Poll form of `recv_from`.
     pub fn poll_recv_from(&self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<Datagram>> {
-        self.watch.poll_read_with(cx, |socket| {
+        self.fd.poll_read_with(cx, |socket| {
             let (len, sent_len, from) = rustix::net::recvfrom(socket, &mut *into, RecvFlags::TRUNC)?;
             let from = from.ok_or_else(|| io::Error::other("a datagram without a sender"))?.try_into()?;
             Ok(Datagram { len, sent_len, from })
         })
     }
 
-    /// Receives a datagram of the peer of [`connect`](Self::connect); of anybody before that. As
-    /// [`recv_from`](Self::recv_from), of which it takes the length only: a truncated datagram is an error,
-    /// `InvalidData`, and the next one is received as ever.
+    /// Receives a datagram, after [`connect`](Self::connect) from that peer only; returns its length.
+    ///
+    /// # Errors
+    /// `InvalidData` if the datagram does not fit into `into`; it is lost and later calls proceed.
     pub async fn recv(&self, into: &mut [u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_recv(cx, into)).await
     }
 
-    /// As `recv`, for hand-written futures and adapters.
+    /// Poll form of `recv`.
     pub fn poll_recv(&self, cx: &Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
-        let room = into.len();
+        let capacity = into.len();
         self.poll_recv_from(cx, into).map(|received| match received? {
             datagram if datagram.is_truncated() => {
-                let message = format!("a datagram of {} bytes does not fit into {room}", datagram.sent_len);
+                let message = format!("a datagram of {} bytes does not fit into {capacity}", datagram.sent_len);
                 Err(io::Error::new(io::ErrorKind::InvalidData, message))
             }
             datagram => Ok(datagram.len),
@@ -138,6 +137,6 @@ impl UdpSocket {
 
 impl AsRef<net::UdpSocket> for UdpSocket {
     fn as_ref(&self) -> &net::UdpSocket {
-        self.watch.get_ref()
+        self.fd.get_ref()
     }
 }

@@ -1,9 +1,9 @@
-//! Unix sockets: connecting and listening by path, and what only Unix streams have.
+//! Unix sockets: connecting and listening by path, and peer credentials.
 
 use super::{
     Family, Listener, Stream,
     listener::BACKLOG,
-    socket_file::{self, SocketFile, shown},
+    socket_file::{self, SocketFile, display},
     stream::sealed::Sealed,
 };
 use crate::time::sleep;
@@ -26,7 +26,7 @@ pub enum Unix {}
 impl Sealed for Unix {}
 impl Family for Unix {}
 
-/// A connection between processes of one machine.
+/// A connection between processes of one host.
 ///
 /// ```
 /// use brunt_runtime::net::{UnixListener, UnixStream};
@@ -51,38 +51,38 @@ pub type UnixStream = Stream<Unix>;
 /// A socket that accepts connections on a path.
 pub type UnixListener = Listener<Unix>;
 
-/// First pause before another attempt when a listener's queue is full; it doubles up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_micros(100);
-const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+/// First delay before retrying when a listener's queue is full; doubles up to [`MAX_RETRY_DELAY`].
+const MIN_RETRY_DELAY: Duration = Duration::from_micros(100);
+const MAX_RETRY_DELAY: Duration = Duration::from_millis(10);
 
-/// Who is at the other end of a Unix stream: what it was when it connected or listened.
+/// Credentials of the peer of a Unix stream, as of its connect or listen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credentials {
-    /// The process, unless it lives where our process numbers do not reach (another container).
+    /// The process, if visible in this process's PID namespace.
     pub pid: Option<u32>,
-    /// The effective user.
+    /// The effective user ID.
     pub uid: u32,
-    /// The effective group.
+    /// The effective group ID.
     pub gid: u32,
 }
 
 impl Stream<Unix> {
-    /// Connects to whoever listens on `path`; a path that begins with a zero byte is a name of Linux's abstract
-    /// namespace. While the listener's queue is full this waits, for as long as that takes.
+    /// Connects to the listener on `path`; a path that begins with a zero byte is a name of Linux's abstract namespace. While
+    /// the listener's queue is full, waits and retries without limit.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
-        let name = shown(path.as_ref());
+        let name = display(path.as_ref());
         let address = socket_file::address(path.as_ref())?;
         drop(path);
-        let mut pause = FIRST_PAUSE;
+        let mut delay = MIN_RETRY_DELAY;
         loop {
             let socket = socket()?;
-            // Connecting a Unix socket never takes time: it is done, refused, or the queue is full.
+            // Connecting a Unix socket completes at once: connected, refused, or the queue is full.
             match socket.connect(&address) {
                 Ok(()) => return Ok(Self::adopt(socket.into())),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    sleep(delay).await;
+                    delay = (delay * 2).min(MAX_RETRY_DELAY);
                 }
                 Err(error) => {
                     return Err(io::Error::new(error.kind(), format!("cannot connect to '{name}': {error}")));
@@ -91,41 +91,41 @@ impl Stream<Unix> {
         }
     }
 
-    /// Two streams that are each other's peer.
+    /// Two streams connected to each other.
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = Socket::pair(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
         Ok((Self::adopt(one.into()), Self::adopt(other.into())))
     }
 
-    /// Takes over a connected socket.
+    /// Adopts a connected socket.
     pub fn from_std(stream: net::UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self::adopt(stream.into()))
     }
 
-    /// The other end; without a name if it has none, as most clients.
+    /// The address of the peer; unnamed for most clients.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.link().socket(|socket| socket.peer_addr()).and_then(named)
+        self.conn().socket(|socket| socket.peer_addr()).and_then(to_unix)
     }
 
-    /// This end.
+    /// The local address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.link().socket(|socket| socket.local_addr()).and_then(named)
+        self.conn().socket(|socket| socket.local_addr()).and_then(to_unix)
     }
 
-    /// The process, user and group at the other end.
+    /// The process, user and group of the peer.
     pub fn peer_credentials(&self) -> io::Result<Credentials> {
-        self.link().socket(|socket| credentials(&socket))
+        self.conn().socket(|socket| credentials(&socket))
     }
 }
 
 impl Listener<Unix> {
-    /// Listens on `path`, where nothing may be yet; a path that begins with a zero byte is a name of Linux's abstract
-    /// namespace. Dropping the listener removes the file, unless another has taken its place by then. Who may connect is
-    /// decided by the permissions of the file, made with the process's umask, and of its directory.
+    /// Listens on `path`, which must not exist; a path that begins with a zero byte is a name of Linux's abstract namespace.
+    /// Dropping the listener removes the file, unless another file has replaced it. The file's permissions (by the process's
+    /// umask) and its directory's decide which users may connect.
     ///
     /// # Errors
-    /// `AddrInUse` says whether somebody listens there, or the file was left behind by a program that was killed.
+    /// `AddrInUse` if the path exists; the message says whether a program listens there or the file is stale.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         let socket = socket()?;
         let file = SocketFile::bind(&socket, path.as_ref())?;
@@ -133,15 +133,15 @@ impl Listener<Unix> {
         Ok(Self::adopt(socket.into(), file))
     }
 
-    /// Takes over a listening socket, but not its file, which stays. Workers that share a path get a clone each.
+    /// Adopts a listening socket, but not its file, which stays. Workers that share a path adopt a clone each.
     pub fn from_std(listener: net::UnixListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self::adopt(listener.into(), None))
     }
 
-    /// The address it listens on.
+    /// The local address.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket(|socket| socket.local_addr()).and_then(named)
+        self.socket(|socket| socket.local_addr()).and_then(to_unix)
     }
 }
 
@@ -149,27 +149,26 @@ fn socket() -> io::Result<Socket> {
     Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)
 }
 
-fn named(address: SockAddr) -> io::Result<SocketAddr> {
+fn to_unix(address: SockAddr) -> io::Result<SocketAddr> {
     match (address.as_pathname(), address.as_abstract_namespace()) {
         (Some(path), _) => SocketAddr::from_pathname(path),
         (None, Some(name)) => SocketAddr::from_abstract_name(name),
-        // No path is no name.
         (None, None) => SocketAddr::from_pathname(""),
     }
 }
 
-/// SO_PEERCRED. Not by rustix, where a process without a number would be an invalid value.
+/// Reads SO_PEERCRED. Not by rustix, where process ID 0 would be an invalid value.
 fn credentials(socket: &SockRef<'_>) -> io::Result<Credentials> {
-    let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut len = size_of_val(&found) as libc::socklen_t;
-    // SAFETY: the option fills in one ucred, whose size is given; both live through the call, and the descriptor is open.
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut len = size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: the option writes one ucred, whose size is given; both outlive the call; the descriptor is open.
     let result = unsafe {
         let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
-        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut found).cast(), &raw mut len)
+        libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut peer).cast(), &raw mut len)
     };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    let pid = u32::try_from(found.pid).ok().filter(|pid| *pid != 0);
-    Ok(Credentials { pid, uid: found.uid, gid: found.gid })
+    let pid = u32::try_from(peer.pid).ok().filter(|pid| *pid != 0);
+    Ok(Credentials { pid, uid: peer.uid, gid: peer.gid })
 }

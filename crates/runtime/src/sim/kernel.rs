@@ -1,6 +1,6 @@
-//! The fake kernel: takes requests in, lets them act in an order that the script chooses, and posts completions.
+//! The simulated kernel: takes requests, executes them in an order chosen by the script, and posts completions.
 //!
-//! It keeps a book of everything the runtime has lent it, and writes down every breach of the loan.
+//! It tracks everything the runtime has lent it and records every violation as a fault.
 
 use super::{
     net::{Net, POISON},
@@ -24,8 +24,8 @@ use std::{
     time::Duration,
 };
 
-/// A sleep as long as this is for ever: nothing in the tests waits for it.
-const FOR_EVER: Duration = Duration::from_millis(500);
+/// A timeout of this length or more counts as infinite: no test waits for it.
+const FOREVER: Duration = Duration::from_millis(500);
 
 enum Entry {
     Request(Request),
@@ -35,31 +35,31 @@ enum Entry {
 #[derive(Default)]
 pub(crate) struct Kernel {
     pub net: Net,
-    /// Nothing moves, and whoever watches has been told.
-    pub at_rest: bool,
+    /// Nothing can happen any more, and `watcher` has been woken.
+    pub idle: bool,
     pub watcher: Option<Waker>,
-    /// It has stopped doing anything.
+    /// Completes nothing any more.
     pub dead: bool,
     queue: VecDeque<Entry>,
     requests: Vec<Request>,
     completions: VecDeque<Completion>,
     overflow: VecDeque<Completion>,
-    /// Completions that the queue holds.
-    room: usize,
-    /// Requests whose last completion has not been taken, buffers that have not come back, and sends likewise.
+    /// Capacity of the completion queue.
+    capacity: usize,
+    /// Requests whose last completion has not been taken; buffers and sends likewise.
     pub open: Vec<(Kind, Key)>,
     pub held: HashSet<u16>,
     pub given: u16,
     sends: Vec<(Key, usize, usize)>,
     in_flight: u32,
-    /// Calls so far: a worker that turns for ever is a fault, not a test that hangs.
+    /// Calls so far: a worker that loops forever fails the test instead of hanging it.
     calls: u32,
     large: Option<bool>,
 }
 
 impl Kernel {
-    pub fn new(net: Net, room: usize) -> Self {
-        Self { net, room, ..Self::default() }
+    pub fn new(net: Net, capacity: usize) -> Self {
+        Self { net, capacity, ..Self::default() }
     }
 
     fn fault(&mut self, what: String) {
@@ -74,24 +74,24 @@ impl Kernel {
         self.in_flight -= 1;
     }
 
-    /// A receive buffer is lent to us.
+    /// The runtime lends a receive buffer.
     pub fn give(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
         if !self.held.insert(buffer) {
             self.fault(format!("buffer {buffer} was given twice"));
         }
-        let room = usize::from(if large { LARGE_RING } else { RING });
-        if self.net.group(large).0.len() >= room {
+        let capacity = usize::from(if large { LARGE_RING } else { RING });
+        if self.net.group(large).0.len() >= capacity {
             self.fault("more buffers were given than the ring holds".to_owned());
         }
         let size = self.net.group(large).1;
         self.check_apart(start.as_ptr() as usize, size, "a buffer that was given");
-        // SAFETY: the caller lends so many bytes from here.
+        // SAFETY: the caller lends `size` bytes from here.
         unsafe { start.write_bytes(POISON, size) };
         self.net.group(large).0.push_back((buffer, start));
         self.given = self.given.wrapping_add(u16::from(!large));
     }
 
-    /// The group of large buffers; some kernels have none.
+    /// Opens the group of large buffers, which some kernels refuse.
     pub fn open_large(&mut self) -> Opened {
         match self.large {
             Some(true) => Opened::Before,
@@ -104,7 +104,7 @@ impl Kernel {
         }
     }
 
-    /// Memory of a send in flight is nobody else's.
+    /// Memory of a send in flight must not be used for anything else.
     fn check_apart(&mut self, start: usize, len: usize, what: &str) {
         if let Some((key, ..)) = self.sends.iter().find(|(_, at, long)| start < at + long && *at < start + len) {
             let fault = format!("{what} is the memory of send {key:?}, which is in flight");
@@ -137,7 +137,7 @@ impl Kernel {
         self.push(What::Accept, Kind::Accept, key, 0);
     }
 
-    /// The port says which of the sockets it is.
+    /// The port number encodes the socket's index.
     pub fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
         let sock = usize::from(address.as_socket().expect("an internet address").port()) - 1;
         self.net.socks[sock].open(fd, None);
@@ -146,7 +146,7 @@ impl Kernel {
         self.push(What::Connect(address.as_ptr().cast(), copy.to_vec()), Kind::Connect, key, sock);
     }
 
-    /// As the real one, it keeps the file by itself.
+    /// Holds the file itself, as the real kernel does.
     pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
         // SAFETY: the caller's descriptor is open through the call.
         let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned().unwrap();
@@ -172,7 +172,7 @@ impl Kernel {
         self.queue.push_back(Entry::Request(Request::new(what, kind, key, sock)));
     }
 
-    /// The socket behind a descriptor.
+    /// The index of the socket behind a descriptor.
     fn sock(&mut self, fd: RawFd) -> usize {
         let inode = inode(fd);
         let open = |sock: &super::socket::Sock| sock.stage == Stage::Open && sock.fd == fd && Some(sock.inode) == inode;
@@ -183,7 +183,7 @@ impl Kernel {
             .unwrap_or_else(|| panic!("a request for descriptor {fd}, which is not open"))
     }
 
-    /// A closed descriptor must have no request left.
+    /// A closed descriptor must have no open request.
     fn check_descriptors(&mut self) {
         self.net.socks.iter_mut().for_each(super::socket::Sock::look);
         let queued = self.queue.iter().filter_map(|entry| match entry {
@@ -207,19 +207,19 @@ impl Kernel {
         !self.queue.is_empty()
     }
 
-    /// One call into the kernel: takes requests in, lets time pass, posts completions.
+    /// One system call: takes requests, executes some, posts completions.
     pub fn wait(&mut self, timeout: Option<Duration>) {
         self.check_descriptors();
         if self.dead {
-            return thread::sleep(timeout.unwrap_or_default().min(FOR_EVER));
+            return thread::sleep(timeout.unwrap_or_default().min(FOREVER));
         }
         let all = self.submit();
-        while self.completions.len() < self.room
+        while self.completions.len() < self.capacity
             && let Some(completion) = self.overflow.pop_front()
         {
             self.completions.push_back(completion);
         }
-        // A kernel that could not take everything in does not wait.
+        // A kernel that could not take all requests does not wait.
         if timeout != Some(Duration::ZERO) && all {
             self.sleep(timeout);
         }
@@ -227,7 +227,7 @@ impl Kernel {
             self.step();
         }
         self.calls += 1;
-        assert!(self.calls != 300_000, "the worker turns for ever");
+        assert!(self.calls != 300_000, "the worker loops forever");
     }
 
     fn sleep(&mut self, timeout: Option<Duration>) {
@@ -239,23 +239,23 @@ impl Kernel {
             if self.step() {
                 continue;
             }
-            if let Some(left) = timeout.filter(|left| *left < FOR_EVER) {
+            if let Some(left) = timeout.filter(|left| *left < FOREVER) {
                 return thread::sleep(left);
             }
-            let watcher = self.watcher.take().unwrap_or_else(|| panic!("the worker sleeps for ever"));
-            self.at_rest = true;
-            // From another thread, as all that wakes a sleeping worker: the bell ends the sleep.
+            let watcher = self.watcher.take().unwrap_or_else(|| panic!("the worker sleeps forever"));
+            self.idle = true;
+            // Wakes from another thread, so through the wake descriptor, which ends the sleep.
             thread::scope(|scope| drop(scope.spawn(|| watcher.wake())));
         }
     }
 
-    /// Takes requests in; true when it took all.
+    /// Takes requests; true when it took all.
     fn submit(&mut self) -> bool {
-        let mut many = self.queue.len();
+        let mut count = self.queue.len();
         if self.net.script.rarely(8) {
-            many = self.net.script.pick(many + 1);
+            count = self.net.script.pick(count + 1);
         }
-        for entry in self.queue.drain(..many).collect::<Vec<_>>() {
+        for entry in self.queue.drain(..count).collect::<Vec<_>>() {
             match entry {
                 Entry::Request(request) => self.requests.push(request),
                 Entry::Cancel(kind, key) => self.cancel_now(kind, key),
@@ -269,13 +269,13 @@ impl Kernel {
             return self.requests.push(Request::answer(key, libc::ENOENT));
         };
         request.cancelled = true;
-        // It runs just now and will end by itself.
+        // The request is running and will end by itself.
         if self.net.script.rarely(6) {
             self.requests.push(Request::answer(key, libc::EALREADY));
         }
     }
 
-    /// One thing happens; false when nothing can.
+    /// Lets one event happen; false when none can.
     fn step(&mut self) -> bool {
         enum Move {
             Post(usize),
@@ -296,8 +296,8 @@ impl Kernel {
         if moves.is_empty() {
             return false;
         }
-        // Not between a rest and those who look at it.
-        if !self.at_rest && self.net.script.rarely(40) && !self.requests.is_empty() {
+        // Not while the test inspects the idle state.
+        if !self.idle && self.net.script.rarely(40) && !self.requests.is_empty() {
             let index = self.net.script.pick(self.requests.len());
             if !self.requests[index].ended {
                 self.requests[index].disturb(&mut self.net);
@@ -316,10 +316,10 @@ impl Kernel {
     }
 
     fn post(&mut self, index: usize) {
-        let full = self.completions.len() >= self.room;
+        let full = self.completions.len() >= self.capacity;
         let request = &mut self.requests[index];
         let Some(mut completion) = request.outbox.pop_front() else { return };
-        // A queue that is full ends a multishot request.
+        // A full queue may end a multishot request.
         if full && !request.ended && request.outbox.is_empty() && self.net.script.pick(2) == 1 {
             completion.cut();
             request.ended = true;
@@ -335,17 +335,17 @@ impl Kernel {
     }
 
     pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
-        let many = into.len().min(self.completions.len());
-        for slot in &mut into[..many] {
-            let completion = self.completions.pop_front().expect("there are that many");
+        let count = into.len().min(self.completions.len());
+        for slot in &mut into[..count] {
+            let completion = self.completions.pop_front().expect("count is at most the length");
             self.taken(&completion);
             slot.write(completion.into_entry());
         }
-        // SAFETY: the first `many` have just been written.
-        unsafe { std::slice::from_raw_parts(into.as_ptr().cast(), many) }
+        // SAFETY: the first `count` entries have just been written.
+        unsafe { std::slice::from_raw_parts(into.as_ptr().cast(), count) }
     }
 
-    /// The runtime has a completion: with the last one all that belongs to a request is the runtime's again.
+    /// Accounts a completion taken by the runtime: the last one returns everything lent with the request.
     fn taken(&mut self, completion: &Completion) {
         if let Some(buffer) = cqueue::buffer_select(completion.flags)
             && !self.held.remove(&buffer)
@@ -366,18 +366,18 @@ impl Kernel {
         }
     }
 
-    /// Whether a send of that socket waits for its peer to read, and for nothing else.
+    /// Whether a send of that socket waits only for its peer to read.
     pub fn waits_for_peer(&self, sock: usize) -> bool {
         let sends = |request: &&Request| request.kind == Kind::Send && request.sock == sock;
         self.requests.iter().find(sends).is_some_and(|request| !request.ended && !request.can_act(&self.net))
     }
 
-    /// Where the bytes of sends in flight lie.
+    /// Addresses of the bytes of sends in flight.
     pub fn sends(&self) -> impl Iterator<Item = usize> {
         self.sends.iter().map(|(_, start, _)| *start)
     }
 
-    /// The ring is closed: the runtime frees what it has lent.
+    /// Closes the ring; the runtime then frees what it has lent.
     pub fn close(&mut self) {
         if !self.dead && (!self.open.is_empty() || self.in_flight != 0) {
             let fault = format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight);

@@ -1,13 +1,12 @@
-//! A ring without a kernel, for tests: it does whatever io_uring may do, in any order a script chooses.
+//! A simulated io_uring for unit tests: does what the kernel is allowed to do, in an order chosen by a script.
 //!
-//! In unit tests [`Ring`] stands where the driver has its ring; everything above it is the real runtime. The fake one
-//! holds the requests, plays both ends of every connection, and checks what becomes of memory and descriptors that the
-//! runtime has lent it.
+//! In unit tests [`Ring`] replaces the driver's ring; everything above it is the real runtime. The simulated ring holds the
+//! requests, plays both ends of every connection, and checks the memory and descriptors lent to it.
 //!
-//! It must never do what no kernel does: what a test finds then would be none of the runtime's faults.
+//! Invariant: never does what no kernel does.
 
+mod conn_task;
 mod kernel;
-mod life;
 mod net;
 mod plan;
 mod request;
@@ -39,39 +38,39 @@ use std::{
 };
 
 thread_local! {
-    /// What the next ring of this thread is.
+    /// The kernel of the next ring built on this thread; a real ring without one.
     static NEXT: RefCell<Option<Rc<RefCell<Kernel>>>> = const { RefCell::new(None) };
 }
 
-/// A real ring, or a fake one where a test has put it.
+/// A real ring, or a simulated one if the test has set [`NEXT`].
 #[expect(clippy::large_enum_variant, reason = "as large as it is without tests")]
 pub(crate) enum Ring {
     Real(Uring),
-    Fake(Fake),
+    Sim(SimRing),
 }
 
-pub(crate) struct Fake(Rc<RefCell<Kernel>>);
+pub(crate) struct SimRing(Rc<RefCell<Kernel>>);
 
-impl Fake {
+impl SimRing {
     pub fn kernel(&self) -> Ref<'_, Kernel> {
         self.0.borrow()
     }
 }
 
-impl Drop for Fake {
+impl Drop for SimRing {
     fn drop(&mut self) {
         self.0.borrow_mut().close();
     }
 }
 
-/// The same call on either.
+/// Dispatches a call to either ring.
 macro_rules! either {
-    ($ring:expr, $real:ident => $on_real:expr, $kernel:ident => $on_fake:expr) => {
+    ($ring:expr, $real:ident => $on_real:expr, $kernel:ident => $on_sim:expr) => {
         match $ring {
             Ring::Real($real) => $on_real,
-            Ring::Fake(fake) => {
-                let mut $kernel = fake.0.borrow_mut();
-                $on_fake
+            Ring::Sim(sim) => {
+                let mut $kernel = sim.0.borrow_mut();
+                $on_sim
             }
         }
     };
@@ -80,7 +79,7 @@ macro_rules! either {
 impl Ring {
     pub fn new() -> io::Result<Self> {
         Ok(match NEXT.take() {
-            Some(kernel) => Self::Fake(Fake(kernel)),
+            Some(kernel) => Self::Sim(SimRing(kernel)),
             None => Self::Real(Uring::new()?),
         })
     }
@@ -88,7 +87,7 @@ impl Ring {
     pub fn in_flight(&self) -> u32 {
         match self {
             Self::Real(ring) => ring.in_flight(),
-            Self::Fake(fake) => fake.kernel().in_flight(),
+            Self::Sim(sim) => sim.kernel().in_flight(),
         }
     }
 
@@ -99,7 +98,7 @@ impl Ring {
     pub fn given(&self) -> u16 {
         match self {
             Self::Real(ring) => ring.given(),
-            Self::Fake(fake) => fake.kernel().given,
+            Self::Sim(sim) => sim.kernel().given,
         }
     }
 
@@ -115,7 +114,7 @@ impl Ring {
     pub fn rungs(&self) -> Vec<RingFeature> {
         match self {
             Self::Real(ring) => ring.rungs(),
-            Self::Fake(_) => Vec::new(),
+            Self::Sim(_) => Vec::new(),
         }
     }
 
@@ -147,32 +146,31 @@ impl Ring {
         either!(self, ring => ring.watch_bell(fd), kernel => kernel.watch_bell(fd));
     }
 
-    /// A fake ring has no door and knocks at none.
     pub fn door(&self) -> Option<OwnedFd> {
         match self {
             Self::Real(ring) => ring.door(),
-            Self::Fake(_) => None,
+            Self::Sim(_) => None,
         }
     }
 
     pub fn message(&mut self, to: Arc<Remote>) {
         match self {
             Self::Real(ring) => ring.message(to),
-            Self::Fake(_) => to.ring(),
+            Self::Sim(_) => to.ring(),
         }
     }
 
     pub fn has_work(&mut self) -> bool {
         match self {
             Self::Real(ring) => ring.has_work(),
-            Self::Fake(fake) => fake.kernel().has_work(),
+            Self::Sim(sim) => sim.kernel().has_work(),
         }
     }
 
     pub fn has_queued(&mut self) -> bool {
         match self {
             Self::Real(ring) => ring.has_queued(),
-            Self::Fake(fake) => fake.kernel().has_queued(),
+            Self::Sim(sim) => sim.kernel().has_queued(),
         }
     }
 

@@ -1,29 +1,29 @@
-//! The world of a fake kernel: its sockets and their peers, the memory lent to it, and what was found wrong.
+//! State of a simulated kernel: sockets and their peers, memory lent to it, and faults found.
 
 use super::{script::Script, socket::Sock};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
 use std::{collections::VecDeque, ptr::NonNull};
 
-/// What fills a buffer while the kernel has it: nobody else may write there.
+/// Fills a buffer while the kernel has it, to detect writes.
 pub(crate) const POISON: u8 = 0xd5;
 
 #[derive(Debug, Default)]
 pub(crate) struct Net {
     pub script: Script,
     pub socks: Vec<Sock>,
-    /// Connections to be accepted, in this order, and those that were.
+    /// Connections to accept, in this order, and accepted ones not yet matched to their plan.
     pub backlog: VecDeque<usize>,
     pub accepted: VecDeque<usize>,
-    /// Receive buffers in the kernel's ring, the next one first.
+    /// Receive buffers in the kernel's ring, next first.
     pub lent: VecDeque<(u16, NonNull<u8>)>,
-    /// Likewise the large ones.
+    /// Likewise of the large ones.
     pub large: VecDeque<(u16, NonNull<u8>)>,
     pub bell_on_its_way: bool,
     pub faults: Vec<String>,
 }
 
 impl Net {
-    /// The buffers of one size, and how many bytes each has.
+    /// The buffers of one group, and the size of each in bytes.
     pub fn group(&mut self, large: bool) -> (&mut VecDeque<(u16, NonNull<u8>)>, usize) {
         match large {
             true => (&mut self.large, LARGE_SIZE),

@@ -1,4 +1,4 @@
-//! What a test on the fake ring does: connections, what their tasks and their peers do, and the kernel's choices.
+//! Random test plans: connections, the operations of their tasks and peers, and the kernel's choices.
 
 use super::socket::PeerAct;
 use proptest::{collection::vec, option, prelude::*};
@@ -6,47 +6,47 @@ use std::fmt;
 
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    pub lives: Vec<Life>,
-    /// The kernel's choices, and the completions its queue holds.
+    pub conns: Vec<ConnPlan>,
+    /// The kernel's choices, and the capacity of its completion queue.
     pub script: Choices,
-    pub room: usize,
-    /// Rounds in which tasks are aborted; then all is left to come to rest, or the runtime dropped in the middle of it.
+    pub capacity: usize,
+    /// Rounds in which tasks are aborted. Then the rest runs until idle or, if `early`, the runtime is dropped.
     pub rounds: u8,
     pub early: bool,
     /// The round in which the listener is dropped.
     pub unlisten: Option<u8>,
-    /// Buffers that somebody takes and keeps.
+    /// Buffers that one task takes and keeps.
     pub hoard: Option<u16>,
 }
 
-/// A script's bytes, shown in one line.
+/// A script's bytes, printed on one line.
 #[derive(Clone)]
 pub(super) struct Choices(pub Vec<u8>);
 
 impl fmt::Debug for Choices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What comes after the last choice is zeros anyway.
+        // Trailing zeros have no effect.
         let len = self.0.iter().rposition(|choice| *choice != 0).map_or(0, |last| last + 1);
         write!(f, "{:?}", &self.0[..len])
     }
 }
 
-/// One connection's.
+/// The plan of one connection.
 #[derive(Debug, Clone)]
-pub(super) struct Life {
+pub(super) struct ConnPlan {
     pub origin: Origin,
-    /// Its connect is refused, or never answered.
+    /// Its connect is refused or never answered.
     pub refused: bool,
     pub silent: bool,
     pub peer: Vec<PeerAct>,
-    /// What the peer lets stand unread.
+    /// Most bytes the peer leaves unread.
     pub window: usize,
     pub ops: Vec<Op>,
-    /// The round in which its task is aborted.
+    /// Round in which its task is aborted.
     pub abort: Option<u8>,
-    /// It is polled with wakers of its own.
+    /// Polled with foreign wakers.
     pub foreign: bool,
-    /// At its end it drops the write half and reads what is left.
+    /// Ends by dropping the write half and reading the rest.
     pub split: bool,
 }
 
@@ -60,31 +60,31 @@ pub(super) enum Origin {
 #[derive(Debug, Clone)]
 pub(super) enum Op {
     Read(usize),
-    /// Takes a lease and drops it.
+    /// Receives a buffer and drops it.
     Recv,
-    /// Takes a lease and keeps it where all can find it.
+    /// Receives a buffer and puts it into the pool shared by all tasks.
     Keep,
-    /// Sends the oldest lease kept, whosever it was.
+    /// Sends the oldest buffer of the pool.
     Send,
     Forget,
-    /// One write, in part perhaps, or as many as it takes.
+    /// One write, possibly partial; or as many as needed.
     Write(usize),
     WriteAll(usize),
-    /// As a write, in that many pieces.
-    Pieces(usize, usize),
+    /// A vectored write of that many slices.
+    WriteVectored(usize, usize),
     Flush,
-    /// Waits for a pipe that somebody writes to; the first wait is given up.
+    /// Reads a pipe that another task writes; the first wait is dropped.
     Pipe(u16),
     /// Polls a read, a receive or both once and drops the futures.
-    GiveUp(u8),
-    GiveUpWriting(usize),
+    DropRead(u8),
+    DropWrite(usize),
     /// Waits for a receive that many microseconds.
     Timeout(u8),
     HalfClose,
     Yield(u8),
-    /// Writes that much and reads meanwhile.
+    /// Writes that many bytes and reads meanwhile.
     Both(usize),
-    /// Everything back until the end.
+    /// Sends everything back until the end.
     Echo,
 }
 
@@ -98,11 +98,11 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Forget),
         2 => size().prop_map(Op::Write),
         3 => size().prop_map(Op::WriteAll),
-        1 => (size(), 1usize..5).prop_map(|(size, pieces)| Op::Pieces(size, pieces)),
+        1 => (size(), 1usize..5).prop_map(|(size, pieces)| Op::WriteVectored(size, pieces)),
         1 => Just(Op::Flush),
         1 => (1u16..4000).prop_map(Op::Pipe),
-        3 => (0u8..3).prop_map(Op::GiveUp),
-        2 => size().prop_map(Op::GiveUpWriting),
+        3 => (0u8..3).prop_map(Op::DropRead),
+        2 => size().prop_map(Op::DropWrite),
         1 => (0u8..80).prop_map(Op::Timeout),
         1 => Just(Op::HalfClose),
         2 => (1u8..5).prop_map(Op::Yield),
@@ -117,17 +117,17 @@ fn act() -> impl Strategy<Value = PeerAct> {
         3 => prop_oneof![1u16..60, 1u16..9000].prop_map(PeerAct::Await),
         1 => Just(PeerAct::Fin),
         1 => any::<bool>().prop_map(|purge| PeerAct::Reset { purge }),
-        1 => Just(PeerAct::Deaf),
+        1 => Just(PeerAct::StopReading),
     ]
 }
 
-fn life() -> impl Strategy<Value = Life> {
+fn conn() -> impl Strategy<Value = ConnPlan> {
     let origin = prop_oneof![Just(Origin::Adopted), Just(Origin::Accepted), Just(Origin::Connected)];
     let window = prop_oneof![1usize..200, 1usize..50_000, Just(1 << 20)];
     let often = proptest::bool::weighted;
     let ends = (option::weighted(0.3, 0u8..20), any::<bool>(), often(0.1), often(0.1), often(0.3));
     (origin, vec(act(), 0..8), window, vec(op(), 0..10), ends).prop_map(
-        |(origin, peer, window, ops, (abort, foreign, refused, silent, split))| Life {
+        |(origin, peer, window, ops, (abort, foreign, refused, silent, split))| ConnPlan {
             origin,
             refused,
             silent,
@@ -142,13 +142,13 @@ fn life() -> impl Strategy<Value = Life> {
 }
 
 pub(super) fn plan(hoard: impl Strategy<Value = Option<u16>>) -> impl Strategy<Value = Plan> {
-    let room = prop_oneof![1usize..10, Just(64), Just(8192)];
+    let capacity = prop_oneof![1usize..10, Just(64), Just(8192)];
     let ends = (0u8..25, proptest::bool::weighted(0.3), option::weighted(0.3, 0u8..20));
-    (vec(life(), 0..6), vec(any::<u8>(), 0..700).prop_map(Choices), room, ends, hoard).prop_map(
-        |(lives, script, room, (rounds, early, unlisten), hoard)| Plan {
-            lives,
+    (vec(conn(), 0..6), vec(any::<u8>(), 0..700).prop_map(Choices), capacity, ends, hoard).prop_map(
+        |(conns, script, capacity, (rounds, early, unlisten), hoard)| Plan {
+            conns,
             script,
-            room,
+            capacity,
             rounds,
             early,
             unlisten,
@@ -157,12 +157,11 @@ pub(super) fn plan(hoard: impl Strategy<Value = Option<u16>>) -> impl Strategy<V
     )
 }
 
-/// All buffers are taken, and everybody takes leases, keeps them and sends those of others: each buffer that comes back is
-/// wanted by several.
-pub(super) fn famine() -> impl Strategy<Value = Plan> {
+/// All buffers are taken, and all tasks receive, keep and send each other's buffers: several wait for each returned buffer.
+pub(super) fn scarce_buffers() -> impl Strategy<Value = Plan> {
     let op =
         prop_oneof![4 => Just(Op::Keep), 4 => Just(Op::Send), 1 => Just(Op::Recv), 1 => (1u8..5).prop_map(Op::Yield)];
-    let life = (vec((1u16..9000).prop_map(PeerAct::Send), 1..6), vec(op, 1..12)).prop_map(|(peer, ops)| Life {
+    let conn = (vec((1u16..9000).prop_map(PeerAct::Send), 1..6), vec(op, 1..12)).prop_map(|(peer, ops)| ConnPlan {
         origin: Origin::Adopted,
         refused: false,
         silent: false,
@@ -173,7 +172,7 @@ pub(super) fn famine() -> impl Strategy<Value = Plan> {
         foreign: false,
         split: false,
     });
-    (vec(life, 2..7), vec(any::<u8>(), 0..700).prop_map(Choices), 3070u16..3074).prop_map(|(lives, script, hoard)| {
-        Plan { lives, script, room: 64, rounds: 0, early: false, unlisten: None, hoard: Some(hoard) }
+    (vec(conn, 2..7), vec(any::<u8>(), 0..700).prop_map(Choices), 3070u16..3074).prop_map(|(conns, script, hoard)| {
+        Plan { conns, script, capacity: 64, rounds: 0, early: false, unlisten: None, hoard: Some(hoard) }
     })
 }

@@ -1,4 +1,4 @@
-//! What a request that the fake kernel holds may do next, with every surprise that the real one has.
+//! Execution of requests by the simulated kernel, with every outcome the real one may produce.
 
 use super::{
     net::{Net, POISON},
@@ -16,7 +16,7 @@ const F_BUFFER: u32 = 1;
 const F_MORE: u32 = 1 << 1;
 const F_SOCK_NONEMPTY: u32 = 1 << 2;
 
-/// A completion as the kernel writes it (`struct io_uring_cqe`).
+/// A completion (`struct io_uring_cqe`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Completion {
@@ -27,7 +27,7 @@ pub(crate) struct Completion {
 
 impl Completion {
     pub fn into_entry(self) -> cqueue::Entry {
-        // SAFETY: both are the kernel's 16 bytes, three integers in this order, valid whatever they are.
+        // SAFETY: both are 16 bytes, three integers in this order; all values are valid.
         unsafe { std::mem::transmute::<Self, cqueue::Entry>(self) }
     }
 
@@ -35,13 +35,13 @@ impl Completion {
         !cqueue::more(self.flags)
     }
 
-    /// Makes it the last one.
+    /// Makes it the request's last completion.
     pub fn cut(&mut self) {
         self.flags &= !F_MORE;
     }
 }
 
-/// A send: where its bytes lie, what they were when it was asked for, and how many have gone.
+/// A send: address and original value of its bytes, and how many were sent.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pub from: NonNull<u8>,
@@ -56,12 +56,12 @@ pub(crate) enum What {
     },
     Send(Sending),
     Accept,
-    /// The address in the caller's memory, and what it was.
+    /// The address in the caller's memory, and its original value.
     Connect(*const u8, Vec<u8>),
     Bell(RawFd),
-    /// Whatever the real kernel says of that file.
+    /// Readiness of a real file.
     Poll(OwnedFd, i16),
-    /// The answer to a cancel, on its way.
+    /// The completion of a cancel.
     Answer,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Request {
     pub key: Key,
     pub sock: usize,
     pub cancelled: bool,
-    /// Its last completion is made, though perhaps not posted yet.
+    /// Its last completion is in the outbox or posted.
     pub ended: bool,
     pub outbox: VecDeque<Completion>,
 }
@@ -88,7 +88,7 @@ impl Request {
         answer
     }
 
-    fn goes_on(&mut self, result: i32, flags: u32) {
+    fn complete_more(&mut self, result: i32, flags: u32) {
         self.outbox.push_back(Completion { data: self.kind.tag(self.key), result, flags: flags | F_MORE });
     }
 
@@ -122,12 +122,12 @@ impl Request {
             Kind::WatchInput | Kind::WatchOutput => self.end(1, 0),
             _ => {
                 net.bell_on_its_way = true;
-                if net.script.rarely(4) { self.end(1, 0) } else { self.goes_on(1, 0) }
+                if net.script.rarely(4) { self.end(1, 0) } else { self.complete_more(1, 0) }
             }
         }
     }
 
-    /// Ends it for no reason that it would know of.
+    /// Ends the request spuriously.
     pub fn disturb(&mut self, net: &mut Net) {
         match &self.what {
             What::Receive { .. } => self.end(-libc::EINTR, 0),
@@ -141,7 +141,7 @@ impl Request {
                 net.bell_on_its_way = true;
                 self.end(1, 0);
             }
-            // Readiness is a hint.
+            // Spurious readiness.
             What::Poll(..) => self.end(1, 0),
             What::Answer => (),
         }
@@ -150,7 +150,7 @@ impl Request {
     fn receive(&mut self, net: &mut Net) {
         let What::Receive { large } = self.what else { return };
         let waiting = net.socks[self.sock].waiting();
-        // A receive that is told to stop may still find something first.
+        // A cancelled receive may still deliver data first.
         if self.cancelled && !(waiting > 0 && net.script.pick(3) == 1) {
             let attached = stray_buffer(net, large);
             return self.end(-libc::ECANCELED, attached);
@@ -158,7 +158,7 @@ impl Request {
         if net.script.rarely(24) {
             return self.end(-libc::EINTR, 0);
         }
-        // The kernel looks for a buffer before it looks at the socket.
+        // The kernel selects a buffer before it reads the socket.
         let (group, size) = net.group(large);
         let Some(&(buffer, start)) = group.front() else { return self.end(-libc::ENOBUFS, 0) };
         let sock = &mut net.socks[self.sock];
@@ -168,10 +168,11 @@ impl Request {
             let attached = stray_buffer(net, large);
             return self.end(-errno, attached);
         }
-        let most = if sock.crumbs { 1 } else { [size, 1, 100, 1 + net.script.pick(256) * 16][net.script.pick(4)] };
+        let limit =
+            if sock.single_bytes { 1 } else { [size, 1, 100, 1 + net.script.pick(256) * 16][net.script.pick(4)] };
         net.group(large).0.pop_front();
-        let len = waiting.min(most).min(size);
-        // SAFETY: the runtime has lent this buffer of `size` bytes: it is the kernel's, which is us.
+        let len = waiting.min(limit).min(size);
+        // SAFETY: the runtime has lent this buffer of `size` bytes to the kernel.
         let into = unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), size) };
         if into.iter().any(|byte| *byte != POISON) {
             net.faults.push(format!("buffer {buffer} was written to while the kernel had it"));
@@ -182,12 +183,12 @@ impl Request {
             sock.received += 1;
         }
         let flags = buffer_flags(buffer) | if net.script.pick(2) == 1 { F_SOCK_NONEMPTY } else { 0 };
-        if net.script.rarely(8) { self.end(len as i32, flags) } else { self.goes_on(len as i32, flags) }
+        if net.script.rarely(8) { self.end(len as i32, flags) } else { self.complete_more(len as i32, flags) }
     }
 
     fn send(&mut self, net: &mut Net) {
         let What::Send(Sending { from, copy, done }) = &mut self.what else { return };
-        // SAFETY: the runtime promises that the bytes stay until the last completion; that is what is tested here.
+        // SAFETY: the runtime keeps the bytes until the last completion; this check tests it.
         let bytes = unsafe { std::slice::from_raw_parts(from.as_ptr(), copy.len()) };
         if bytes != *copy {
             net.faults.push(format!("the bytes of send {:?} have changed under the kernel", self.key));
@@ -208,14 +209,14 @@ impl Request {
             let errno = [libc::EINTR, libc::EAGAIN][net.script.pick(2)];
             return self.end(part(before, errno), 0);
         }
-        let mut len = sock.room().min(copy.len() - before);
+        let mut len = sock.window_left().min(copy.len() - before);
         if net.script.rarely(5) {
             len = 1 + net.script.pick(len);
         }
         sock.take(&copy[before..before + len]);
         *done += len;
         let (done, all) = (*done, copy.len());
-        // All of it, or a short count although everything was asked for.
+        // Complete, or a short send.
         if done == all || net.script.rarely(4) {
             self.end(done as i32, 0);
         }
@@ -233,12 +234,12 @@ impl Request {
         let near = near.into_raw_fd();
         net.socks[sock].open(near, Some(far));
         net.accepted.push_back(sock);
-        if net.script.rarely(6) { self.end(near, 0) } else { self.goes_on(near, 0) }
+        if net.script.rarely(6) { self.end(near, 0) } else { self.complete_more(near, 0) }
     }
 
     fn connect(&mut self, net: &mut Net) {
         let What::Connect(address, copy) = &self.what else { return };
-        // SAFETY: the address stays until the connect has ended; that is what is tested here.
+        // SAFETY: the runtime keeps the address until the connect has ended; this check tests it.
         if unsafe { std::slice::from_raw_parts(*address, copy.len()) } != *copy {
             net.faults.push("the address of a connect has changed under the kernel".to_owned());
         }
@@ -255,7 +256,7 @@ impl Request {
     }
 }
 
-/// What a request says that has done a part when something stops it.
+/// The result of a request interrupted after `done` bytes.
 fn part(done: usize, errno: i32) -> i32 {
     if done > 0 { done as i32 } else { -errno }
 }
@@ -264,7 +265,7 @@ fn buffer_flags(buffer: u16) -> u32 {
     F_BUFFER | u32::from(buffer) << 16
 }
 
-/// Sometimes a completion without data has a buffer all the same.
+/// Sometimes attaches a buffer to a completion without data.
 fn stray_buffer(net: &mut Net, large: bool) -> u32 {
     if !net.script.rarely(4) {
         return 0;

@@ -1,7 +1,6 @@
-//! The choices of a fake kernel, made beforehand, so that a failing case can be run again and made smaller.
+//! The choices of a simulated kernel, made in advance so that a failing case can be replayed and shrunk.
 //!
-//! Zero is always the kindest choice, and after the last one everything is kind: the shortest script that fails names the
-//! surprise that matters.
+//! Zero is always the mildest choice, also after the last byte: the shortest failing script shows the event that matters.
 
 #[derive(Debug, Default)]
 pub(crate) struct Script {
@@ -20,12 +19,12 @@ impl Script {
         choice
     }
 
-    /// A number below `among`.
+    /// A number below `among`; 0 without consuming a choice if there is no alternative.
     pub fn pick(&mut self, among: usize) -> usize {
         if among < 2 { 0 } else { usize::from(self.choice()) % among }
     }
 
-    /// True once in so many times.
+    /// True once in `one_in` values.
     pub fn rarely(&mut self, one_in: u8) -> bool {
         self.choice() % one_in == one_in - 1
     }

@@ -1,6 +1,6 @@
-//! A simulated connection: what its peer is going to do, and what has become of the bytes of both directions.
+//! A simulated connection: its peer's plan, and the progress of both directions.
 //!
-//! The descriptor is a real one, so that closing it and shutting it down are real; no byte ever goes through it.
+//! The descriptor is real, so closing and shutting down are real; no byte passes through it.
 
 use super::script::Script;
 use std::{
@@ -8,25 +8,25 @@ use std::{
     os::fd::{AsRawFd, OwnedFd, RawFd},
 };
 
-/// What a peer does, one after another.
+/// A step of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PeerAct {
     /// Sends that many bytes.
     Send(u16),
-    /// Waits until it has read that many more.
+    /// Waits until it has read that many more bytes.
     Await(u16),
     /// Sends no more.
     Fin,
-    /// Resets the connection; what it sent and we have not taken may be lost.
+    /// Resets the connection; with `purge`, bytes not yet received are lost.
     Reset { purge: bool },
-    /// Reads no more.
-    Deaf,
+    /// Stops reading.
+    StopReading,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Not connected or not accepted yet.
-    Unborn,
+    /// Not connected or accepted yet.
+    NotOpen,
     Open,
     /// The runtime has closed its descriptor.
     Closed,
@@ -40,35 +40,35 @@ pub(crate) struct Sock {
     /// Keeps the far end open, so that a shutdown finds a connection.
     far: Option<OwnedFd>,
     acts: VecDeque<PeerAct>,
-    /// Bytes the peer has sent, and how many of these were received into buffers.
+    /// Bytes the peer has sent, and how many of them were received into buffers.
     pub sent: usize,
     pub received: usize,
-    /// All bytes that were sent to the peer.
+    /// All bytes sent to the peer.
     pub taken: Vec<u8>,
-    /// How many of these it has not read, how many it lets stand unread, how many it has waited for.
+    /// How many of them it has not read, the most it leaves unread, and how many it has waited for.
     unread: usize,
     window: usize,
     awaited: usize,
-    deaf: bool,
+    stopped_reading: bool,
     /// The peer sends no more.
     pub fin: bool,
-    /// An error nobody has been told yet; whether there ever was one; whether sending is over.
+    /// A pending error; whether there ever was one; whether sending is impossible.
     pub errno: i32,
     pub failed: bool,
     pub broken: bool,
-    /// The error went to a receive.
+    /// A receive returned the error.
     pub reader_told: bool,
-    /// Bytes that had been taken when our end was shut down.
+    /// Bytes taken when the near end was shut down.
     pub shut_at: Option<usize>,
-    /// A connect to it is refused.
+    /// Refuses connects.
     pub refuses: bool,
-    /// Or never answered.
+    /// Never answers connects.
     pub silent: bool,
-    /// Every byte comes alone.
-    pub crumbs: bool,
+    /// Delivers bytes one at a time.
+    pub single_bytes: bool,
 }
 
-/// What a peer sends at a position.
+/// The byte a peer sends at a position.
 pub(crate) fn byte(sock: usize, position: usize) -> u8 {
     ((position ^ (position >> 8)) as u8).wrapping_mul(31).wrapping_add((sock as u8).wrapping_mul(77))
 }
@@ -76,7 +76,7 @@ pub(crate) fn byte(sock: usize, position: usize) -> u8 {
 impl Sock {
     pub fn new(acts: Vec<PeerAct>, window: usize, refuses: bool) -> Self {
         Self {
-            stage: Stage::Unborn,
+            stage: Stage::NotOpen,
             fd: -1,
             inode: 0,
             far: None,
@@ -87,7 +87,7 @@ impl Sock {
             unread: 0,
             window,
             awaited: 0,
-            deaf: false,
+            stopped_reading: false,
             fin: false,
             errno: 0,
             failed: false,
@@ -96,17 +96,16 @@ impl Sock {
             shut_at: None,
             refuses,
             silent: false,
-            crumbs: false,
+            single_bytes: false,
         }
     }
 
-    /// Gives it a descriptor.
     pub fn open(&mut self, near: RawFd, far: Option<OwnedFd>) {
         (self.fd, self.inode, self.far) = (near, inode(near).expect("it was just opened"), far);
         self.stage = Stage::Open;
     }
 
-    /// Notes whether the descriptor is still the same, and whether it was shut down.
+    /// Updates whether the descriptor was closed or shut down.
     pub fn look(&mut self) {
         if self.stage == Stage::Open && inode(self.fd) != Some(self.inode) {
             (self.stage, self.far) = (Stage::Closed, None);
@@ -125,14 +124,14 @@ impl Sock {
     }
 
     pub fn is_writable(&self) -> bool {
-        self.room() > 0 || self.errno != 0 || self.broken
+        self.window_left() > 0 || self.errno != 0 || self.broken
     }
 
-    pub fn room(&self) -> usize {
+    pub fn window_left(&self) -> usize {
         self.window - self.unread
     }
 
-    /// The error, which is told once; 0 if there is none. Afterwards reading is at its end and writing impossible.
+    /// Takes the pending error, 0 if none. Afterwards reading is at its end and writing impossible.
     pub fn take_errno(&mut self) -> i32 {
         if self.errno != 0 {
             (self.fin, self.broken) = (true, true);
@@ -140,7 +139,7 @@ impl Sock {
         std::mem::take(&mut self.errno)
     }
 
-    /// Bytes on their way to the peer.
+    /// Sends bytes to the peer.
     pub fn take(&mut self, bytes: &[u8]) {
         self.taken.extend_from_slice(bytes);
         self.unread += bytes.len();
@@ -154,14 +153,14 @@ impl Sock {
     }
 
     fn may_read(&self) -> bool {
-        self.unread > 0 && !self.deaf
+        self.unread > 0 && !self.stopped_reading
     }
 
     pub fn peer_can_act(&self) -> bool {
         self.stage == Stage::Open && (self.may_read() || self.may_go_on())
     }
 
-    /// The peer reads, or does what is next.
+    /// The peer reads or performs its next step.
     pub fn peer_acts(&mut self, script: &mut Script) {
         if self.may_read() && !(self.may_go_on() && script.pick(2) == 1) {
             let all = self.unread;
@@ -172,7 +171,7 @@ impl Sock {
             Some(PeerAct::Send(bytes)) if !self.fin && !self.failed => self.sent += usize::from(bytes),
             Some(PeerAct::Await(bytes)) => self.awaited += usize::from(bytes),
             Some(PeerAct::Fin) => self.fin = true,
-            Some(PeerAct::Deaf) => self.deaf = true,
+            Some(PeerAct::StopReading) => self.stopped_reading = true,
             Some(PeerAct::Reset { purge }) if !self.failed => {
                 (self.failed, self.errno) = (true, libc::ECONNRESET);
                 if purge {
@@ -184,23 +183,23 @@ impl Sock {
     }
 }
 
-/// Which file stands behind a descriptor; nothing if it is not open.
+/// The inode of a descriptor; `None` if it is not open.
 pub(crate) fn inode(fd: RawFd) -> Option<u64> {
-    // SAFETY: all bytes of the structure may be zero.
+    // SAFETY: an all-zero `stat` is valid.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure lives through the call, and a descriptor that is not open is an error.
+    // SAFETY: the structure outlives the call; a closed descriptor is an error.
     (unsafe { libc::fstat(fd, &raw mut stat) } == 0).then_some(stat.st_ino)
 }
 
-/// A connected pair: one end for the runtime, one that only keeps the connection alive.
+/// A connected pair: one end for the runtime, the other keeps the connection alive.
 pub(crate) fn pair() -> (OwnedFd, OwnedFd) {
     let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
     (near.into(), far.into())
 }
 
-/// Whether a descriptor is ready for that, or at its end.
+/// Whether a descriptor is ready for `events` or at its end.
 pub(crate) fn is_ready(fd: RawFd, events: i16) -> bool {
     let mut poll = libc::pollfd { fd, events, revents: 0 };
-    // SAFETY: one structure, which lives through the call.
+    // SAFETY: one structure, which outlives the call.
     unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
 }

@@ -1,18 +1,17 @@
-//! Random programs on a kernel with random whims. Whatever it does:
+//! Random programs on a kernel with random behaviour. Whatever it does:
 //!
-//! - every byte that arrives is delivered once and in order, or the stream ends or fails for a reason;
-//! - every buffer and block is in exactly one place, and what the kernel has is left alone until it has done with it;
-//! - who waits when nothing moves waits for something that has not happened;
-//! - at the end, and in the middle of anything, everything is reaped, closed and free.
+//! - every byte that arrives is delivered once and in order, or the stream ends or fails with a cause;
+//! - every buffer is in exactly one place, and memory lent to the kernel is untouched until it is returned;
+//! - when nothing can happen any more, each waiting task waits for something that has not happened;
+//! - the runtime may be dropped at any point and has then reaped, closed and freed everything.
 //!
-//! `PROPTEST_CASES=100000 cargo test -p brunt-runtime --lib --release fake` soaks.
+//! Soak: `PROPTEST_CASES=100000 cargo test -p brunt-runtime --lib --release sim`
 
 use super::{
-    NEXT,
+    NEXT, conn_task,
     kernel::Kernel,
-    life,
     net::Net,
-    plan::{Choices, Life, Op, Origin, Plan, famine, plan},
+    plan::{Choices, ConnPlan, Op, Origin, Plan, plan, scarce_buffers},
     script::Script,
     socket::{self, PeerAct, Sock, Stage},
     world::World,
@@ -25,19 +24,19 @@ use proptest::{
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 fn kernel(plan: &Plan) -> Rc<RefCell<Kernel>> {
-    let sock = |life: &Life| {
-        let mut sock = Sock::new(life.peer.clone(), life.window, life.refused);
-        sock.silent = life.silent;
+    let sock = |conn: &ConnPlan| {
+        let mut sock = Sock::new(conn.peer.clone(), conn.window, conn.refused);
+        sock.silent = conn.silent;
         sock
     };
-    let mut socks: Vec<Sock> = plan.lives.iter().map(sock).collect();
+    let mut socks: Vec<Sock> = plan.conns.iter().map(sock).collect();
     let mut hoarded = Sock::new(vec![PeerAct::Send(plan.hoard.unwrap_or(0))], 1, false);
-    hoarded.crumbs = true;
+    hoarded.single_bytes = true;
     socks.push(hoarded);
-    let accepted = |index: &usize| plan.lives[*index].origin == Origin::Accepted;
-    let backlog = (0..plan.lives.len()).filter(accepted).collect();
+    let accepted = |index: &usize| plan.conns[*index].origin == Origin::Accepted;
+    let backlog = (0..plan.conns.len()).filter(accepted).collect();
     let script = Script::new(plan.script.0.clone());
-    Rc::new(RefCell::new(Kernel::new(Net { script, socks, backlog, ..Net::default() }, plan.room)))
+    Rc::new(RefCell::new(Kernel::new(Net { script, socks, backlog, ..Net::default() }, plan.capacity)))
 }
 
 /// A runtime on that kernel.
@@ -59,19 +58,19 @@ fn run(plan: &Plan) -> Result<(), TestCaseError> {
 }
 
 async fn scenario(world: &Rc<World>, plan: &Plan) {
-    let lives = Rc::new(plan.lives.clone());
+    let conns = Rc::new(plan.conns.clone());
     if plan.hoard.is_some() {
-        let task = spawn(life::hoard(world.clone(), lives.len()));
+        let task = spawn(conn_task::hoard(world.clone(), conns.len()));
         world.handles.borrow_mut().push((None, task));
-        world.rest().await;
+        world.until_idle().await;
         world.check_waits();
     }
-    for (me, life) in lives.iter().enumerate().filter(|(_, life)| life.origin != Origin::Accepted) {
-        let task = spawn(life::live(world.clone(), me, lives.clone(), None));
-        world.handles.borrow_mut().push((life.abort, task));
+    for (me, conn) in conns.iter().enumerate().filter(|(_, conn)| conn.origin != Origin::Accepted) {
+        let task = spawn(conn_task::run(world.clone(), me, conns.clone(), None));
+        world.handles.borrow_mut().push((conn.abort, task));
     }
     let listener = TcpListener::from_std(socket::pair().0.into()).unwrap();
-    let task = spawn(life::accept(world.clone(), lives.clone(), listener));
+    let task = spawn(conn_task::accept(world.clone(), conns.clone(), listener));
     world.handles.borrow_mut().push((plan.unlisten, task));
     for round in 0..plan.rounds {
         world.handles.borrow().iter().filter(|(at, _)| *at == Some(round)).for_each(|(_, task)| task.abort());
@@ -81,20 +80,20 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
     if plan.early {
         return;
     }
-    world.rest().await;
+    world.until_idle().await;
     world.check_waits();
-    // The newest lease is in a spare buffer, if any is: it goes home, and is wanted.
+    // The newest kept buffer is an overflow buffer if any is: returning it must serve a waiting receive.
     let newest = world.kept.borrow_mut().pop_back();
     if newest.is_some() {
         drop(newest);
-        world.rest().await;
+        world.until_idle().await;
         world.check_waits();
     }
     while !world.kept.borrow().is_empty() {
-        // Those who keep leases give half of them back: whoever starves must be fed.
+        // Returning half of the kept buffers must serve the waiting receives.
         let half = world.kept.borrow().len().div_ceil(2);
         drop(world.kept.borrow_mut().drain(..half).collect::<Vec<_>>());
-        world.rest().await;
+        world.until_idle().await;
         world.check_waits();
         if half < 8 {
             break;
@@ -110,11 +109,11 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
         }
     }
     world.kept.borrow_mut().clear();
-    world.rest().await;
+    world.until_idle().await;
     world.check_sent(true);
-    // Peers that take nothing are waited for, but not for ever.
+    // The wait for peers that stopped reading is limited.
     executor::current(|worker| worker.io().age());
-    world.rest().await;
+    world.until_idle().await;
     if let Some(left) = executor::current(|worker| worker.io().remains()) {
         world.fault(format!("{left} are left"));
     }
@@ -130,30 +129,30 @@ fn check(plans: impl Strategy<Value = Plan>, share: u32) {
 }
 
 #[test]
-fn whatever_the_kernel_does_nothing_is_lost_and_nobody_waits_in_vain() {
+fn random_programs_lose_nothing_and_never_hang() {
     check(plan(Just(None)), 1);
 }
 
-/// There are few spare buffers in unit tests: these plans use up all, all but a few, or more than there are.
+/// Unit tests have few overflow buffers: these plans use all of them, all but a few, or need more than exist.
 #[test]
-fn however_few_buffers_are_left_everybody_is_served_in_the_end() {
+fn random_programs_finish_with_few_buffers_left() {
     check(plan((3040u16..3090).prop_map(Some)), 16);
 }
 
 #[test]
-fn a_buffer_that_comes_back_in_a_famine_is_found() {
-    check(famine(), 16);
+fn a_returned_buffer_serves_a_waiting_receive() {
+    check(scarce_buffers(), 16);
 }
 
-/// A plan without surprises.
-fn kind(lives: Vec<Life>) -> Plan {
-    Plan { lives, script: Choices(Vec::new()), room: 64, rounds: 0, early: false, unlisten: None, hoard: None }
+/// A plan with a mild kernel.
+fn mild(conns: Vec<ConnPlan>) -> Plan {
+    Plan { conns, script: Choices(Vec::new()), capacity: 64, rounds: 0, early: false, unlisten: None, hoard: None }
 }
 
-/// Their receives fail turn and turn about: each time it seems that the other one may have found something.
+/// Their receives fail alternately, each failure looking as if the other may have found a buffer.
 #[test]
-fn two_that_starve_do_not_take_turns_for_ever() {
-    let life = Life {
+fn two_receives_without_buffers_do_not_retry_each_other_forever() {
+    let conn = ConnPlan {
         origin: Origin::Adopted,
         refused: false,
         silent: false,
@@ -164,26 +163,26 @@ fn two_that_starve_do_not_take_turns_for_ever() {
         foreign: false,
         split: false,
     };
-    for room in [1, 64] {
-        run(&Plan { hoard: Some(3072), room, ..kind(vec![life.clone(); 2]) }).unwrap();
+    for capacity in [1, 64] {
+        run(&Plan { hoard: Some(3072), capacity, ..mild(vec![conn.clone(); 2]) }).unwrap();
     }
 }
 
-/// Whether the page at that address is still there.
+/// Whether the page at that address is mapped.
 fn is_mapped(address: usize) -> bool {
-    let mut there = 0u8;
-    // SAFETY: asking about one page reads nothing from it; the answer is one byte.
-    unsafe { libc::mincore((address & !4095) as *mut _, 1, &raw mut there) == 0 }
+    let mut resident = 0u8;
+    // SAFETY: mincore does not access the page and writes one byte.
+    unsafe { libc::mincore((address & !4095) as *mut _, 1, &raw mut resident) == 0 }
 }
 
 #[test]
-fn memory_that_the_kernel_does_not_let_go_of_is_never_freed() {
-    let nothing = Plan { early: true, hoard: Some(10), ..kind(Vec::new()) };
+fn memory_the_kernel_does_not_return_is_never_freed() {
+    let nothing = Plan { early: true, hoard: Some(10), ..mild(Vec::new()) };
     let kernel = kernel(&nothing);
     let runtime = build(&kernel);
     let world = Rc::new(World::new(kernel.clone(), &nothing));
     let (buffer, block) = runtime.block_on(async {
-        let mut stream = life::adopt(&world, 0);
+        let mut stream = conn_task::adopt(&world, 0);
         drop(stream.recv().await.unwrap());
         stream.write_all(b"never taken").await.unwrap();
         let buffer = kernel.borrow().net.lent.front().unwrap().1.as_ptr() as usize;
@@ -202,6 +201,6 @@ fn memory_that_the_kernel_does_not_let_go_of_is_never_freed() {
     assert!(is_mapped(buffer) && is_mapped(block));
     let mut kernel = kernel.borrow_mut();
     kernel.net.socks[0].look();
-    assert_eq!(kernel.net.socks[0].stage, Stage::Closed, "the descriptor is closed all the same");
+    assert_eq!(kernel.net.socks[0].stage, Stage::Closed, "the descriptor is closed anyway");
     assert!(kernel.net.faults.is_empty() || kernel.net.faults.iter().all(|fault| fault.contains("descriptor closed")));
 }

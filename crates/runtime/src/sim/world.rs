@@ -1,4 +1,4 @@
-//! What the tasks of a test know of one another, and what must be true of all of them.
+//! State shared by the tasks of a test, and the properties checked.
 
 use super::{kernel::Kernel, plan::Plan, socket};
 use crate::{JoinHandle, executor, net::RecvBuf};
@@ -12,9 +12,9 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-/// What a task is at. One that waits must have something to wait for.
+/// What a task is doing. A waiting one must have something to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Doing {
+pub(super) enum Activity {
     #[default]
     Nothing,
     Runs,
@@ -26,23 +26,23 @@ pub(super) enum Doing {
     Watches,
 }
 
-/// What has passed between a task and its connection.
+/// Bytes exchanged by a task and its connection.
 #[derive(Default)]
-struct Track {
-    doing: Doing,
+struct Progress {
+    doing: Activity,
     got: usize,
     wrote: Vec<u8>,
 }
 
 pub(super) struct World {
     pub kernel: Rc<RefCell<Kernel>>,
-    tracks: RefCell<Vec<Track>>,
-    /// Leases that live longer than the operation that took them, and what was in them.
+    progress: RefCell<Vec<Progress>>,
+    /// Buffers that outlive the operation that received them, and their contents.
     pub kept: RefCell<VecDeque<(RecvBuf, Vec<u8>)>>,
     pub handles: RefCell<Vec<(Option<u8>, JoinHandle<()>)>>,
 }
 
-/// Makes the waker of a task a foreign one.
+/// Wraps a task's waker in a foreign one.
 struct Relay(Waker);
 
 impl Wake for Relay {
@@ -51,20 +51,20 @@ impl Wake for Relay {
     }
 }
 
-/// A task's end, whichever way it comes.
-pub(super) struct Gone<'a>(&'a World, usize);
+/// Marks a task as done when dropped, however it ends.
+pub(super) struct DoneGuard<'a>(&'a World, usize);
 
-impl Drop for Gone<'_> {
+impl Drop for DoneGuard<'_> {
     fn drop(&mut self) {
-        self.0.set(self.1, Doing::Nothing);
+        self.0.set(self.1, Activity::Nothing);
     }
 }
 
 impl World {
-    /// One track for each life, one for the hoarder, one for the acceptor.
+    /// One entry for each connection, one for the hoarding task, one for the acceptor.
     pub fn new(kernel: Rc<RefCell<Kernel>>, plan: &Plan) -> Self {
-        let tracks = (0..plan.lives.len() + 2).map(|_| Track::default()).collect();
-        Self { kernel, tracks: RefCell::new(tracks), kept: RefCell::default(), handles: RefCell::default() }
+        let progress = (0..plan.conns.len() + 2).map(|_| Progress::default()).collect();
+        Self { kernel, progress: RefCell::new(progress), kept: RefCell::default(), handles: RefCell::default() }
     }
 
     pub fn fault(&self, what: String) {
@@ -77,17 +77,17 @@ impl World {
         }
     }
 
-    pub fn begins(&self, who: usize) -> Gone<'_> {
-        self.set(who, Doing::Runs);
-        Gone(self, who)
+    pub fn begins(&self, who: usize) -> DoneGuard<'_> {
+        self.set(who, Activity::Runs);
+        DoneGuard(self, who)
     }
 
-    fn set(&self, who: usize, doing: Doing) {
-        self.tracks.borrow_mut()[who].doing = doing;
+    fn set(&self, who: usize, doing: Activity) {
+        self.progress.borrow_mut()[who].doing = doing;
     }
 
-    /// Waits for `future` and lets everybody know why.
-    pub async fn during<T>(&self, who: usize, doing: Doing, foreign: bool, future: impl Future<Output = T>) -> T {
+    /// Awaits `future`, recording why.
+    pub async fn during<T>(&self, who: usize, doing: Activity, foreign: bool, future: impl Future<Output = T>) -> T {
         self.audit();
         let mut future = pin!(future);
         poll_fn(|cx| {
@@ -99,50 +99,50 @@ impl World {
                 future.as_mut().poll(cx)
             };
             if polled.is_ready() {
-                self.set(who, Doing::Runs);
+                self.set(who, Activity::Runs);
             }
             polled
         })
         .await
     }
 
-    /// Bytes came: they must be the next ones. None is the end, which must be one.
+    /// Checks received bytes: they must be the next ones; none is the end, which must be one.
     pub fn got(&self, sock: usize, bytes: &[u8]) {
-        let track = &mut self.tracks.borrow_mut()[sock];
-        let expected = (track.got..).map(|position| socket::byte(sock, position));
+        let task = &mut self.progress.borrow_mut()[sock];
+        let expected = (task.got..).map(|position| socket::byte(sock, position));
         if !bytes.iter().copied().eq(expected.take(bytes.len())) {
-            self.fault(format!("socket {sock}: other bytes than were sent, at {}", track.got));
+            self.fault(format!("socket {sock}: other bytes than were sent, at {}", task.got));
         }
-        track.got += bytes.len();
+        task.got += bytes.len();
         let (sent, fin) = {
             let sock = &self.kernel.borrow().net.socks[sock];
             (sock.sent, sock.fin && !sock.reader_told)
         };
-        if bytes.is_empty() && !(fin && sent == track.got) {
-            self.fault(format!("socket {sock}: an end after {} of {sent} bytes, fin {fin}", track.got));
+        if bytes.is_empty() && !(fin && sent == task.got) {
+            self.fault(format!("socket {sock}: an end after {} of {sent} bytes, fin {fin}", task.got));
         }
     }
 
     pub fn wrote(&self, sock: usize, bytes: &[u8]) {
-        self.tracks.borrow_mut()[sock].wrote.extend_from_slice(bytes);
+        self.progress.borrow_mut()[sock].wrote.extend_from_slice(bytes);
     }
 
     pub fn written(&self, sock: usize) -> usize {
-        self.tracks.borrow()[sock].wrote.len()
+        self.progress.borrow()[sock].wrote.len()
     }
 
-    /// An error must have a reason.
+    /// Checks that an error has a cause.
     pub fn failed(&self, sock: usize, what: &str, error: &std::io::Error) {
         if !self.kernel.borrow().net.socks[sock].failed {
-            self.fault(format!("socket {sock}: {what}: {error}, for no reason"));
+            self.fault(format!("socket {sock}: {what}: {error}, without a cause"));
         }
     }
 
-    /// Until nothing moves any more.
-    pub async fn rest(&self) {
+    /// Waits until nothing can happen any more.
+    pub async fn until_idle(&self) {
         poll_fn(|cx| {
             let mut kernel = self.kernel.borrow_mut();
-            if std::mem::take(&mut kernel.at_rest) {
+            if std::mem::take(&mut kernel.idle) {
                 return Poll::Ready(());
             }
             kernel.watcher = Some(cx.waker().clone());
@@ -152,39 +152,41 @@ impl World {
         self.audit();
     }
 
-    /// At rest: who waits must wait for something that has not happened.
+    /// When idle: a waiting task must wait for something that has not happened.
     pub fn check_waits(&self) {
-        let hungry = executor::current(|worker| worker.io().no_buffer_is_left());
+        let no_buffers = executor::current(|worker| worker.io().no_buffer_is_left());
         let mut faults = Vec::new();
         let kernel = self.kernel.borrow();
-        for (who, track) in self.tracks.borrow().iter().enumerate() {
+        for (who, task) in self.progress.borrow().iter().enumerate() {
             let sock = kernel.net.socks.get(who);
-            let in_vain = match track.doing {
-                Doing::Nothing => false,
-                Doing::Runs | Doing::Sleeps | Doing::Watches => true,
-                Doing::Connects => !sock.is_some_and(|sock| sock.silent),
-                Doing::Reads => sock.is_some_and(|sock| (sock.is_readable() && !hungry) || sock.received > track.got),
-                Doing::Writes => !kernel.waits_for_peer(who),
-                Doing::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
+            let stuck = match task.doing {
+                Activity::Nothing => false,
+                Activity::Runs | Activity::Sleeps | Activity::Watches => true,
+                Activity::Connects => !sock.is_some_and(|sock| sock.silent),
+                Activity::Reads => {
+                    sock.is_some_and(|sock| (sock.is_readable() && !no_buffers) || sock.received > task.got)
+                }
+                Activity::Writes => !kernel.waits_for_peer(who),
+                Activity::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
             };
-            if in_vain {
-                faults.push(format!("task {who} {:?} in vain; got {}, {sock:?}", track.doing, track.got));
+            if stuck {
+                faults.push(format!("task {who} {:?} without cause; got {}, {sock:?}", task.doing, task.got));
             }
         }
         drop(kernel);
         faults.into_iter().for_each(|fault| self.fault(fault));
     }
 
-    /// What was written must have gone out, in order and once: all of it, unless the peer does not take it or is gone.
+    /// Checks that what was written was sent, in order and once: all of it, unless the peer stopped reading or failed.
     pub fn check_sent(&self, all: bool) {
         let mut faults = Vec::new();
         let kernel = self.kernel.borrow();
-        for (who, (track, sock)) in self.tracks.borrow().iter().zip(&kernel.net.socks).enumerate() {
-            let (wrote, taken) = (track.wrote.len(), sock.taken.len());
+        for (who, (task, sock)) in self.progress.borrow().iter().zip(&kernel.net.socks).enumerate() {
+            let (wrote, taken) = (task.wrote.len(), sock.taken.len());
             if sock.shut_at.is_some_and(|at| at < wrote) && !sock.failed {
                 faults.push(format!("socket {who}: shut down before all of {wrote} bytes were sent"));
             }
-            if !track.wrote.starts_with(&sock.taken) {
+            if !task.wrote.starts_with(&sock.taken) {
                 faults.push(format!("socket {who}: of {wrote} bytes written other {taken} were sent"));
             } else if all && taken < wrote && !sock.failed && !kernel.waits_for_peer(who) {
                 faults.push(format!("socket {who}: of {wrote} bytes written only {taken} were sent"));
@@ -194,17 +196,17 @@ impl World {
         faults.into_iter().for_each(|fault| self.fault(fault));
     }
 
-    /// Every byte written to that socket has been sent, unless it failed.
+    /// Whether every byte written to that socket has been sent, or it failed.
     pub fn is_flushed(&self, sock: usize) -> bool {
         let kernel = self.kernel.borrow();
-        kernel.net.socks[sock].failed || kernel.net.socks[sock].taken.len() == self.tracks.borrow()[sock].wrote.len()
+        kernel.net.socks[sock].failed || kernel.net.socks[sock].taken.len() == self.progress.borrow()[sock].wrote.len()
     }
 
-    /// The runtime is gone: no descriptor may be left, and the leases kept are what they were.
+    /// After the runtime is dropped: no descriptor may be open, and kept buffers must be unchanged.
     pub fn check_end(&self) {
-        for (lease, copy) in self.kept.borrow_mut().drain(..) {
-            if *lease != *copy {
-                self.fault("a lease has changed".to_owned());
+        for (buffer, copy) in self.kept.borrow_mut().drain(..) {
+            if *buffer != *copy {
+                self.fault("a kept buffer has changed".to_owned());
             }
         }
         let mut left: Vec<usize> = Vec::new();

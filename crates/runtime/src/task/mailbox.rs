@@ -8,33 +8,67 @@ use crate::task::Token;
 
 #[cfg(loom)]
 use loom::sync::{
-    Mutex,
+    Mutex, MutexGuard,
     atomic::{AtomicBool, Ordering, fence},
 };
 #[cfg(not(loom))]
 use std::sync::{
-    Mutex,
+    Mutex, MutexGuard,
     atomic::{AtomicBool, Ordering, fence},
 };
 
 pub(crate) struct Mailbox {
-    tokens: Mutex<Vec<Token>>,
+    mail: Mutex<Mail>,
     pending: AtomicBool,
     sleeping: AtomicBool,
 }
 
+#[derive(Default)]
+pub(crate) struct Mail {
+    /// Tasks to wake.
+    pub tokens: Vec<Token>,
+    /// Closures that spawn tasks on the worker.
+    pub spawns: Vec<SpawnFn>,
+    /// The worker has shut down: nothing is spawned any more.
+    closed: bool,
+}
+
+pub(crate) type SpawnFn = Box<dyn FnOnce() + Send>;
+
 impl Mailbox {
     pub fn new() -> Self {
-        Self { tokens: Mutex::new(Vec::new()), pending: AtomicBool::new(false), sleeping: AtomicBool::new(false) }
+        Self { mail: Mutex::default(), pending: AtomicBool::new(false), sleeping: AtomicBool::new(false) }
     }
 
     /// Leaves a token; true when the caller must wake the worker, for it sleeps.
     #[must_use]
     pub fn post(&self, token: Token) -> bool {
-        self.tokens.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(token);
+        self.lock().tokens.push(token);
+        self.announce()
+    }
+
+    /// Posts a closure that spawns a task; true when the caller must wake the worker.
+    ///
+    /// # Errors
+    /// If the worker has shut down; returns the closure.
+    pub fn post_spawn(&self, spawn: SpawnFn) -> Result<bool, SpawnFn> {
+        let mut mail = self.lock();
+        if mail.closed {
+            return Err(spawn);
+        }
+        mail.spawns.push(spawn);
+        drop(mail);
+        Ok(self.announce())
+    }
+
+    fn announce(&self) -> bool {
         self.pending.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         self.sleeping.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Mail> {
+        self.mail.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Something may lie here.
@@ -44,11 +78,18 @@ impl Mailbox {
     }
 
     /// Takes everything; called by the worker only.
-    pub fn take(&self) -> Vec<Token> {
+    pub fn take(&self) -> Mail {
         // Cleared before the list is taken: a token posted in between is taken now and looked for once more in vain. The
         // lock keeps this store before that of any poster who comes after us.
         self.pending.store(false, Ordering::Relaxed);
-        std::mem::take(&mut *self.tokens.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// Refuses closures from now on; returns those not yet run.
+    pub fn close(&self) -> Vec<SpawnFn> {
+        let mut mail = self.lock();
+        mail.closed = true;
+        std::mem::take(&mut mail.spawns)
     }
 
     /// Announces sleep; false when the worker must stay awake because something was posted.
@@ -99,7 +140,7 @@ mod tests {
         let mut got = Vec::new();
         while got.len() < posters.len() {
             if shared.0.is_pending() {
-                got.extend(shared.0.take().into_iter().map(|token| token.0));
+                got.extend(shared.0.take().tokens.into_iter().map(|token| token.0));
             } else if shared.0.fall_asleep() {
                 let mut rung = shared.1.0.lock().unwrap();
                 while !*rung {
@@ -167,7 +208,7 @@ mod tests {
             let mut got = Vec::new();
             while !got.contains(&LIVE) {
                 if remote.0.is_pending() {
-                    got.extend(remote.0.take().into_iter().map(|token| token.0));
+                    got.extend(remote.0.take().tokens.into_iter().map(|token| token.0));
                 } else if remote.0.fall_asleep() {
                     let mut rung = remote.1.0.lock().unwrap();
                     while !*rung {

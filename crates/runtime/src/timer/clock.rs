@@ -1,7 +1,7 @@
-//! What time it is for a worker: the machine's time, or for tests one that stands still while there is something to do
-//! and jumps to the next deadline when there is not.
+//! A worker's clock: the machine's, or for tests a virtual one that stands still while anything is ready and otherwise
+//! jumps to the next deadline.
 //!
-//! Must never go back. The kernel and other threads live in real time whatever this clock shows.
+//! Invariant: never goes back. The kernel and other threads always live in real time.
 
 use crate::executor::Worker;
 use std::{
@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long, in real time, a virtual clock waits for the kernel before it jumps: ample for the way from one socket of this
-/// machine to another, short enough for tests with thousands of timeouts.
+/// Real time for which the kernel must be silent before a virtual clock jumps: ample for bytes between two local sockets,
+/// short enough for tests with thousands of timeouts.
 pub(crate) const GRACE: Duration = Duration::from_millis(1);
 
 pub(crate) enum Clock {
@@ -20,22 +20,22 @@ pub(crate) enum Clock {
 
 pub(crate) struct Virtual {
     now: Cell<Instant>,
-    /// Events the kernel had reported when the clock was last looked at.
+    /// The kernel's event count at the last turn.
     events: Cell<u64>,
 }
 
-/// What a turn found.
+/// Outcome of a turn.
 pub(crate) struct TurnOutcome {
-    /// Nobody is ready, and nothing tells that somebody soon will be.
+    /// No task is ready and no wake-up is pending.
     pub idle: bool,
-    /// Events the kernel has reported in all.
+    /// Events reported by the kernel so far.
     pub events: u64,
-    /// When a timer fires next.
+    /// The next deadline.
     pub next: Option<Instant>,
 }
 
 impl Clock {
-    /// A virtual clock begins at the present time.
+    /// A virtual clock starts at the current time.
     pub fn new(is_virtual: bool) -> Self {
         if is_virtual {
             Self::Virtual(Virtual { now: Cell::new(Instant::now()), events: Cell::new(0) })
@@ -44,7 +44,7 @@ impl Clock {
         }
     }
 
-    /// The time, if it stands still.
+    /// The virtual time; `None` for the machine's clock.
     pub fn virtual_now(&self) -> Option<Instant> {
         match self {
             Self::Real => None,
@@ -60,31 +60,32 @@ impl Clock {
         }
     }
 
-    /// The time at the end of a turn.
+    /// The time at the end of a turn; jumps if the turn found nothing to do.
     #[inline]
-    pub fn turn(&self, found: impl FnOnce() -> TurnOutcome) -> Instant {
+    pub fn turn(&self, outcome: impl FnOnce() -> TurnOutcome) -> Instant {
         match self {
             Self::Real => Instant::now(),
-            Self::Virtual(clock) => clock.turn(found()),
+            Self::Virtual(clock) => clock.turn(outcome()),
         }
     }
 
-    /// Moves a virtual clock on.
+    /// Advances a virtual clock.
+    ///
+    /// # Panics
+    /// If the clock is the machine's.
     pub fn set(&self, to: Instant) {
-        let Self::Virtual(clock) = self else {
-            panic!("time::advance needs a runtime built with virtual_clock(true): this one's clock is the machine's")
-        };
+        let Self::Virtual(clock) = self else { panic!("time::advance needs a runtime built with virtual_clock(true)") };
         clock.now.set(clock.now.get().max(to));
     }
 }
 
 impl Virtual {
-    fn turn(&self, found: TurnOutcome) -> Instant {
-        // An event that woke nobody, such as the end of a send, may well be followed by one that does.
-        let silent = self.events.replace(found.events) == found.events;
-        if found.idle
+    fn turn(&self, outcome: TurnOutcome) -> Instant {
+        // An event that woke no task, such as the end of a send, may be followed by one that does.
+        let silent = self.events.replace(outcome.events) == outcome.events;
+        if outcome.idle
             && silent
-            && let Some(next) = found.next
+            && let Some(next) = outcome.next
         {
             self.now.set(self.now.get().max(next));
         }

@@ -1,4 +1,4 @@
-//! Timers of a worker: the wheel they stand in, the clock they follow, and the precision of a sleep.
+//! Timers of a worker: wheel, clock, and precision of sleeps.
 
 pub(crate) mod clock;
 pub(crate) mod slack;

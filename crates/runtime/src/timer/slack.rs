@@ -1,15 +1,12 @@
-//! Sleeps that end when they should: the kernel may end a thread's sleeps some 50 us late, to wake up for several at once,
-//! unless the thread says that it minds (`PR_SET_TIMERSLACK`).
-//!
-//! Must leave the thread as it found it: it is the caller's.
+//! Timer slack: by default the kernel may end a thread's sleeps 50 us late, to merge wake-ups (`PR_SET_TIMERSLACK`).
 
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::num::NonZeroU64;
 
-/// Nanoseconds.
+/// In nanoseconds.
 const SLACK: Option<NonZeroU64> = NonZeroU64::new(1);
 
-/// Makes the calling thread's sleeps punctual until it is dropped. Where the kernel refuses, they are as they were.
+/// Sets the calling thread's timer slack to 1 ns until dropped. Best effort: the kernel may refuse.
 pub(crate) struct TimerSlackGuard(Option<NonZeroU64>);
 
 impl TimerSlackGuard {
@@ -22,7 +19,7 @@ impl TimerSlackGuard {
 
 impl Drop for TimerSlackGuard {
     fn drop(&mut self) {
-        // Without a value the thread gets back the one it was born with.
+        // `None` restores the thread's initial value.
         let _ = set_current_timer_slack(self.0);
     }
 }

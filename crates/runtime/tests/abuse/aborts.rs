@@ -1,5 +1,5 @@
-//! A task ended at its n-th poll, for every n: by itself, by another, by a panic, by the end of its runtime. Whatever it was
-//! in the middle of, nothing of it is left.
+//! Tasks ended at their n-th poll, for every n: by themselves, another task, a panic, or the end of the runtime. Nothing may
+//! leak.
 
 use crate::{churn::every_buffer_can_be_lent_at_once, common::*};
 use brunt_runtime::{
@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-/// Something of everything that can be waited for.
+/// Awaits every kind of operation once.
 async fn everything() {
     let (listener, address) = listen();
     let (mut client, mut server) = pair_at(&listener, address).await;
@@ -26,8 +26,8 @@ async fn everything() {
     client.write_all(&question).await.unwrap();
     let mut read = [0; 10_000];
     server.read_exact(&mut read).await.unwrap();
-    let lease = server.recv().await.unwrap();
-    server.send(lease).await.unwrap();
+    let received = server.recv().await.unwrap();
+    server.send(received).await.unwrap();
     server.flush().await.unwrap();
     sleep(Duration::from_micros(100)).await;
     assert!(timeout(Duration::from_micros(50), pending::<()>()).await.is_err());
@@ -48,9 +48,9 @@ async fn everything() {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// It aborts itself in the middle of its poll.
+    /// Aborts itself during its poll.
     Inside,
-    /// Another aborts it between two polls.
+    /// Aborted by another task between two polls.
     Outside,
     Panic,
     /// Its runtime is dropped.
@@ -60,7 +60,7 @@ enum End {
 /// The task, which must be able to abort itself.
 type Handle = Rc<RefCell<Option<JoinHandle<()>>>>;
 
-/// Starts it so that it ends at its n-th poll; the counter tells how many there have been.
+/// Starts a task that ends at its n-th poll; also returns the counter of its polls.
 fn start(end: End, at: usize) -> (Handle, Rc<Cell<usize>>) {
     let handle = Handle::default();
     let polls = Rc::new(Cell::new(0));
@@ -71,7 +71,7 @@ fn start(end: End, at: usize) -> (Handle, Rc<Cell<usize>>) {
             count.set(count.get() + 1);
             if count.get() == at {
                 match end {
-                    End::Inside => me.borrow().as_ref().expect("it was spawned").abort(),
+                    End::Inside => me.borrow().as_ref().expect("the task was spawned").abort(),
                     End::Panic => panic!("at poll {at}, on purpose"),
                     End::Outside | End::Runtime => (),
                 }
@@ -84,14 +84,14 @@ fn start(end: End, at: usize) -> (Handle, Rc<Cell<usize>>) {
     (handle, polls)
 }
 
-/// Until it has been polled so often, or is through.
+/// Waits until the task has been polled `at` times or has finished.
 async fn until(handle: &RefCell<Option<JoinHandle<()>>>, polls: &Cell<usize>, at: usize) {
     while polls.get() < at && !handle.borrow().as_ref().unwrap().is_finished() {
         yield_now().await;
     }
 }
 
-/// Ends it at its n-th poll; false when it was through before.
+/// Ends the task at its n-th poll; false if it finished before.
 async fn end_at(end: End, at: usize) -> bool {
     let (handle, polls) = start(end, at);
     until(&handle, &polls, at).await;
@@ -104,7 +104,7 @@ async fn end_at(end: End, at: usize) -> bool {
     if let Err(error) = result {
         assert_eq!(error.is_panic(), end == End::Panic, "{end:?} {at}: {error}");
     }
-    // What it spawned ends with the streams it dropped.
+    // Tasks it spawned end when its streams are dropped.
     assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "{end:?} {at}");
     until_no_connection_is_left().await;
     hit
@@ -145,6 +145,6 @@ fn at_every_poll(backend: BackendKind) {
 }
 
 #[test]
-fn a_task_may_end_at_every_await_there_is() {
-    alone("aborts::a_task_may_end_at_every_await_there_is", || BACKENDS.into_iter().for_each(at_every_poll));
+fn a_task_may_end_at_every_await() {
+    alone("aborts::a_task_may_end_at_every_await", || BACKENDS.into_iter().for_each(at_every_poll));
 }

@@ -1,4 +1,4 @@
-//! Receive buffers run out, completions overflow, receives end before their time: everybody is served all the same.
+//! Exhausted receive buffers, overflown completion queues, spuriously ended receives: all connections are served.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{net::RecvBuf, spawn, time::sleep};
@@ -10,24 +10,24 @@ use std::{
 
 on_both_backends!(
     five_hundred_senders_while_every_buffer_is_lent,
-    ten_thousand_leases_at_once_and_then_the_usual_buffers_again,
+    ten_thousand_buffers_kept_then_only_the_usual_ones,
     more_completions_than_the_ring_holds_lose_nothing,
 );
 
-/// Takes as many leases as asked for.
+/// Receives that many one-byte buffers.
 async fn take(many: usize) -> Vec<RecvBuf> {
-    let (mut leases, mut pieces) = (Vec::new(), 0);
+    let (mut buffers, mut pieces) = (Vec::new(), 0);
     let (mut client, mut server) = pair().await;
-    while leases.len() < many {
+    while buffers.len() < many {
         client.write_all(&[pieces as u8]).await.unwrap();
-        leases.push(server.recv().await.unwrap());
+        buffers.push(server.recv().await.unwrap());
         pieces += 1;
     }
-    leases
+    buffers
 }
 
 async fn five_hundred_senders_while_every_buffer_is_lent() {
-    let leases = take(BUFFERS).await;
+    let buffers = take(BUFFERS).await;
     let (listener, address) = listen();
     let mut clients = Vec::new();
     for n in 0..500u32 {
@@ -40,13 +40,13 @@ async fn five_hundred_senders_while_every_buffer_is_lent() {
             }
         }));
     }
-    // Unless there are buffers left; the guard around each test bounds the wait.
+    // Exhaustion; the guard around each test bounds the wait.
     while brunt_runtime::metrics().buffers_exhausted == 0 {
         sleep(Duration::from_millis(1)).await;
     }
-    // They come back one by one while they are wanted.
-    for (n, lease) in leases.into_iter().enumerate() {
-        drop(lease);
+    // Return them one by one while receives wait.
+    for (n, received) in buffers.into_iter().enumerate() {
+        drop(received);
         if n < 20 {
             sleep(Duration::from_millis(1)).await;
         }
@@ -56,16 +56,16 @@ async fn five_hundred_senders_while_every_buffer_is_lent() {
     }
 }
 
-async fn ten_thousand_leases_at_once_and_then_the_usual_buffers_again() {
-    let leases = take(10_000).await;
-    assert!(leases.iter().enumerate().all(|(n, lease)| **lease == [n as u8]));
+async fn ten_thousand_buffers_kept_then_only_the_usual_ones() {
+    let buffers = take(10_000).await;
+    assert!(buffers.iter().enumerate().all(|(n, received)| **received == [n as u8]));
     let spares = brunt_runtime::metrics().spare_buffers;
-    // No more than were handed out for nothing the last time.
+    // At most one batch more than needed.
     assert!((10_000 - BUFFERS as u64..10_100 - BUFFERS as u64).contains(&spares), "{spares} spares");
-    drop(leases);
+    drop(buffers);
     let (mut client, server) = pair().await;
     spawn(echo(server));
-    // The last spares handed out are used once and go home, or stay where nobody needs them.
+    // The last overflow buffers are used once and retired, or stay unused in the ring.
     for _ in 0..100 {
         ask(&mut client, b"again").await.unwrap();
     }
@@ -73,10 +73,10 @@ async fn ten_thousand_leases_at_once_and_then_the_usual_buffers_again() {
     assert!(spares < 64, "{spares} spares are still out");
 }
 
-#[expect(clippy::await_holding_lock, reason = "nothing else on this thread wants it")]
+#[expect(clippy::await_holding_lock, reason = "no other code on this thread takes it")]
 async fn more_completions_than_the_ring_holds_lose_nothing() {
     const PAIRS: usize = 5_000;
-    // The same test on the other backend wants as many sockets, and a process may not have them all at once.
+    // The same test on the other backend needs as many sockets; the process limit does not allow both at once.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (listener, address) = listen();
@@ -86,8 +86,8 @@ async fn more_completions_than_the_ring_holds_lose_nothing() {
         streams.extend([client, server]);
     }
     for round in 0..2u8 {
-        // All in one poll: the worker cannot look at completions in between. From the second round on each stream has an
-        // inbox that fills while nobody looks.
+        // In one poll, so the worker cannot take completions in between. From the second round on each stream has an
+        // armed receive.
         let cx = Context::from_waker(Waker::noop());
         for stream in &mut streams {
             assert!(matches!(stream.poll_write(&cx, &[round; 100]), Poll::Ready(Ok(100))));
@@ -99,6 +99,6 @@ async fn more_completions_than_the_ring_holds_lose_nothing() {
         }
     }
     if brunt_runtime::metrics().submitted > 0 {
-        assert!(brunt_runtime::metrics().completion_overflows > 0, "the ring was large enough");
+        assert!(brunt_runtime::metrics().completion_overflows > 0, "the completion queue did not overflow");
     }
 }

@@ -1,4 +1,4 @@
-//! Twenty thousand connections, opened, reset, closed and aborted at random while others work: afterwards nothing is left.
+//! Twenty thousand connections opened, reset, closed and aborted at random under load: nothing may leak.
 
 use crate::common::*;
 use brunt_runtime::{
@@ -38,30 +38,30 @@ fn storm(backend: BackendKind) {
         let server = spawn(serve(listener, served.clone()));
         let left = Rc::new(Cell::new(CONNECTIONS));
         let clients: Vec<_> = (0..CLIENTS).map(|seed| spawn(client(address, seed, left.clone()))).collect();
-        let assassin = spawn(assassin(served));
+        let assassin = spawn(aborter(served));
         for client in clients {
             client.await.unwrap();
         }
         assassin.abort();
-        // The server still answers in the middle of what is left of the storm.
+        // The server still answers.
         let mut stream = TcpStream::connect(address).await.unwrap();
-        // Its task may be among those aborted; the assassin is gone, so only once.
+        // Its task may have been aborted once; the aborter has ended.
         if ask(&mut stream, b"still there?").await.is_err() {
             stream = TcpStream::connect(address).await.unwrap();
             ask(&mut stream, b"still there?").await.unwrap();
         }
         drop(stream);
         server.abort();
-        assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "{backend}: tasks are left");
+        assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "{backend}: tasks leaked");
         until_no_connection_is_left().await;
         assert_eq!(brunt_runtime::metrics().tasks, 0, "{backend}");
         until_descriptors_are(idle).await;
-        assert_eq!(open_descriptors(), idle, "{backend}: descriptors are left");
+        assert_eq!(open_descriptors(), idle, "{backend}: descriptors leaked");
         every_buffer_can_be_lent_at_once().await;
         until_no_connection_is_left().await;
     }));
     drop(runtime);
-    assert_eq!(open_descriptors(), before, "{backend}: descriptors are left when the runtime is gone");
+    assert_eq!(open_descriptors(), before, "{backend}: descriptors leaked by the runtime");
 }
 
 pub type Served = Rc<RefCell<VecDeque<JoinHandle<std::io::Result<()>>>>>;
@@ -70,15 +70,15 @@ pub async fn serve(listener: TcpListener, served: Served) {
     while let Ok(stream) = listener.accept().await {
         let mut served = served.borrow_mut();
         served.push_back(spawn(echo(stream)));
-        // Handles of connections long gone are dropped, of living ones too now and then.
+        // Drops old handles, including some of live connections.
         if served.len() > 2 * CLIENTS as usize {
             served.pop_front();
         }
     }
 }
 
-/// Aborts a connection's task every now and then.
-pub async fn assassin(served: Served) {
+/// Aborts connections' tasks at intervals.
+pub async fn aborter(served: Served) {
     let mut dice = Dice::new(7);
     loop {
         sleep(Duration::from_micros(dice.roll(600))).await;
@@ -89,7 +89,7 @@ pub async fn assassin(served: Served) {
     }
 }
 
-/// A task that ends with whoever started it.
+/// A task aborted when this is dropped.
 struct Doomed<T>(JoinHandle<T>);
 
 impl<T> Drop for Doomed<T> {
@@ -98,13 +98,13 @@ impl<T> Drop for Doomed<T> {
     }
 }
 
-/// Opens connections and ends each in one of the ways the world has.
+/// Opens connections and ends each in a random way.
 pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
     let mut dice = Dice::new(seed + 1);
     while left.get() > 0 {
         left.set(left.get() - 1);
         let Ok(mut stream) = TcpStream::connect(address).await else { continue };
-        // Mostly resets: an orderly end keeps the port for a minute.
+        // Mostly resets: a graceful close keeps the port for a minute.
         let reset = dice.roll(8) > 0;
         if reset {
             stream.set_linger_zero().unwrap();
@@ -118,30 +118,30 @@ pub async fn client(address: SocketAddr, seed: u64, left: Rc<Cell<u32>>) {
             2 => drop(stream.write_all(&bytes).await.and(stream.recv().await.map(drop))),
             // An aborted reader: its task holds the stream.
             3 => {
-                let _reader = Doomed(spawn(async move { stream.recv().await.map(|lease| lease.len()) }));
+                let _reader = Doomed(spawn(async move { stream.recv().await.map(|received| received.len()) }));
                 sleep(Duration::from_micros(dice.roll(200))).await;
             }
-            // A connect that nobody waits for.
+            // A dropped connect.
             4 => drop(brunt_runtime::time::timeout(Duration::ZERO, TcpStream::connect(address)).await),
             _ => drop(ask(&mut stream, &bytes).await),
         }
     }
 }
 
-/// As many leases as there are buffers, all alive together: none got lost.
+/// Lends every buffer at once: none may be lost.
 pub async fn every_buffer_can_be_lent_at_once() {
     let (listener, address) = listen();
-    let (mut clients, mut leases) = (Vec::new(), Vec::new());
+    let (mut clients, mut buffers) = (Vec::new(), Vec::new());
     for _ in 0..BUFFERS {
         let (mut client, mut server) = pair_at(&listener, address).await;
         client.write_all(b"x").await.unwrap();
-        leases.push(server.recv().await.unwrap());
+        buffers.push(server.recv().await.unwrap());
         client.set_linger_zero().unwrap();
         clients.push((client, server));
     }
-    assert!(leases.iter().all(|lease| **lease == *b"x"));
-    assert_eq!(brunt_runtime::metrics().spare_buffers, 0, "some of the usual buffers are lost");
-    // One more can only come from the spares, or there were more usual ones than there should be.
+    assert!(buffers.iter().all(|received| **received == *b"x"));
+    assert_eq!(brunt_runtime::metrics().spare_buffers, 0, "usual buffers are lost");
+    // One more must be an overflow buffer, else there are too many usual ones.
     let (mut client, mut server) = pair_at(&listener, address).await;
     client.write_all(b"y").await.unwrap();
     assert_eq!(*server.recv().await.unwrap(), *b"y");

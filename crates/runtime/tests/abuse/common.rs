@@ -106,11 +106,11 @@ pub async fn pair_at(listener: &TcpListener, address: SocketAddr) -> (TcpStream,
 /// Whatever arrives goes back.
 pub async fn echo(mut stream: TcpStream) -> io::Result<()> {
     loop {
-        let lease = stream.recv().await?;
-        if lease.is_empty() {
+        let received = stream.recv().await?;
+        if received.is_empty() {
             return Ok(());
         }
-        stream.send(lease).await?;
+        stream.send(received).await?;
     }
 }
 

@@ -1,5 +1,5 @@
-//! A day's worth of abuse in a minute: a hundred thousand connections opened, reset, closed and aborted at random on each
-//! backend while others are under load. At the end not one descriptor, buffer, slot or byte may be missing.
+//! A hundred thousand connections opened, reset, closed and aborted at random on each backend under load. At the end no
+//! descriptor, buffer, slot or byte may be missing.
 //!
 //! `cargo test -p brunt-runtime --release --test abuse day -- --ignored --nocapture`
 
@@ -20,10 +20,10 @@ use std::{
 };
 
 const CONNECTIONS: u32 = 100_000;
-/// Clients at a time, and connections beside them that must never notice anything.
+/// Concurrent clients, and steady connections that must not be disturbed.
 const CLIENTS: u64 = 250;
 const STEADY: u64 = 16;
-/// Far more than it takes.
+/// Far more than needed.
 const LIMIT: Duration = Duration::from_secs(900);
 
 #[test]
@@ -31,9 +31,9 @@ const LIMIT: Duration = Duration::from_secs(900);
 fn a_days_worth_of_abuse_leaves_nothing_behind() {
     alone("day::a_days_worth_of_abuse_leaves_nothing_behind", || {
         for backend in BACKENDS {
-            // What is made once for a thread or a process is made now.
+            // Warm-up: allocates what is per thread or process.
             abuse(backend, CONNECTIONS / 50);
-            // What leaks is gone each time; what the allocator of the system keeps for later it keeps once.
+            // A leak grows each time; the allocator's caches grow once.
             let keeps_none = |_| {
                 let (before, space) = (Holdings::now(), address_space());
                 let (asked, took) = timed(|| abuse(backend, CONNECTIONS));
@@ -42,15 +42,15 @@ fn a_days_worth_of_abuse_leaves_nothing_behind() {
                 println!(
                     "{backend}: {CONNECTIONS} connections, {asked} questions beside them in {took:?}; {grown} KiB more"
                 );
-                // The smallest thing that a runtime maps is larger.
+                // Smaller than the smallest mapping of a runtime.
                 grown < 1024
             };
-            assert!((0..3).any(keeps_none), "{backend}: a megabyte of address space is gone each time");
+            assert!((0..3).any(keeps_none), "{backend}: each run leaks a megabyte of address space");
         }
     });
 }
 
-/// One runtime's life; returns how many questions were answered beside the storm.
+/// Runs one runtime; returns how many requests of steady connections were answered.
 fn abuse(backend: BackendKind, connections: u32) -> u64 {
     let runtime = build(backend);
     let asked = runtime.block_on(async { timeout(LIMIT, storm(connections)).await.expect("the storm hangs") });
@@ -73,8 +73,8 @@ async fn storm(connections: u32) -> u64 {
     }
     let clients: Rc<RefCell<Vec<JoinHandle<()>>>> = Rc::default();
     clients.borrow_mut().extend((0..CLIENTS).map(|seed| spawn(churn::client(address, seed, left.clone()))));
-    let hunters = [spawn(churn::assassin(served.clone())), spawn(hunt(address, clients.clone(), left.clone()))];
-    // Hunted ones are replaced: until there is nothing left to open, and the last ones are through.
+    let hunters = [spawn(churn::aborter(served.clone())), spawn(hunt(address, clients.clone(), left.clone()))];
+    // Aborted clients are replaced until all connections have been opened; then waits for the last ones.
     while left.get() > 0 {
         sleep(Duration::from_millis(2)).await;
     }
@@ -85,11 +85,11 @@ async fn storm(connections: u32) -> u64 {
         }
     }
     for task in steady {
-        task.await.expect("a connection that nobody touched has failed");
+        task.await.expect("an undisturbed connection failed");
     }
     server.abort();
     served.borrow_mut().clear();
-    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "tasks are left");
+    assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "tasks leaked");
     until_no_connection_is_left().await;
     until_descriptors_are(idle).await;
     assert_eq!((brunt_runtime::metrics().tasks, open_descriptors()), (0, idle));
@@ -100,7 +100,7 @@ async fn storm(connections: u32) -> u64 {
     asked.get()
 }
 
-/// Asks on, with every byte looked at, as long as the storm goes.
+/// Sends requests and checks every byte until the clients are done.
 async fn steadily(mut stream: brunt_runtime::net::TcpStream, seed: u64, left: Rc<Cell<u32>>, asked: Rc<Cell<u64>>) {
     let mut dice = Dice::new(seed + 1000);
     while left.get() > 0 {
@@ -113,7 +113,7 @@ async fn steadily(mut stream: brunt_runtime::net::TcpStream, seed: u64, left: Rc
     }
 }
 
-/// Aborts clients in the middle of whatever they do, and sends others in their place.
+/// Aborts clients at random points and replaces them.
 async fn hunt(address: SocketAddr, clients: Rc<RefCell<Vec<JoinHandle<()>>>>, left: Rc<Cell<u32>>) {
     let mut dice = Dice::new(99);
     for seed in CLIENTS.. {

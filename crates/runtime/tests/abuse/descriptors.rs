@@ -1,4 +1,4 @@
-//! Descriptors that are not what they should be, and a process that has no more of them.
+//! Descriptors of the wrong kind, and a process that has run out of them.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -15,26 +15,26 @@ use std::{
     time::Duration,
 };
 
-on_both_backends!(a_descriptor_that_is_no_socket_is_an_error, a_listener_that_is_no_listener_is_an_error);
+on_both_backends!(a_file_as_a_stream_is_an_error, a_socket_that_does_not_listen_is_an_error);
 
-/// Epoll refuses regular files, and receives and sends want sockets: whatever is asked must be answered, and the
-/// descriptor closed in the end.
-async fn a_descriptor_that_is_no_socket_is_an_error() {
+/// Epoll refuses regular files, and receives and sends need sockets: every call must complete, and the descriptor must be
+/// closed.
+async fn a_file_as_a_stream_is_an_error() {
     let fake = || {
         let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
         TcpStream::from_std(file.into()).unwrap()
     };
     let soon = PATIENCE / 4;
     let mut stream = fake();
-    assert!(timeout(soon, stream.recv()).await.expect("it waits for ever").is_err());
-    assert!(timeout(soon, stream.read(&mut [0; 8])).await.expect("it waits for ever").is_err());
+    assert!(timeout(soon, stream.recv()).await.expect("it hangs").is_err());
+    assert!(timeout(soon, stream.read(&mut [0; 8])).await.expect("it hangs").is_err());
     drop(stream);
     let mut stream = fake();
     let mut failed = false;
     for _ in 0..3 {
         failed |= timeout(soon, async { stream.write_all(b"x").await.and(stream.flush().await) })
             .await
-            .expect("it waits for ever")
+            .expect("it hangs")
             .is_err();
     }
     assert!(failed);
@@ -44,20 +44,20 @@ async fn a_descriptor_that_is_no_socket_is_an_error() {
     }
 }
 
-async fn a_listener_that_is_no_listener_is_an_error() {
+async fn a_socket_that_does_not_listen_is_an_error() {
     let file: OwnedFd = File::open("/proc/self/exe").unwrap().into();
     let listener = TcpListener::from_std(file.into()).unwrap();
-    assert!(timeout(PATIENCE / 4, listener.accept()).await.expect("it waits for ever").is_err());
+    assert!(timeout(PATIENCE / 4, listener.accept()).await.expect("it hangs").is_err());
 }
 
 #[test]
-fn out_of_descriptors_accepting_pauses_and_goes_on() {
-    alone("descriptors::out_of_descriptors_accepting_pauses_and_goes_on", || {
+fn accepting_pauses_without_descriptors_and_resumes() {
+    alone("descriptors::accepting_pauses_without_descriptors_and_resumes", || {
         for backend in BACKENDS {
             on(backend, async {
                 let (listener, address) = listen();
                 let mut clients: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
-                // All that is left of the process's descriptors.
+                // All remaining descriptors of the process.
                 let mut hoard = Vec::new();
                 while let Ok(file) = File::open("/dev/null") {
                     hoard.push(file);
@@ -80,25 +80,25 @@ fn out_of_descriptors_accepting_pauses_and_goes_on() {
     });
 }
 
-/// Polls a future once, outside of any task.
+/// Polls a future once, outside any task.
 fn begin<T>(future: impl Future<Output = T>) {
     let polled = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
     assert!(polled.is_pending());
 }
 
 #[test]
-fn a_listener_dropped_while_connections_arrive_leaves_none_behind() {
-    alone("descriptors::a_listener_dropped_while_connections_arrive_leaves_none_behind", || {
+fn a_listener_dropped_while_connections_arrive_leaks_none() {
+    alone("descriptors::a_listener_dropped_while_connections_arrive_leaks_none", || {
         for backend in BACKENDS {
             on(backend, async {
                 let before = open_descriptors();
                 for n in 0..100u64 {
                     let (listener, address) = listen();
                     assert!(timeout(Duration::from_micros(n), listener.accept()).await.is_err());
-                    // These are accepted by the kernel, and nobody is told before the listener is dropped.
+                    // Accepted by the kernel, with completions not taken before the listener is dropped.
                     let clients: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
                     match n % 10 {
-                        // More requests than the ring holds: the kernel runs, and we have not looked at what it did.
+                        // More requests than the ring holds: submits, without taking completions.
                         0 => drop((0..600).map(|_| begin(TcpStream::connect(address))).collect::<Vec<_>>()),
                         1..6 => sleep(Duration::from_micros(n)).await,
                         _ => (),
@@ -106,7 +106,7 @@ fn a_listener_dropped_while_connections_arrive_leaves_none_behind() {
                     drop(listener);
                     drop(clients);
                 }
-                // What was cancelled ends some turns later; the guard around each test bounds the wait.
+                // Cancelled requests end some turns later; the guard around each test bounds the wait.
                 while open_descriptors() > before {
                     sleep(Duration::from_millis(1)).await;
                 }

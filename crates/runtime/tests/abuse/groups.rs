@@ -1,15 +1,15 @@
-//! A group of workers of which one cannot be set up: nobody runs, and nobody waits for it.
+//! A group with a worker that cannot be set up: no body runs, and no worker hangs.
 
 use brunt_runtime::Runtime;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 #[test]
-fn a_group_is_whole_or_not_at_all() {
+fn a_group_runs_completely_or_not_at_all() {
     for cores in [[None, Some(1000)], [Some(1000), None]] {
         let ran = AtomicU32::new(0);
         let results = brunt_runtime::group::run(&Runtime::builder(), &cores, |_| {
             ran.fetch_add(1, Ordering::SeqCst);
-            // A worker that waits for its siblings must not wait for one that was never set up.
+            // The other workers must not wait for the one that failed.
             std::future::pending::<()>()
         });
         assert_eq!(results.len(), 2);

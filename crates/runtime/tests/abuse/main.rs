@@ -14,7 +14,7 @@ mod ledger;
 mod outlive;
 mod panics;
 mod peers;
-mod places;
+mod registry;
 mod tasks;
 mod timers;
 mod wakers;

@@ -1,4 +1,4 @@
-//! Panics where nobody expects them: in wakers, in destructors of futures, outputs and payloads. Each stays where it is.
+//! Panics in wakers and in destructors of futures, outputs and payloads: each is contained.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{CancellationToken, JoinHandle, spawn, time::sleep};
@@ -17,13 +17,13 @@ use std::{
 on_both_backends!(
     a_waker_that_panics_does_not_keep_others_from_waking,
     a_joiner_whose_waker_panics_does_not_end_the_worker,
-    a_stop_is_heard_by_all_though_a_waker_panics,
-    a_waker_that_panics_when_it_is_dropped_harms_nobody,
+    cancel_wakes_all_although_a_waker_panics,
+    a_waker_that_panics_when_dropped_is_contained,
     a_future_and_its_output_may_both_panic_when_dropped,
     a_panic_whose_payload_panics_stays_in_its_task,
 );
 
-/// Panics when it is woken, or when it is dropped.
+/// Panics when woken or when dropped.
 struct Bomb {
     in_drop: bool,
     gone_off: Arc<AtomicU32>,
@@ -54,7 +54,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Notes that it was woken.
+/// Records that it was woken.
 struct Flag(AtomicU32);
 impl Wake for Flag {
     fn wake(self: Arc<Self>) {
@@ -72,7 +72,7 @@ async fn a_waker_that_panics_does_not_keep_others_from_waking() {
         assert!(pin!(server.recv()).poll(&mut Context::from_waker(&waker)).is_pending());
         pairs.push((client, server));
     }
-    // All in one poll, so that they are woken in as few turns as the kernel likes.
+    // In one poll, so they are woken in few turns.
     let cx = Context::from_waker(Waker::noop());
     for (client, _) in &mut pairs {
         assert!(matches!(client.poll_write(&cx, b"x"), Poll::Ready(Ok(1))));
@@ -87,7 +87,7 @@ async fn a_waker_that_panics_does_not_keep_others_from_waking() {
         sleep(Duration::from_millis(1)).await;
     }
     for n in [0, 3, 6, 9] {
-        assert_eq!(*pairs[n].1.recv().await.unwrap(), *b"x", "its data is there all the same");
+        assert_eq!(*pairs[n].1.recv().await.unwrap(), *b"x", "its data was received");
     }
 }
 
@@ -103,7 +103,7 @@ async fn a_joiner_whose_waker_panics_does_not_end_the_worker() {
     assert_eq!(handle.await.unwrap(), 5);
 }
 
-async fn a_stop_is_heard_by_all_though_a_waker_panics() {
+async fn cancel_wakes_all_although_a_waker_panics() {
     let stop = CancellationToken::new();
     let (bomb, gone_off) = Bomb::waker(false);
     let mut first = pin!(stop.cancelled());
@@ -119,13 +119,13 @@ async fn a_stop_is_heard_by_all_though_a_waker_panics() {
     first.await;
 }
 
-async fn a_waker_that_panics_when_it_is_dropped_harms_nobody() {
+async fn a_waker_that_panics_when_dropped_is_contained() {
     let (mut client, mut server) = pair().await;
     let (bomb, gone_off) = Bomb::waker(true);
     assert!(pin!(server.recv()).poll(&mut Context::from_waker(&bomb)).is_pending());
     drop(bomb);
-    // Another waiter takes its place, and the last reference goes.
-    let reader = spawn(async move { server.recv().await.map(|lease| lease.to_vec()) });
+    // Another waiter replaces it, which drops the last reference.
+    let reader = spawn(async move { server.recv().await.map(|received| received.to_vec()) });
     while gone_off.load(Ordering::SeqCst) == 0 {
         sleep(Duration::from_millis(1)).await;
     }
@@ -133,7 +133,7 @@ async fn a_waker_that_panics_when_it_is_dropped_harms_nobody() {
     assert_eq!(reader.await.unwrap().unwrap(), b"x");
 }
 
-/// Panics when it is dropped.
+/// Panics when dropped.
 struct Mine;
 impl Drop for Mine {
     fn drop(&mut self) {
@@ -157,7 +157,7 @@ async fn a_future_and_its_output_may_both_panic_when_dropped() {
     assert!(handle.await.err().unwrap().is_panic());
     drop(spawn(Mined { _mine: Some(Mine) }));
     assert_eq!(brunt_runtime::drain(PATIENCE).await, 0);
-    // An output that somebody wants is theirs.
+    // A joined output is dropped by its receiver.
     std::mem::forget(spawn(Mined { _mine: None }).await.unwrap());
 }
 
@@ -167,7 +167,7 @@ async fn a_panic_whose_payload_panics_stays_in_its_task() {
     let error = handle.await.unwrap_err();
     assert_eq!(error.to_string(), "the task panicked");
     std::mem::forget(error.into_panic());
-    // Aborted before it has begun, and when it has.
+    // Aborted before its first poll, and after.
     let fresh = spawn(async { pending::<Mine>().await });
     fresh.abort();
     assert!(fresh.await.err().unwrap().is_aborted());

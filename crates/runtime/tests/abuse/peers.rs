@@ -1,4 +1,4 @@
-//! Peers that never read: what waits for them is given up in time, and a runtime does not wait for them when it ends.
+//! Peers that never read: sends to them time out, and dropping a runtime does not wait for them.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -14,11 +14,11 @@ use std::{
     time::Duration,
 };
 
-on_both_backends!(three_hundred_flooders_that_never_read_do_not_stop_their_neighbour);
+on_both_backends!(three_hundred_unread_flooders_do_not_stop_another_connection);
 
-/// Each fills its inbox and its socket and stops there: together they want far more buffers than there usually are.
-async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
-    // Small sockets, or they would swallow gigabytes first; accepted ones inherit the sizes.
+/// Each fills its inbox and its socket and stops: together they need far more than the usual buffers.
+async fn three_hundred_unread_flooders_do_not_stop_another_connection() {
+    // Small socket buffers limit the data; accepted sockets inherit the sizes.
     let small = || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket.set_recv_buffer_size(128 << 10).unwrap();
@@ -32,7 +32,7 @@ async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
     let listener = brunt_runtime::net::TcpListener::from_std(listener.into()).unwrap();
     let neighbour = async |stream: &mut TcpStream| {
         let asked = timeout(PATIENCE / 4, ask(stream, &[7; 5000])).await;
-        asked.expect("the neighbour is not served").unwrap();
+        asked.expect("the other connection is not served").unwrap();
     };
     let (mut client, server) = pair_at(&listener, address.as_socket().unwrap()).await;
     spawn(echo(server));
@@ -52,11 +52,11 @@ async fn three_hundred_flooders_that_never_read_do_not_stop_their_neighbour() {
         neighbour(&mut client).await;
         sleep(Duration::from_millis(1)).await;
     }
-    // New ones are served as well.
+    // New connections are served too.
     let (mut late, server) = pair_at(&listener, address.as_socket().unwrap()).await;
     spawn(echo(server));
     neighbour(&mut late).await;
-    // None of them holds much more than the sixteen pieces it may.
+    // Each holds little more than its limit of 16 segments.
     let held = brunt_runtime::metrics().spare_buffers + BUFFERS as u64;
     println!("{held} buffers held by {} flooders", flood.len());
     assert!(held < 300 * 40, "{held}");
@@ -82,7 +82,7 @@ impl Wall {
     }
 }
 
-/// Streams full to the brim, each with a send in flight that cannot end: half of them blocks, half of them leases.
+/// Full streams, each with a send in flight that cannot complete: half with send buffers, half with receive buffers.
 async fn stuffed(wall: &mut Wall, address: SocketAddr) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     let (mut source, mut sink) = pair().await;
@@ -90,12 +90,12 @@ async fn stuffed(wall: &mut Wall, address: SocketAddr) -> Vec<TcpStream> {
         let mut stream = TcpStream::connect(address).await.unwrap();
         wall.accept();
         let block = [n; 16_384];
-        // Until nothing goes any more; the last send has gone in part.
+        // Writes until full; the last send is partial.
         while timeout(Duration::from_millis(10), stream.write_all(&block)).await.is_ok() {}
         if n % 2 == 0 {
             source.write_all(&block[..4000]).await.unwrap();
-            let lease = sink.recv().await.unwrap();
-            let _ = timeout(Duration::from_millis(1), stream.send(lease)).await;
+            let received = sink.recv().await.unwrap();
+            let _ = timeout(Duration::from_millis(1), stream.send(received)).await;
         }
         streams.push(stream);
     }
@@ -135,7 +135,7 @@ fn dropping_a_runtime_does_not_wait_for_a_peer_that_never_reads() {
 }
 
 #[test]
-fn a_dropped_stream_gives_its_peer_up_in_time() {
+fn a_dropped_stream_closes_after_the_linger_time() {
     // Both backends at once: the test waits for the linger time to pass.
     let both = BACKENDS.map(|backend| thread::spawn(move || give_up(backend)));
     both.into_iter().for_each(|thread| thread.join().unwrap());
@@ -146,7 +146,7 @@ fn give_up(backend: BackendKind) {
         let (mut wall, address) = Wall::new();
         let streams = stuffed(&mut wall, address).await;
         drop(streams);
-        // Five seconds of grace for the peer, and a busy machine.
-        timeout(PATIENCE / 2, until_no_connection_is_left()).await.expect("connections are never given up");
+        // Five seconds of linger time, and a busy machine.
+        timeout(PATIENCE / 2, until_no_connection_is_left()).await.expect("connections are never closed");
     });
 }

@@ -1,4 +1,4 @@
-//! Tasks that misbehave: handles dropped, destructors that spawn or panic, runtimes entered twice.
+//! Dropped handles, destructors that spawn or panic, nested runtimes.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{JoinHandle, Runtime, spawn, time::sleep};
@@ -14,7 +14,7 @@ on_both_backends!(
     a_destructor_may_spawn,
     a_panic_in_the_destructor_of_an_output_stays_in_its_task,
     aborts_at_any_moment_end_every_task,
-    tasks_that_always_find_work_do_not_keep_others_from_theirs,
+    busy_tasks_do_not_starve_others,
 );
 
 async fn a_dropped_handle_lets_its_task_run() {
@@ -37,7 +37,7 @@ async fn a_dropped_handle_lets_its_task_run() {
     assert_eq!(done.get(), 1000);
 }
 
-/// Calls a function when it is dropped.
+/// Calls a function on drop.
 struct OnDrop<F: FnMut()>(F);
 impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
@@ -66,7 +66,7 @@ async fn a_destructor_may_spawn() {
 fn a_destructor_may_spawn_while_the_runtime_ends() {
     for backend in BACKENDS {
         let dropped = Rc::new(Cell::new(0));
-        // Each task's end begets another, for ever if it were let.
+        // Each task's destructor spawns another, without end.
         fn beget(dropped: Rc<Cell<u32>>, generations: u32) {
             spawn(async move {
                 let _bomb = OnDrop(move || {
@@ -84,13 +84,13 @@ fn a_destructor_may_spawn_while_the_runtime_ends() {
             brunt_runtime::yield_now().await;
         });
         drop(runtime);
-        // A task that never ran has no bomb yet: its destructor drops only what it captured.
+        // A task that never ran drops only its captures.
         assert!(dropped.get() >= 1 && Rc::strong_count(&dropped) == 1, "{backend}: a future was never dropped");
     }
 }
 
 #[test]
-fn a_destructor_that_spawns_for_ever_does_not_keep_the_runtime_from_ending() {
+fn a_destructor_that_keeps_spawning_does_not_block_the_drop_of_a_runtime() {
     struct Hydra(Rc<Cell<u32>>);
     impl Drop for Hydra {
         fn drop(&mut self) {
@@ -118,12 +118,12 @@ async fn a_panic_in_the_destructor_of_an_output_stays_in_its_task() {
             panic!("nobody wanted me");
         }
     }
-    // Nobody takes the output: the worker drops it.
+    // Not joined: the worker drops the output.
     drop(spawn(async { Bomb }));
     brunt_runtime::drain(PATIENCE).await;
-    // Somebody takes it, and it is theirs.
+    // Joined: the receiver drops it.
     std::mem::forget(spawn(async { Bomb }).await.unwrap());
-    assert_eq!(spawn(async { 1 }).await.unwrap(), 1, "the worker goes on");
+    assert_eq!(spawn(async { 1 }).await.unwrap(), 1, "the worker continues");
 }
 
 async fn aborts_at_any_moment_end_every_task() {
@@ -144,7 +144,7 @@ async fn aborts_at_any_moment_end_every_task() {
             for _ in 0..pause {
                 brunt_runtime::yield_now().await;
             }
-            // Some abort others, themselves included, some never end.
+            // Some abort random tasks, some never end.
             others.borrow()[victim].abort();
             match pause {
                 0 => (),
@@ -167,7 +167,7 @@ async fn aborts_at_any_moment_end_every_task() {
     until_no_connection_is_left().await;
 }
 
-async fn tasks_that_always_find_work_do_not_keep_others_from_theirs() {
+async fn busy_tasks_do_not_starve_others() {
     for _ in 0..10 {
         spawn(async {
             loop {
@@ -183,7 +183,7 @@ async fn tasks_that_always_find_work_do_not_keep_others_from_theirs() {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn panic_message(f: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(f)).expect_err("it should have panicked");
     panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned())).unwrap()
@@ -195,11 +195,11 @@ fn a_nested_block_on_panics_and_says_why() {
         let (outer, inner) = (build(backend), build(backend));
         let message = panic_message(|| outer.block_on(async { outer.block_on(async {}) }));
         assert!(message.contains("block_on was called inside itself"), "{message}");
-        // Another runtime inside is allowed, coming back to the first through it is not.
+        // A nested different runtime is allowed; re-entering the first through it is not.
         assert_eq!(outer.block_on(async { inner.block_on(async { 5 }) }), 5);
         let message = panic_message(|| outer.block_on(async { inner.block_on(async { outer.block_on(async {}) }) }));
         assert!(message.contains("block_on was called inside itself"), "{message}");
-        // After the panics both still work.
+        // Both still work after the panics.
         assert_eq!(outer.block_on(async { spawn(async { 6 }).await.unwrap() }), 6);
         assert_eq!(inner.block_on(async { spawn(async { 7 }).await.unwrap() }), 7);
     }
@@ -225,7 +225,7 @@ fn a_panic_in_the_main_future_leaves_a_runtime_that_works() {
         });
         assert_eq!(message, "main gives up");
         runtime.block_on(guarded(async {
-            assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "the task of before still runs");
+            assert_eq!(brunt_runtime::drain(PATIENCE).await, 0, "the earlier task still runs");
             let (mut client, server) = pair().await;
             spawn(echo(server));
             ask(&mut client, b"fine").await.unwrap();

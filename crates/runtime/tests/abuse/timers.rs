@@ -1,4 +1,4 @@
-//! Timers by the ten thousand, dropped, raced and polled by another runtime than they began on.
+//! Ten thousand timers; timers dropped, raced, and polled by another runtime.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -16,8 +16,8 @@ use std::{
 
 on_both_backends!(
     ten_thousand_timers_each_on_time,
-    dropped_timers_wake_nobody,
-    a_timer_for_the_end_of_time_is_just_long,
+    dropped_timers_wake_no_task,
+    a_timer_beyond_the_clock_s_range_is_long,
     timeouts_around_reads_that_never_come,
 );
 
@@ -38,10 +38,10 @@ async fn ten_thousand_timers_each_on_time() {
     for task in tasks {
         task.await.unwrap();
     }
-    assert_eq!(early.get(), 0, "timers fired before their time");
+    assert_eq!(early.get(), 0, "timers fired early");
 }
 
-async fn dropped_timers_wake_nobody() {
+async fn dropped_timers_wake_no_task() {
     for _ in 0..20 {
         let mut sleeps: Vec<_> = (0..1000).map(|n| Box::pin(sleep(Duration::from_millis(5 + n % 10)))).collect();
         poll_fn(|cx| {
@@ -56,7 +56,7 @@ async fn dropped_timers_wake_nobody() {
     assert!(after.turns - before.turns < 50, "{} turns for one timer", after.turns - before.turns);
 }
 
-async fn a_timer_for_the_end_of_time_is_just_long() {
+async fn a_timer_beyond_the_clock_s_range_is_long() {
     let forever = spawn(sleep(Duration::MAX));
     assert!(timeout(Duration::from_millis(5), std::future::pending::<()>()).await.is_err());
     assert_eq!(timeout(Duration::MAX, async { 1 }).await, Ok(1));
@@ -81,7 +81,7 @@ fn a_timer_begun_on_one_runtime_is_right_on_another() {
         let wait = Duration::from_millis(30);
         let start = Instant::now();
         let mut moved = pin!(sleep(wait));
-        // A timer of the second runtime stands in the very slot that the moved one has in the first.
+        // A timer of the second runtime has the same slot as the moved one in the first.
         let mut other = pin!(sleep(Duration::from_millis(1)));
         let mut begin = |runtime: &brunt_runtime::Runtime, which: bool| {
             runtime.block_on(poll_fn(|cx| {

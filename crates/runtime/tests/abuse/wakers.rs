@@ -1,4 +1,4 @@
-//! Wakers that are not ours: combinators and executors with their own, as the `futures` crate has them.
+//! Foreign wakers: combinators and executors with their own, like those of the `futures` crate.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{net::TcpStream, spawn, time::sleep};
@@ -18,11 +18,11 @@ on_both_backends!(
     a_set_of_futures_with_wakers_of_its_own_serves_every_connection,
     a_read_polled_again_with_the_same_waker_does_not_spin,
     a_read_polled_with_a_fresh_waker_each_time_does_not_spin,
-    the_last_waker_is_the_one_that_is_woken,
+    the_last_registered_waker_is_woken,
     a_waker_that_owns_a_stream_may_be_dropped,
 );
 
-/// Futures, each polled only when its own waker was called: what `FuturesUnordered` does.
+/// Futures polled only when their own waker was called, like `FuturesUnordered`.
 struct Set<'a, T> {
     futures: Vec<Option<Pin<Box<dyn Future<Output = T> + 'a>>>>,
     ready: Arc<Ready>,
@@ -62,7 +62,7 @@ impl<'a, T> Set<'a, T> {
         self.futures.push(Some(Box::pin(future)));
     }
 
-    /// The outputs of all, in the order of their ends.
+    /// All outputs, in order of completion.
     async fn finish(&mut self) -> Vec<T> {
         let (mut outputs, mut nodes) = (Vec::new(), Vec::new());
         nodes.resize_with(self.futures.len(), || None);
@@ -91,7 +91,7 @@ impl<'a, T> Set<'a, T> {
 async fn a_set_of_futures_with_wakers_of_its_own_serves_every_connection() {
     let (listener, address) = listen();
     let server = spawn(async move {
-        // The whole server is one task: its connections are told apart by foreign wakers only.
+        // The whole server is one task: only foreign wakers distinguish its connections.
         let mut set = Set::new();
         for _ in 0..200 {
             set.push(echo(listener.accept().await.unwrap()));
@@ -104,7 +104,7 @@ async fn a_set_of_futures_with_wakers_of_its_own_serves_every_connection() {
             let mut stream = TcpStream::connect(address).await.unwrap();
             for round in 0..10u32 {
                 ask(&mut stream, &(n << 8 | round).to_le_bytes().repeat(500)).await.unwrap();
-                // Timers have foreign wakers too.
+                // Timers with foreign wakers.
                 sleep(Duration::from_micros(u64::from(n))).await;
             }
         });
@@ -114,8 +114,8 @@ async fn a_set_of_futures_with_wakers_of_its_own_serves_every_connection() {
     server.await.unwrap();
 }
 
-/// Polls `future` now and at every tick of a clock, with a waker from `waker`; returns how often it was polled until the
-/// time is over. The future must not be done by then.
+/// Polls `future` now and at every tick, with a waker from `waker`; returns the number of polls. The future must stay
+/// pending.
 async fn count_polls(
     mut future: Pin<&mut impl Future>,
     time: Duration,
@@ -139,7 +139,7 @@ async fn count_polls(
     polls
 }
 
-/// Passes the wake-up on; its address makes it a waker of its own.
+/// Forwards the wake-up; a distinct waker by its address.
 struct Relay(Waker);
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
@@ -168,7 +168,7 @@ async fn a_read_polled_with_a_fresh_waker_each_time_does_not_spin() {
     assert!(polls < 40, "{polls} polls in ten ticks");
 }
 
-/// Notes that it was woken.
+/// Records that it was woken.
 #[derive(Default)]
 struct Flag(AtomicBool);
 impl Wake for Flag {
@@ -177,11 +177,11 @@ impl Wake for Flag {
     }
 }
 
-async fn the_last_waker_is_the_one_that_is_woken() {
+async fn the_last_registered_waker_is_woken() {
     let (mut client, mut server) = pair().await;
     let flags: [Arc<Flag>; 3] = Default::default();
     for flag in &flags {
-        // A new future each time: who waits belongs to the stream.
+        // A new future each time: the waiter belongs to the stream.
         let mut read = pin!(server.recv());
         assert!(read.as_mut().poll(&mut Context::from_waker(&flag.clone().into())).is_pending());
     }
@@ -189,17 +189,17 @@ async fn the_last_waker_is_the_one_that_is_woken() {
     while !flags[2].0.load(Ordering::SeqCst) {
         sleep(Duration::from_millis(1)).await;
     }
-    // One of our own tasks takes over from a foreign waker, and the other way round.
+    // A task replaces a foreign waker, and vice versa.
     drop(server.recv().await.unwrap());
     let flag = Arc::new(Flag::default());
     assert!(pin!(server.recv()).poll(&mut Context::from_waker(&flag.clone().into())).is_pending());
-    let reader = spawn(async move { server.recv().await.map(|lease| lease.to_vec()) });
+    let reader = spawn(async move { server.recv().await.map(|received| received.to_vec()) });
     brunt_runtime::yield_now().await;
     client.write_all(b"y").await.unwrap();
     assert_eq!(reader.await.unwrap().unwrap(), b"y");
 }
 
-/// A foreign task: the waker owns the future, so that dropping the one drops the other.
+/// A foreign task whose waker owns the future: dropping the waker drops the future.
 struct Owner {
     _stream: TcpStream,
 }
@@ -217,14 +217,14 @@ async fn a_waker_that_owns_a_stream_may_be_dropped() {
     let waker: Waker = Arc::new(Owner { _stream: owned }).into();
     assert!(pin!(server.recv()).poll(&mut Context::from_waker(&waker)).is_pending());
     drop(waker);
-    // The last reference goes when another waiter takes its place: that closes a stream in the middle of a poll.
-    let reader = spawn(async move { server.recv().await.map(|lease| lease.to_vec()) });
+    // Another waiter replaces it and drops the last reference, which closes a stream during a poll.
+    let reader = spawn(async move { server.recv().await.map(|received| received.to_vec()) });
     assert!(client.recv().await.unwrap().is_empty(), "the stream was closed with its waker");
     reader.abort();
 }
 
 #[test]
-fn who_waits_for_a_stream_of_a_runtime_that_ends_is_told() {
+fn the_end_of_a_runtime_wakes_foreign_waiters() {
     for backend in BACKENDS {
         let runtime = build(backend);
         let flag = Arc::new(Flag::default());
@@ -233,7 +233,7 @@ fn who_waits_for_a_stream_of_a_runtime_that_ends_is_told() {
         let mut cx = Context::from_waker(&waker);
         assert!(pin!(server.recv()).poll(&mut cx).is_pending());
         drop(runtime);
-        assert!(flag.0.load(Ordering::SeqCst), "{backend}: nobody told the reader");
+        assert!(flag.0.load(Ordering::SeqCst), "{backend}: the reader was not woken");
         assert!(matches!(pin!(server.recv()).poll(&mut cx), Poll::Ready(Err(_))));
     }
 }

@@ -1,7 +1,8 @@
-//! Sockets beyond plain TCP streams: Unix sockets, halves, several pieces at once, watched descriptors, datagrams.
+//! Sockets beyond plain TCP streams: Unix sockets, halves, vectored writes, `AsyncFd`, UDP.
 //!
 //! Every test runs on both backends.
 
+mod async_fd;
 #[allow(dead_code, reason = "each test program uses its part of what they share")]
 #[path = "../abuse/common.rs"]
 mod common;
@@ -9,4 +10,3 @@ mod split;
 mod udp;
 mod unix;
 mod vectored;
-mod watch;

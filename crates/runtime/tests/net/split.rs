@@ -1,4 +1,4 @@
-//! The halves of a stream: at once, apart, together again.
+//! Halves of a stream: concurrent, closed separately, reunited.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -10,41 +10,41 @@ use std::{net::Shutdown, time::Duration};
 
 on_both_backends!(
     one_task_reads_while_another_writes,
-    half_closed_from_a_borrowed_half,
-    half_closed_from_an_owned_half,
-    dropping_the_write_half_ends_its_direction_after_what_was_written,
+    half_close_from_a_borrowed_half,
+    half_close_from_an_owned_half,
+    dropping_the_write_half_shuts_down_after_pending_writes,
     dropping_the_write_half_of_a_connection_that_was_reset,
-    the_connection_is_closed_with_the_later_half,
-    halves_make_a_stream_again,
+    the_connection_closes_with_the_second_half,
+    halves_are_reunited,
 );
 
 fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 7 + i / 251) as u8).collect()
 }
 
-/// Whatever arrives goes back, and so does the end.
+/// Echoes, including the end of the stream.
 async fn reflect<F: Family>(mut stream: Stream<F>) {
     loop {
-        let lease = stream.recv().await.unwrap();
-        if lease.is_empty() {
+        let received = stream.recv().await.unwrap();
+        if received.is_empty() {
             return;
         }
-        stream.send(lease).await.unwrap();
+        stream.send(received).await.unwrap();
     }
 }
 
 async fn read_to_end<F: Family>(reader: &mut OwnedReadHalf<F>) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
-        let lease = reader.recv().await.unwrap();
-        if lease.is_empty() {
+        let received = reader.recv().await.unwrap();
+        if received.is_empty() {
             return all;
         }
-        all.extend_from_slice(&lease);
+        all.extend_from_slice(&received);
     }
 }
 
-/// Far more than sockets and inboxes hold: without reading and writing at the same time both ends would stop.
+/// Transfers far more than socket buffers and inboxes hold: without concurrent reading and writing both ends would block.
 async fn through_both_halves<F: Family>(one: Stream<F>, other: Stream<F>) {
     let all = pattern(6 << 20);
     spawn(reflect(other));
@@ -62,7 +62,7 @@ async fn one_task_reads_while_another_writes() {
     through_both_halves(one, other).await;
 }
 
-async fn half_closed_from_a_borrowed_half() {
+async fn half_close_from_a_borrowed_half() {
     let (mut client, mut server) = pair().await;
     let (mut reader, mut writer) = client.split();
     assert_eq!(reader.as_ref().peer_addr().unwrap(), writer.as_ref().peer_addr().unwrap());
@@ -78,7 +78,7 @@ async fn half_closed_from_a_borrowed_half() {
     assert!(client.write_all(b"more").await.is_err() || client.flush().await.is_err());
 }
 
-async fn half_closed_from_an_owned_half() {
+async fn half_close_from_an_owned_half() {
     let (client, mut server) = pair().await;
     let (mut reader, mut writer) = client.into_split();
     writer.write_all(b"question").await.unwrap();
@@ -91,22 +91,22 @@ async fn half_closed_from_an_owned_half() {
     assert_eq!(*reader.recv().await.unwrap(), *b"answer");
 }
 
-async fn dropping_the_write_half_ends_its_direction_after_what_was_written() {
+async fn dropping_the_write_half_shuts_down_after_pending_writes() {
     let (client, mut server) = pair().await;
     client.set_send_buffer_size(16 << 10).unwrap();
     server.set_recv_buffer_size(16 << 10).unwrap();
     let (mut reader, mut writer) = client.into_split();
-    // Until nothing goes any more: on io_uring a send is in flight then. A write that waits has taken nothing.
+    // Writes until full: on io_uring a send is then in flight. A pending write has taken nothing.
     let mut written = 0;
     while let Ok(len) = timeout(Duration::from_millis(20), writer.write(&[7; 16_384])).await {
         written += len.unwrap();
     }
-    // On epoll a lease is what can be in flight.
+    // On epoll only a received buffer can be in flight.
     let (mut source, mut sink) = pair().await;
     source.write_all(&[7; 4000]).await.unwrap();
-    let lease = sink.recv().await.unwrap();
-    let len = lease.len();
-    if let Ok(sent) = timeout(Duration::from_millis(20), writer.send(lease)).await {
+    let received = sink.recv().await.unwrap();
+    let len = received.len();
+    if let Ok(sent) = timeout(Duration::from_millis(20), writer.send(received)).await {
         sent.unwrap();
         written += len;
     }
@@ -114,11 +114,11 @@ async fn dropping_the_write_half_ends_its_direction_after_what_was_written() {
     sleep(Duration::from_millis(5)).await;
     let mut got = 0;
     loop {
-        let lease = server.recv().await.unwrap();
-        if lease.is_empty() {
+        let received = server.recv().await.unwrap();
+        if received.is_empty() {
             break;
         }
-        got += lease.len();
+        got += received.len();
     }
     assert_eq!(got, written);
     server.write_all(b"received").await.unwrap();
@@ -138,7 +138,7 @@ async fn dropping_the_write_half_of_a_connection_that_was_reset() {
     until_no_connection_is_left().await;
 }
 
-async fn the_connection_is_closed_with_the_later_half() {
+async fn the_connection_closes_with_the_second_half() {
     let (client, mut server) = pair().await;
     let (reader, mut writer) = client.into_split();
     drop(reader);
@@ -150,14 +150,14 @@ async fn the_connection_is_closed_with_the_later_half() {
     until_no_connection_is_left().await;
 }
 
-async fn halves_make_a_stream_again() {
+async fn halves_are_reunited() {
     let (one, other) = UnixStream::pair().unwrap();
     let ((reader, writer), (other_reader, other_writer)) = (one.into_split(), other.into_split());
     let error = reader.reunite(other_writer).unwrap_err();
     assert!(error.to_string().contains("different streams"));
     let mut one = error.0.reunite(writer).unwrap();
     let mut other = error.1.reunite(other_reader).unwrap();
-    // Nothing was shut down on the way.
+    // Neither direction was shut down.
     one.write_all(b"whole").await.unwrap();
     assert_eq!(*other.recv().await.unwrap(), *b"whole");
     other.write_all(b"again").await.unwrap();

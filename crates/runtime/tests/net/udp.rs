@@ -1,4 +1,4 @@
-//! Datagrams: whole, truncated, refused, many.
+//! UDP: whole, truncated, refused and many datagrams.
 
 use crate::on_both_backends;
 use brunt_runtime::{
@@ -15,13 +15,13 @@ use std::{
 };
 
 on_both_backends!(
-    datagrams_go_there_and_back,
-    a_truncated_datagram_says_so,
+    datagrams_are_sent_and_received,
+    a_truncated_datagram_is_reported,
     a_refused_datagram_is_an_error_of_one_call,
     a_dropped_receive_loses_nothing,
     two_tasks_send_and_receive,
-    a_flood_does_not_keep_others_from_their_turn,
-    a_connected_socket_hears_its_peer_alone,
+    a_flood_does_not_starve_other_tasks,
+    a_connected_socket_receives_from_its_peer_only,
 );
 
 fn any() -> SocketAddr {
@@ -32,7 +32,7 @@ fn two() -> (UdpSocket, UdpSocket) {
     (UdpSocket::bind(any()).unwrap(), UdpSocket::bind(any()).unwrap())
 }
 
-async fn datagrams_go_there_and_back() {
+async fn datagrams_are_sent_and_received() {
     let there = std::net::UdpSocket::bind("[::1]:0").unwrap();
     let there = UdpSocket::from_std(there).unwrap();
     let here = UdpSocket::bind("[::1]:0".parse().unwrap()).unwrap();
@@ -57,7 +57,7 @@ async fn datagrams_go_there_and_back() {
     assert_eq!(error.raw_os_error(), Some(libc::EMSGSIZE));
 }
 
-async fn a_truncated_datagram_says_so() {
+async fn a_truncated_datagram_is_reported() {
     let (here, there) = two();
     let mut buffer = [0; 10];
     for text in [&b"much more than ten"[..], b"just ten!!", b"also more than that", b"short", b"far more than ten"] {
@@ -117,7 +117,7 @@ async fn a_dropped_receive_loses_nothing() {
             }
         }
     }
-    assert!(given_up > 0, "nothing was tested");
+    assert!(given_up > 0, "no receive was dropped");
     sending.await.unwrap();
 }
 
@@ -147,7 +147,7 @@ async fn two_tasks_send_and_receive() {
     second.await.unwrap();
 }
 
-async fn a_flood_does_not_keep_others_from_their_turn() {
+async fn a_flood_does_not_starve_other_tasks() {
     let (here, there) = two();
     let address = there.local_addr().unwrap();
     let turns = Rc::new(Cell::new(0u32));
@@ -158,7 +158,7 @@ async fn a_flood_does_not_keep_others_from_their_turn() {
             brunt_runtime::yield_now().await;
         }
     });
-    // A datagram to send and one to receive at any time: this task never has to wait.
+    // Sends and receives are always possible: this task never waits.
     let mut buffer = [0; 4];
     for n in 0..10_000u32 {
         here.send_to(&n.to_le_bytes(), address).await.unwrap();
@@ -169,7 +169,7 @@ async fn a_flood_does_not_keep_others_from_their_turn() {
     other.abort();
 }
 
-async fn a_connected_socket_hears_its_peer_alone() {
+async fn a_connected_socket_receives_from_its_peer_only() {
     let (here, there) = two();
     let stranger = UdpSocket::bind(any()).unwrap();
     here.connect(there.local_addr().unwrap()).unwrap();

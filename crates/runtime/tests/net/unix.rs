@@ -1,4 +1,4 @@
-//! Unix sockets: paths and their files, names without files, who is at the other end.
+//! Unix sockets: paths and their files, abstract names, peer credentials.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -16,17 +16,17 @@ use std::{
 };
 
 on_both_backends!(
-    a_path_is_listened_on_and_connected_to,
-    the_file_goes_with_its_listener,
-    a_file_that_is_not_ours_any_more_stays,
-    what_is_in_the_way_is_said,
-    a_name_without_a_file,
-    whom_nobody_listens_to,
-    a_full_queue_is_waited_for,
+    a_path_accepts_connections,
+    the_file_is_removed_with_its_listener,
+    a_replaced_file_is_kept,
+    an_existing_file_is_described,
+    abstract_names_have_no_file,
+    connecting_without_a_listener_is_an_error,
+    connecting_waits_while_the_queue_is_full,
     many_unix_connections_at_once,
 );
 
-/// An empty folder of one test's own, removed in the end.
+/// An empty directory for one test, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -51,11 +51,11 @@ impl Drop for Folder {
 
 async fn reflect(mut stream: UnixStream) -> io::Result<()> {
     loop {
-        let lease = stream.recv().await?;
-        if lease.is_empty() {
+        let received = stream.recv().await?;
+        if received.is_empty() {
             return Ok(());
         }
-        stream.send(lease).await?;
+        stream.send(received).await?;
     }
 }
 
@@ -66,7 +66,7 @@ async fn ask(stream: &mut UnixStream, question: &[u8]) {
     assert!(answer == question);
 }
 
-async fn a_path_is_listened_on_and_connected_to() {
+async fn a_path_accepts_connections() {
     let folder = Folder::new();
     let listener = UnixListener::bind(folder.path()).unwrap();
     assert_eq!(listener.local_addr().unwrap().as_pathname(), Some(&*folder.path()));
@@ -83,11 +83,11 @@ async fn a_path_is_listened_on_and_connected_to() {
     }
 }
 
-async fn the_file_goes_with_its_listener() {
+async fn the_file_is_removed_with_its_listener() {
     let folder = Folder::new();
     for _ in 0..3 {
         let listener = UnixListener::bind(folder.path()).unwrap();
-        // As users do, to let others in.
+        // Permissions set by users.
         fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
         assert!(folder.path().exists());
         drop(listener);
@@ -95,14 +95,14 @@ async fn the_file_goes_with_its_listener() {
     }
     let listener = std::os::unix::net::UnixListener::bind(folder.path()).unwrap();
     drop(UnixListener::from_std(listener).unwrap());
-    assert!(folder.path().exists(), "we did not make it");
+    assert!(folder.path().exists(), "the directory is kept");
 }
 
-async fn a_file_that_is_not_ours_any_more_stays() {
+async fn a_replaced_file_is_kept() {
     let folder = Folder::new();
     let listener = UnixListener::bind(folder.path()).unwrap();
     fs::remove_file(folder.path()).unwrap();
-    // Not at the same tick of the clock, by which files are told apart that have the same number.
+    // At a later clock tick, which distinguishes files with the same inode number.
     std::thread::sleep(Duration::from_millis(20));
     let other = UnixListener::bind(folder.path()).unwrap();
     drop(listener);
@@ -115,7 +115,7 @@ async fn a_file_that_is_not_ours_any_more_stays() {
     assert_eq!(fs::read_to_string(folder.path()).unwrap(), "something else");
 }
 
-async fn what_is_in_the_way_is_said() {
+async fn an_existing_file_is_described() {
     let folder = Folder::new();
     let path = folder.path();
     let refused = |path: &Path, why: &str| {
@@ -126,19 +126,19 @@ async fn what_is_in_the_way_is_said() {
     };
     let living = UnixListener::bind(&path).unwrap();
     assert_eq!(refused(&path, "another program listens there"), io::ErrorKind::AddrInUse);
-    assert!(timeout(Duration::from_millis(10), living.accept()).await.is_err(), "it does not even notice");
+    assert!(timeout(Duration::from_millis(10), living.accept()).await.is_err(), "the listener saw no connection");
     drop(living);
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-    assert_eq!(refused(&path, "nobody listens on"), io::ErrorKind::AddrInUse);
+    assert_eq!(refused(&path, "stale socket file"), io::ErrorKind::AddrInUse);
     fs::remove_file(&path).unwrap();
     fs::write(&path, "text").unwrap();
-    assert_eq!(refused(&path, "no socket is there"), io::ErrorKind::AddrInUse);
+    assert_eq!(refused(&path, "not a socket"), io::ErrorKind::AddrInUse);
     assert_eq!(refused(&folder.0.join("absent/socket"), "No such file"), io::ErrorKind::NotFound);
     assert_eq!(refused(&folder.0.join("x".repeat(200)), "107 bytes"), io::ErrorKind::InvalidInput);
     assert!(fs::metadata(&path).unwrap().is_file(), "a refused bind removes nothing");
 }
 
-async fn a_name_without_a_file() {
+async fn abstract_names_have_no_file() {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let name = format!("brunt-net-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let path = format!("\0{name}");
@@ -151,7 +151,7 @@ async fn a_name_without_a_file() {
     ask(&mut client, b"hello").await;
 }
 
-async fn whom_nobody_listens_to() {
+async fn connecting_without_a_listener_is_an_error() {
     let folder = Folder::new();
     let error = UnixStream::connect(folder.path()).await.unwrap_err();
     assert!(error.kind() == io::ErrorKind::NotFound && error.to_string().contains("socket'"), "{error}");
@@ -159,7 +159,7 @@ async fn whom_nobody_listens_to() {
     assert_eq!(UnixStream::connect(folder.path()).await.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
 }
 
-async fn a_full_queue_is_waited_for() {
+async fn connecting_waits_while_the_queue_is_full() {
     let folder = Folder::new();
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
     socket.bind(&SockAddr::unix(folder.path()).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Several pieces in one write, and the options of a stream.
+//! Vectored writes, and options of streams.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -13,14 +13,14 @@ use std::{
 };
 
 on_both_backends!(
-    pieces_arrive_in_order,
-    nothing_but_empty_pieces_is_nothing,
-    pieces_to_a_closed_peer_end_in_an_error,
+    slices_arrive_in_order,
+    empty_slices_write_nothing,
+    slices_to_a_closed_peer_end_in_an_error,
     options_are_set,
 );
 
 async fn through<F: Family>(mut one: Stream<F>, mut other: Stream<F>) {
-    // More pieces, and more bytes, than go at a time; every third piece is empty, and the first ones are.
+    // More slices and bytes than one send takes; the first slices and every third one are empty.
     let texts: Vec<Vec<u8>> = (0..5000).map(|n| vec![n as u8; if n % 3 == 0 { 0 } else { n % 97 }]).collect();
     let expected = texts.concat();
     let sending = spawn(async move {
@@ -38,14 +38,14 @@ async fn through<F: Family>(mut one: Stream<F>, mut other: Stream<F>) {
     sending.await.unwrap();
 }
 
-async fn pieces_arrive_in_order() {
+async fn slices_arrive_in_order() {
     let (one, other) = pair().await;
     through(one, other).await;
     let (one, other) = UnixStream::pair().unwrap();
     through(one, other).await;
 }
 
-async fn nothing_but_empty_pieces_is_nothing() {
+async fn empty_slices_write_nothing() {
     let (mut one, mut other) = pair().await;
     assert_eq!(one.write_vectored(&[]).await.unwrap(), 0);
     assert_eq!(one.write_vectored(&[IoSlice::new(b""); 3000]).await.unwrap(), 0);
@@ -54,7 +54,7 @@ async fn nothing_but_empty_pieces_is_nothing() {
     assert_eq!(*other.recv().await.unwrap(), *b"something");
 }
 
-async fn pieces_to_a_closed_peer_end_in_an_error() {
+async fn slices_to_a_closed_peer_end_in_an_error() {
     let (one, mut other) = pair().await;
     one.set_linger_zero().unwrap();
     drop(one);
@@ -78,7 +78,7 @@ async fn options_are_set() {
     assert!(!same.keepalive().unwrap());
     let error = stream.set_keepalive(Some(Duration::MAX)).unwrap_err();
     assert!(error.kind() == ErrorKind::InvalidInput && error.to_string().contains("32767"), "{error}");
-    // Twice what was asked for, as the kernel does.
+    // The kernel doubles the size.
     stream.set_recv_buffer_size(50_000).unwrap();
     stream.set_send_buffer_size(60_000).unwrap();
     assert_eq!((stream.recv_buffer_size().unwrap(), stream.send_buffer_size().unwrap()), (100_000, 120_000));

@@ -1,6 +1,6 @@
-//! What tasks are built with beyond sockets and timers: channels, stops, sets, blocking work, names, signals.
+//! Beyond sockets and timers: cancellation, remote spawn, task sets, blocking work, name resolution, signals.
 //!
-//! Every test runs on both backends. Tests that count what the process holds, or that signal it, run in a process of
+//! Every test runs on both backends. Tests that count the process's resources or signal it run in a process of
 //! their own ([`common::alone`]).
 
 #[path = "../abuse/common.rs"]
@@ -8,9 +8,8 @@
 mod common;
 
 mod blocking;
-mod channel;
-mod channel_model;
+mod cancel;
+mod handle;
 mod resolve;
 mod set;
 mod signal;
-mod stop;

@@ -1,4 +1,4 @@
-//! Names, and connecting by name.
+//! Name resolution and connecting by name.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -13,14 +13,14 @@ use std::{
 };
 
 on_both_backends!(
-    addresses_are_their_own_answer,
-    nonsense_is_named_with_a_remedy,
+    addresses_resolve_to_themselves,
+    invalid_hosts_are_named_with_a_remedy,
     a_name_is_resolved,
     connecting_by_name_tries_every_address,
     a_connect_that_fails_names_host_and_address,
 );
 
-async fn addresses_are_their_own_answer() {
+async fn addresses_resolve_to_themselves() {
     let v4: SocketAddr = "127.0.0.1:80".parse().unwrap();
     let v6: SocketAddr = "[::1]:80".parse().unwrap();
     let hosts: [(HostPort, SocketAddr); 9] = [
@@ -36,22 +36,22 @@ async fn addresses_are_their_own_answer() {
     ];
     for (host, address) in hosts {
         assert_eq!(host.to_string(), address.to_string());
-        // In one poll: a name would have to wait for a thread.
+        // In one poll: a name would wait for a thread.
         assert_eq!(timeout(Duration::ZERO, resolve(host)).await.unwrap().unwrap(), [address]);
     }
 }
 
-async fn nonsense_is_named_with_a_remedy() {
+async fn invalid_hosts_are_named_with_a_remedy() {
     let hosts: [(HostPort, &str); 9] = [
         ("localhost".into(), "'localhost': the port is missing; write HOST:PORT"),
         ("".into(), "'': the port is missing"),
-        (":80".into(), "':80': there is no host"),
-        (("", 80).into(), "'': there is no host"),
+        (":80".into(), "':80': the host is missing"),
+        (("", 80).into(), "'': the host is missing"),
         ("localhost:http".into(), "'localhost:http': the port is not a number from 0 to 65535"),
         ("localhost:65536".into(), "'localhost:65536': the port is not a number"),
         ("localhost:+1".into(), "'localhost:+1': the port is not a number"),
         ("localhost:".into(), "'localhost:': the port is not a number"),
-        ("::1:80".into(), "'::1:80': an IPv6 address goes in brackets"),
+        ("::1:80".into(), "'::1:80': write an IPv6 address in brackets"),
     ];
     for (host, message) in hosts {
         let error = resolve(host).await.unwrap_err();
@@ -71,7 +71,7 @@ async fn a_name_is_resolved() {
 }
 
 async fn connecting_by_name_tries_every_address() {
-    // Wherever the system knows ::1 as localhost, nobody listens there.
+    // If localhost includes ::1, no program listens there.
     let (listener, address) = listen();
     let stream = TcpStream::connect_host(("localhost", address.port())).await.unwrap();
     assert_eq!(stream.peer_addr().unwrap(), address);
@@ -81,7 +81,7 @@ async fn connecting_by_name_tries_every_address() {
 }
 
 async fn a_connect_that_fails_names_host_and_address() {
-    // Bound, so that nobody else gets the port, and not listened on.
+    // Bound to reserve the port, but not listening.
     let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     bound.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
     let address = bound.local_addr().unwrap().as_socket().unwrap();
@@ -94,7 +94,7 @@ async fn a_connect_that_fails_names_host_and_address() {
     assert!(error.to_string().contains("port is missing"), "{error}");
 }
 
-/// A listener that accepts nobody and whose queue is full: connecting to it takes for ever.
+/// A listener that never accepts, with a full queue: connecting to it hangs.
 fn tarpit() -> (Socket, Vec<Socket>, SocketAddr) {
     let tcp = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let listener = tcp();
@@ -113,8 +113,8 @@ fn tarpit() -> (Socket, Vec<Socket>, SocketAddr) {
 }
 
 #[test]
-fn a_connect_that_runs_out_of_time_leaves_no_descriptor() {
-    alone("resolve::a_connect_that_runs_out_of_time_leaves_no_descriptor", || {
+fn a_connect_that_times_out_leaks_no_descriptor() {
+    alone("resolve::a_connect_that_times_out_leaks_no_descriptor", || {
         for backend in BACKENDS {
             on(backend, async {
                 let (_listener, _filling, address) = tarpit();
@@ -122,12 +122,12 @@ fn a_connect_that_runs_out_of_time_leaves_no_descriptor() {
                 for n in 0..50u64 {
                     let patience = Duration::from_micros(n * 100);
                     let by_address = timeout(patience, TcpStream::connect(address)).await;
-                    assert!(by_address.is_err(), "the tarpit let somebody in");
+                    assert!(by_address.is_err(), "the listener accepted a connection");
                     let host = HostPort::from(("localhost", address.port()));
                     let by_name = timeout(patience, TcpStream::connect_host(host)).await;
-                    assert!(by_name.is_err(), "the tarpit let somebody in");
+                    assert!(by_name.is_err(), "the listener accepted a connection");
                 }
-                // Attempts are cancelled, and lookups end, some time later; the guard bounds the wait.
+                // Cancelled attempts and lookups end later; the guard bounds the wait.
                 while brunt_runtime::metrics().connections > 0 || open_descriptors() > before {
                     sleep(Duration::from_millis(1)).await;
                 }
@@ -137,8 +137,8 @@ fn a_connect_that_runs_out_of_time_leaves_no_descriptor() {
 }
 
 #[test]
-fn a_listener_by_name_is_the_caller_s_choice() {
-    // Listening is on addresses; resolving first is one line.
+fn a_listener_may_be_bound_by_name() {
+    // Listeners take addresses; resolve first.
     on(brunt_runtime::BackendKind::Epoll, async {
         let address = resolve("localhost:0").await.unwrap()[0];
         assert!(TcpListener::bind(address).unwrap().local_addr().unwrap().ip().is_loopback());

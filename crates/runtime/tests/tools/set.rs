@@ -1,4 +1,4 @@
-//! Sets of tasks.
+//! `JoinSet`.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
@@ -13,15 +13,15 @@ use std::{
 };
 
 on_both_backends!(
-    tasks_come_in_the_order_in_which_they_end,
-    every_end_is_told_once_whatever_it_was,
+    tasks_are_joined_in_the_order_in_which_they_end,
+    every_task_is_joined_once,
     a_dropped_join_next_loses_nothing,
-    a_dropped_set_ends_its_tasks,
-    joining_costs_the_same_in_a_large_set,
-    a_set_may_be_joined_by_one_of_its_own_kind,
+    a_dropped_set_aborts_its_tasks,
+    joining_has_constant_cost,
+    a_set_may_be_joined_by_a_task,
 );
 
-async fn tasks_come_in_the_order_in_which_they_end() {
+async fn tasks_are_joined_in_the_order_in_which_they_end() {
     let (mut set, ended) = (JoinSet::new(), Rc::new(RefCell::new(Vec::new())));
     let mut dice = Dice::new(5);
     for n in 0..500u64 {
@@ -48,7 +48,7 @@ async fn tasks_come_in_the_order_in_which_they_end() {
     assert!(set.is_empty() && set.join_next().await.is_none());
 }
 
-async fn every_end_is_told_once_whatever_it_was() {
+async fn every_task_is_joined_once() {
     struct Bomb;
     impl Drop for Bomb {
         fn drop(&mut self) {
@@ -71,7 +71,7 @@ async fn every_end_is_told_once_whatever_it_was() {
                 n
             });
         }
-        // Some are aborted before their first poll, some while they wait.
+        // Some are aborted before their first poll, some while waiting.
         if round % 2 == 0 {
             for _ in 0..5 {
                 yield_now().await;
@@ -88,7 +88,7 @@ async fn every_end_is_told_once_whatever_it_was() {
         }
         assert_eq!(set.len(), 0);
     }
-    // Ten rounds of thirty were aborted at once, ten of ten while they waited.
+    // Ten rounds of 30 aborted at once, and of 10 while waiting.
     assert_eq!(counts, [100, 100, 300 + 100]);
 }
 
@@ -109,7 +109,7 @@ async fn a_dropped_join_next_loses_nothing() {
     assert_eq!(sum, (0..300).sum());
 }
 
-async fn a_dropped_set_ends_its_tasks() {
+async fn a_dropped_set_aborts_its_tasks() {
     struct Alive(Rc<Cell<u32>>);
     impl Drop for Alive {
         fn drop(&mut self) {
@@ -133,8 +133,8 @@ async fn a_dropped_set_ends_its_tasks() {
     assert_eq!(alive.get(), 0);
 }
 
-/// Were all handles polled at each end, this would be ten thousand million polls.
-async fn joining_costs_the_same_in_a_large_set() {
+/// Polling all handles at each join would take ten thousand million polls.
+async fn joining_has_constant_cost() {
     let mut set = JoinSet::new();
     for n in 0..100_000u64 {
         set.spawn(async move {
@@ -152,7 +152,7 @@ async fn joining_costs_the_same_in_a_large_set() {
     assert!(took < PATIENCE / 2, "{took:?}");
 }
 
-async fn a_set_may_be_joined_by_one_of_its_own_kind() {
+async fn a_set_may_be_joined_by_a_task() {
     let mut outer = JoinSet::default();
     for n in 0..20u64 {
         outer.spawn(async move {
@@ -165,7 +165,7 @@ async fn a_set_may_be_joined_by_one_of_its_own_kind() {
             ended
         });
     }
-    // A task of another kind may wait for the set, too.
+    // Another task may wait for the set too.
     let waiting = spawn(async move {
         let mut sum = 0;
         while let Some(ended) = outer.join_next().await {
@@ -177,7 +177,7 @@ async fn a_set_may_be_joined_by_one_of_its_own_kind() {
 }
 
 #[test]
-fn a_set_that_outlives_its_runtime_tells_that_its_tasks_were_aborted() {
+fn tasks_of_a_set_that_outlives_its_runtime_are_aborted() {
     for backend in BACKENDS {
         let runtime = build(backend);
         let mut set = runtime.block_on(async {

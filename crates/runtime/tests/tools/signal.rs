@@ -1,4 +1,4 @@
-//! Signals of the process.
+//! Signals.
 
 use crate::common::*;
 use brunt_runtime::{
@@ -27,15 +27,15 @@ fn a_signal_wakes_a_sleeping_worker() {
                     assert_eq!(signals.recv().await, signal);
                     thread.join().unwrap();
                 }
-                assert!(timeout(Duration::from_millis(20), signals.recv()).await.is_err(), "once is enough");
+                assert!(timeout(Duration::from_millis(20), signals.recv()).await.is_err(), "a signal is returned once");
             });
         }
     });
 }
 
 #[test]
-fn every_listener_hears_what_it_asked_for_and_nothing_else() {
-    alone("signal::every_listener_hears_what_it_asked_for_and_nothing_else", || {
+fn every_listener_receives_the_signals_it_named_only() {
+    alone("signal::every_listener_receives_the_signals_it_named_only", || {
         for backend in BACKENDS {
             on(backend, async {
                 let mut both = Signals::new(&[Signal::User1, Signal::User2, Signal::User1]).unwrap();
@@ -49,7 +49,7 @@ fn every_listener_hears_what_it_asked_for_and_nothing_else() {
                 assert_eq!(both.recv().await, Signal::User2);
                 assert!(timeout(Duration::from_millis(20), first.recv()).await.is_err());
                 assert!(!waiting.is_finished());
-                // Who listens only now hears nothing of before.
+                // A new listener receives no earlier signal.
                 let mut late = Signals::new(&[Signal::User2]).unwrap();
                 assert!(timeout(Duration::from_millis(20), late.recv()).await.is_err());
             });
@@ -57,8 +57,8 @@ fn every_listener_hears_what_it_asked_for_and_nothing_else() {
     });
 }
 
-/// Workers on three threads, each with a listener; every signal is raised only when all have heard the one before, so
-/// each must be heard by each.
+/// Workers on three threads, each with a listener. A signal is raised after all have received the previous one, so each
+/// listener must receive each.
 #[test]
 fn no_signal_is_lost_between_workers() {
     alone("signal::no_signal_is_lost_between_workers", || {
@@ -88,7 +88,7 @@ fn no_signal_is_lost_between_workers() {
             raise(number).unwrap();
             (0..3).for_each(|_| assert_eq!(next(), Some(signal)));
         }
-        // Of two at once each kind is told; of many of a kind one at least.
+        // Of two kinds at once both are returned; of many of one kind at least one.
         for _ in 0..100 {
             [SIGUSR1, SIGUSR2, SIGUSR1].into_iter().for_each(|number| raise(number).unwrap());
         }
@@ -102,7 +102,7 @@ fn no_signal_is_lost_between_workers() {
 }
 
 #[test]
-fn the_usual_effect_can_be_had_still() {
+fn the_default_action_can_be_emulated() {
     const CHILD: &str = "BRUNT_SIGNAL_CHILD";
     if std::env::var_os(CHILD).is_some() {
         on(BackendKind::Epoll, async {
@@ -110,12 +110,13 @@ fn the_usual_effect_can_be_had_still() {
             raise(SIGTERM).unwrap();
             let first = signals.recv().await;
             sleep(Duration::from_millis(1)).await;
-            first.act_as_usual().unwrap();
+            first.emulate_default().unwrap();
         });
         unreachable!("SIGTERM ends a process");
     }
     let me = std::env::current_exe().unwrap();
     let mut child = Command::new(me);
-    let output = child.args(["--exact", "signal::the_usual_effect_can_be_had_still"]).env(CHILD, "1").output().unwrap();
+    let output =
+        child.args(["--exact", "signal::the_default_action_can_be_emulated"]).env(CHILD, "1").output().unwrap();
     assert_eq!(output.status.signal(), Some(SIGTERM), "{output:?}");
 }

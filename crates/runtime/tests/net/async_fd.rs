@@ -1,8 +1,8 @@
-//! Watched descriptors: both directions, dropped at any time, busy ones, and what is no proper descriptor.
+//! `AsyncFd`: both directions, drops at any time, always-ready descriptors, and unsuitable ones.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{
-    net::Watch,
+    net::AsyncFd,
     spawn,
     time::{sleep, timeout},
 };
@@ -23,7 +23,7 @@ on_both_backends!(
     writable_when_something_is_read,
     both_directions_at_once,
     the_end_is_readable_and_writable,
-    a_watch_may_be_dropped_and_made_again,
+    an_async_fd_may_be_dropped_and_created_again,
     dropped_at_any_time,
     always_ready_lets_others_run,
     regular_files_are_always_ready,
@@ -44,7 +44,7 @@ fn sockets() -> (UnixStream, UnixStream) {
     (one, other)
 }
 
-/// Writes until nothing goes any more; how much has gone.
+/// Writes until full; returns the number of bytes.
 fn stuff(mut into: impl Write) -> usize {
     let mut written = 0;
     loop {
@@ -56,7 +56,7 @@ fn stuff(mut into: impl Write) -> usize {
     }
 }
 
-/// Reads until there is nothing any more.
+/// Reads until empty.
 fn empty(mut from: impl Read) {
     while from.read(&mut [0; 4096]).is_ok_and(|len| len > 0) {}
 }
@@ -67,7 +67,7 @@ async fn is_pending<T>(future: impl Future<Output = T>) -> bool {
 
 async fn readable_when_something_is_written() {
     let (reader, mut writer) = pipe();
-    let watch = Watch::new(reader);
+    let watch = AsyncFd::new(reader);
     assert!(is_pending(watch.readable()).await);
     for n in 0..100u8 {
         if n % 2 == 0 {
@@ -80,7 +80,7 @@ async fn readable_when_something_is_written() {
         watch.read_with(|mut pipe| pipe.read(&mut byte)).await.unwrap();
         assert_eq!(byte, [n]);
     }
-    // A wait for something else than bytes.
+    // A wait without reading.
     let waiting = spawn(async move { watch.readable().await.map(|()| watch) });
     brunt_runtime::yield_now().await;
     writer.write_all(b"!").unwrap();
@@ -89,10 +89,10 @@ async fn readable_when_something_is_written() {
 
 async fn writable_when_something_is_read() {
     let (reader, writer) = pipe();
-    let watch = Watch::new(writer);
+    let watch = AsyncFd::new(writer);
     watch.writable().await.unwrap();
     stuff(watch.get_ref());
-    // An answer from before may be told once more; then it waits.
+    // An old event may be reported again; then it waits.
     let _ = timeout(Duration::from_millis(5), watch.writable()).await;
     assert!(is_pending(watch.write_with(|mut pipe| pipe.write(b"x"))).await);
     let writing = spawn(async move { watch.write_with(|mut pipe| pipe.write(b"x")).await });
@@ -103,7 +103,7 @@ async fn writable_when_something_is_read() {
 
 async fn both_directions_at_once() {
     let (one, mut other) = sockets();
-    let one = Rc::new(Watch::new(one));
+    let one = Rc::new(AsyncFd::new(one));
     let written = stuff(one.get_ref());
     let (reader, writer) = (one.clone(), one.clone());
     let mut byte = [0];
@@ -111,7 +111,7 @@ async fn both_directions_at_once() {
     let writing = spawn(async move { writer.write_with(|mut socket| socket.write(b"x")).await });
     sleep(Duration::from_millis(5)).await;
     assert!(!reading.is_finished() && !writing.is_finished());
-    // An event for one of them leaves the other one waiting, and does not let it go to sleep for ever.
+    // An event for one direction must leave the other one waiting, and wakeable.
     other.write_all(b"r").unwrap();
     assert_eq!(reading.await.unwrap().unwrap(), *b"r");
     sleep(Duration::from_millis(5)).await;
@@ -123,7 +123,7 @@ async fn both_directions_at_once() {
 
 async fn the_end_is_readable_and_writable() {
     let (one, other) = sockets();
-    let one = Watch::new(one);
+    let one = AsyncFd::new(one);
     assert!(is_pending(one.readable()).await);
     drop(other);
     one.readable().await.unwrap();
@@ -132,15 +132,15 @@ async fn the_end_is_readable_and_writable() {
     assert_eq!(one.write_with(|mut socket| socket.write(b"x")).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
 
-async fn a_watch_may_be_dropped_and_made_again() {
+async fn an_async_fd_may_be_dropped_and_created_again() {
     let (reader, mut writer) = pipe();
     for n in 0..100u8 {
-        let watch = Watch::new(reader.as_fd());
+        let watch = AsyncFd::new(reader.as_fd());
         if n % 3 == 0 {
             assert!(is_pending(watch.readable()).await);
         }
         drop(watch);
-        let watch = Watch::new(&reader);
+        let watch = AsyncFd::new(&reader);
         let waiting = std::pin::pin!(watch.readable());
         let _ = timeout(Duration::ZERO, waiting).await;
         writer.write_all(&[n]).unwrap();
@@ -156,15 +156,15 @@ async fn a_watch_may_be_dropped_and_made_again() {
     }
 }
 
-/// Watches come and go in all states, and never is a waiter of one woken for another, or never.
+/// Values are dropped in all states; no waiter is woken for another one, or never.
 async fn dropped_at_any_time() {
     let mut dice = Dice::new(7);
-    let mut watches: Vec<(Watch<UnixStream>, UnixStream)> = Vec::new();
+    let mut watches: Vec<(AsyncFd<UnixStream>, UnixStream)> = Vec::new();
     for _ in 0..3000 {
         match dice.roll(6) {
             0 | 1 => {
                 let (one, other) = sockets();
-                watches.push((Watch::new(one), other));
+                watches.push((AsyncFd::new(one), other));
             }
             2 if !watches.is_empty() => drop(watches.swap_remove(dice.roll(watches.len() as u64) as usize)),
             3 if !watches.is_empty() => {
@@ -198,7 +198,7 @@ async fn always_ready_lets_others_run() {
             brunt_runtime::yield_now().await;
         }
     });
-    let watch = Watch::new(File::open("/dev/zero").unwrap());
+    let watch = AsyncFd::new(File::open("/dev/zero").unwrap());
     for _ in 0..6400 {
         watch.read_with(|mut file| file.read(&mut [0; 8])).await.unwrap();
     }
@@ -207,12 +207,12 @@ async fn always_ready_lets_others_run() {
 }
 
 async fn regular_files_are_always_ready() {
-    let watch = Watch::new(File::open("/proc/self/exe").unwrap());
+    let watch = AsyncFd::new(File::open("/proc/self/exe").unwrap());
     for _ in 0..3 {
         watch.readable().await.unwrap();
         watch.writable().await.unwrap();
     }
-    // Even if its owner says otherwise for a while.
+    // Even if the attempt returns `WouldBlock` for a while.
     let mut tries = 0;
     let attempt = |mut file: &File| {
         tries += 1;
@@ -223,7 +223,7 @@ async fn regular_files_are_always_ready() {
 
 async fn the_descriptor_comes_back() {
     let (one, mut other) = sockets();
-    let watch = Watch::new(one);
+    let watch = AsyncFd::new(one);
     assert!(is_pending(watch.readable()).await);
     let mut one = watch.into_inner();
     other.write_all(b"hello").unwrap();
@@ -233,8 +233,8 @@ async fn the_descriptor_comes_back() {
 }
 
 #[test]
-fn watches_leave_nothing_behind() {
-    alone("watch::watches_leave_nothing_behind", || {
+fn async_fds_leak_nothing() {
+    alone("async_fd::async_fds_leak_nothing", || {
         for backend in BACKENDS {
             let before = open_descriptors();
             let runtime = build(backend);
@@ -242,17 +242,17 @@ fn watches_leave_nothing_behind() {
                 let idle = open_descriptors();
                 for _ in 0..1000 {
                     let (reader, _writer) = pipe();
-                    let watch = Watch::new(reader);
+                    let watch = AsyncFd::new(reader);
                     let _ = timeout(Duration::ZERO, watch.readable()).await;
                 }
-                // The kernel lets go of the last ones some turns later; the guard bounds the wait.
+                // The kernel releases the last ones some turns later; the guard bounds the wait.
                 while open_descriptors() > idle {
                     sleep(Duration::from_millis(1)).await;
                 }
-                // And some that are armed when the runtime ends: held by tasks, by nobody, and by the caller.
+                // Some are armed when the runtime ends: held by tasks, leaked, and held by the caller.
                 let armed = async || {
                     let (one, other) = sockets();
-                    let watch = Watch::new(OwnedFd::from(one));
+                    let watch = AsyncFd::new(OwnedFd::from(one));
                     let _ = timeout(Duration::ZERO, watch.readable()).await;
                     (watch, other)
                 };
@@ -266,7 +266,7 @@ fn watches_leave_nothing_behind() {
             }));
             let ((), took) = timed(|| drop(runtime));
             assert!(took < Duration::from_secs(4), "{backend}: {took:?}");
-            // What has outlived its runtime fails politely.
+            // A value that outlives its runtime returns errors.
             let error = on(backend, async { kept.0.readable().await.unwrap_err() });
             assert_eq!(error.kind(), ErrorKind::NotConnected);
             drop(kept);

@@ -1,21 +1,18 @@
-//! Trees of stops across tasks, workers and threads.
+//! Trees of cancellation tokens across tasks, workers and threads.
 
 use crate::{common::*, on_both_backends};
 use brunt_runtime::{CancellationToken, spawn, time::sleep, yield_now};
 use std::{sync::mpsc, thread, time::Duration};
 
-on_both_backends!(
-    a_parent_ends_all_branches_and_a_branch_only_itself,
-    a_child_made_while_its_parent_is_raised_is_raised,
-);
+on_both_backends!(a_parent_cancels_all_branches_and_a_branch_only_itself, a_child_created_during_cancel_is_cancelled,);
 
-async fn a_parent_ends_all_branches_and_a_branch_only_itself() {
+async fn a_parent_cancels_all_branches_and_a_branch_only_itself() {
     let root = CancellationToken::new();
     let branches: Vec<CancellationToken> = (0..10).map(|_| root.child_token()).collect();
     let mut tasks = Vec::new();
     for (index, branch) in branches.iter().enumerate() {
         for _ in 0..5 {
-            // A leaf's handle to its branch is all that holds it.
+            // Only the leaf keeps its branch alive.
             let leaf = branch.child_token();
             tasks.push((index, spawn(async move { leaf.cancelled().await })));
         }
@@ -38,11 +35,11 @@ async fn a_parent_ends_all_branches_and_a_branch_only_itself() {
         task.await.unwrap();
     }
     far.join().unwrap();
-    assert!(root.child_token().child_token().is_cancelled(), "a late child is born raised");
+    assert!(root.child_token().child_token().is_cancelled(), "a late child is created cancelled");
 }
 
-/// Threads make and drop children as fast as they can while another raises: none may sleep through it.
-async fn a_child_made_while_its_parent_is_raised_is_raised() {
+/// Threads create and drop children while another cancels the parent: none may miss it.
+async fn a_child_created_during_cancel_is_cancelled() {
     for round in 0..100u64 {
         let root = CancellationToken::new();
         let (done, all_done) = mpsc::channel();

@@ -1,12 +1,12 @@
-//! A task of a test: what it does with its connection, step by step.
+//! Tasks of a test: each performs the operations of its connection's plan.
 
 use super::{
-    plan::{Life, Op, Origin},
+    plan::{ConnPlan, Op, Origin},
     socket,
-    world::{Doing, World},
+    world::{Activity, World},
 };
 use crate::{
-    net::{RecvBuf, TcpListener, TcpStream, Watch},
+    net::{AsyncFd, RecvBuf, TcpListener, TcpStream},
     spawn,
     time::timeout,
     yield_now,
@@ -32,69 +32,69 @@ async fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// A stream on a socket of the fake kernel's.
+/// A stream on a socket of the simulated kernel.
 pub(super) fn adopt(world: &World, sock: usize) -> TcpStream {
     let (near, far) = socket::pair();
     world.kernel.borrow_mut().net.socks[sock].open(near.as_raw_fd(), Some(far));
     TcpStream::from_std(near.into()).unwrap()
 }
 
-/// Accepts connections and gives each its task.
-pub(super) async fn accept(world: Rc<World>, lives: Rc<Vec<Life>>, listener: TcpListener) {
-    let me = lives.len() + 1;
-    let _gone = world.begins(me);
+/// Accepts connections and spawns a task for each.
+pub(super) async fn accept(world: Rc<World>, plans: Rc<Vec<ConnPlan>>, listener: TcpListener) {
+    let me = plans.len() + 1;
+    let _guard = world.begins(me);
     loop {
-        match world.during(me, Doing::Accepts, false, listener.accept()).await {
+        match world.during(me, Activity::Accepts, false, listener.accept()).await {
             Ok(stream) => {
                 let sock = world.kernel.borrow_mut().net.accepted.pop_front().expect("it was accepted");
-                let task = spawn(live(world.clone(), sock, lives.clone(), Some(stream)));
-                world.handles.borrow_mut().push((lives[sock].abort, task));
+                let task = spawn(run(world.clone(), sock, plans.clone(), Some(stream)));
+                world.handles.borrow_mut().push((plans[sock].abort, task));
             }
             Err(error) => world.fault(format!("accept: {error}")),
         }
     }
 }
 
-/// Takes all leases there are to be had.
+/// Receives and keeps as many buffers as its peer's data fills.
 pub(super) async fn hoard(world: Rc<World>, me: usize) {
-    let _gone = world.begins(me);
+    let _guard = world.begins(me);
     let mut stream = adopt(&world, me);
     loop {
-        let lease = world.during(me, Doing::Reads, false, stream.recv()).await.unwrap();
-        world.got(me, &lease);
-        let copy = lease.to_vec();
-        world.kept.borrow_mut().push_back((lease, copy));
+        let buffer = world.during(me, Activity::Reads, false, stream.recv()).await.unwrap();
+        world.got(me, &buffer);
+        let copy = buffer.to_vec();
+        world.kept.borrow_mut().push_back((buffer, copy));
     }
 }
 
 /// A connection from its beginning to its end.
-pub(super) async fn live(world: Rc<World>, me: usize, lives: Rc<Vec<Life>>, accepted: Option<TcpStream>) {
-    let _gone = world.begins(me);
-    let life = &lives[me];
-    let stream = match (life.origin, accepted) {
+pub(super) async fn run(world: Rc<World>, me: usize, plans: Rc<Vec<ConnPlan>>, accepted: Option<TcpStream>) {
+    let _guard = world.begins(me);
+    let plan = &plans[me];
+    let stream = match (plan.origin, accepted) {
         (_, Some(stream)) => stream,
         (Origin::Connected, None) => {
             let address = ([127, 0, 0, 1], me as u16 + 1).into();
-            match world.during(me, Doing::Connects, life.foreign, TcpStream::connect(address)).await {
+            match world.during(me, Activity::Connects, plan.foreign, TcpStream::connect(address)).await {
                 Ok(stream) => stream,
                 Err(error) => return world.failed(me, "connect", &error),
             }
         }
         _ => adopt(&world, me),
     };
-    let mut one = One { world: &world, me, foreign: life.foreign, stream, closed: false };
-    for op in &life.ops {
-        one.apply(op).await;
+    let mut conn = Connection { world: &world, me, foreign: plan.foreign, stream, closed: false };
+    for op in &plan.ops {
+        conn.apply(op).await;
     }
-    if life.split {
-        let (mut read, write) = one.stream.into_split();
-        // What was written goes out first, and then the write direction is shut down.
+    if plan.split {
+        let (mut read, write) = conn.stream.into_split();
+        // Shuts the write direction down after everything written has been sent.
         drop(write);
         loop {
-            match world.during(me, Doing::Reads, life.foreign, read.recv()).await {
-                Ok(lease) => {
-                    world.got(me, &lease);
-                    if lease.is_empty() {
+            match world.during(me, Activity::Reads, plan.foreign, read.recv()).await {
+                Ok(buffer) => {
+                    world.got(me, &buffer);
+                    if buffer.is_empty() {
                         break;
                     }
                 }
@@ -104,7 +104,7 @@ pub(super) async fn live(world: Rc<World>, me: usize, lives: Rc<Vec<Life>>, acce
     }
 }
 
-struct One<'a> {
+struct Connection<'a> {
     world: &'a World,
     me: usize,
     foreign: bool,
@@ -112,34 +112,34 @@ struct One<'a> {
     closed: bool,
 }
 
-impl One<'_> {
+impl Connection<'_> {
     async fn apply(&mut self, op: &Op) {
         let (world, me, foreign) = (self.world, self.me, self.foreign);
         match *op {
             Op::Read(size) => {
                 let mut into = vec![0; size];
-                let read = world.during(me, Doing::Reads, foreign, self.stream.read(&mut into)).await;
+                let read = world.during(me, Activity::Reads, foreign, self.stream.read(&mut into)).await;
                 self.read(read.map(|len| into[..len].to_vec()));
             }
             Op::Recv => drop(self.recv().await),
             Op::Keep => {
-                if let Some(lease) = self.recv().await {
-                    let copy = lease.to_vec();
-                    world.kept.borrow_mut().push_back((lease, copy));
+                if let Some(buffer) = self.recv().await {
+                    let copy = buffer.to_vec();
+                    world.kept.borrow_mut().push_back((buffer, copy));
                 }
             }
             Op::Forget => {
                 let kept = world.kept.borrow_mut().pop_back();
-                if kept.is_some_and(|(lease, copy)| *lease != *copy) {
-                    world.fault("a lease has changed".to_owned());
+                if kept.is_some_and(|(buffer, copy)| *buffer != *copy) {
+                    world.fault("a kept buffer has changed".to_owned());
                 }
             }
-            Op::GiveUp(how) => {
+            Op::DropRead(how) => {
                 let mut into = [0; 50];
                 if how != 0
-                    && let Some(lease) = now(self.stream.recv()).await
+                    && let Some(buffer) = now(self.stream.recv()).await
                 {
-                    self.read(lease.map(|lease| lease.to_vec()));
+                    self.read(buffer.map(|buffer| buffer.to_vec()));
                 }
                 if how != 1
                     && let Some(len) = now(self.stream.read(&mut into)).await
@@ -148,10 +148,10 @@ impl One<'_> {
                 }
             }
             Op::Timeout(micros) => {
-                let patience = Duration::from_micros(micros.into());
-                let recv = timeout(patience, self.stream.recv());
-                if let Ok(lease) = world.during(me, Doing::Sleeps, foreign, recv).await {
-                    self.read(lease.map(|lease| lease.to_vec()));
+                let limit = Duration::from_micros(micros.into());
+                let recv = timeout(limit, self.stream.recv());
+                if let Ok(buffer) = world.during(me, Activity::Sleeps, foreign, recv).await {
+                    self.read(buffer.map(|buffer| buffer.to_vec()));
                 }
             }
             Op::Yield(times) => {
@@ -160,24 +160,24 @@ impl One<'_> {
                 }
             }
             Op::Echo => {
-                while let Some(lease) = self.recv().await {
-                    let copy = lease.to_vec();
-                    self.send(lease, copy).await;
+                while let Some(buffer) = self.recv().await {
+                    let copy = buffer.to_vec();
+                    self.send(buffer, copy).await;
                 }
             }
             Op::Pipe(bytes) => self.pipe(bytes).await,
             _ if self.closed => (),
             Op::Send => {
                 let kept = world.kept.borrow_mut().pop_front();
-                if let Some((lease, copy)) = kept {
-                    self.send(lease, copy).await;
+                if let Some((buffer, copy)) = kept {
+                    self.send(buffer, copy).await;
                 }
             }
             Op::Write(size) => drop(self.write(size).await),
-            Op::Pieces(size, pieces) => {
+            Op::WriteVectored(size, pieces) => {
                 let bytes = self.fresh(size);
                 let pieces: Vec<_> = bytes.chunks(size.div_ceil(pieces)).map(io::IoSlice::new).collect();
-                let written = world.during(me, Doing::Writes, foreign, self.stream.write_vectored(&pieces)).await;
+                let written = world.during(me, Activity::Writes, foreign, self.stream.write_vectored(&pieces)).await;
                 match written {
                     Ok(len) => world.wrote(me, &bytes[..len]),
                     Err(error) => world.failed(me, "write_vectored", &error),
@@ -192,10 +192,10 @@ impl One<'_> {
                 }
             }
             Op::Flush => {
-                let flushed = world.during(me, Doing::Writes, foreign, self.stream.flush()).await;
+                let flushed = world.during(me, Activity::Writes, foreign, self.stream.flush()).await;
                 self.flushed("flush", flushed);
             }
-            Op::GiveUpWriting(size) => {
+            Op::DropWrite(size) => {
                 let bytes = self.fresh(size);
                 if let Some(Ok(len)) = now(self.stream.write(&bytes)).await {
                     world.wrote(me, &bytes[..len]);
@@ -205,8 +205,8 @@ impl One<'_> {
                 }
             }
             Op::HalfClose => {
-                let shut = world.during(me, Doing::Writes, foreign, self.stream.shutdown(Shutdown::Write)).await;
-                // A socket that was only said to be connected is none to the real kernel.
+                let shut = world.during(me, Activity::Writes, foreign, self.stream.shutdown(Shutdown::Write)).await;
+                // A simulated connect leaves the real socket unconnected.
                 self.flushed(
                     "shutdown",
                     shut.or_else(|e| if e.kind() == io::ErrorKind::NotConnected { Ok(()) } else { Err(e) }),
@@ -239,13 +239,13 @@ impl One<'_> {
         }
     }
 
-    /// A lease, or nothing at the end.
+    /// A buffer, or `None` at the end.
     async fn recv(&mut self) -> Option<RecvBuf> {
-        let lease = self.world.during(self.me, Doing::Reads, self.foreign, self.stream.recv()).await;
-        match lease {
-            Ok(lease) => {
-                self.world.got(self.me, &lease);
-                Some(lease).filter(|lease| !lease.is_empty())
+        let buffer = self.world.during(self.me, Activity::Reads, self.foreign, self.stream.recv()).await;
+        match buffer {
+            Ok(buffer) => {
+                self.world.got(self.me, &buffer);
+                Some(buffer).filter(|buffer| !buffer.is_empty())
             }
             Err(error) => {
                 self.world.failed(self.me, "recv", &error);
@@ -254,14 +254,14 @@ impl One<'_> {
         }
     }
 
-    async fn send(&mut self, lease: RecvBuf, copy: Vec<u8>) {
-        if *lease != *copy {
-            self.world.fault("a lease has changed".to_owned());
+    async fn send(&mut self, buffer: RecvBuf, copy: Vec<u8>) {
+        if *buffer != *copy {
+            self.world.fault("a kept buffer has changed".to_owned());
         }
         if self.closed {
             return;
         }
-        match self.world.during(self.me, Doing::Writes, self.foreign, self.stream.send(lease)).await {
+        match self.world.during(self.me, Activity::Writes, self.foreign, self.stream.send(buffer)).await {
             Ok(()) => self.world.wrote(self.me, &copy),
             Err(error) => self.world.failed(self.me, "send", &error),
         }
@@ -269,7 +269,7 @@ impl One<'_> {
 
     async fn write(&mut self, size: usize) -> Option<usize> {
         let bytes = self.fresh(size);
-        match self.world.during(self.me, Doing::Writes, self.foreign, self.stream.write(&bytes)).await {
+        match self.world.during(self.me, Activity::Writes, self.foreign, self.stream.write(&bytes)).await {
             Ok(len) => {
                 self.world.wrote(self.me, &bytes[..len]);
                 Some(len)
@@ -284,17 +284,17 @@ impl One<'_> {
     async fn pipe(&mut self, bytes: u16) {
         let (reader, mut writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&reader, true).unwrap();
-        let watch = Watch::new(reader);
-        let _ = now(watch.readable()).await;
+        let reader = AsyncFd::new(reader);
+        let _ = now(reader.readable()).await;
         spawn(async move {
             yield_now().await;
-            // Whoever reads may be gone.
+            // The reader may be gone.
             let _ = writer.write_all(&vec![7; bytes.into()]);
         });
         let (mut left, mut into) = (usize::from(bytes), [0; 1000]);
         while left > 0 {
-            let read = watch.read_with(|mut pipe| pipe.read(&mut into));
-            left -= self.world.during(self.me, Doing::Watches, self.foreign, read).await.unwrap();
+            let read = reader.read_with(|mut pipe| pipe.read(&mut into));
+            left -= self.world.during(self.me, Activity::Watches, self.foreign, read).await.unwrap();
         }
     }
 
@@ -303,11 +303,11 @@ impl One<'_> {
         let (mut rest, mut reading) = (bytes.as_slice(), true);
         let (world, me, stream) = (self.world, self.me, &mut self.stream);
         let both = poll_fn(|cx| {
-            while reading && let Poll::Ready(lease) = stream.poll_recv(cx) {
-                match lease {
-                    Ok(lease) => {
-                        world.got(me, &lease);
-                        reading = !lease.is_empty();
+            while reading && let Poll::Ready(buffer) = stream.poll_recv(cx) {
+                match buffer {
+                    Ok(buffer) => {
+                        world.got(me, &buffer);
+                        reading = !buffer.is_empty();
                     }
                     Err(error) => {
                         world.failed(me, "recv", &error);
@@ -330,6 +330,6 @@ impl One<'_> {
             }
             Poll::Ready(())
         });
-        world.during(me, Doing::Writes, self.foreign, both).await;
+        world.during(me, Activity::Writes, self.foreign, both).await;
     }
 }

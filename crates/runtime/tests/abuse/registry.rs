@@ -1,5 +1,5 @@
-//! Workers that come and go while other threads wake their tasks, those that live and those long gone: no wake-up is lost,
-//! and a stale one wakes nobody who would mind.
+//! Workers are created and dropped while other threads wake tasks of live and ended workers: no wake-up is lost, and a stale
+//! one has no effect.
 
 use crate::common::*;
 use brunt_runtime::{CancellationToken, spawn, time::timeout};
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Wakers that anybody may call at any time, the newest ones.
+/// The newest wakers, called by all threads.
 #[derive(Default)]
 struct Board {
     wakers: Mutex<Vec<Waker>>,
@@ -46,7 +46,7 @@ impl Board {
 }
 
 #[test]
-fn workers_come_and_go_while_others_wake_their_tasks() {
+fn workers_are_created_and_dropped_while_others_wake_their_tasks() {
     let board = Board::default();
     let end = Instant::now() + Duration::from_millis(1500);
     thread::scope(|scope| {
@@ -78,7 +78,7 @@ fn workers_come_and_go_while_others_wake_their_tasks() {
     });
 }
 
-/// A worker's short life: each of its tasks waits for a wake-up that only another thread gives.
+/// One short-lived worker: each of its tasks waits for a wake-up from another thread.
 fn live(board: &Board, backend: brunt_runtime::BackendKind) {
     let runtime = build(backend);
     runtime.block_on(async {
@@ -92,7 +92,7 @@ fn live(board: &Board, backend: brunt_runtime::BackendKind) {
                     let pinned = std::rc::Rc::new(std::cell::RefCell::new(None));
                     let kept = pinned.clone();
                     let task = spawn(async move {
-                        // Stale wakers of other lives may come too: they cost a poll.
+                        // Stale wake-ups of earlier workers cost a poll.
                         poll_fn(|cx| {
                             *kept.borrow_mut() = Some(cx.waker().clone());
                             waited.fetch_add(1, Ordering::Relaxed);
@@ -107,7 +107,7 @@ fn live(board: &Board, backend: brunt_runtime::BackendKind) {
             brunt_runtime::yield_now().await;
             tasks.iter().filter_map(|(_, waker)| waker.borrow().clone()).for_each(|waker: Waker| board.pin_up(&waker));
             if round == 4 {
-                // The runtime ends with tasks that wait; their wakers stay on the board.
+                // The runtime ends with waiting tasks; their wakers stay shared.
                 return;
             }
             for (task, _) in tasks {
