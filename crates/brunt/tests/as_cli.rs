@@ -1,4 +1,4 @@
-//! `brunt as` as scripts call it: the tools' own flags, their channels, and exactly the requests that were asked for.
+//! `brunt as` as called by scripts: the tools' flags, output channels, and exact request counts.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A server that counts: every request gets `hi`, on a connection that is kept unless HTTP/1.0 does not ask for that.
+/// A counting server: answers every request with `hi`; closes the connection only for HTTP/1.0 without keep-alive.
 struct Web {
     port: u16,
     connections: Arc<AtomicU64>,
@@ -22,7 +22,7 @@ struct Web {
 
 impl Web {
     fn start() -> Self {
-        // Below the ports that outgoing connections take, or one of ours could be its own peer.
+        // Below the ephemeral port range, where an outgoing connection could connect to itself.
         let bind = |port: u16| TcpListener::bind(("127.0.0.1", port)).ok();
         let start = 21_000 + (std::process::id() % 5000) as u16;
         let listener = (start..start + 200).find_map(bind).expect("a free port");
@@ -47,7 +47,7 @@ impl Web {
         (self.connections.load(Ordering::SeqCst), self.requests.load(Ordering::SeqCst))
     }
 
-    /// How many connections there were; the last of them may be accepted only when the tester is through.
+    /// Number of connections; the last may be accepted only after the tester has ended.
     fn connections(&self, expected: u64) -> u64 {
         let until = Instant::now() + Duration::from_secs(30);
         while self.counts().0 < expected && Instant::now() < until {
@@ -94,7 +94,7 @@ fn told(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// The number in the line that begins so.
+/// The number in the line with this prefix.
 #[track_caller]
 fn number(text: &str, start: &str) -> f64 {
     let rest = text.lines().find_map(|line| line.trim_start().strip_prefix(start));
@@ -111,7 +111,7 @@ fn wrk_prints_its_page_and_the_verdict_elsewhere() {
         "{stdout}"
     );
     assert!(stdout.contains("  Latency Distribution\n     50%"), "{stdout}");
-    // `1234 requests in 1.00s, 56.78KB read`. Those under way when the second ended were not answered in it.
+    // `1234 requests in 1.00s, 56.78KB read`. Requests in flight at the end of the window are not counted.
     let line = stdout.lines().find(|line| line.contains(" requests in ")).unwrap();
     let answered: u64 = line.split_whitespace().next().unwrap().parse().unwrap();
     assert!(answered > 0 && answered <= web.counts().1, "{line}, {:?}", web.counts());
@@ -123,7 +123,7 @@ fn wrk_prints_its_page_and_the_verdict_elsewhere() {
 }
 
 #[test]
-fn ab_sends_as_many_as_it_was_told_each_on_a_connection_of_its_own() {
+fn ab_sends_exactly_n_requests_each_on_its_own_connection() {
     let web = Web::start();
     let home = tempfile::tempdir().unwrap();
     let table = home.path().join("table.csv");
@@ -151,7 +151,7 @@ fn fortio_keeps_stdout_for_json() {
     assert!(stderr.contains("All done 100 calls (plus 0 warmup)") && stderr.contains("# target 99.9% "), "{stderr}");
     assert_eq!(stderr.lines().filter(|line| line.starts_with("brunt: verdict")).count(), 1);
     let (stdout, stderr) = good(&format!("fortio load -c 2 -t 1s -qps 50 {}", web.url()));
-    // Fifty, but for those that a busy machine answers only after the second.
+    // 50, less the requests that are answered after the window.
     assert!(stdout.is_empty() && number(&stderr, "All done") >= 10.0, "{stderr}");
 }
 

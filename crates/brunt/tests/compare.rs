@@ -1,4 +1,4 @@
-//! `brunt compare` as a user and a script see it: on results written here, and on a plan whose tester is a script.
+//! `brunt compare` on results written here, and on a plan whose tester is a script.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// Repeats that vary by two percent or so, as on a quiet machine.
+/// Repeats with about 2 % variation, as on a quiet machine.
 const FACTORS: [f64; 8] = [1.0, 1.012, 0.988, 1.004, 0.995, 1.008, 0.985, 1.001];
 
 fn result(rate: f64) -> RunResult {
@@ -28,7 +28,7 @@ fn result(rate: f64) -> RunResult {
     result
 }
 
-/// A directory of so many repeats of a server that answers so many requests a second.
+/// A directory of repeats with this rate.
 fn repeats(home: &Path, name: &str, count: usize, rate: f64, change: impl Fn(&mut RunResult)) {
     for (number, factor) in FACTORS.iter().take(count).enumerate() {
         let mut result = result(rate * factor);
@@ -54,7 +54,7 @@ fn a_slower_version_is_different_and_crosses_a_bound() {
     let (_, stderr) = told(&compare(home.path(), &["before", "after", "--fail-if", "rate<-4%"]), 99);
     assert!(stderr.starts_with("threshold crossed: rate<-4%: it was -5.0 % (-6.0..-4.0 %)"), "{stderr}");
     told(&compare(home.path(), &["before", "after", "--fail-if", "rate<-6%", "--fail-if", "p99>7%"]), 0);
-    // The same the other way round is faster, which is no harm.
+    // In the opposite direction the change is an improvement.
     told(&compare(home.path(), &["after", "before", "--fail-if", "rate<-4%"]), 0);
 }
 
@@ -74,13 +74,13 @@ fn the_same_version_is_no_different() {
 }
 
 #[test]
-fn few_repeats_tell_nothing_and_say_so() {
+fn few_repeats_give_no_conclusion() {
     let home = tempfile::tempdir().unwrap();
     repeats(home.path(), "one", 3, 200_000.0, |_| ());
     repeats(home.path(), "two", 3, 150_000.0, |_| ());
     let (stdout, _) = told(&compare(home.path(), &["one", "two"]), 0);
     assert!(stdout.contains("3 repeats of each") && stdout.contains("cannot tell: about 5 repeats would"), "{stdout}");
-    // A single result is a side, too.
+    // A single result is a valid side.
     let (stdout, stderr) = told(&compare(home.path(), &["one/0", "two/0", "--fail-if", "rate<-5%"]), 99);
     assert!(stdout.contains("cannot tell: more repeats"), "{stdout}");
     assert!(stderr.contains("the change is not known"), "{stderr}");
@@ -123,7 +123,7 @@ fn two_targets_of_a_plan_are_measured_in_turns_and_compared() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("plan.toml"), PLAN).unwrap();
     Directory::create(home.path()).unwrap().write_result(&result(5000.0)).unwrap();
-    // Takes the place of `brunt load`: every trial has the same result.
+    // Replaces `brunt load`: every trial has the same result.
     let script = "while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done\ncp result.json $out/\n";
     fs::write(home.path().join("load"), script).unwrap();
     let args = ["--plan", "plan.toml", "--targets", "a,c", "--repeat", "4", "--quiet", "--allow-untrusted"];
@@ -138,9 +138,9 @@ fn two_targets_of_a_plan_are_measured_in_turns_and_compared() {
     let order: Vec<String> = experiment["order"].as_array().unwrap().iter().map(|trial| trial.to_string()).collect();
     let of = |target: &str| order.iter().map(|trial| trial.contains(target)).collect::<Vec<bool>>();
     let a = of("target=a");
-    // There and back again, twice.
+    // ABBA order, twice.
     assert!(a[0] == a[3] && a[1] == a[2] && a[0] != a[1] && a[4] == a[7] && a[5] == a[6] && a[4] != a[5], "{order:?}");
-    // It can be compared again.
+    // The directory can be compared again.
     told(&compare(home.path(), &["runs/compare", "--targets", "c,a", "--allow-untrusted"]), 0);
     let (_, stderr) = told(&compare(home.path(), &["runs/compare", "--targets", "a,b"]), 2);
     assert!(stderr.contains("no results of a target 'b'"), "{stderr}");

@@ -39,7 +39,7 @@ fn features_of_the_ring_are_listed_and_can_be_left_out() {
         let findings = findings(&doctor(&["--json"], environment));
         findings.into_iter().find(|(s, _)| s == subject).map(|(_, state)| state)
     };
-    // Where io_uring is forbidden there is one finding that says so, and no features.
+    // Where io_uring is forbidden, a single finding says so and no features are listed.
     let Some(before) = state(&[], "io_uring registered-ring") else { return };
     assert_eq!(state(&[("BRUNT_RING", "registered-ring")], "io_uring registered-ring").as_deref(), Some("warn"));
     assert_eq!(state(&[("BRUNT_RING", "no-iowait")], "io_uring registered-ring"), Some(before));

@@ -1,4 +1,4 @@
-//! `brunt find` against a real server: the files, the exit codes and the ends. How it searches is tested where it is pure.
+//! `brunt find` against a real server: files, exit codes, endings. The search itself is tested as a pure function.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A server of brunt; killed at the end of the test.
+/// A brunt server, killed at the end of the test.
 struct Server {
     child: Child,
     address: String,
@@ -117,7 +117,7 @@ fn a_knee_is_found_where_littles_law_puts_it() {
 }
 
 #[test]
-fn what_no_server_can_do_is_exit_3() {
+fn an_unreachable_slo_is_exit_3() {
     let (home, server) = (tempfile::tempdir().unwrap(), Server::start("echo"));
     let flags = "--slo p50<1ns --from 1k --to 1k --step 50ms --quiet --out here";
     let (stdout, stderr) = told(&find(home.path(), flags, &server.url(), "-c 2").output().unwrap(), 3);

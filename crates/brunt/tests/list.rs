@@ -1,4 +1,4 @@
-//! `brunt list` and the index that `brunt run` fills, as a user sees them: on a plan whose tester is a script.
+//! `brunt list` and the index filled by `brunt run`, on a plan whose tester is a script.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn brunt(home: &Path, args: &[&str]) -> Output {
     command(home, args).output().unwrap()
 }
 
-/// A plan, and a script that every trial but the first of a run waits in for a file `go`, if it is to.
+/// A plan and a tester script. With `waits`, every trial but the first waits for a file `go`.
 fn scene(waits: bool) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("plan.toml"), PLAN).unwrap();
@@ -47,7 +47,7 @@ fn scene(waits: bool) -> tempfile::TempDir {
     home
 }
 
-/// Trials by verdict, added up: on a machine that is busy otherwise some of them are disturbed.
+/// Trials of all verdicts, summed: on a busy machine some are disturbed.
 fn judged(text: &str) -> u32 {
     let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
     let named = words.windows(2).filter(|two| ["ok", "disturbed"].contains(&two[1]));
@@ -90,7 +90,7 @@ fn a_run_that_was_killed_is_listed_with_what_it_has() {
     run.wait().unwrap();
     let (stdout, _) = told(&brunt(home.path(), &["list"]), 0);
     assert!(stdout.contains("1, 1 to come  1 "), "{stdout}");
-    // The same command takes it up and ends what was left running.
+    // The same command continues the run and kills leftover processes.
     fs::write(home.path().join("go"), "").unwrap();
     told(&brunt(home.path(), &RUN), 0);
     let (stdout, _) = told(&brunt(home.path(), &["list"]), 0);

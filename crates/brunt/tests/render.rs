@@ -1,4 +1,4 @@
-//! `brunt report` and `brunt export`: what is kept is shown again, and other programs can read it.
+//! `brunt report` and `brunt export`: stored results are rendered again and readable by other programs.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn brunt(home: &Path, args: &[&str]) -> Output {
     command.current_dir(home).env("BRUNT_STATE_DIR", "state").args(args).stdin(Stdio::null()).output().unwrap()
 }
 
-/// A run of two trials in `runs/scene`, made by a script in the place of `brunt load`.
+/// A run of two trials in `runs/scene`, with a script in place of `brunt load`.
 fn scene() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let plan = "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
@@ -42,7 +42,7 @@ fn a_report_is_rendered_again_from_the_directory_alone() {
     fs::rename(home.path().join("runs/scene"), home.path().join("moved")).unwrap();
     assert_eq!(told(&brunt(home.path(), &["report", "moved", "--markdown", "--write"]), 0).0, written);
     assert_eq!(fs::read_to_string(home.path().join("moved/report.md")).unwrap(), written);
-    // A run and a single result, one after the other.
+    // A run and a single result in one command.
     let (stdout, stderr) = told(&brunt(home.path(), &["report", "moved", "made"]), 0);
     assert!(
         stdout.starts_with("scene\n") && stdout.contains("closed loop") && stdout.contains("1234 requests/s"),
@@ -60,13 +60,13 @@ fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
     assert!(left.starts_with("<!doctype html>") && left.contains("<h1>scene</h1>"), "{left}");
     let (stdout, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "--html", "mine.html"]), 0);
     assert!(stdout.starts_with("scene\n") && stderr == "page: mine.html\n", "{stdout}{stderr}");
-    // The same, but for the way to the trials.
+    // Identical except for the path to the trials.
     let mine = fs::read_to_string(home.path().join("mine.html")).unwrap();
     assert!(mine.contains("\"places\":[\"runs/scene/\"]"), "{mine}");
     assert_eq!(mine.replace("\"runs/scene/\"", "\"\""), left);
     let (stdout, _) = told(&brunt(home.path(), &["report", "runs/scene", "--style", "ping-pong"]), 0);
     assert!(stdout.contains("echo: 1 server core") && stdout.contains("mean"), "{stdout}");
-    // What the plan asks for is printed so without a word, and a word has the last say.
+    // The plan's style is the default; the flag overrides it.
     let plan = fs::read_to_string(home.path().join("plan.toml")).unwrap();
     fs::write(home.path().join("plan.toml"), format!("style = 'ping-pong'\n{plan}")).unwrap();
     let run = ["run", "plan.toml", "--quiet", "--tester", "sh", "--out", "styled"];
@@ -123,7 +123,7 @@ fn pythons_csv_reader_finds_every_trial_and_key() {
     };
     reader.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     assert!(reader.wait().unwrap().success(), "{text}");
-    // One result of brunt load has no cell, and is a line all the same.
+    // A result of brunt load has no cell but still a line.
     let (stdout, _) = told(&brunt(home.path(), &["export", "--to", "csv", "made"]), 0);
     assert_eq!(stdout.lines().count(), 2, "{stdout}");
 }

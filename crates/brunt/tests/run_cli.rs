@@ -1,4 +1,4 @@
-//! What `brunt run` and `brunt report` answer on the command line; the transcripts are in `tests/cmd`.
+//! Command-line answers of `brunt run` and `brunt report`; the transcripts are in `tests/cmd`.
 
 #[test]
 fn transcripts() {

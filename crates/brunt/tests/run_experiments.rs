@@ -1,4 +1,4 @@
-//! `brunt run` as a user and a script see it: tables, exit codes, signals, and that nothing is left running.
+//! `brunt run` end to end: tables, exit codes, signals, and no leftover processes.
 
 use std::{
     fs,
@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A folder to run in, with a plan `plan.toml` and, if it is to replace `brunt load`, a script named `load`: the tester
-/// `sh` then reads it.
+/// A folder with a plan `plan.toml` and, optionally, a script `load` that replaces `brunt load`: the tester `sh`
+/// reads it.
 struct Scene {
     home: tempfile::TempDir,
 }
 
-/// What takes longer on a busy machine does not come.
+/// Timeout for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const HEAD: &str = "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 2\nduration = '100ms'\nwarmup = '0s'\ntimeout = '1s'\n";
@@ -29,7 +29,7 @@ impl Scene {
         Self { home }
     }
 
-    /// The tester writes a result with this verdict, after a command of the shell.
+    /// A tester that runs a shell command and then writes a result with this verdict.
     fn tester(self, verdict: &str, first: &str) -> Self {
         let result = format!(
             r#"{{"schema":"brunt.result/1","measurement_revision":1,"tester":"fake","verdict":{{"kind":"{verdict}","why":["because"],"remedy":["do"]}},"interrupted":false,"load":{{"url":"","mode":"closed","arrival":null,"request_bytes":null,"connections":2,"measured_s":1,"warmup_s":0,"seed":1}},"requests":{{"completed":5000,"failed":0,"unanswered":0,"rate":5000.0,"offered_rate":null,"waited":null}},"latency":{{"response":{E},"service":{E},"lag":{E},"error":{E}}},"errors":{{"connect":0,"timeout":0,"reset":0,"protocol":0,"status":0}},"connections":{{"opened":2,"peak":2}},"bytes":{{"sent":0,"received":0}},"generator":{{"cpu_percent":null,"spin_percent":null,"cores":[],"thread_cpu_percent":[],"instructions_user_per_request":null}},"server":{{}}}}"#,
@@ -48,7 +48,7 @@ impl Scene {
         command
     }
 
-    /// With the script as the tester.
+    /// Runs with the script as the tester.
     fn fake(&self, args: &str) -> Command {
         self.command(&format!("{args} --tester sh"))
     }
@@ -61,7 +61,7 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    /// The process groups that a run under way has noted, once there are so many.
+    /// Process groups registered by a running experiment, once there are `count`.
     fn groups(&self, count: usize) -> Vec<String> {
         let since = Instant::now();
         loop {
@@ -105,12 +105,12 @@ fn quick_measures_three_models_and_prints_a_table() {
     let output = scene.command("quick --duration 200ms --set warmup=50ms --repeat 1").output().unwrap();
     assert_code(&output, 0);
     let (stdout, stderr) = told(&output);
-    // Where io_uring is forbidden its target is skipped, and said to be.
+    // Where io_uring is forbidden, its target is skipped with a message.
     let trials = if stdout.contains("needs io_uring") { 4 } else { 6 };
     for word in ["uring", "epoll", "tokio", "k req/s", "p50", "verdict", "Started 20"] {
         assert!(stdout.contains(word), "{word} is not in\n{stdout}");
     }
-    // One plain line a trial, for stderr is no terminal here.
+    // One line per trial, because stderr is not a terminal.
     let told = stderr.lines().filter(|line| line.contains(&format!("/{trials}] target="))).count();
     assert_eq!(told, trials, "{stderr}");
     let report = scene.read("runs/quick/report.md");
@@ -189,7 +189,7 @@ fn phases_and_filters_show_in_the_dry_run_and_in_the_table() {
 }
 
 #[test]
-fn quiet_says_nothing_but_the_table() {
+fn quiet_prints_only_the_table() {
     let scene = Scene::new(ECHO).tester("ok", ":");
     let output = scene.fake("plan.toml --quiet").output().unwrap();
     assert_code(&output, 0);
@@ -200,7 +200,7 @@ fn quiet_says_nothing_but_the_table() {
 
 #[test]
 fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
-    // The first trial ends at once, the second not by itself.
+    // The first trial ends at once, the second only by a signal.
     let scene = Scene::new(ECHO).tester("ok", "[ -e first ] && sleep 300; touch first");
     let mut run = scene.fake("plan.toml").spawn().unwrap();
     let since = Instant::now();
@@ -210,7 +210,7 @@ fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
         assert!(since.elapsed() < PATIENCE && run.try_wait().unwrap().is_none());
         thread::sleep(Duration::from_millis(5));
     }
-    // The second trial: its target, and perhaps its tester.
+    // The second trial's target, and perhaps its tester.
     let groups = scene.groups(1);
     signal(&run, "-INT");
     let output = run.wait_with_output().unwrap();
@@ -219,7 +219,7 @@ fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
     assert!(stdout.contains("not run: 1 of 2 trials"), "{stdout}");
     assert!(stderr.contains("interrupted") && stderr.contains("brunt run plan.toml"), "{stderr}");
     assert!(groups.iter().all(|pid| !is_alive(pid)), "{groups:?}");
-    // The same command runs the rest.
+    // The same command runs the remaining trials.
     let scene = scene.tester("ok", ":");
     let output = scene.fake("plan.toml").output().unwrap();
     assert_code(&output, 0);

@@ -1,5 +1,5 @@
-//! A run that is killed at any moment loses the trial in flight at most, and the same command brings the rest; a disk
-//! that is full is told of before any load.
+//! A run killed at any moment loses at most the trial in progress, and the same command completes it. A full disk is
+//! reported before any load.
 
 use std::{
     collections::BTreeMap,
@@ -30,14 +30,14 @@ fn assert_code(output: &Output, code: i32) -> String {
     stderr
 }
 
-/// The results that are there, and their bytes.
+/// Existing result files with their contents.
 fn results(home: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let trials = fs::read_dir(home.join("run/trials/target=echo")).into_iter().flatten().flatten();
     let result = |entry: fs::DirEntry| Some((entry.path(), fs::read(entry.path().join("result.json")).ok()?));
     trials.filter_map(result).collect()
 }
 
-/// Processes that run in this directory, for longer than it takes one to end that was killed.
+/// Processes with this working directory, after killed ones have had time to exit.
 fn running_in(home: &Path) -> Vec<PathBuf> {
     let processes = || fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let running = || processes().filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == home));
@@ -48,7 +48,7 @@ fn running_in(home: &Path) -> Vec<PathBuf> {
     running().collect()
 }
 
-/// Control groups that were made by these processes.
+/// Control groups created by these processes.
 fn groups_of(pids: &[u32]) -> Vec<String> {
     let found = Command::new("find").args(["/sys/fs/cgroup", "-type", "d", "-name", "brunt-*"]).output().unwrap();
     let found = String::from_utf8(found.stdout).unwrap();
@@ -84,10 +84,10 @@ fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
         for (trial, result) in &kept {
             assert!(now.get(trial) == Some(result), "{} was lost or measured again", trial.display());
         }
-        // The generator may outlive the run by a moment and complete its trial.
+        // The generator may outlive the run briefly and complete its trial.
         kept = now;
     }
-    // A trial of a loaded machine may be judged as one likes; that is not what this is about.
+    // On a loaded machine any verdict is possible; this test does not check verdicts.
     let output = brunt(&home, &run).output().unwrap();
     assert_code(&output, 0);
     let all = results(&home);
@@ -104,7 +104,7 @@ fn ten_kills_at_random_moments_lose_no_finished_trial_and_no_process() {
     assert_eq!(groups_of(&pids), Vec::<String>::new());
 }
 
-/// A file system with very little room; unmounted in the end.
+/// A tmpfs with little room, unmounted on drop.
 struct Tiny(tempfile::TempDir);
 
 impl Tiny {
@@ -118,9 +118,9 @@ impl Tiny {
         Some(Self(home))
     }
 
-    /// Leaves no room at all.
+    /// Fills the file system completely.
     fn fill(&self) {
-        // As much as goes.
+        // Writes until the first error.
         let _ = fs::write(self.0.path().join("big"), vec![0; 1 << 20]);
     }
 }
@@ -132,7 +132,7 @@ impl Drop for Tiny {
 }
 
 #[test]
-fn a_full_disk_is_told_of_before_any_connection_is_made() {
+fn a_full_disk_is_reported_before_any_connection() {
     let Some(tiny) = Tiny::new() else { return };
     tiny.fill();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

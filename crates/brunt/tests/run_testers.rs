@@ -1,5 +1,5 @@
-//! `brunt run` with testers that are not ours, and with nginx as a target. The testers are scripts of that name on PATH,
-//! which print what the tool once printed; nginx is the real one, where there is one.
+//! `brunt run` with external testers and with nginx as a target. Testers are scripts on PATH that print output
+//! captured from the real tools; nginx is the real one, if installed.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ impl Scene {
         Self { home }
     }
 
-    /// Puts a tester of this name on PATH, which runs this script.
+    /// Installs a script as the tester of this name on PATH.
     fn tester(self, name: &str, script: &str) -> Self {
         let path = self.home.path().join("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -32,7 +32,7 @@ impl Scene {
         self
     }
 
-    /// With nothing on PATH but these testers and what their scripts need.
+    /// Runs with only these testers and their dependencies on PATH.
     fn run(&self, args: &str) -> Output {
         let path = self.home.path().join("bin");
         for tool in ["bash", "cat", "date", "sleep"] {
@@ -63,8 +63,8 @@ fn told(output: &Output) -> String {
 }
 
 #[test]
-fn what_a_tester_says_becomes_a_result_with_the_meters_figures() {
-    // It works for most of its time, as a generator at its limit does.
+fn tester_output_becomes_a_result_with_metered_figures() {
+    // Busy for most of its time, like a generator at its limit.
     let work = "end=$(($(date +%s%N) + 1200000000)); while [ $(date +%s%N) -lt $end ]; do :; done";
     let scene = Scene::new(&format!("tester = 'wrk'\ntimeout = '5s'\n[testers]\nwrk = ['-H', 'X: y']\n{EPOLL}"))
         .tester("wrk", &format!("{work}\nsleep 0.05\ncat {}", said("wrk-good.txt")));
@@ -78,7 +78,7 @@ fn what_a_tester_says_becomes_a_result_with_the_meters_figures() {
     assert_eq!(result["latency"]["response"], result["latency"]["service"]);
     assert_eq!((&result["load"]["mode"], &result["load"]["connections"]), (&"closed".into(), &4.into()));
     assert!(result["server"]["pid"].is_u64() && result["server"]["cpu_us_per_request"].is_f64(), "{result}");
-    // Its share of a busy machine may be small.
+    // On a busy machine its CPU share may be small.
     assert!(result["generator"]["cpu_percent"].as_f64().unwrap() > 1.0, "{}", result["generator"]);
     let env = scene.json(&format!("{trial}/env.json"));
     for figure in ["latency.lag", "latency.service.p999_us", "bytes.sent", "requests.unanswered"] {
@@ -115,7 +115,7 @@ fn at_a_rate_only_the_service_time_is_known_and_the_report_shows_it() {
     assert!(result["latency"]["response"]["p50_us"].is_null(), "{}", result["latency"]);
     assert_eq!(result["connections"]["opened"], 20);
     let stdout = told(&output);
-    // 235 us, and 385 and 625 us as shares of it.
+    // 235 us; 385 and 625 us as ratios to it.
     for word in ["service", "235 us", "164 %", "266 %", "sockets", "159", "GET /hello", "tester fortio"] {
         assert!(stdout.contains(word), "{word} is not in\n{stdout}");
     }
@@ -167,7 +167,7 @@ fn nginx_is_configured_started_and_stopped() {
         return;
     };
     let fetch = "for word in \"$@\"; do url=$word; done; port=${url#http://127.0.0.1:}; port=${port%%/*}";
-    // bash is there wherever /bin/sh is not enough; its /dev/tcp is the whole client.
+    // Uses bash's /dev/tcp as the client.
     let client = "exec 3<>/dev/tcp/127.0.0.1/$port; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3 >&2";
     let scene = Scene::new(
         "tester = 'wrk'\n[[target]]\nname = 'nginx'\nnginx = { body = \"size {size} is \\\"here\\\"\\n\" }\n",

@@ -1,8 +1,8 @@
-//! What tests of commands have in common.
+//! Helpers shared by the command tests.
 
 use std::process::Output;
 
-/// What a command printed on stdout and on stderr; it must have ended with this code.
+/// Stdout and stderr of a command; asserts the exit code.
 #[track_caller]
 pub fn told(output: &Output, code: i32) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,4 +1,4 @@
-//! `fortio report` lists and serves the file, and the script of its page makes a chart of it.
+//! `fortio report` lists and serves the file, and its page's script makes a chart of it.
 
 use super::{
     lacks, runs,
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// `fortio report` over a folder; killed at the end of the test.
+/// `fortio report` over a folder, killed at the end of the test.
 struct Report {
     child: Child,
     port: u16,
@@ -30,7 +30,7 @@ impl Report {
         Self { child, port }
     }
 
-    /// The body of a page; waits until it is there, for fortio listens before it has its pages.
+    /// The body of a page; retries, because fortio listens before its pages exist.
     fn get(&self, path: &str) -> String {
         let since = Instant::now();
         loop {
@@ -45,7 +45,7 @@ impl Report {
         }
     }
 
-    /// Of this version of HTTP, replies end with the connection.
+    /// With HTTP/1.0, replies end with the connection.
     fn ask(&self, path: &str) -> io::Result<String> {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port))?;
         write!(connection, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
@@ -78,7 +78,7 @@ fn fortios_own_page_charts_the_distribution() {
     let script = page.split('"').find(|part| part.ends_with("fortio_chart.js")).unwrap();
     fs::write(scene.home.path().join("chart.js"), report.get(&format!("/{script}"))).unwrap();
     fs::write(scene.home.path().join("http.json"), report.get("/data/2026-01-31-080510_brunt.json")).unwrap();
-    // What draws is left out; what it is given to draw is looked at.
+    // Drawing is stubbed; the data passed to it is checked.
     let drive = "const vm = require('vm'), fs = require('fs');\n\
         const any = new Proxy(function () {}, {get: () => any, set: () => true, apply: () => any, construct: () => any});\n\
         const page = vm.createContext({console, Chart: any, document: any, window: any});\n\
@@ -95,7 +95,7 @@ fn fortios_own_page_charts_the_distribution() {
     {
         assert!(title.contains(words), "{words} is not in {title}");
     }
-    // The figures of the title, and the same from the buckets.
+    // The figures of the title, and the same recomputed from the buckets.
     for (words, share) in [("p50 ", 0.5), ("p99 ", 0.99), ("p99.9 ", 0.999)] {
         let figure = title.split_once(words).unwrap().1.split(' ').next().unwrap();
         assert_near(figure.parse::<f64>().unwrap(), quantile_s(share) * 1e3, 0.02);

@@ -6,7 +6,7 @@ use super::{
 };
 use std::{env, path::PathBuf, process::Command};
 
-/// What a script of hyperfine prints. `BRUNT_HYPERFINE` is the folder of its sources.
+/// Output of a hyperfine script. `BRUNT_HYPERFINE` is the folder of its sources.
 fn script(scene: &Scene, name: &str) -> Option<String> {
     let folder = env::var_os("BRUNT_HYPERFINE").map(PathBuf::from).filter(|folder| folder.is_dir());
     if lacks("hyperfine", folder.is_some() && runs("python3", &["-c", "import numpy, scipy"])) {

@@ -1,4 +1,4 @@
-//! A reporter of k6's world makes its page of the file.
+//! A third-party k6 reporter renders the file.
 
 use super::{
     lacks, runs,
@@ -45,7 +45,7 @@ fn both_shapes_say_the_same_in_milliseconds() {
     assert_eq!((&failed["value"], &failed["values"]["rate"]), (&0.025.into(), &0.025.into()));
     assert!(failed["values"]["value"].is_null());
     assert_eq!(metrics["data_received"]["rate"], 300_000.0);
-    // Ping-pong has nothing of HTTP.
+    // Echo has no HTTP metrics.
     let metrics = scene.json(&["export", "--to", "k6", "tcp"])["metrics"].clone();
     assert!(metrics.as_object().unwrap().keys().all(|name| !name.starts_with("http")), "{metrics}");
     assert_eq!(metrics["iterations"]["count"], 20_000);

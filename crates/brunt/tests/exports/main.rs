@@ -1,6 +1,6 @@
-//! `brunt export`: each format is read back by a program that is made for it, where that program is installed, and every
-//! figure it shows is compared with the one that was recorded. `BRUNT_CONSUMERS=fortio,hyperfine,k6,promtool,vegeta` names the
-//! programs that must be there; of the others a line says that they are not.
+//! `brunt export`: each format is read by a program made for it, if installed, and every figure shown is compared
+//! with the recorded one. `BRUNT_CONSUMERS=fortio,hyperfine,k6,promtool,vegeta` names the programs that must be
+//! present; absent others are reported.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,7 +11,7 @@ mod prometheus;
 mod scene;
 mod vegeta;
 
-/// Whether a program is missing; fails if it must not be.
+/// True if a program is missing; fails if it is required.
 #[track_caller]
 fn lacks(program: &str, is_here: bool) -> bool {
     let must = std::env::var("BRUNT_CONSUMERS").is_ok_and(|names| names.split(',').any(|name| name == program));
@@ -22,7 +22,7 @@ fn lacks(program: &str, is_here: bool) -> bool {
     !is_here
 }
 
-/// Whether that command can be run and ends well.
+/// True if the command runs and exits with 0.
 fn runs(command: &str, args: &[&str]) -> bool {
     let mut command = std::process::Command::new(command);
     command.args(args).output().is_ok_and(|output| output.status.success())

@@ -1,4 +1,4 @@
-//! Prometheus' own checker takes the text, and its quantiles are those that were recorded.
+//! promtool accepts the text, and the quantiles are the recorded ones.
 
 use super::{
     lacks, runs,
@@ -10,7 +10,7 @@ use std::{
 };
 
 #[test]
-fn promtool_has_nothing_to_say_against_it() {
+fn promtool_accepts_the_text() {
     let scene = Scene::with_run();
     let texts = ["runs/scene", "http"].map(|dir| scene.brunt(&["export", "--to", "prometheus", dir]));
     if lacks("promtool", runs("promtool", &["--version"])) {
@@ -27,7 +27,7 @@ fn promtool_has_nothing_to_say_against_it() {
     }
 }
 
-/// The value of the sample that begins so.
+/// The value of the sample with this prefix.
 #[track_caller]
 fn sample(text: &str, name: &str) -> f64 {
     let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} is not in {text}"));
@@ -54,7 +54,7 @@ fn quantiles_and_buckets_are_those_of_the_distribution() {
     assert_eq!(buckets.len(), 82, "{text}");
     assert_eq!(buckets[81], (f64::INFINITY, 20_000.0));
     assert!(buckets.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1), "{buckets:?}");
-    // As histogram_quantile would say: the true quantile lies in the bucket that reaches its count.
+    // As in histogram_quantile: the true quantile lies in the bucket that reaches its count.
     for share in [0.5, 0.9, 0.99] {
         let place = buckets.iter().position(|(_, count)| *count >= share * 20_000.0).unwrap();
         let truth = quantile_s(share);
@@ -63,7 +63,7 @@ fn quantiles_and_buckets_are_those_of_the_distribution() {
     assert_near(sample(&text, &format!("brunt_response_seconds_sum{{{labels}}}")), mean_s() * 20_000.0, PRECISION);
     assert_eq!(sample(&text, &format!("brunt_server_cpu_ratio{{{labels},mode=\"system\"}}")), 0.3);
     assert_near(sample(&text, &format!("brunt_server_cpu_seconds_per_request{{{labels}}}")), 200e-6, 1e-9);
-    // What was not had has no line.
+    // Absent figures have no line.
     assert!(!text.contains("brunt_server_resident_memory_bytes"), "{text}");
     let text = scene.brunt(&["export", "--to", "prometheus", "http"]);
     assert_eq!(sample(&text, "brunt_verdict{url=\"http://127.0.0.1:8080/\",verdict=\"ok\"}"), 1.0);

@@ -1,4 +1,4 @@
-//! Results with a distribution that is known exactly, and what is exported of them.
+//! Results with a known distribution, and their exports.
 
 use super::common::told;
 use brunt_results::{
@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-/// How far a value of the histogram may be from the one that was recorded.
+/// Resolution of the histogram.
 pub const PRECISION: f64 = 0.0011;
 const COUNT: u64 = 20_000;
 
@@ -36,7 +36,7 @@ pub fn values() -> Vec<u64> {
     (0..COUNT).map(value).collect()
 }
 
-/// The value below which that share of them lies, in seconds.
+/// The quantile of this share, in seconds.
 pub fn quantile_s(share: f64) -> f64 {
     let values = values();
     let rank = (share * values.len() as f64).ceil() as usize;
@@ -52,7 +52,7 @@ pub fn assert_near(found: f64, expected: f64, precision: f64) {
     assert!((found / expected - 1.0).abs() <= precision, "{found} should be {expected}");
 }
 
-/// A result over HTTP with 500 failures beside the completed ones, or one of ping-pong with none.
+/// An HTTP result with 500 failures beside the completed requests, or an echo result without failures.
 pub fn write(dir: &Path, is_http: bool) {
     let mut histogram = new_histogram();
     values().into_iter().for_each(|nanos| histogram.record(nanos).unwrap());
@@ -97,7 +97,7 @@ pub fn write(dir: &Path, is_http: bool) {
 }
 
 impl Scene {
-    /// One result over HTTP in `http`, one of ping-pong in `tcp`.
+    /// One HTTP result in `http`, one echo result in `tcp`.
     pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         write(&home.path().join("http"), true);
@@ -105,7 +105,7 @@ impl Scene {
         Self { home }
     }
 
-    /// A run of two targets with two repeats each, made of the results, whose tester is a script.
+    /// A run of two targets with two repeats each, made of these results by a tester script.
     pub fn with_run() -> Self {
         let scene = Self::new();
         let plan = "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 1000\nduration = '50ms'\nwarmup = '0s'\n\
@@ -118,7 +118,7 @@ impl Scene {
         scene
     }
 
-    /// What brunt prints; it must end well.
+    /// Output of brunt; asserts exit code 0.
     #[track_caller]
     pub fn brunt(&self, args: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));

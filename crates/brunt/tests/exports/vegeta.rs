@@ -1,4 +1,4 @@
-//! The keys and units of `vegeta report -type=json`; vegeta's own types read them and its reporter prints them.
+//! Keys and units of `vegeta report -type=json`; parsed by vegeta's own types and printed by its reporter.
 
 use super::{
     lacks, runs,
@@ -10,7 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// A time as Go prints it, in seconds.
+/// Parses a Go duration to seconds.
 fn seconds(text: &str) -> f64 {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap());
     let unit = match unit {
@@ -25,7 +25,7 @@ fn seconds(text: &str) -> f64 {
 
 #[test]
 fn vegeta_reads_every_figure() {
-    // `go build` in the folder `vegeta` beside this file. Without input it fails.
+    // Built by `go build` in the folder `vegeta` beside this file. Fails without input.
     if lacks("vegeta", runs("sh", &["-c", "command -v vegeta-report"])) {
         return;
     }
@@ -59,7 +59,7 @@ fn every_key_of_a_report_is_there_in_nanoseconds() {
     let report = scene.json(&["export", "--to", "vegeta", "http"]);
     let latencies = &report["latencies"];
     for (name, share) in [("50th", 0.5), ("90th", 0.9), ("95th", 0.95), ("99th", 0.99), ("max", 1.0)] {
-        // Go's durations are whole numbers; a fraction would be refused.
+        // Go's durations are integers; fractions are rejected.
         assert_near(latencies[name].as_u64().unwrap() as f64, quantile_s(share) * 1e9, PRECISION);
     }
     assert_near(latencies["mean"].as_u64().unwrap() as f64, mean_s() * 1e9, PRECISION);

@@ -1,4 +1,4 @@
-//! How a run ends, as a script sees it: exit codes, signals, targets that go away.
+//! How a run ends: exit codes, signals, targets that go away.
 
 use super::target::{PATIENCE, Running, Target, alone, assert_code, json, listen, load, number, pass, signal, told};
 use std::{os::unix::process::ExitStatusExt, time::Duration};
@@ -31,12 +31,12 @@ fn a_crossed_bound_is_exit_99_and_named() {
 fn an_untrusted_result_is_exit_3_unless_allowed() {
     let _alone = alone();
     let target = Target::start();
-    // Twenty requests carry no 99th percentile.
+    // 20 requests have no 99th percentile.
     let flags = "-n 20 --warmup 0s -c 1 --quiet";
     let output = load(&target.url(), flags).output().unwrap();
     assert_code(&output, &[3]);
     let stdout = String::from_utf8_lossy(&output.stdout);
-    // The verdict may have a worse name on a busy machine; every doubt is told.
+    // On a busy machine the verdict may have a graver name; every issue is listed.
     assert!(stdout.contains("p99 needs 1000 requests"), "{stdout}");
     let allowed = load(&target.url(), &format!("{flags} --allow-untrusted")).output().unwrap();
     assert_code(&allowed, &[0]);
@@ -86,7 +86,7 @@ fn a_second_ctrl_c_does_not_wait_for_a_target_that_stands_still() {
         let mut run = Running::start(load(&target.url(), "-d 120s --warmup 100ms -c 4 -T 30s --quiet"));
         target.until_asked();
         signal(target.pid(), "STOP");
-        // Two signals are one for a process that had no turn in between.
+        // Two pending signals coalesce.
         while !run.is_over() {
             assert!(run.began.elapsed() < PATIENCE, "no signal ends it");
             signal(run.pid(), "INT");
@@ -94,7 +94,7 @@ fn a_second_ctrl_c_does_not_wait_for_a_target_that_stands_still() {
         }
         run.end().status.signal() == Some(2)
     };
-    // It waits for its last replies for a second, and a busy machine may keep our second signal from it for longer.
+    // The run waits up to a second for its last replies; a busy machine may delay the second signal longer.
     assert!((0..5).any(|_| killed()), "it never dies of a second signal");
 }
 
@@ -115,6 +115,6 @@ fn a_target_killed_in_the_middle_is_errors_and_the_run_ends_on_time() {
     let lost = number(&result, "errors.reset") + number(&result, "errors.connect");
     assert!(lost >= 8.0, "each connection was lost: {}", told(&output));
     assert!(number(&result, "requests.completed") > 0.0, "{}", told(&output));
-    // A server that ended has no cost.
+    // A server that has exited has no cost.
     assert_eq!(result["server"]["cpu_us_per_request"], serde_json::Value::Null);
 }

@@ -1,4 +1,4 @@
-//! `brunt load http://` as typed: what is asked of a real web server process, what is printed and what is kept.
+//! `brunt load http://` end to end: requests sent to a real web server process, output and files.
 
 use super::target::{PATIENCE, Target, alone, assert_code, json, listen, load, number, told};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn flags_change_what_is_asked_and_what_is_expected() {
         }
         json(&command.output().unwrap())
     };
-    // The server says the method and the target back.
+    // The server echoes method and target.
     for (more, text) in [
         ("", "GET /a"),
         ("-X PUT", "PUT /a"),
@@ -114,7 +114,7 @@ fn several_hosts_share_the_connections_and_are_metered_together() {
     assert_eq!(number(&result, "connections.opened"), 6.0);
     let [first, second] = ["201", "202"].map(|status| number(&result, &format!("responses.statuses.{status}")));
     assert!((first - 400.0).abs() <= 60.0 && first + second == 600.0, "{result:#}");
-    // All the threads of both: the main one, the one that serves, and one for each connection.
+    // All threads of both: the main thread, the serving one, and one per connection.
     let threads = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().count() as f64;
     assert_eq!(number(&result, "server.pid"), f64::from(targets[0].pid()));
     assert!(number(&result, "server.threads") >= threads(targets[0].pid()) + threads(targets[1].pid()), "{result:#}");
@@ -146,7 +146,7 @@ fn a_body_comes_from_a_file() {
     assert_eq!((number(&result, "requests.completed"), number(&result, "requests.failed")), (20.0, 0.0));
 }
 
-/// Ended with the test, however that ends.
+/// Killed at the end of the test.
 struct Nginx(Child);
 
 impl Drop for Nginx {
@@ -156,7 +156,7 @@ impl Drop for Nginx {
     }
 }
 
-/// A real server whose connections carry ten requests, which it says with the tenth.
+/// A real server that closes connections after ten requests and announces it in the tenth reply.
 #[test]
 fn nginx_and_its_limit_of_requests_cost_nothing() {
     let _alone = alone();

@@ -1,6 +1,6 @@
-//! `brunt load` as a user types it: the real binary, a real target in a process of its own, real signals.
+//! `brunt load` end to end: the real binary, a target in another process, real signals.
 //!
-//! Tests that measure take turns ([`target::alone`]): on a small machine two loads at a time would measure each other.
+//! Measuring tests take turns ([`target::alone`]): on a small machine two loads at a time would measure each other.
 
 mod endings;
 mod http;

@@ -1,4 +1,4 @@
-//! What a run writes: the keys of the JSON, the directory, the page, the progress.
+//! Output of a run: JSON keys, directory, summary, progress.
 
 use super::target::{Target, alone, assert_code, json, load, number, told};
 use serde_json::Value;
@@ -92,8 +92,8 @@ fn the_server_is_found_by_its_socket_and_metered() {
     let cpu = number(&result, "server.cpu_user_percent") + number(&result, "server.cpu_system_percent");
     assert!(cpu > 0.0, "{result:#}");
     let cost = number(&result, "server.cpu_us_per_request");
-    // CPU time per second over requests per second. The two windows differ by a few milliseconds, on a busy machine by more:
-    // what is looked for are wrong units and sums.
+    // CPU time per second divided by requests per second. The two windows differ by milliseconds, more on a busy
+    // machine; this checks units and sums.
     let share = cost / (cpu * 1e4 / number(&result, "requests.rate"));
     assert!((0.6..1.6).contains(&share), "{share}: {result:#}");
     assert!(number(&result, "server.rss_bytes") > 500e3);
@@ -117,7 +117,7 @@ fn the_directory_holds_the_whole_trial() {
     let env: Value = serde_json::from_str(&read("env.json")).unwrap();
     assert!(env["command"].as_array().unwrap().iter().any(|word| word == "400"), "{env:#}");
     assert!(env["binary_hash"].is_string() && env["kernel"].is_string(), "{env:#}");
-    // Whatever is null has a reason.
+    // Every null has a reason.
     for part in ["server", "host", "generator"] {
         for (figure, value) in result[part].as_object().unwrap() {
             let reason = env["absent"].get(format!("{part}.{figure}"));
@@ -143,7 +143,7 @@ fn the_directory_holds_the_whole_trial() {
 #[test]
 fn a_place_that_cannot_be_written_is_an_error_before_the_load() {
     for (flag, place) in [("--out", "/proc/brunt/trial"), ("--json", "/proc/brunt.json")] {
-        // Nothing listens there: had the load begun, the message would be another.
+        // Nothing listens there: a started load would report another error.
         let output = load("tcp://127.0.0.1:9", "-d 5s --quiet").args([flag, place]).output().unwrap();
         assert_code(&output, &[1]);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -200,7 +200,7 @@ fn a_process_that_is_not_there_cannot_be_metered() {
 }
 
 #[test]
-fn a_ceiling_is_measured_once_and_later_runs_under_the_same_load_are_told_how_near_they_came() {
+fn a_calibration_is_measured_once_and_used_by_later_runs_of_the_same_load() {
     let _alone = alone();
     let target = Target::start();
     let home = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ fn a_ceiling_is_measured_once_and_later_runs_under_the_same_load_are_told_how_ne
     assert!(ceiling > 0.0 && home.path().join("ceiling.json").exists());
     assert_eq!(number(&run("-c 4"), "generator.ceiling_rate"), ceiling);
     assert_eq!(run("-c 5")["generator"]["ceiling_rate"], Value::Null);
-    // A file that makes no sense is no reason not to measure.
+    // A malformed file does not prevent a measurement.
     fs::write(home.path().join("ceiling.json"), "nonsense").unwrap();
     assert_eq!(run("-c 4")["generator"]["ceiling_rate"], Value::Null);
 }
@@ -225,7 +225,7 @@ fn what_cannot_be_calibrated_or_kept_is_an_error_before_the_load() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
-    // Nothing listens there: the load itself would fail otherwise.
+    // Nothing listens there: a started load would fail.
     let output = load("tcp://127.0.0.1:9", "--calibrate").env("BRUNT_STATE_DIR", file.join("state")).output().unwrap();
     assert_code(&output, &[1]);
     assert!(told(&output).contains("file/state"), "{}", told(&output));

@@ -1,9 +1,9 @@
-//! `brunt load --script` as typed: wrk's scripts against a real web server process.
+//! `brunt load --script` end to end: wrk scripts against a real web server process.
 
 use super::target::{Target, alone, assert_code, json, load, number, told};
 use std::path::Path;
 
-/// A run of one of the scripts of `brunt-load`, or of one given as text.
+/// Runs one of the scripts of `brunt-load`, or a script given as text.
 fn run(target: &Target, script: &str, flags: &str) -> std::process::Output {
     let home = tempfile::tempdir().unwrap();
     let known = Path::new(env!("CARGO_MANIFEST_DIR")).join("../load/tests/wrk").join(script);
@@ -41,11 +41,11 @@ fn a_script_makes_requests_of_every_kind() {
     ] {
         let output = run(&target, script, &format!("-n 200 --json - {flags}"));
         assert_code(&output, &[0]);
-        // What a script prints comes before the result.
+        // Output of the script precedes the result.
         let text = String::from_utf8_lossy(&output.stdout);
         let result: serde_json::Value = serde_json::from_str(&text[text.find('{').unwrap()..])
             .unwrap_or_else(|error| panic!("{error}: {}", told(&output)));
-        // HEAD, which pipeline.lua sends, is answered with a body by this server, so that one may end in errors.
+        // This server answers HEAD, sent by pipeline.lua, with a body, so that run may report errors.
         if script != "pipeline.lua" {
             assert_eq!(
                 (number(&result, "requests.completed"), number(&result, "requests.failed")),
@@ -57,7 +57,7 @@ fn a_script_makes_requests_of_every_kind() {
 }
 
 #[test]
-fn a_script_hears_what_became_of_the_run() {
+fn a_script_receives_the_summary_of_the_run() {
     let _alone = alone();
     let target = Target::start_web();
     let output = run(&target, "setup.lua", "-n 300 -t 2");
@@ -90,7 +90,7 @@ fn a_script_stops_its_run_and_slows_it() {
     let output = run(&target, "stop.lua", "-d 30s --json -");
     assert_code(&output, &[0]);
     assert!((3.0..10.0).contains(&number(&json(&output), "requests.completed")), "{}", told(&output));
-    // Two connections that pause 10 to 50 ms make 40 to 200 requests a second, on a busy machine fewer.
+    // Two connections with pauses of 10 to 50 ms make 40 to 200 requests a second, fewer on a busy machine.
     let output = run(&target, "delay.lua", "-d 1s --json -");
     assert_code(&output, &[0]);
     let completed = number(&json(&output), "requests.completed");

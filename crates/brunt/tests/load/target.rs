@@ -1,4 +1,4 @@
-//! The other side: an echo or a web server in a process of its own, which can be stopped and killed, and the command under test.
+//! Test targets: an echo or web server in another process that can be stopped and killed; and the command under test.
 
 use serde_json::Value;
 use std::{
@@ -21,10 +21,10 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What takes longer than this on a busy machine is not slow but stuck.
+/// Timeout: anything slower is hung, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server: the test program, run again. Killed at the end of the test.
+/// A server: the test program, started again. Killed at the end of the test.
 pub struct Target {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -37,7 +37,8 @@ impl Target {
         Self::play("echo")
     }
 
-    /// A web server: replies with the method, the target, the field `X-Say` and the body; `/status/N` with that status.
+    /// A web server: replies with the method, the target, the header `X-Say` and the body; `/status/N` with that
+    /// status.
     pub fn start_web() -> Self {
         Self::play("web")
     }
@@ -58,7 +59,7 @@ impl Target {
         target
     }
 
-    /// Waits until the server says this; what it says behind it.
+    /// Waits for a line of the server with this prefix and returns the rest.
     fn heard(&mut self, word: &str) -> String {
         let mut line = String::new();
         loop {
@@ -70,7 +71,7 @@ impl Target {
         }
     }
 
-    /// Waits until a load has begun: the first message has come.
+    /// Waits for the first message of a load.
     pub fn until_asked(&mut self) {
         self.heard("ASKED");
     }
@@ -96,7 +97,7 @@ impl Drop for Target {
     }
 }
 
-/// What the test of the name `role` calls: serves for ever in a child, returns at once in the test run itself.
+/// Entry point of the test `role`: serves until killed in a child, returns at once in the test run itself.
 pub fn play_role() {
     let Some(role) = std::env::var_os(ROLE) else { return };
     let serve = if role == "web" { web } else { echo };
@@ -155,8 +156,7 @@ fn web(stream: TcpStream) {
     }
 }
 
-/// On a port below those that the kernel gives to clients. No port twice: one test may count on it that nobody listens
-/// where another one would begin to.
+/// A listener on a port below the ephemeral range. No port is used twice: a test may rely on nothing listening there.
 pub fn listen() -> TcpListener {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 22_000 + (std::process::id() % 500) as u16 * 10;
@@ -164,16 +164,16 @@ pub fn listen() -> TcpListener {
     ports.find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok()).expect("a free port")
 }
 
-/// `brunt load URL FLAGS`, the flags separated by blanks.
+/// `brunt load URL FLAGS`, flags separated by blanks.
 pub fn load(url: &str, flags: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
     command.arg("load").arg(url).args(flags.split_whitespace()).stdin(Stdio::null());
     command
 }
 
-/// Sends a signal by name, as `STOP`.
+/// Sends a signal by name, for example `STOP`.
 pub fn signal(pid: u32, name: &str) {
-    // The shell has `kill` built in; a machine without procps has no program of that name.
+    // The shell's built-in `kill`; a machine without procps has no such program.
     assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
 }
 
@@ -191,7 +191,7 @@ impl Running {
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
-    /// Whether it has ended by itself.
+    /// True if it has exited.
     pub fn is_over(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
@@ -200,7 +200,7 @@ impl Running {
     }
 }
 
-/// The JSON on stdout of a run with `--json -`.
+/// JSON on stdout of a run with `--json -`.
 #[track_caller]
 pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
@@ -213,7 +213,7 @@ pub fn number(result: &Value, path: &str) -> f64 {
     result.pointer(&pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} is no number in {result:#}"))
 }
 
-/// Everything a run said, for a failed assertion.
+/// All output of a run, for assertion messages.
 pub fn told(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{}\n--- stdout\n{}\n--- stderr\n{}", output.status, text(&output.stdout), text(&output.stderr))
@@ -224,7 +224,7 @@ pub fn assert_code(output: &Output, codes: &[i32]) {
     assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{}", told(output));
 }
 
-/// Waits for some time that a test needs to pass, naming why.
+/// Sleeps for a duration that a test needs, with the reason.
 pub fn pass(time: Duration, _why: &str) {
     thread::sleep(time);
 }

@@ -1,4 +1,4 @@
-//! `brunt load https://` as typed, against another implementation of TLS: Python's ssl, on OpenSSL.
+//! `brunt load https://` end to end, against another TLS implementation: Python's ssl, on OpenSSL.
 
 use super::target::{PATIENCE, alone, assert_code, json, load, number, told};
 use brunt_tls::encode_pem;
@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-/// Serves a body of ten bytes, keeps connections, and speaks the versions that it is told to.
+/// Serves a body of ten bytes with keep-alive, in the given TLS versions.
 const SERVER: &str = r#"
 import http.server, ssl, sys, threading
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -50,14 +50,14 @@ print(server.server_address[1], flush=True)
 server.serve_forever()
 "#;
 
-/// Ended with the test, however that ends.
+/// Killed at the end of the test.
 struct Python {
     child: Child,
     port: u16,
 }
 
 impl Python {
-    /// A server with this certificate, of these versions; `None`, and a word why, where there is no Python.
+    /// A server with this certificate and these versions; `None`, with a message, without Python.
     fn start(certificate: &Path, key: &Path, version: &str) -> Option<Self> {
         let child = Command::new("python3")
             .args(["-c", SERVER])
@@ -85,7 +85,7 @@ impl Drop for Python {
     }
 }
 
-/// A certificate for localhost that has signed itself, and its key, in files.
+/// A self-signed certificate for localhost and its key, in files.
 fn identity(expired: bool) -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
     let home = tempfile::tempdir().unwrap();
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();

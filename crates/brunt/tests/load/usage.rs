@@ -1,4 +1,4 @@
-//! Golden sessions: help and usage errors, byte for byte. `TRYCMD=overwrite` writes them anew.
+//! Golden sessions: help and usage errors, byte for byte. `TRYCMD=overwrite` regenerates them.
 
 #[test]
 fn golden_sessions() {

@@ -1,6 +1,7 @@
-//! Each verdict of a real run, by a situation that must raise it; `docs/verdicts.md` lists where its limits are tested.
+//! Each verdict of a real run, provoked by a matching situation; `docs/verdicts.md` lists where its limits are
+//! tested.
 //!
-//! A busy machine adds doubts of its own, so a test asks whether its doubt is among them, and never for a run without any.
+//! A busy machine adds issues, so each test looks for its own issue among them; no test expects none.
 
 use super::target::{Running, Target, alone, assert_code, json, listen, load, pass, signal, told};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The sentences of a verdict, with the word it goes by.
+/// The sentences of a verdict, with its name.
 fn verdict(output: &Output) -> (String, String) {
     assert_code(output, &[3]);
     let verdict: Value = json(output)["verdict"].clone();
@@ -62,7 +63,8 @@ fn rate_missed_by_a_server_that_takes_ten_milliseconds() {
     let url = slow(|_| Duration::from_millis(10));
     let (_, why) = verdict(&run(&url, "-R 1000 -c 2 -d 1s --warmup 0s"));
     assert!(why.contains("were answered of 1000 offered"), "{why}");
-    // Two connections do a hundred a second each; a tenth of that is no hardship, and what comes late still comes.
+    // Two connections make 100 requests a second each; a tenth of that is easily reached, and late replies still
+    // arrive.
     let easy = || json(&run(&url, "-R 20 -c 2 -d 2s --warmup 0s"))["verdict"]["why"].to_string();
     assert!((0..5).any(|_| !easy().contains("were answered of")), "{}", easy());
 }
@@ -90,7 +92,7 @@ fn disturbed_by_another_program_on_the_generators_core() {
     assert!(why.contains("a thread of the generator waited"), "{why}");
 }
 
-/// An echo server that takes its time for each message, as long as `time` says at its age.
+/// An echo server with a delay per message that depends on its age.
 fn slow(time: fn(Duration) -> Duration) -> String {
     let listener = listen();
     let url = format!("tcp://{}", listener.local_addr().unwrap());
@@ -118,7 +120,7 @@ fn first_core() -> String {
     list.trim().split([',', '-']).next().unwrap().to_owned()
 }
 
-/// A program that does nothing, busily, on one core; ended with the test.
+/// A busy loop on one core, killed at the end of the test.
 struct Hog(Child);
 
 impl Hog {

@@ -1,4 +1,4 @@
-//! A server or a load of several processes, and what `/proc` knows of them.
+//! A server or load of several processes, and its data in `/proc`.
 
 use crate::server::PATIENCE;
 use serde_json::Value;
@@ -11,10 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Open files of each process: enough for a hundred connections, too few for two hundred.
+/// Open files per process: enough for a hundred connections, too few for two hundred.
 pub const FILES: u32 = 200;
 
-/// `brunt COMMAND`, whose processes may have [`FILES`] each.
+/// `brunt COMMAND` with [`FILES`] open files per process.
 pub fn brunt(command: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit -n {FILES}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_brunt")]);
@@ -22,7 +22,7 @@ pub fn brunt(command: &str) -> Command {
     shell
 }
 
-/// The processes that this one has started and that run.
+/// Running children of this process.
 pub fn children(pid: u32) -> Vec<u32> {
     let running: HashMap<u32, (u32, String)> = std::fs::read_dir("/proc")
         .unwrap()
@@ -44,7 +44,7 @@ fn parent_and_state(pid: u32) -> Option<(u32, String)> {
     Some((fields.next()?.parse().ok()?, state))
 }
 
-/// Waits until none of these processes runs any more.
+/// Waits until none of these processes runs.
 #[track_caller]
 pub fn until_gone(pids: &[u32]) {
     until("the processes are gone", || {
@@ -52,7 +52,7 @@ pub fn until_gone(pids: &[u32]) {
     });
 }
 
-/// Waits for something that a busy machine may take its time for.
+/// Waits for a condition, with a timeout for busy machines.
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -62,13 +62,13 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Sends a signal by name to a process, or with a minus before the number to a group.
+/// Sends a signal by name to a process, or to a process group with a minus before the number.
 pub fn signal(name: &str, to: &str) {
-    // The shell has `kill` built in; a machine without procps has no program of that name.
+    // The shell's built-in `kill`; a machine without procps has no such program.
     assert!(Command::new("sh").args(["-c", &format!("kill -{name} {to}")]).status().unwrap().success());
 }
 
-/// A load that runs, in a process group of its own, as a shell would start it; killed at the end of the test.
+/// A running load in its own process group, as started by a shell; killed at the end of the test.
 pub struct Load(Option<Child>);
 
 impl Load {
@@ -82,7 +82,7 @@ impl Load {
         self.0.as_ref().unwrap().id()
     }
 
-    /// Waits for its end.
+    /// Waits for its exit.
     #[track_caller]
     pub fn end(mut self) -> Output {
         let mut child = self.0.take().unwrap();
@@ -126,19 +126,19 @@ impl Drop for Load {
     }
 }
 
-/// What a command said, for messages.
+/// All output of a command, for assertion messages.
 pub fn told(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{:?}\nstdout:\n{}\nstderr:\n{}", output.status, text(&output.stdout), text(&output.stderr))
 }
 
-/// The result on stdout.
+/// JSON result on stdout.
 #[track_caller]
 pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
 }
 
-/// A number of it, by its path.
+/// A number in it, by its path.
 #[track_caller]
 pub fn number(result: &Value, path: &str) -> f64 {
     let value = path.split('.').fold(result, |value, key| &value[key]);

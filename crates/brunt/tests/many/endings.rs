@@ -1,4 +1,4 @@
-//! However they end, nothing is left behind, and what can be said is said.
+//! Endings of multi-process commands: no process is left behind, and results and errors are printed.
 
 use crate::{
     band::{Load, brunt, children, json, number, signal, told, until, until_gone},
@@ -33,11 +33,11 @@ fn a_server_that_is_killed_leaves_no_process() {
     until_gone(&serving);
 }
 
-/// A load that is under way, and its processes.
+/// A running load and its processes.
 fn under_way(server: &Server, flags: &str) -> (Load, Vec<u32>) {
     let load = Load::start(&format!("tcp://{} -c 300 -d 600s -T 30s {flags}", server.address()));
     until("the load has its processes", || children(load.pid()).len() >= 2);
-    // All connections are there when the server's processes hold them.
+    // All connections are open once the server's processes hold them.
     let held = || {
         let files = |pid: &u32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
         children(server.pid()).iter().map(files).sum::<usize>()

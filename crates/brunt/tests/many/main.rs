@@ -1,5 +1,5 @@
-//! Servers and loads of several processes, as a user types them. That they need several is the doing of a limit of open
-//! files so low that a few hundred connections are too many for one.
+//! Multi-process servers and loads. The tests set a low limit of open files so that a few hundred connections need
+//! several processes.
 
 mod band;
 mod endings;

@@ -1,4 +1,4 @@
-//! A plan with more connections than a target may have files: the target is made of several processes.
+//! A plan with more connections than the target's limit of open files: the target starts several processes.
 
 use crate::{band::told, server::alone};
 use std::process::Command;

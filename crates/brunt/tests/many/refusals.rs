@@ -1,4 +1,4 @@
-//! What cannot be is refused before anything is started, in one line.
+//! Impossible configurations are rejected before anything starts, in one line.
 
 use crate::band::{brunt, told};
 
@@ -24,7 +24,7 @@ fn a_load_larger_than_the_machine_or_its_ports_names_the_limit() {
         1,
         &["-c 100M is more than this machine holds: "],
     );
-    // More than there are ports at all.
+    // More connections than there are ports.
     refused("load tcp://127.0.0.1:7100 -c 70k --quiet", 1, &["70000 connections need", "--source", "127.0.0.0/8"]);
 }
 

@@ -1,4 +1,4 @@
-//! Several processes are one server and one load: what they count comes together, to the last request.
+//! Results of several processes are merged exactly, to the last request.
 
 use crate::{
     band::{Load, brunt, children, json, number, told},
@@ -18,7 +18,7 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
         let said = format!("; {} processes for {} connections each", serving.len(), 300usize.div_ceil(serving.len()));
         assert!(server.backend.ends_with(&said), "{}", server.backend);
 
-        // A timeout that nobody crosses, and a rate that every machine keeps: each request is answered.
+        // With a generous timeout and a low rate every request is answered.
         let flags = "-c 300 -R 500 -d 3s --warmup 500ms -T 30s --json - --quiet --allow-untrusted";
         let output = Load::start(&format!("tcp://{} {flags}", server.address())).end();
         let result = json(&output);
@@ -28,15 +28,15 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
         for kind in ["connect", "timeout", "reset", "protocol", "status"] {
             assert_eq!(number(&result, &format!("errors.{kind}")), 0.0, "{model}: {}", told(&output));
         }
-        // Of equal gaps exactly so many are due in the window, whichever process sends them; each is answered in it, or
-        // under way when it closes. One that was due before the window may be answered in it.
+        // With constant gaps an exact number of requests is due in the window, whichever process sends them; each is
+        // answered in the window or in flight at its end. A request due before the window may be answered in it.
         let all = number(&result, "requests.completed") + number(&result, "requests.unanswered");
         assert!((1500.0..=1500.0 + 250.0).contains(&all), "{all}: {}", told(&output));
         assert_eq!(number(&result, "latency.response.count"), 1500.0, "{}", told(&output));
-        // Nobody pinned them, so each thread is shown.
+        // Unpinned, so every thread is listed.
         let threads = result["generator"]["thread_cpu_percent"].as_array().unwrap().len();
         assert!(threads >= 2, "{}", result["generator"]);
-        // The server is metered with all its processes.
+        // All processes of the server are metered.
         assert_eq!(number(&result, "server.pid"), f64::from(server.pid()));
         assert!(number(&result, "server.threads") >= serving.len() as f64 + 1.0, "{}", result["server"]);
 
@@ -48,7 +48,7 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
 }
 
 #[test]
-fn the_processes_share_the_cores_that_are_named_and_nobody_else_shares_the_address() {
+fn processes_share_the_named_cores_and_exclusively_bind_the_address() {
     let _alone = alone();
     let core = crate::server::cores(1)[0];
     let port = free_port();
@@ -62,7 +62,7 @@ fn the_processes_share_the_cores_that_are_named_and_nobody_else_shares_the_addre
     let flags = "-c 300 -d 1s --warmup 200ms -T 30s --json - --quiet --allow-untrusted";
     let output = Load::start(&format!("tcp://{} {flags} --cores {core}", server.address())).end();
     let result = json(&output);
-    // One core, so one sum of all threads on it; and on each side many threads that waited for each other.
+    // One core, so one sum over all its threads, and many threads on each side that waited for each other.
     assert_eq!(result["generator"]["cores"], serde_json::json!([core]));
     assert_eq!(result["generator"]["thread_cpu_percent"].as_array().unwrap().len(), 1);
     assert!(result["generator"]["run_queue_wait_percent"].is_null(), "{}", result["generator"]);

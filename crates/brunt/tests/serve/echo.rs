@@ -1,4 +1,4 @@
-//! What a server is for: whatever arrives goes back, in every model, on every address.
+//! Echo in every model, on every listening address.
 
 use crate::server::*;
 use std::{
@@ -28,7 +28,7 @@ fn every_model_echoes_on_every_address() {
     }
 }
 
-/// More than all buffers on the way hold: sent and received at the same time.
+/// More than all socket buffers hold: sent and received at the same time.
 fn stream_through(stream: TcpStream, len: usize) {
     let sent = pattern(len);
     let mut writer = stream.try_clone().unwrap();
@@ -58,17 +58,17 @@ fn several_cores_share_the_connections_of_one_address() {
                 assert_eq!(server.backend, kind);
                 continue;
             }
-            // One loop, or a thread each: no workers that could share.
+            // A single loop or a thread per connection: there are no workers to share connections.
             "thread" | "poll" | "epoll-one" | "pool" => continue,
-            // Whoever is awake first accepts.
+            // Connections go to whichever process wakes first.
             "prefork" => {
                 assert_eq!(server.family().len(), 1 + cores.len());
                 continue;
             }
             _ => {}
         }
-        // A worker sleeps, or has lost its core to us, before the other one is asked. That one of two gets fewer than 20 of
-        // 100 is as likely as throwing heads that often: one in a billion.
+        // A worker may be asleep or preempted. The probability that one of two gets fewer than 20 of 100 by chance is
+        // about 1e-9.
         let after = server.switches_of_workers();
         assert_eq!((before.len(), after.len()), (cores.len(), cores.len()));
         let switches: Vec<u64> = before.iter().zip(&after).map(|(before, after)| after - before).collect();
@@ -79,7 +79,7 @@ fn several_cores_share_the_connections_of_one_address() {
 #[test]
 fn both_wildcards_share_a_port() {
     for model in models() {
-        // Another one each: the ring of a process that was killed keeps its port for a moment.
+        // A new server: the ring of a killed process keeps its port for a moment.
         let port = free_port();
         let server = Server::start(serve(&format!("--listen 0.0.0.0:{port} --listen [::]:{port} --model {model}")));
         ask(&mut connect(format!("127.0.0.1:{port}").parse().unwrap()), b"four");
@@ -105,7 +105,7 @@ fn without_a_model_it_takes_the_best_there_is() {
 }
 
 #[test]
-fn quiet_says_nothing() {
+fn quiet_prints_nothing() {
     for model in models() {
         let port = free_port();
         let mut command = serve(&format!("--listen 127.0.0.1:{port} --model {model} --quiet --grace 50ms"));

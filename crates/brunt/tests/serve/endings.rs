@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: stop accepting, let clients finish, close, exit 0, all of it in time.
+//! SIGTERM and SIGINT: stop accepting, let clients finish, close, exit 0, in time.
 
 use crate::server::*;
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A busy machine needs at most this much more; a grace that must not be waited out is far longer.
+/// Allowance for a busy machine; grace periods that must not elapse are far longer.
 const SLACK: Duration = Duration::from_secs(20);
 
 #[test]
@@ -30,7 +30,7 @@ fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
                 said.contains("20 connections served, 0 failed, 20 closed at the end of the grace period"),
                 "{model}: {said}"
             );
-            // An orderly end for each of them.
+            // Each connection ends with a FIN.
             clients.iter_mut().for_each(|client| assert_eq!(client.read(&mut [0]).unwrap(), 0, "{model}"));
         }
     }
@@ -60,7 +60,7 @@ fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
         });
         client.write_all(&message[..1 << 20]).unwrap();
         server.signal("TERM");
-        // The rest comes in pieces, the last of them well after the signal was heard.
+        // The rest arrives in pieces, the last well after the signal was handled.
         for piece in message[1 << 20..].chunks(1 << 20) {
             thread::sleep(Duration::from_millis(60));
             client.write_all(piece).unwrap();
@@ -70,7 +70,7 @@ fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
         let start = Instant::now();
         drop(client);
         let (status, _, said) = server.end();
-        // The grace is not waited out once the last client is gone.
+        // The server exits when the last client closes, before the grace period ends.
         assert!(status.success() && start.elapsed() < SLACK, "{model}: {said}");
         assert!(said.contains("1 connections served, 0 failed, 0 still open"), "{model}: {said}");
     }
@@ -83,7 +83,7 @@ fn what_was_sent_before_the_cut_comes_back() {
         let mut client = connect(server.address());
         ask(&mut client, b"hello");
         let (mut sent, mut got) = (0u64, 0u64);
-        // Ping-pong until the cut; then the end, and not a byte less than was answered for.
+        // Echo until the connection is closed; then end of stream after exactly the answered bytes.
         let mut message = [0; 100];
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -108,7 +108,7 @@ fn what_was_sent_before_the_cut_comes_back() {
 }
 
 #[test]
-fn nobody_is_accepted_during_the_grace() {
+fn no_connection_is_accepted_during_the_grace_period() {
     for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
@@ -116,13 +116,13 @@ fn nobody_is_accepted_during_the_grace() {
         server.signal("TERM");
         let start = Instant::now();
         loop {
-            // Refused, or accepted by the kernel a moment before the listener closed and then reset.
+            // Refused, or accepted by the kernel just before the listener closed and then reset.
             let Ok(mut late) = TcpStream::connect(server.address()) else { break };
             late.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
             let served = late.write_all(b"x").and_then(|()| late.read_exact(&mut [0]));
             assert!(start.elapsed() < PATIENCE, "{model}: still accepting, {served:?}");
         }
-        // While the old one is still served.
+        // The existing connection is still served.
         ask(&mut client, b"last words");
         drop(client);
         assert!(server.end().0.success());
@@ -136,7 +136,7 @@ fn a_second_signal_kills() {
         let mut client = connect(server.address());
         ask(&mut client, b"hello");
         server.signal("INT");
-        // Two signals are one for a process that had no turn in between: the first has been heard when nobody is accepted.
+        // Two pending signals coalesce; the first is handled once connections are refused.
         let start = Instant::now();
         while TcpStream::connect(server.address()).is_ok() {
             assert!(start.elapsed() < PATIENCE, "{model}: still accepting");

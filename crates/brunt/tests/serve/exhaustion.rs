@@ -1,4 +1,5 @@
-//! Out of descriptors: who is served stays served, who waits is served when others go, and waiting costs nothing.
+//! Descriptor limit: served clients stay served, waiting clients are served when others leave, and waiting uses no
+//! CPU.
 
 use crate::server::*;
 use std::{
@@ -8,14 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A client and whether it has been answered yet.
+/// A client and whether it has been answered.
 struct Client {
     stream: TcpStream,
     served: bool,
 }
 
 impl Client {
-    /// Takes the first answer if it is there.
+    /// Reads the first answer if it has arrived.
     fn look(&mut self) {
         match self.stream.read(&mut [0]) {
             Ok(count) => {
@@ -33,7 +34,7 @@ fn served(clients: &mut [Client]) -> usize {
 }
 
 #[test]
-fn out_of_descriptors_nobody_suffers_but_who_waits() {
+fn out_of_descriptors_only_waiting_clients_wait() {
     let _alone = alone();
     for model in models() {
         let flags = format!("--listen 127.0.0.1:{} --model {model}", free_port());
@@ -46,7 +47,7 @@ fn out_of_descriptors_nobody_suffers_but_who_waits() {
                 Client { stream, served: false }
             })
             .collect();
-        // Until as many are served as can be: for a while nobody follows.
+        // Until no further client has been served for a while.
         let (mut count, start) = (0, Instant::now());
         let mut since = start;
         while since.elapsed() < Duration::from_millis(300) || count < 30 && start.elapsed() < PATIENCE {
@@ -57,7 +58,7 @@ fn out_of_descriptors_nobody_suffers_but_who_waits() {
             thread::sleep(Duration::from_millis(5));
         }
         assert!((30..64).contains(&count), "{model}: {count} clients are served with 64 descriptors");
-        // The best of some times: a busy machine may make it come to the last of its work only now.
+        // The minimum of several intervals: a busy machine may delay the server's remaining work.
         let half_a_second = |_| {
             let before = server.cpu_time();
             thread::sleep(Duration::from_millis(500));
@@ -66,7 +67,7 @@ fn out_of_descriptors_nobody_suffers_but_who_waits() {
         let used = (0..10).map(half_a_second).find(|used| *used < Duration::from_millis(100));
         assert!(used.is_some(), "{model}: more than 100 ms of CPU time in every half second of waiting");
         assert!(server.is_alive());
-        // Those who are served are served on, and when they go others come, until everybody was served.
+        // Served clients stay served; as they leave, all waiting clients are served.
         let start = Instant::now();
         while !clients.is_empty() {
             let now = served(&mut clients);

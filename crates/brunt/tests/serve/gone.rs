@@ -1,4 +1,5 @@
-//! Clients that have gone: nothing of them stays, and nothing looks at them again. A loop whose set keeps one of them spins.
+//! Closed clients: their resources are released and their events not polled again. A stale epoll entry would make the
+//! loop spin.
 
 use crate::server::*;
 use std::{
@@ -8,21 +9,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The ways to go.
+/// Ways for a client to go away.
 const WAYS: [fn(&mut TcpStream); 4] = [
-    // In silence.
+    // Idle.
     |_| (),
-    // Half of it, and waiting for the other half.
+    // Waiting for the second half of a message.
     |client| {
         client.shutdown(Shutdown::Write).unwrap();
         assert_eq!(client.read(&mut [0]).unwrap(), 0);
     },
-    // With an answer unread: a reset.
+    // With an unread answer, which causes a reset.
     |client| {
         client.write_all(b"never mind").unwrap();
         client.peek(&mut [0]).unwrap();
     },
-    // With many answers unread and more unsent, so that the server is in the middle of writing.
+    // With unread answers and unsent requests, while the server is writing.
     |client| {
         client.set_nonblocking(true).unwrap();
         let start = Instant::now();
@@ -33,17 +34,17 @@ const WAYS: [fn(&mut TcpStream); 4] = [
 ];
 
 #[test]
-fn of_clients_that_have_gone_nothing_stays_and_nobody_spins() {
+fn closed_clients_leave_nothing_and_cause_no_spinning() {
     let _alone = alone();
     for model in models() {
         let server = Server::of_model(model, "");
-        // One stays, and warms up whatever is made once.
+        // One client stays, so that one-time allocations are not counted.
         let mut stays = connect(server.address());
         ask(&mut stays, b"first");
         let before = server.descriptors();
         let mut clients: Vec<_> = (0..40).map(|_| connect(server.address())).collect();
         clients.iter_mut().for_each(|client| ask(client, b"hello"));
-        // A file that is read after the start may have been open before.
+        // Files read lazily after start-up may be open already.
         assert!(server.descriptors() >= before + 35, "{model}");
         for (client, way) in clients.iter_mut().zip(WAYS.into_iter().cycle()) {
             way(client);
@@ -54,7 +55,7 @@ fn of_clients_that_have_gone_nothing_stays_and_nobody_spins() {
             assert!(start.elapsed() < PATIENCE, "{model}: {} of {before} descriptors", server.descriptors());
             thread::sleep(Duration::from_millis(5));
         }
-        // The best of some times: a busy machine may make it come to the last of its work only now.
+        // The minimum of several intervals: a busy machine may delay the server's remaining work.
         let half_a_second = |_| {
             let before = server.cpu_time();
             thread::sleep(Duration::from_millis(500));

@@ -1,6 +1,6 @@
-//! `brunt serve` as a user types it: the real binary, real clients, real signals, and what it says to whom.
+//! `brunt serve` end to end: the real binary, clients and signals.
 //!
-//! Tests that measure take turns ([`server::alone`]): on a small machine two at a time would measure each other.
+//! Measuring tests take turns ([`server::alone`]): on a small machine two at a time would measure each other.
 
 mod echo;
 mod endings;

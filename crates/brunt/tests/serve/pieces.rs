@@ -1,4 +1,4 @@
-//! Whatever pieces a stream comes in, and however slowly its answer is read, the same bytes go back.
+//! Echo is byte-exact for any fragmentation and any reading speed.
 
 use crate::server::*;
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Sends pieces of these lengths, each after so many microseconds, reads so many bytes at a time, and returns all that
-/// came back.
+/// Sends pieces of these lengths with these delays in microseconds, reads `step` bytes at a time, and returns
+/// everything received.
 fn there_and_back(stream: TcpStream, pieces: &[(usize, u64)], at_once: usize) -> Vec<u8> {
     let sent = pattern(pieces.iter().map(|(len, _)| len).sum());
     thread::scope(|scope| {
@@ -52,12 +52,12 @@ fn whatever_pieces_come_in_the_same_bytes_go_back() {
 }
 
 #[test]
-fn who_does_not_read_holds_up_nobody_and_loses_nothing() {
+fn slow_readers_delay_no_other_and_lose_nothing() {
     for model in models() {
         let server = Server::of_model(model, "");
         let (mut slow, mut other) = (connect(server.address()), connect(server.address()));
         slow.set_nonblocking(true).unwrap();
-        // Until both directions are full: for a while nothing more is taken.
+        // Until both directions are full: nothing more is accepted for a while.
         let (mut sent, mut since, start) = (0, Instant::now(), Instant::now());
         let message = pattern(251 * 256);
         while since.elapsed() < Duration::from_millis(100) && start.elapsed() < PATIENCE {

@@ -1,4 +1,4 @@
-//! Processes that are one server: they start together, and none outlives the others.
+//! Several processes as one server: they start together and end together.
 
 use crate::server::*;
 use std::{
@@ -16,7 +16,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A zombie that nobody has collected yet is gone as well.
+/// An unreaped zombie counts as gone.
 fn is_gone(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).map_or(true, |stat| stat.contains(") Z "))
 }

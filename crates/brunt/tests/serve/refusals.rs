@@ -1,9 +1,9 @@
-//! What cannot be served is refused at once: the right code, one line, the thing and the remedy named.
+//! Invalid configurations: exit code and one line with the value and the remedy.
 
 use crate::server::*;
 use std::{net::TcpListener, process::Command, thread, time::Duration};
 
-/// Runs it to its end and returns what it said in its one line.
+/// Runs the command to its end and returns its single line of output.
 #[track_caller]
 fn refused(mut command: Command, code: i32) -> String {
     let output = command.output().unwrap();
@@ -24,7 +24,7 @@ fn a_port_in_use_is_refused() {
             said.contains(&format!("cannot listen on {address}")) && said.contains("choose another port"),
             "{said}"
         );
-        // The first of two may be free.
+        // The first of the two ports may be free.
         let said = refused(serve(&format!("--listen 127.0.0.1:0 --listen {address} --model {model}")), 1);
         assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
     }
@@ -32,13 +32,13 @@ fn a_port_in_use_is_refused() {
 
 #[test]
 fn a_port_of_another_brunt_is_refused_and_never_shared() {
-    // Each model is once the first and once the second.
+    // Each model in both roles.
     let pairs = models().zip(models().cycle().skip(1));
     for (first, second) in pairs.chain([("uring", "uring"), ("tokio", "uring")]) {
         let server = Server::of_model(first, "");
         let said = refused(serve(&format!("--listen {} --model {second}", server.address())), 1);
         assert!(said.contains("another process has it"), "{said}");
-        // Also when one has the port on all addresses.
+        // Also with the port bound on all addresses.
         let said = refused(serve(&format!("--listen 0.0.0.0:{} --model {second}", server.address().port())), 1);
         assert!(said.contains("another process has it"), "{said}");
         let mut clients: Vec<_> = (0..20).map(|_| connect(server.address())).collect();
@@ -56,7 +56,7 @@ fn of_many_started_at_once_on_one_port_one_serves() {
                 command.stderr(std::process::Stdio::null()).spawn().unwrap()
             })
             .collect();
-        // All but one end by themselves; more is not waited for than the losers need.
+        // All but one exit by themselves; waits no longer than that takes.
         let deadline = std::time::Instant::now() + PATIENCE;
         let mut codes = Vec::new();
         while codes.len() < 7 && std::time::Instant::now() < deadline {
@@ -70,7 +70,7 @@ fn of_many_started_at_once_on_one_port_one_serves() {
             thread::sleep(Duration::from_millis(5));
         }
         let left = children.len();
-        // The address was its own before it listens.
+        // The address is bound before the server listens.
         let mut served = false;
         while !served && std::time::Instant::now() < deadline {
             served = std::net::TcpStream::connect(&address).is_ok();
@@ -98,7 +98,7 @@ fn a_core_that_is_not_there_is_refused() {
 #[test]
 fn an_address_that_is_not_ours_is_refused() {
     for model in models() {
-        // TEST-NET-1 of RFC 5737: nobody has it.
+        // TEST-NET-1 of RFC 5737, not assigned to any interface.
         let said = refused(serve(&format!("--listen 192.0.2.1:{} --model {model}", free_port())), 1);
         assert!(said.contains("cannot listen on 192.0.2.1") && said.contains("no such address"), "{said}");
     }

@@ -1,4 +1,4 @@
-//! A server under test, its clients, and what `/proc` knows of it.
+//! A server under test, its clients, and its data in `/proc`.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -32,7 +32,7 @@ pub fn models() -> impl Iterator<Item = &'static str> + Clone {
     MODELS.into_iter().map(|(model, _)| model)
 }
 
-/// Longest that anything may take on a busy machine.
+/// Timeout on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Held by a test while it measures.
@@ -41,7 +41,8 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Descriptors enough for so many clients? Otherwise runs the test of this name again with as many as the system allows.
+/// Returns true if there are descriptors for this many clients; otherwise runs the named test again in a child with
+/// the hard limit.
 pub fn with_descriptors(clients: usize, name: &str) -> bool {
     const RAISED: &str = "BRUNT_SERVE_TEST_RAISED";
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
@@ -58,32 +59,32 @@ pub fn with_descriptors(clients: usize, name: &str) -> bool {
     false
 }
 
-/// A free port below those that the kernel gives to clients.
+/// A free port below the ephemeral range.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 27_500 + (std::process::id() % 400) as u16 * 10;
     loop {
         let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 1000;
-        // Both families, for tests that listen on both.
+        // Free in both address families, for tests that listen on both.
         if TcpListener::bind(("0.0.0.0", port)).is_ok() && TcpListener::bind(("::", port)).is_ok() {
             return port;
         }
     }
 }
 
-/// `brunt serve echo FLAGS`, the flags separated by blanks.
+/// `brunt serve echo FLAGS`, flags separated by blanks.
 pub fn serve(flags: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
     command.args(["serve", "echo"]).args(flags.split_whitespace());
     command
 }
 
-/// The same with another limit of open descriptors than this process has.
+/// The same with another limit of open files.
 pub fn serve_limited(descriptors: &str, flags: &str) -> Command {
     limited(descriptors, &serve(flags))
 }
 
-/// That command with so many descriptors at most: a number, or `hard` for the most there may be.
+/// Runs the command under a limit of open files: a number, or `hard` for the maximum.
 pub fn limited(descriptors: &str, command: &Command) -> Command {
     let limit = if descriptors == "hard" { "$(ulimit -Hn)" } else { descriptors };
     let mut shell = Command::new("sh");
@@ -92,17 +93,17 @@ pub fn limited(descriptors: &str, command: &Command) -> Command {
     shell
 }
 
-/// A running server; killed at the end of the test.
+/// A running server, killed at the end of the test.
 pub struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
     pub addresses: Vec<SocketAddr>,
-    /// The words in brackets after the addresses.
+    /// The text in brackets after the addresses.
     pub backend: String,
 }
 
 impl Server {
-    /// Starts one and waits until it says that it listens.
+    /// Starts the server and waits for its announcement.
     #[track_caller]
     pub fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -121,7 +122,7 @@ impl Server {
         Self { child, stderr, addresses, backend }
     }
 
-    /// Of that model, on a free port of 127.0.0.1.
+    /// Starts this model on a free port of 127.0.0.1.
     #[track_caller]
     pub fn of_model(model: &str, flags: &str) -> Self {
         Self::start(serve(&format!("--listen 127.0.0.1:{} --model {model} {flags}", free_port())))
@@ -139,13 +140,13 @@ impl Server {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Sends a signal by name, as `TERM`.
+    /// Sends a signal by name, for example `TERM`.
     pub fn signal(&self, name: &str) {
-        // The shell has `kill` built in; a machine without procps has no program of that name.
+        // The shell's built-in `kill`; a machine without procps has no such program.
         assert!(Command::new("sh").args(["-c", &format!("kill -{name} {}", self.pid())]).status().unwrap().success());
     }
 
-    /// The next line that it says.
+    /// The next line of stderr.
     #[allow(dead_code, reason = "the tests of the HTTP server share this file, and use it")]
     #[track_caller]
     pub fn line(&mut self) -> String {
@@ -154,7 +155,7 @@ impl Server {
         line
     }
 
-    /// Waits for its end: how it ended, how long that took, and what it said since it listened.
+    /// Waits for exit: status, duration, and output since the announcement.
     #[track_caller]
     pub fn end(mut self) -> (ExitStatus, Duration, String) {
         let start = Instant::now();
@@ -171,30 +172,30 @@ impl Server {
         (status, took, said)
     }
 
-    /// It and its children.
+    /// The process and its children.
     pub fn family(&self) -> Vec<u32> {
         let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.pid())).unwrap();
         let children = children.split_whitespace().map(|child| child.parse().unwrap());
         std::iter::once(self.pid()).chain(children).collect()
     }
 
-    /// CPU time that its processes have used, user and system.
+    /// CPU time of its processes, user and system.
     pub fn cpu_time(&self) -> Duration {
         let ticks = |pid: u32| -> u64 {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            // proc(5): fields 14 and 15, counted after the name in brackets, in hundredths of a second.
+            // proc(5): fields 14 and 15 after the name in brackets, in hundredths of a second.
             let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 2..].split(' ').collect();
             fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
         };
         Duration::from_millis(10 * self.family().into_iter().map(ticks).sum::<u64>())
     }
 
-    /// Descriptors that its processes have open.
+    /// Open descriptors of its processes.
     pub fn descriptors(&self) -> usize {
         self.family().into_iter().map(|pid| std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()).sum()
     }
 
-    /// How often each of its workers has given its core away, to sleep or because another had its turn.
+    /// Context switches of each worker, voluntary and involuntary.
     pub fn switches_of_workers(&self) -> Vec<u64> {
         let tasks = self.family().into_iter().flat_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap());
         let paths = tasks.map(|task| task.unwrap().path());
@@ -207,7 +208,7 @@ impl Server {
         switches.collect()
     }
 
-    /// Resident memory of its own in bytes: program text, which the server lets go of at any time, is not in it.
+    /// Resident anonymous memory in bytes. Excludes program text, which the server may drop at any time.
     pub fn resident(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -222,7 +223,7 @@ impl Drop for Server {
     }
 }
 
-/// The first so many cores that this process may use, as a list for `--cores`; fewer where there are fewer.
+/// The first cores that this process may use, as a list for `--cores`; fewer if there are fewer.
 #[allow(dead_code, reason = "the tests of the HTTP server share this file, and need one core")]
 pub fn cores(most: usize) -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -230,7 +231,7 @@ pub fn cores(most: usize) -> Vec<usize> {
     list.trim().parse::<brunt_results::Cores>().unwrap().0.into_iter().take(most).collect()
 }
 
-/// A client that never waits for ever.
+/// A client with timeouts.
 #[track_caller]
 pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
@@ -240,7 +241,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// One message there and back.
+/// Sends one message and reads its echo.
 #[track_caller]
 pub fn ask(stream: &mut TcpStream, message: &[u8]) {
     stream.write_all(message).unwrap();
@@ -249,7 +250,7 @@ pub fn ask(stream: &mut TcpStream, message: &[u8]) {
     assert!(answer == message, "other bytes came back");
 }
 
-/// Bytes that tell when some are missing or exchanged.
+/// Bytes whose order reveals missing or swapped data.
 pub fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 7 + i / 251) as u8).collect()
 }

@@ -29,7 +29,7 @@ fn where_a_loop_waits_everybody_waits() {
 }
 
 #[test]
-fn where_a_connection_waits_nobody_else_does() {
+fn waiting_connections_do_not_block_others() {
     for model in ["uring", "epoll", "tokio", "tokio-each", "thread", "pool --pool 10"] {
         let server = Server::of_model(model, "--work sleep=300ms");
         // One after the other they would take 3 s; the best of some times, for the machine may be busy.

@@ -1,4 +1,4 @@
-//! A client that says exactly what it is told to, and understands what it hears.
+//! A client with full control over the bytes it sends.
 
 use crate::server::{PATIENCE, Server};
 use std::{
@@ -15,7 +15,7 @@ pub fn start(model: &str, flags: &str) -> Server {
     Server::start(command(&format!("--listen 127.0.0.1:0 --model {model} {flags}")))
 }
 
-/// `brunt serve http FLAGS`, the flags separated by blanks.
+/// `brunt serve http FLAGS`, flags separated by blanks.
 pub fn command(flags: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
     command.args(["serve", "http"]).args(flags.split_whitespace());
@@ -39,7 +39,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The value of a field.
+    /// The value of a header.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (own, value) = line.split_once(": ")?;
@@ -54,7 +54,7 @@ impl Answer {
 
 pub struct Client {
     stream: TcpStream,
-    /// Received and not yet looked at.
+    /// Received bytes not yet parsed.
     left: Vec<u8>,
 }
 
@@ -73,12 +73,12 @@ impl Client {
         self.stream.write_all(bytes.as_ref()).unwrap();
     }
 
-    /// As `send`, to a server that may have closed.
+    /// As `send`, ignoring errors of a closed connection.
     pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Sends nothing more.
+    /// Shuts down the sending side.
     pub fn end(&mut self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }
@@ -96,7 +96,7 @@ impl Client {
         self.answer()
     }
 
-    /// The next answer, to a request that was not HEAD.
+    /// The next response, to a request other than HEAD.
     #[track_caller]
     pub fn answer(&mut self) -> Answer {
         let mut answer = self.head();
@@ -119,7 +119,7 @@ impl Client {
         answer
     }
 
-    /// The head of the next answer.
+    /// The head of the next response.
     #[track_caller]
     pub fn head(&mut self) -> Answer {
         let mut head = String::new();
@@ -158,7 +158,7 @@ impl Client {
         count > 0
     }
 
-    /// Metrics with all these lines, which is waited for: a server may answer before it has counted.
+    /// Waits until the metrics contain all these lines: a server may answer before it counts.
     #[track_caller]
     pub fn metrics(&mut self, lines: &[String]) -> Answer {
         let start = Instant::now();
@@ -178,14 +178,14 @@ impl Client {
         std::mem::take(&mut self.left)
     }
 
-    /// Whether the server ends the connection with a reset, and what came before.
+    /// True if the server resets the connection, and the bytes before.
     pub fn reset(&mut self) -> (bool, Vec<u8>) {
         let mut received = std::mem::take(&mut self.left);
         let result = self.stream.read_to_end(&mut received);
         (result.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset), received)
     }
 
-    /// Whether nothing comes for so long.
+    /// True if nothing arrives for this long.
     pub fn is_silent(&mut self, time: Duration) -> bool {
         self.stream.set_read_timeout(Some(time)).unwrap();
         let result = self.stream.peek(&mut [0]);

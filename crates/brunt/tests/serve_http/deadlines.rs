@@ -1,4 +1,4 @@
-//! Clients that are slow on purpose: each is given up in time, whatever it dribbles, and others are served meanwhile.
+//! Slow clients: each is disconnected at its deadline, however it trickles, and others are served meanwhile.
 
 use crate::{client::*, on_every_model, server::PATIENCE};
 use std::{
@@ -19,7 +19,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Sends a byte now and then until the server answers.
+/// Sends a byte at a time until the server answers.
 fn dribble(client: &mut Client, byte: &str) -> Answer {
     let start = Instant::now();
     while client.is_silent(ms(50)) {
@@ -29,8 +29,7 @@ fn dribble(client: &mut Client, byte: &str) -> Answer {
     client.answer()
 }
 
-// Times are taken from before the connection is made: whatever holds us up meanwhile, the server's clock does not begin
-// earlier.
+// Times start before the connection is made: delays of the test only make the measured time longer than the server's.
 
 fn heads_that_never_end_are_408(model: &str) {
     let server = start(model, "--header-timeout 400ms");
@@ -57,7 +56,7 @@ fn bodies_that_never_end_are_408(model: &str) {
 }
 
 fn idle_connections_are_closed_and_busy_ones_are_not(model: &str) {
-    // Longer than anything that may keep the busy one from asking.
+    // Longer than any delay of the busy client.
     let server = start(model, "--idle-timeout 2s");
     let start = Instant::now();
     let (mut idle, mut busy) = (Client::connect(server.address()), Client::connect(server.address()));
@@ -77,7 +76,7 @@ fn clients_that_do_not_read_are_given_up(model: &str) {
     let mut greedy = TcpStream::connect(server.address()).unwrap();
     greedy.write_all("GET /bytes/16000000 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(4).as_bytes()).unwrap();
     let mut metrics = Client::connect(server.addresses[1]);
-    // The one that asks for the metrics is open, too.
+    // The connection that requests the metrics is open too.
     for line in ["brunt_http_timeouts_total 1\n", "brunt_http_connections_open 1\n"] {
         while !metrics.get("/metrics").text().contains(line) {
             assert!(start.elapsed() < PATIENCE, "{}", metrics.get("/metrics").text());

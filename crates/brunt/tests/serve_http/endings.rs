@@ -1,4 +1,4 @@
-//! SIGTERM: idle connections end at once, requests under way are answered, what takes too long is cut.
+//! SIGTERM: idle connections close at once, requests in progress are answered, slow ones are closed.
 
 use crate::{client::*, on_every_model, server::Server};
 use std::{thread, time::Duration};
@@ -9,7 +9,7 @@ on_every_model! {
     what_takes_longer_than_the_grace_is_cut
 }
 
-/// What takes longer on a busy machine waits for something; a grace that must not be waited out is far longer.
+/// Timeout on a busy machine; grace periods that must not elapse are far longer.
 const SOON: Duration = Duration::from_secs(20);
 
 fn idle_connections_end_at_once(model: &str) {
@@ -23,7 +23,8 @@ fn idle_connections_end_at_once(model: &str) {
     clients.iter_mut().for_each(|client| assert_eq!(client.rest(), b""));
 }
 
-/// A client whose request for `target` the server has: it came in one piece with another, which has been answered.
+/// A client whose request for `target` has reached the server: it was sent in one piece with another that has been
+/// answered.
 fn asks(server: &Server, target: &str, more: &str) -> Client {
     let mut client = Client::connect(server.address());
     client.send(format!("GET /ip HTTP/1.1\r\nHost: a\r\n\r\nGET {target} HTTP/1.1\r\nHost: a\r\n\r\n{more}"));

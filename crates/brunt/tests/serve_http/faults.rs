@@ -1,4 +1,4 @@
-//! Faults on purpose: the bytes on the wire are exactly what the routes say.
+//! Injected faults: the bytes on the wire are exactly those of the routes.
 
 use crate::{client::*, on_every_model};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ on_every_model! {
     connections_are_refused_by_the_listener
 }
 
-/// A server with this fault on `/`, and no fault on `/fine`.
+/// A server with this fault on `/`, and none on `/fine`.
 fn faulty(model: &str, keys: &str, flags: &str) -> (crate::server::Server, tempfile::TempDir) {
     let routes = format!(
         "[[route]]\npath = \"/fine\"\ntext = \"fine\"\n[[route]]\npath = \"/\"\ntext = \"0123456789\"\nfault = {{ {keys} }}\n"

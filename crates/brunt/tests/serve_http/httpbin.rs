@@ -1,4 +1,4 @@
-//! The paths of go-httpbin, and the client's say in the answer.
+//! The paths of go-httpbin, and clients' control over the response.
 
 use crate::{client::*, on_every_model};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What is too much is refused with its status, and others do not notice.
+//! Exceeded limits are answered with their status; other clients are unaffected.
 
 use crate::{client::*, on_every_model, server::pattern};
 
@@ -45,7 +45,7 @@ fn a_megabyte_of_head_is_cut_off(model: &str) {
     let mut other = Client::connect(server.address());
     let mut client = Client::connect(server.address());
     client.send("GET / HTTP/1.1\r\nHost: a\r\n");
-    // The answer is not lost although we do not read before all is sent.
+    // The response is not lost although it is read only after sending everything.
     let line = format!("X-Much: {}\r\n", "x".repeat(990));
     let sent = (0..1000).take_while(|_| client.try_send(&line)).count();
     assert!(sent > 10, "{sent} lines went");

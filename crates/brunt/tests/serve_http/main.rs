@@ -1,4 +1,4 @@
-//! `brunt serve http` as a user types it: the real binary, real clients, on every model.
+//! `brunt serve http` end to end: the real binary and clients, on every model.
 
 mod client;
 mod crowds;
@@ -18,7 +18,7 @@ mod script;
 mod server;
 mod tls;
 
-/// Makes a test of each model out of functions that take its name.
+/// Makes a test per model from functions that take its name.
 macro_rules! on_every_model {
     ($($name:ident)*) => {
         mod uring { $(#[test] fn $name() { super::$name("uring") })* }

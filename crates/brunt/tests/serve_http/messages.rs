@@ -1,4 +1,4 @@
-//! Requests and answers: the three services, keep-alive, pipelining, bodies, HEAD, Expect, HTTP/1.0.
+//! Requests and responses: the three services, keep-alive, pipelining, bodies, HEAD, Expect, HTTP/1.0.
 
 use crate::{client::*, on_every_model, server::*};
 use std::net::TcpListener;
@@ -26,7 +26,7 @@ fn hello_says_the_same_on_one_connection_and_stamps_it(model: &str) {
         assert!(answer.field("Date").is_some_and(|date| date.ends_with(" GMT")), "{}", answer.head);
         assert_eq!(answer.field("Connection"), None);
     }
-    // Bodies that nobody wants are no part of the next request.
+    // An ignored body is not parsed as the next request.
     for _ in 0..2 {
         assert_eq!(client.post("/", &pattern(100_000)).text(), "Hi, there!\n");
     }
@@ -64,7 +64,7 @@ fn a_pipeline_is_answered_in_order(model: &str) {
     for at in 0..200 {
         assert_eq!(client.answer().text(), at.to_string());
     }
-    // Much more in answers than in requests.
+    // Responses are much larger than requests.
     let server = start(model, "--service httpbin");
     let mut client = Client::connect(server.address());
     client.send("GET /bytes/200000 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(40));
@@ -105,7 +105,7 @@ fn expectations_are_met_before_the_body(model: &str) {
     assert_eq!(client.answer().status, 100);
     client.send("hello");
     assert_eq!(client.answer().text(), "hello");
-    // A body that is too long is refused before it is sent.
+    // An excessive Content-Length is rejected before the body is sent.
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\nExpect: 100-continue\r\n\r\n");
     let answer = client.answer();
     assert_eq!((answer.status, answer.field("Connection")), (413, Some("close")));
@@ -124,7 +124,7 @@ fn old_clients_are_kept_only_if_they_ask(model: &str) {
     let answer = client.answer();
     assert_eq!((answer.field("Connection"), answer.text()), (Some("close"), "Hi, there!\n"));
     assert_eq!(client.rest(), b"");
-    // No chunks for those who do not know them.
+    // HTTP/1.0 clients get no chunked encoding.
     let server = start(model, "--service httpbin");
     let mut client = Client::connect(server.address());
     client.send("GET /stream/3 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -141,7 +141,7 @@ fn a_client_that_has_closed_its_half_gets_its_answers(model: &str) {
     assert_eq!(client.answer().status, 200);
     assert_eq!(client.answer().status, 201);
     assert_eq!(client.rest(), b"");
-    // Within a request it has said too little.
+    // End of stream within a request is an error.
     let mut client = Client::connect(server.address());
     client.send("GET / HTTP/1.1\r\nHo");
     client.end();

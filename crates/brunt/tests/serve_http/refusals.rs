@@ -1,4 +1,4 @@
-//! What cannot be served is refused at once: the right code, one line, the thing and the remedy named.
+//! Invalid configurations: exit code and one line with the value and the remedy.
 
 use crate::client::command;
 

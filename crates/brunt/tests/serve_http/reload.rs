@@ -1,4 +1,4 @@
-//! SIGHUP: other routes, the same connections.
+//! SIGHUP: new routes on existing connections.
 
 use crate::{
     client::*,
@@ -20,7 +20,7 @@ fn route(text: &str) -> String {
     format!("[[route]]\npath = \"/\"\ntext = \"{text}\"\n")
 }
 
-/// Asks until the answer is this.
+/// Repeats a request until this is the answer.
 #[track_caller]
 fn until(client: &mut Client, text: &str) {
     let start = Instant::now();
@@ -33,7 +33,7 @@ fn until(client: &mut Client, text: &str) {
 fn a_reload_under_load_drops_nobody(model: &str) {
     let (server, directory) = start_routes(model, &route("0"), &format!("--cores {}", cores(1)[0]));
     let (ended, answers) = (AtomicBool::new(false), AtomicU32::new(0));
-    // Nobody ends them if this fails.
+    // Killed on drop if the test fails.
     let until_then = Instant::now() + 4 * PATIENCE;
     thread::scope(|scope| {
         for _ in 0..4 {

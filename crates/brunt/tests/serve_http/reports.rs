@@ -1,4 +1,4 @@
-//! What the server tells of itself: metrics and the access log.
+//! Metrics and access log.
 
 use crate::{client::*, on_every_model};
 use std::time::Duration;

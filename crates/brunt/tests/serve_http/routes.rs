@@ -1,4 +1,4 @@
-//! Routes: which one a request gets, and what each kind of answer looks like on the wire.
+//! Routes: selection, and each kind of response on the wire.
 
 use crate::{client::*, on_every_model};
 use std::time::{Duration, Instant};
@@ -161,7 +161,7 @@ delay = { usual = "10ms", rare = "60ms", share = 0.5 }
             assert!(took >= Duration::from_millis(least), "{path}: {took:?}");
         }
     }
-    // A pipeline waits for each in turn, and keeps its order.
+    // Pipelined responses wait for each other and keep their order.
     let start = Instant::now();
     client.send("GET /constant HTTP/1.1\r\nHost: a\r\n\r\nGET /none HTTP/1.1\r\nHost: a\r\n\r\n".repeat(3));
     let statuses: Vec<_> = (0..6).map(|_| client.answer().status).collect();
@@ -176,7 +176,7 @@ fn large_answers_go_in_pieces(model: &str) {
     let mut client = Client::connect(server.address());
     assert_eq!(client.get("/large").body.len(), 40 << 20);
     let grown = server.resident().saturating_sub(before);
-    // What comes back of the program's text, which a server lets go when it has started, is a few megabytes.
+    // Program text that is dropped after start-up comes back as a few megabytes.
     assert!(grown < 20 << 20, "the server has grown by {grown} bytes");
     assert_eq!(client.get("/kept").body.len(), 3 << 20);
 }

@@ -1,4 +1,4 @@
-//! Scripts as a user serves them: what they answer, what they break, and what they must not.
+//! Scripts: their responses, errors and limits.
 
 use crate::{
     client::*,
@@ -86,7 +86,7 @@ fn an_error_is_a_500_a_line_and_a_count(model: &str) {
     ]);
     server.signal("TERM");
     let (status, _, rest) = server.end();
-    // 99 errors within a moment are not 99 lines; on a busy machine the moment may be some seconds.
+    // Errors in quick succession are logged once; on a busy machine 99 may take several seconds.
     assert!(status.success() && rest.matches("test.luau:2").count() < 50, "{rest}");
 }
 

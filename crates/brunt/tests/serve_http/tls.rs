@@ -1,4 +1,4 @@
-//! HTTPS as a user asks for it: brunt's own client, curl, openssl and Python's ssl against each model.
+//! HTTPS: brunt's own client, curl, openssl and Python's ssl against each model.
 
 use crate::{
     client::*,
@@ -28,7 +28,7 @@ on_every_model! {
     bodies_of_any_size_pass_both_ways
 }
 
-/// An authority, and whom it signs, in files.
+/// A certificate authority and its certificates, in files.
 struct Authority {
     dir: tempfile::TempDir,
     issuer: Issuer<'static, KeyPair>,
@@ -69,7 +69,7 @@ impl Authority {
     }
 }
 
-/// `brunt load https://localhost... FLAGS`, with some requests and nothing metered.
+/// `brunt load https://localhost... FLAGS` with a few requests and no metering.
 fn load(server: &Server, path: &str, flags: &str) -> Output {
     let url = format!("https://127.0.0.1:{}{path}", server.address().port());
     let usual = "--warmup 0s --json - --quiet --allow-untrusted --no-meter";
@@ -78,7 +78,7 @@ fn load(server: &Server, path: &str, flags: &str) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// A number that follows `"key": ` in what was printed.
+/// The number after `"key": ` in the output.
 #[track_caller]
 fn number(output: &Output, key: &str) -> u64 {
     let text = String::from_utf8_lossy(&output.stdout);
@@ -92,7 +92,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Whether a program is there; says so if it is not.
+/// True if a program is installed; prints a message if not.
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !found {
@@ -125,7 +125,7 @@ fn a_certificate_made_at_the_start_serves_our_own_client(model: &str) {
     };
     assert!(count("full") >= 68 && count("resumed") >= 55, "{}", page.text());
     assert_eq!(count("failed"), 0);
-    // Nobody trusts it unasked.
+    // Not trusted by default.
     let output = load(&server, "/", "-n 1");
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let why = said(&output);
