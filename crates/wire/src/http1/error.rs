@@ -153,6 +153,8 @@ pub enum EncodeError {
     FieldReserved,
     /// Chunks in HTTP/1.0.
     ChunksInHttp10,
+    /// A TRACE request with a body (RFC 9110, 9.3.8).
+    TraceWithBody,
     /// More body than was announced; the bytes over.
     BodyTooLong(u64),
     /// Less body than was announced; the bytes missing.
@@ -175,6 +177,7 @@ impl fmt::Display for EncodeError {
             Self::FieldValue => f.write_str("the field value holds a control character"),
             Self::FieldReserved => f.write_str("this field is set by the writer: leave it out"),
             Self::ChunksInHttp10 => f.write_str("HTTP/1.0 knows no chunks: give the length"),
+            Self::TraceWithBody => f.write_str("TRACE takes no body: leave it out"),
             Self::BodyTooLong(over) => write!(f, "the body is {over} bytes longer than announced"),
             Self::BodyTooShort(missing) => write!(f, "the body is {missing} bytes shorter than announced"),
             Self::PipelineTooDeep => f.write_str("HEAD behind 64 unanswered requests: wait for answers"),

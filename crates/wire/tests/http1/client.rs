@@ -214,4 +214,9 @@ fn requests_that_would_break_are_refused_and_leave_no_trace() {
     }
     let old = Request { version: Version::Http10, ..good };
     assert_eq!(old.encode_chunked(&mut Vec::new()).unwrap_err(), EncodeError::ChunksInHttp10);
+    let trace = Request { method: "TRACE", ..good };
+    assert_eq!(trace.encode(&mut Vec::new(), Some(b"body")), Err(EncodeError::TraceWithBody));
+    assert_eq!(trace.encode_sized(&mut Vec::new(), 1).unwrap_err(), EncodeError::TraceWithBody);
+    assert_eq!(trace.encode_chunked(&mut Vec::new()).unwrap_err(), EncodeError::TraceWithBody);
+    assert!(trace.encode(&mut Vec::new(), None).is_ok());
 }

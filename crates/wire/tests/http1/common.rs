@@ -1,6 +1,7 @@
 //! Drives a connection over given pieces of input and notes what comes out, with body pieces joined.
 
 use brunt_wire::http1::{Body, Fields, Limits, ParseError, Persistence, Version, client, server};
+use proptest::prelude::ProptestConfig;
 
 pub type Pairs = Vec<(String, Vec<u8>)>;
 
@@ -165,4 +166,9 @@ pub fn cut<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     }
     pieces.push(&bytes[start..]);
     pieces
+}
+
+/// At least `cases` cases; `PROPTEST_CASES` asks for more.
+pub fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig::with_cases(cases.max(ProptestConfig::default().cases))
 }

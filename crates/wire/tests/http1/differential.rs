@@ -25,7 +25,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{
     cases::ALL,
-    common::{Verdict, serve, verdict},
+    common::{Verdict, config, serve, verdict},
     differences,
     splits::fragments,
 };
@@ -86,7 +86,7 @@ fn hyper_agrees_but_for_the_known_differences() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn what_we_take_hyper_takes_alike(bytes in fragments()) {

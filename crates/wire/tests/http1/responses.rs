@@ -6,7 +6,7 @@ use brunt_wire::http1::{
 };
 use proptest::{collection::vec, prelude::*};
 
-use crate::common::{Seen, cut, read};
+use crate::common::{Seen, config, cut, read};
 
 /// The exchange of a request that was read.
 fn meta(request: &str) -> RequestMeta {
@@ -54,12 +54,61 @@ fn comp_no_cl_in_204() {
     }
 }
 
+/// The four ways to write a response, with whether the connection is kept.
+fn in_all_ways(request: RequestMeta, status: u16, body: &[u8]) -> Vec<(String, Persistence)> {
+    let date = DateHeader::bare();
+    let write = |how: usize| {
+        let mut out = Vec::new();
+        let response = |out| Response::new(out, request, &date, status).unwrap();
+        let persistence = match how {
+            0 => StaticResponse::new(status, &[], body).unwrap().write(&mut out, request, &date),
+            1 => response(&mut out).body(body),
+            _ => {
+                let response = response(&mut out);
+                let (mut writer, persistence) =
+                    if how == 2 { response.sized(body.len() as u64) } else { response.stream() };
+                writer.write(&mut out, body).unwrap();
+                writer.end_with(&mut out, &[("X-Trailer", b"1")]).unwrap();
+                persistence
+            }
+        };
+        (text(&out), persistence)
+    };
+    (0..4).map(write).collect()
+}
+
+/// RFC 9110, 15.3.6: no content, and a client can see that there is none.
 #[test]
-fn a_205_says_that_there_is_nothing() {
-    let mut out = Vec::new();
-    let _after = Response::new(&mut out, get(), &DateHeader::bare(), 205).unwrap().body(b"not sent");
-    let _after = StaticResponse::new(205, &[], b"not sent").unwrap().write(&mut out, get(), &DateHeader::bare());
-    assert_eq!(text(&out), "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n".repeat(2));
+fn a_205_has_length_0() {
+    let expected = "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n".to_owned();
+    for method in ["GET", "HEAD", "POST"] {
+        let request = meta(&format!("{method} / HTTP/1.1\r\nHost: a\r\n\r\n"));
+        for written in in_all_ways(request, 205, b"not sent") {
+            assert_eq!(written, (expected.clone(), Persistence::Keep));
+        }
+    }
+    let old = meta("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    for (out, persistence) in in_all_ways(old, 205, b"not sent") {
+        assert!(out.ends_with("\r\nContent-Length: 0\r\nConnection: keep-alive\r\n\r\n"), "{out}");
+        assert_eq!(persistence, Persistence::Keep);
+    }
+}
+
+/// RFC 9110, 9.3.6: what follows would be the tunnel's bytes.
+#[test]
+fn a_2xx_to_connect_has_no_framing_and_no_content() {
+    let connect = meta("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n");
+    for status in [200, 204, 205, 299] {
+        for (out, persistence) in in_all_ways(connect, status, b"not sent") {
+            let reason = brunt_wire::http1::reason(status);
+            assert_eq!(out, format!("HTTP/1.1 {status} {reason}\r\nConnection: close\r\n\r\n"));
+            assert_eq!(persistence, Persistence::Close);
+        }
+    }
+    for (out, persistence) in in_all_ways(connect, 405, b"sent") {
+        assert!(out.contains("sent"), "{out}");
+        assert_eq!(persistence, Persistence::Keep);
+    }
 }
 
 #[test]
@@ -134,11 +183,11 @@ fn a_stream_keeps_its_word_about_its_length() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(config(1000))]
 
     #[test]
     fn what_a_server_writes_a_client_reads(
-        status in prop_oneof![200u16..=600, Just(200), Just(204), Just(304)],
+        status in prop_oneof![200u16..=600, Just(200), Just(204), Just(205), Just(304)],
         fields in vec(("X-[A-Za-z0-9]{1,8}", "[!-~]{0,12}"), 0..4),
         body in vec(any::<u8>(), 0..60),
         pieces in vec(0usize..60, 0..4),
@@ -170,7 +219,7 @@ proptest! {
                 1 => response.body(&body),
                 2 | 3 => {
                     let (mut stream, after) =
-                        if how == 2 && status != 205 { response.sized(body.len() as u64) } else { response.stream() };
+                        if how == 2 { response.sized(body.len() as u64) } else { response.stream() };
                     for piece in cut(&body, &pieces) {
                         stream.write(&mut out, piece).unwrap();
                     }
@@ -188,7 +237,7 @@ proptest! {
         for (name, value) in &fields {
             prop_assert!(read_fields.contains(&(name.clone(), value.as_bytes().to_vec())), "{name} of {read_fields:?}");
         }
-        let body: Vec<u8> = if is_head || matches!(status, 204 | 304) || status == 205 && how < 3 { Vec::new() } else { body };
+        let body: Vec<u8> = if is_head || matches!(status, 204 | 205 | 304) { Vec::new() } else { body };
         let read_body: Vec<u8> = seen.iter().filter_map(|event| match event {
             Seen::Body(data) => Some(data.clone()),
             _ => None,

@@ -5,7 +5,7 @@ use proptest::{collection::vec, prelude::*};
 
 use crate::{
     cases::ALL,
-    common::{Seen, cut, read, serve, verdict},
+    common::{Seen, config, cut, read, serve, verdict},
 };
 
 /// Small enough to be met by the inputs below.
@@ -62,7 +62,7 @@ pub fn fragments() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(config(2000))]
 
     #[test]
     fn a_server_sees_the_same_however_fragments_are_cut(

@@ -16,7 +16,7 @@ enum Kind {
     Sized(u64),
     Chunked,
     /// Ended by closing.
-    Raw,
+    UntilClose,
     /// No body goes with this message: HEAD, 204, 304.
     Silent,
 }
@@ -30,8 +30,8 @@ impl BodyWriter {
         Self { kind: Kind::Chunked }
     }
 
-    pub(crate) fn raw() -> Self {
-        Self { kind: Kind::Raw }
+    pub(crate) fn until_close() -> Self {
+        Self { kind: Kind::UntilClose }
     }
 
     pub(crate) fn silent() -> Self {
@@ -50,7 +50,7 @@ impl BodyWriter {
                 out.extend_from_slice(data);
             }
             Kind::Chunked => write_chunk(out, data),
-            Kind::Raw => out.extend_from_slice(data),
+            Kind::UntilClose => out.extend_from_slice(data),
             Kind::Silent => {}
         }
         Ok(())
@@ -70,7 +70,7 @@ impl BodyWriter {
     /// As [`Self::end`]; and if a trailer is malformed, or frames or routes (RFC 9110, section 6.5.1). Nothing is written then.
     pub fn end_with(self, out: &mut Vec<u8>, trailers: &[(&str, &[u8])]) -> Result<(), EncodeError> {
         match self.kind {
-            Kind::Sized(0) | Kind::Raw | Kind::Silent => Ok(()),
+            Kind::Sized(0) | Kind::UntilClose | Kind::Silent => Ok(()),
             Kind::Sized(left) => Err(EncodeError::BodyTooShort(left)),
             Kind::Chunked => {
                 let start = out.len();

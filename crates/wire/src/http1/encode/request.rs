@@ -82,6 +82,10 @@ impl<'a> Request<'a> {
         {
             return Err(EncodeError::Method);
         }
+        let has_body = framing.chunked || framing.length.is_some_and(|length| length > 0);
+        if self.method == "TRACE" && has_body {
+            return Err(EncodeError::TraceWithBody);
+        }
         if !target::is_clean(self.target.as_bytes()) {
             return Err(EncodeError::Target);
         }

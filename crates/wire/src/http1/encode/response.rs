@@ -1,22 +1,48 @@
-//! Responses, appended to a buffer: several of them, to pipelined requests, go out with one write.
+//! Responses, appended to a buffer, so that those to pipelined requests go out with one write.
 //!
 //! The writer alone frames a message: it knows the length, whether a body may go with this status and method, and whether
-//! the connection stays. What the caller adds can neither break the framing nor start another line.
+//! the connection is kept. A caller's fields can neither change the framing nor begin another line.
 
 use super::{
     body_writer::BodyWriter, date::DateHeader, is_framing, status, status::reason, write_decimal, write_field,
 };
-use crate::http1::{EncodeError, ParseError, Persistence, RequestMeta, Version};
+use crate::http1::{EncodeError, Method, ParseError, Persistence, RequestMeta, Version};
 
-/// A response whose head is being written. Finish it with [`Self::body`], [`Self::sized`] or [`Self::stream`].
+/// A response whose head is being written. Complete it with [`Self::body`], [`Self::sized`] or [`Self::stream`].
 #[derive(Debug)]
 #[must_use = "an unfinished response leaves half a head in the buffer"]
 pub struct Response<'o> {
     out: &'o mut Vec<u8>,
-    /// Where it begins, to be taken back if a field is refused.
+    /// Where the response begins in `out`; a rejected field truncates to here.
     start: usize,
-    exchange: RequestMeta,
+    request: RequestMeta,
     status: u16,
+}
+
+/// How much of a body goes with a status and method.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Framing fields and body.
+    Full,
+    /// The framing fields of the body, without it: HEAD (RFC 9110, 9.3.2).
+    HeadOnly,
+    /// `Content-Length: 0`: 205 (RFC 9110, 15.3.6).
+    Zero,
+    /// Neither framing fields nor body: 204 and 304 (RFC 9110, 8.6), 2xx to CONNECT (RFC 9110, 9.3.6).
+    None,
+}
+
+impl Content {
+    #[inline]
+    pub(super) fn of(status: u16, method: Method) -> Self {
+        match status {
+            204 | 304 => Self::None,
+            200..=299 if method == Method::Connect => Self::None,
+            205 => Self::Zero,
+            _ if method == Method::Head => Self::HeadOnly,
+            _ => Self::Full,
+        }
+    }
 }
 
 impl<'o> Response<'o> {
@@ -26,92 +52,99 @@ impl<'o> Response<'o> {
     /// If `status` is not within 200 to 999.
     pub fn new(
         out: &'o mut Vec<u8>,
-        exchange: RequestMeta,
-        stamp: &DateHeader,
+        mut request: RequestMeta,
+        date: &DateHeader,
         status: u16,
     ) -> Result<Self, EncodeError> {
         if !(200..=999).contains(&status) {
             return Err(EncodeError::Status(status));
         }
+        if request.method == Method::Connect && status < 300 {
+            // The bytes behind it would be a tunnel's, which is not supported here.
+            request.keep_alive = false;
+        }
         let start = out.len();
         status::write_line(out, status);
-        out.extend_from_slice(stamp.lines());
-        Ok(Self { out, start, exchange, status })
+        out.extend_from_slice(date.lines());
+        Ok(Self { out, start, request, status })
     }
 
-    /// Appends a field. Repeated names are the caller's to avoid, `Date` and `Server` of the [`DateHeader`] among them.
+    /// Appends a field. Repeated names are up to the caller, `Date` and `Server` of the [`DateHeader`] included.
     ///
     /// # Errors
-    /// If the name is no token, the value holds a control character (CR, LF and NUL among them), or the field frames the
-    /// message. The buffer is then as it was before the response began.
+    /// If the name is not a token, the value holds a control character (such as CR, LF and NUL), or the field frames the
+    /// message. The buffer is then as it was before the response.
     pub fn field(self, name: &str, value: &[u8]) -> Result<Self, EncodeError> {
         let written =
             if is_framing(name) { Err(EncodeError::FieldReserved) } else { write_field(self.out, name, value) };
         match written {
             Ok(()) => Ok(self),
-            Err(refused) => {
+            Err(error) => {
                 self.out.truncate(self.start);
-                Err(refused)
+                Err(error)
             }
         }
     }
 
-    /// Has the connection closed behind this response.
+    /// Closes the connection after this response.
     pub fn close(mut self) -> Self {
-        self.exchange.keep_alive = false;
+        self.request.keep_alive = false;
         self
     }
 
-    /// Finishes with the whole body. With HEAD, 204, 205 and 304 it is left out.
-    pub fn body(self, body: &[u8]) -> Persistence {
-        let silent = self.is_silent();
-        let (out, after) = self.end_sized(body.len() as u64);
-        if !silent {
+    /// Completes the response with its body, which is left out where none may be sent: HEAD, 204, 205, 304.
+    pub fn body(mut self, body: &[u8]) -> Persistence {
+        let content = self.content();
+        self.write_length(content, body.len() as u64);
+        let (out, persistence) = self.end_head();
+        if content == Content::Full {
             out.extend_from_slice(body);
         }
-        after
+        persistence
     }
 
-    /// Finishes the head of a response whose body, of `length` bytes, is sent as a stream.
-    pub fn sized(self, length: u64) -> (BodyWriter, Persistence) {
-        let stream = if self.is_silent() { BodyWriter::silent() } else { BodyWriter::sized(length) };
-        (stream, self.end_sized(length).1)
+    /// Completes the head of a response whose body, of `length` bytes, is written in pieces.
+    pub fn sized(mut self, length: u64) -> (BodyWriter, Persistence) {
+        let content = self.content();
+        self.write_length(content, length);
+        let body = if content == Content::Full { BodyWriter::sized(length) } else { BodyWriter::silent() };
+        (body, self.end_head().1)
     }
 
-    /// Finishes the head of a response whose body is as long as it will be: in chunks, or, since HTTP/1.0 knows none, until
-    /// the connection closes (RFC 9112, section 6.1).
+    /// Completes the head of a response whose body has an unknown length: it is sent in chunks, or, to HTTP/1.0, until the
+    /// connection closes (RFC 9112, 6.1).
     pub fn stream(mut self) -> (BodyWriter, Persistence) {
-        if !self.has_content() {
-            let after = self.end_head();
-            return (BodyWriter::silent(), after);
-        }
-        let stream = match self.exchange.version {
-            Version::Http10 => {
-                self.exchange.keep_alive = false;
-                BodyWriter::raw()
+        let content = self.content();
+        let body = match (content, self.request.version) {
+            (Content::Zero | Content::None, _) => {
+                self.write_length(content, 0);
+                BodyWriter::silent()
             }
-            Version::Http11 => {
+            (_, Version::Http10) => {
+                self.request.keep_alive = false;
+                BodyWriter::until_close()
+            }
+            (_, Version::Http11) => {
                 self.out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
                 BodyWriter::chunked()
             }
         };
-        let stream = if self.exchange.is_head { BodyWriter::silent() } else { stream };
-        (stream, self.end_head())
+        let body = if content == Content::Full { body } else { BodyWriter::silent() };
+        (body, self.end_head().1)
     }
 
-    /// Appends an interim response: `100 Continue`, which lets a client begin its body, or 102, or 103. Not a final one:
-    /// that is still owed.
+    /// Appends an interim response: `100 Continue`, 102 or 103. The final response must follow.
     ///
     /// # Errors
-    /// If the client speaks HTTP/1.0, which knows none (RFC 9110, section 15.2), the status is not 1xx or is 101, or a field
-    /// is refused as in [`Self::field`]. Nothing is written then.
+    /// If the client speaks HTTP/1.0, which has none (RFC 9110, 15.2), the status is not 1xx or is 101, or a field is
+    /// rejected as in [`Self::field`]. Nothing is written then.
     pub fn interim(
         out: &mut Vec<u8>,
-        exchange: RequestMeta,
+        request: RequestMeta,
         status: u16,
         fields: &[(&str, &[u8])],
     ) -> Result<(), EncodeError> {
-        if exchange.version == Version::Http10 {
+        if request.version == Version::Http10 {
             return Err(EncodeError::InterimToHttp10);
         }
         if !(100..=199).contains(&status) || status == 101 {
@@ -128,63 +161,45 @@ impl<'o> Response<'o> {
         Ok(())
     }
 
-    /// Appends the answer to a fault: its status, and a line of text that says what was wrong.
-    pub fn error(out: &'o mut Vec<u8>, stamp: &DateHeader, fault: ParseError) -> Persistence {
-        let status = fault.status();
-        let body = format!("{status} {}: {fault}\n", reason(status));
-        // What the client speaks is unknown. To HTTP/1.0 this reads the same.
-        let exchange = RequestMeta { version: Version::Http11, is_head: false, keep_alive: false };
-        match Self::new(out, exchange, stamp, status).and_then(|response| response.field("Content-Type", b"text/plain"))
-        {
+    /// Appends the response to a request that could not be parsed: its status, and a line of text with the reason.
+    pub fn error(out: &'o mut Vec<u8>, date: &DateHeader, error: ParseError) -> Persistence {
+        let status = error.status();
+        let body = format!("{status} {}: {error}\n", reason(status));
+        // The client's version is unknown. A response that closes reads the same in HTTP/1.0.
+        let request = RequestMeta { version: Version::Http11, method: Method::Other, keep_alive: false };
+        match Self::new(out, request, date, status).and_then(|response| response.field("Content-Type", b"text/plain")) {
             Ok(response) => response.body(body.as_bytes()),
             Err(_) => Persistence::Close,
         }
     }
 
-    /// RFC 9110, 6.4.1: with these no content goes, and RFC 9110, 8.6, forbids or discourages its length.
     #[inline]
-    fn has_content(&self) -> bool {
-        !matches!(self.status, 204 | 304)
+    fn content(&self) -> Content {
+        Content::of(self.status, self.request.method)
     }
 
     #[inline]
-    fn is_silent(&self) -> bool {
-        self.exchange.is_head || matches!(self.status, 204 | 205 | 304)
-    }
-
-    #[inline]
-    fn end_sized(self, length: u64) -> (&'o mut Vec<u8>, Persistence) {
-        if self.has_content() {
-            // RFC 9110, 15.3.6: 205 says that there is nothing.
-            let length = if self.status == 205 { 0 } else { length };
+    fn write_length(&mut self, content: Content, length: u64) {
+        if content != Content::None {
             self.out.extend_from_slice(b"Content-Length: ");
-            write_decimal(self.out, length);
+            write_decimal(self.out, if content == Content::Zero { 0 } else { length });
             self.out.extend_from_slice(b"\r\n");
         }
-        let Self { out, exchange, .. } = self;
-        let after = end_head(out, exchange);
-        (out, after)
     }
 
-    fn end_head(self) -> Persistence {
-        end_head(self.out, self.exchange)
+    #[inline]
+    fn end_head(self) -> (&'o mut Vec<u8>, Persistence) {
+        self.out.extend_from_slice(connection(self.request));
+        (self.out, Persistence::keep_if(self.request.keep_alive))
     }
 }
 
-/// The empty line, and before it what is to be said about the connection (RFC 9112, sections 9.3 and 9.6): the default of
-/// the client's version goes without saying.
+/// The `Connection` field, where it is not the default of the client's version, and the empty line (RFC 9112, 9.3, 9.6).
 #[inline]
-fn end_head(out: &mut Vec<u8>, exchange: RequestMeta) -> Persistence {
-    out.extend_from_slice(connection(exchange));
-    Persistence::keep_if(exchange.keep_alive)
-}
-
-/// The line about the connection, if one is needed, and the empty line.
-#[inline]
-pub(crate) fn connection(exchange: RequestMeta) -> &'static [u8] {
-    match (exchange.keep_alive, exchange.version) {
+pub(super) fn connection(request: RequestMeta) -> &'static [u8] {
+    match (request.keep_alive, request.version) {
         (true, Version::Http11) => b"\r\n",
-        // What `ab -k` waits for.
+        // Required by `ab -k`.
         (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",
         (false, _) => b"Connection: close\r\n\r\n",
     }

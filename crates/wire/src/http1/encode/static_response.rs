@@ -1,18 +1,24 @@
-//! A response rendered once and sent a million times: all but `Date` and `Connection` is known beforehand.
+use super::{
+    date::DateHeader,
+    is_framing,
+    response::{self, Content},
+    status, write_decimal, write_field,
+};
+use crate::http1::{EncodeError, Method, Persistence, RequestMeta};
 
-use super::{date::DateHeader, is_framing, response, status, write_decimal, write_field};
-use crate::http1::{EncodeError, Persistence, RequestMeta};
-
-/// A whole response, rendered. Byte for byte what [`Response`](super::Response) would write.
+/// A response rendered in advance, except for `Date` and `Connection`.
+///
+/// Writes the same bytes as [`Response`](super::Response).
 #[derive(Debug, Clone)]
 pub struct StaticResponse {
+    status: u16,
     line: Vec<u8>,
-    /// Fields, length and, if the connection is kept in HTTP/1.1, all that follows: then one copy does.
+    /// Fields, length, empty line and body: a response in HTTP/1.1 that keeps the connection is one copy of this.
     rest: Vec<u8>,
-    /// Where in `rest` the fields end.
-    fields: usize,
-    /// Where in `rest` the body begins.
-    body: usize,
+    /// Where in `rest` the caller's fields end, and the framing field begins.
+    framing: usize,
+    /// Where in `rest` the head ends, without the empty line.
+    head: usize,
 }
 
 impl StaticResponse {
@@ -32,35 +38,47 @@ impl StaticResponse {
             }
             write_field(&mut rest, name, value)?;
         }
-        let body = if matches!(status, 204 | 205 | 304) { &[] } else { body };
-        if !matches!(status, 204 | 304) {
+        let framing = rest.len();
+        let content = Content::of(status, Method::Get);
+        let body = if content == Content::Full { body } else { &[] };
+        if content != Content::None {
             rest.extend_from_slice(b"Content-Length: ");
             write_decimal(&mut rest, body.len() as u64);
             rest.extend_from_slice(b"\r\n");
         }
-        let fields = rest.len();
+        let head = rest.len();
         rest.extend_from_slice(b"\r\n");
-        let start = rest.len();
         rest.extend_from_slice(body);
-        Ok(Self { line, rest, fields, body: start })
+        Ok(Self { status, line, rest, framing, head })
     }
 
-    /// Appends it.
+    /// Appends it to `out`.
     #[inline]
-    pub fn write(&self, out: &mut Vec<u8>, exchange: RequestMeta, stamp: &DateHeader) -> Persistence {
-        out.reserve(self.line.len() + stamp.lines().len() + self.rest.len() + 32);
+    pub fn write(&self, out: &mut Vec<u8>, request: RequestMeta, date: &DateHeader) -> Persistence {
+        out.reserve(self.line.len() + date.lines().len() + self.rest.len() + 32);
         out.extend_from_slice(&self.line);
-        out.extend_from_slice(stamp.lines());
-        let end_of_head = response::connection(exchange);
-        if end_of_head == b"\r\n" && !exchange.is_head {
+        out.extend_from_slice(date.lines());
+        let connection = response::connection(request);
+        if connection == b"\r\n" && !matches!(request.method, Method::Head | Method::Connect) {
             out.extend_from_slice(&self.rest);
-        } else {
-            out.extend_from_slice(&self.rest[..self.fields]);
-            out.extend_from_slice(end_of_head);
-            if !exchange.is_head {
-                out.extend_from_slice(&self.rest[self.body..]);
-            }
+            return Persistence::Keep;
         }
-        Persistence::keep_if(exchange.keep_alive)
+        self.write_rest(out, request, connection)
+    }
+
+    fn write_rest(&self, out: &mut Vec<u8>, mut request: RequestMeta, mut connection: &[u8]) -> Persistence {
+        let mut head = &self.rest[..self.head];
+        let content = Content::of(self.status, request.method);
+        if request.method == Method::Connect && self.status < 300 {
+            request.keep_alive = false;
+            connection = response::connection(request);
+            head = &self.rest[..self.framing];
+        }
+        out.extend_from_slice(head);
+        out.extend_from_slice(connection);
+        if content == Content::Full {
+            out.extend_from_slice(&self.rest[self.head + 2..]);
+        }
+        Persistence::keep_if(request.keep_alive)
     }
 }

@@ -36,7 +36,7 @@ pub struct Head<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestMeta {
     pub(crate) version: Version,
-    pub(crate) is_head: bool,
+    pub(crate) method: Method,
     pub(crate) keep_alive: bool,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Head<'a> {
     /// What a response must know.
     #[inline]
     pub fn meta(&self) -> RequestMeta {
-        RequestMeta { version: self.version, is_head: self.method == Method::Head, keep_alive: self.keep_alive }
+        RequestMeta { version: self.version, method: self.method, keep_alive: self.keep_alive }
     }
 
     /// Whether the client would have the connection kept.
