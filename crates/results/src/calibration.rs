@@ -1,7 +1,6 @@
-//! `ceiling.json`: how fast the generator is by itself, under a certain load on a certain machine, as it was measured
-//! against a target that does nothing. A file of the state directory, kept from run to run.
+//! `ceiling.json`: the generator's highest rates against a null target, by load and machine. A file of the state directory.
 //!
-//! Two brunts that write at the same moment may lose one of their two entries, never the file.
+//! Two processes that write at the same time may lose one of their entries, never the file.
 
 use crate::{RunResult, directory::Directory, env::Env, result::Responses};
 use serde::{Deserialize, Serialize};
@@ -10,10 +9,10 @@ use std::{io, path::PathBuf};
 /// Name and version of the format.
 const SCHEMA: &str = "brunt.ceiling/1";
 const FILE: &str = "ceiling.json";
-/// Entries that are kept; the oldest go first.
-const MOST: usize = 200;
+/// Most entries in the file; the oldest are dropped.
+const MAX_ENTRIES: usize = 200;
 
-/// On what a ceiling depends. Another machine, build or load has another.
+/// What a ceiling depends on: machine, build and load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CalibrationKey {
     /// Name of the protocol, as `tcp` or `http`.
@@ -29,35 +28,35 @@ pub struct CalibrationKey {
     pub cpus_online: Option<u64>,
     /// Load threads.
     pub threads: usize,
-    /// Cores of the generator; empty if it was not pinned.
+    /// Cores of the generator; empty if not pinned.
     pub cores: Vec<usize>,
-    /// Cores of the target, as far as they are known.
+    /// Cores of the target, as far as known.
     pub target_cores: Vec<usize>,
     /// Connections.
     pub connections: u64,
-    /// Bytes of a message; over HTTP, of the longest of the writes that hold a batch of requests.
+    /// Bytes of a message; over HTTP, of the longest write of a batch of requests.
     pub request_bytes: Option<u64>,
-    /// Whether replies are compared with what was sent; over HTTP, whether words are looked for in bodies.
+    /// Whether replies are compared with requests; over HTTP, whether bodies are searched.
     pub verified: bool,
-    /// What else there is to say of a load over HTTP.
+    /// Further parameters of a load over HTTP.
     #[serde(default)]
     pub http: Option<HttpKey>,
 }
 
-/// What a load over HTTP makes the generator do for each request.
+/// The part of the key that applies to HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpKey {
     /// Bytes of the body of a reply, to two digits: see [`HttpKey::mean_body_bytes`].
     pub body_bytes: u64,
-    /// Requests in one write.
+    /// Requests per write.
     pub pipeline: u32,
-    /// Requests on a connection.
+    /// Requests per connection.
     pub reuse: Option<u64>,
 }
 
 impl HttpKey {
-    /// The mean length of the bodies in bytes, rounded to two digits, so that a target whose replies differ is the same in
-    /// its next run; `None` if there was no reply.
+    /// Mean length of the bodies in bytes, rounded to two digits so that replies of varying length give the same key in the
+    /// next run; `None` without replies.
     pub fn mean_body_bytes(responses: &Responses) -> Option<u64> {
         let mean = responses.body_bytes?.checked_div(responses.statuses.values().sum())?;
         let unit = 10u64.pow(mean.checked_ilog10().unwrap_or(0).saturating_sub(1));
@@ -66,7 +65,7 @@ impl HttpKey {
 }
 
 impl CalibrationKey {
-    /// Those of a run that has ended; what is HTTP's own is still to be filled in.
+    /// The key of a finished run, without the part for HTTP.
     pub fn of(result: &RunResult, env: &Env, protocol: &str, verified: bool) -> Self {
         Self {
             protocol: protocol.to_owned(),
@@ -92,7 +91,7 @@ struct Entry {
     key: CalibrationKey,
     /// Requests per second.
     rate: f64,
-    /// When, in seconds since 1970-01-01 UTC.
+    /// Seconds since 1970-01-01 UTC.
     measured_unix_s: u64,
 }
 
@@ -102,31 +101,31 @@ struct File {
     entries: Vec<Entry>,
 }
 
-/// The ceilings of one state directory.
+/// The calibrations in one state directory.
 #[derive(Debug)]
 pub struct Calibrations {
     path: PathBuf,
 }
 
 impl Calibrations {
-    /// Those of this directory, which need not exist.
+    /// The calibrations in this directory, which need not exist.
     pub fn at(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// The rate that was measured under the same circumstances, in requests per second.
+    /// The ceiling measured with this key, in requests per second.
     ///
     /// # Errors
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     pub fn get(&self, key: &CalibrationKey) -> io::Result<Option<f64>> {
         let entries = self.entries()?;
         Ok(entries.iter().find(|entry| entry.key == *key).map(|entry| entry.rate))
     }
 
-    /// The rates that hold for this build of brunt on this machine, of whatever loads, in requests per second.
+    /// The ceilings of all loads for this build on this machine, in requests per second.
     ///
     /// # Errors
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     pub fn rates(&self, env: &Env) -> io::Result<Vec<f64>> {
         let (binary, machine) = (&env.binary_hash, (&env.kernel, &env.cpu, env.cpus_online));
         let mut entries = self.entries()?;
@@ -136,23 +135,17 @@ impl Calibrations {
         Ok(entries.iter().map(|entry| entry.rate).collect())
     }
 
-    /// Creates the directory if need be and proves that it can be written.
-    ///
-    /// # Errors
-    /// It cannot; the path is named.
+    /// Creates the directory if needed and tests that it can be written.
     pub fn check_writable(&self) -> io::Result<()> {
         Directory::create(&self.path).map(drop)
     }
 
-    /// Keeps a rate, in the place of an older one under the same circumstances. A damaged file is begun anew.
-    ///
-    /// # Errors
-    /// The file cannot be written; it is named.
+    /// Stores a ceiling, replacing an older one with the same key. A damaged file is replaced.
     pub fn store(&self, key: CalibrationKey, rate: f64, measured_unix_s: u64) -> io::Result<()> {
         let mut entries = self.entries().unwrap_or_default();
         entries.retain(|entry| entry.key != key);
         entries.push(Entry { key, rate, measured_unix_s });
-        let surplus = entries.len().saturating_sub(MOST);
+        let surplus = entries.len().saturating_sub(MAX_ENTRIES);
         entries.drain(..surplus);
         let file = File { schema: SCHEMA.to_owned(), entries };
         Directory::create(&self.path)?.write_json(FILE, &file)
@@ -167,7 +160,7 @@ impl Calibrations {
                 }
                 Ok(file.entries)
             }
-            // Another version of brunt measures in its own way.
+            // Ceilings of another version are not comparable.
             Ok(_) => Ok(Vec::new()),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(Vec::new())
@@ -181,7 +174,7 @@ impl Calibrations {
 mod tests {
     use super::*;
 
-    fn circumstances(connections: u64) -> CalibrationKey {
+    fn key(connections: u64) -> CalibrationKey {
         let mut result = RunResult::new("brunt");
         result.load.connections = connections;
         result.server.cores = Some(vec![1]);
@@ -189,34 +182,36 @@ mod tests {
     }
 
     #[test]
-    fn a_ceiling_is_found_under_its_own_circumstances_alone() {
+    fn a_ceiling_is_found_by_its_own_key_only() {
         let home = tempfile::tempdir().unwrap();
         let ceilings = Calibrations::at(home.path().join("not/yet"));
-        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), None);
+        assert_eq!(ceilings.get(&key(8)).unwrap(), None);
         ceilings.check_writable().unwrap();
-        ceilings.store(circumstances(8), 1000.0, 1).unwrap();
-        ceilings.store(circumstances(8), 2000.0, 2).unwrap();
-        ceilings.store(circumstances(9), 3000.0, 3).unwrap();
-        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), Some(2000.0));
-        assert_eq!(ceilings.get(&CalibrationKey { verified: false, ..circumstances(8) }).unwrap(), None);
+        ceilings.store(key(8), 1000.0, 1).unwrap();
+        ceilings.store(key(8), 2000.0, 2).unwrap();
+        ceilings.store(key(9), 3000.0, 3).unwrap();
+        assert_eq!(ceilings.get(&key(8)).unwrap(), Some(2000.0));
+        assert_eq!(ceilings.get(&CalibrationKey { verified: false, ..key(8) }).unwrap(), None);
+        let redis = CalibrationKey { protocol: "redis".to_owned(), ..key(8) };
+        assert_eq!(ceilings.get(&redis).unwrap(), None);
         let over_http =
-            CalibrationKey { http: Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None }), ..circumstances(8) };
+            CalibrationKey { http: Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None }), ..key(8) };
         assert_eq!(ceilings.get(&over_http).unwrap(), None);
         ceilings.store(over_http.clone(), 4000.0, 3).unwrap();
         assert_eq!(ceilings.get(&over_http).unwrap(), Some(4000.0));
-        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), Some(2000.0));
+        assert_eq!(ceilings.get(&key(8)).unwrap(), Some(2000.0));
         assert_eq!(ceilings.rates(&Env::default()).unwrap(), [2000.0, 3000.0, 4000.0]);
         let other = Env { binary_hash: Some("another".to_owned()), ..Env::default() };
         assert_eq!(ceilings.rates(&other).unwrap(), [0.0; 0]);
-        for connections in 100..100 + MOST as u64 {
-            ceilings.store(circumstances(connections), 1.0, 4).unwrap();
+        for connections in 100..100 + MAX_ENTRIES as u64 {
+            ceilings.store(key(connections), 1.0, 4).unwrap();
         }
-        assert_eq!(ceilings.get(&circumstances(9)).unwrap(), None);
-        assert_eq!(ceilings.entries().unwrap().len(), MOST);
+        assert_eq!(ceilings.get(&key(9)).unwrap(), None);
+        assert_eq!(ceilings.entries().unwrap().len(), MAX_ENTRIES);
     }
 
     #[test]
-    fn bodies_of_nearly_the_same_length_are_the_same() {
+    fn bodies_of_similar_length_give_the_same_key() {
         let of = |bytes: u64, replies: u64| {
             HttpKey::mean_body_bytes(&Responses {
                 statuses: [("200".to_owned(), replies)].into(),
@@ -232,14 +227,29 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_an_error_to_who_reads_and_replaced_by_who_writes() {
+    fn a_damaged_file_is_an_error_for_readers_and_replaced_on_store() {
         let home = tempfile::tempdir().unwrap();
         let ceilings = Calibrations::at(home.path().to_owned());
         std::fs::write(home.path().join(FILE), "{").unwrap();
-        assert!(ceilings.get(&circumstances(8)).unwrap_err().to_string().contains(FILE));
-        ceilings.store(circumstances(8), 5.0, 1).unwrap();
-        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), Some(5.0));
+        assert!(ceilings.get(&key(8)).unwrap_err().to_string().contains(FILE));
+        ceilings.store(key(8), 5.0, 1).unwrap();
+        assert_eq!(ceilings.get(&key(8)).unwrap(), Some(5.0));
         std::fs::write(home.path().join(FILE), r#"{"schema": "brunt.ceiling/0", "entries": []}"#).unwrap();
-        assert_eq!(ceilings.get(&circumstances(8)).unwrap(), None);
+        assert_eq!(ceilings.get(&key(8)).unwrap(), None);
+    }
+
+    #[test]
+    fn entries_without_a_protocol_are_tcp_or_http() {
+        let home = tempfile::tempdir().unwrap();
+        let ceilings = Calibrations::at(home.path().to_owned());
+        let http = Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None });
+        let over_http = CalibrationKey { protocol: "http".to_owned(), http, ..key(9) };
+        for (rate, key) in [(1.0, key(8)), (2.0, over_http.clone())] {
+            ceilings.store(CalibrationKey { protocol: String::new(), ..key }, rate, 1).unwrap();
+        }
+        let file = home.path().join(FILE);
+        let old = std::fs::read_to_string(&file).unwrap().replace("\"protocol\": \"\",", "").replace("\"protocol\": \"tcp\",", "");
+        std::fs::write(&file, old).unwrap();
+        assert_eq!((ceilings.get(&key(8)).unwrap(), ceilings.get(&over_http).unwrap()), (Some(1.0), Some(2.0)));
     }
 }

@@ -1,7 +1,7 @@
-//! One directory a trial: `result.json`, `latency.hlog`, `series.jsonl`, `env.json`.
+//! The directory of one trial: `result.json`, `latency.hlog`, `series.jsonl`, `env.json`.
 //!
-//! Files are replaced as a whole (write beside, then rename), so a run that dies leaves either the old file or the new
-//! one; `result.json` is written last and marks the directory as complete.
+//! Files are replaced atomically (written beside, then renamed): a run that dies leaves the old file or the new one.
+//! `result.json` is written last and marks the directory as complete.
 
 use crate::{env::Env, result::RunResult, series::Second};
 use serde::{Serialize, de::DeserializeOwned};
@@ -19,30 +19,30 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Creates the directory if need be and proves that it can be written, so that a full disk or a wrong path is an
-    /// error before the load starts and not after.
+    /// Creates the directory if needed and tests that it can be written, so that a full disk or a wrong path is an error
+    /// before the load starts.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let with_path = |e: io::Error| io::Error::new(e.kind(), format!("cannot write to {}: {e}", path.display()));
         fs::create_dir_all(&path).map_err(with_path)?;
         let probe = path.join(".probe");
         let proven = fs::write(&probe, [0u8; 16 << 10]).and_then(|()| fs::remove_file(&probe));
-        // What little of it fitted must not fill the disk for good.
+        // On a full disk, removes the part that was written.
         proven.inspect_err(|_| _ = fs::remove_file(&probe)).map_err(with_path)?;
         Ok(Self { path })
     }
 
-    /// Names an existing directory for reading.
+    /// An existing directory, for reading.
     pub fn open(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a complete result is there.
+    /// Whether it holds a complete result.
     pub fn is_complete(&self) -> bool {
         self.path.join("result.json").exists()
     }
@@ -52,17 +52,17 @@ impl Directory {
         self.write_json("env.json", env)
     }
 
-    /// Writes `result.json`; do this last.
+    /// Writes `result.json`. Must be the last file written.
     pub fn write_result(&self, result: &RunResult) -> io::Result<()> {
         self.write_json("result.json", result)
     }
 
-    /// Writes `latency.hlog` from its finished text.
+    /// Writes `latency.hlog`.
     pub fn write_hlog(&self, hlog: &[u8]) -> io::Result<()> {
         self.replace("latency.hlog", hlog)
     }
 
-    /// Opens `series.jsonl` anew; lines are appended as they come.
+    /// Creates or truncates `series.jsonl`.
     pub fn series(&self) -> io::Result<SeriesWriter> {
         let file = fs::File::create(self.path.join("series.jsonl")).map_err(|e| self.named("series.jsonl", e))?;
         Ok(SeriesWriter { file })
@@ -119,12 +119,12 @@ pub struct SeriesWriter {
 }
 
 impl SeriesWriter {
-    /// Appends one second, in one write so that a reader never sees half a line.
+    /// Appends one second in a single write, so that readers see whole lines only.
     pub fn push(&mut self, second: &Second) -> io::Result<()> {
         self.append(second)
     }
 
-    /// Appends one second of a load that was metered from outside: what only its generator counts is absent, not 0.
+    /// Appends one second of an external tester: figures that only the generator counts are `null`, not 0.
     pub fn push_metered(&mut self, second: &Second) -> io::Result<()> {
         let mut line = serde_json::to_value(second).map_err(io::Error::other)?;
         for count in ["sent", "completed", "failed", "connections"] {
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_cannot_be_a_directory_is_named_at_once() {
+    fn an_unusable_path_is_an_error_on_creation() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("file");
         fs::write(&file, "x").unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_files_can_be_read() {
         let home = tempfile::tempdir().unwrap();
         let directory = Directory::create(home.path().join("a/b")).unwrap();
         let env = Env { brunt: "x".into(), steal_percent: Some(0.5), open_files: Some((1, 2)), ..Default::default() };

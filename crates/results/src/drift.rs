@@ -1,7 +1,7 @@
-//! Whether the figures of a run drift over its window: a pure function of its seconds, so that any stored series can be
-//! judged again.
+//! Detects drift of throughput or median response time over a run's window. Pure, so that a stored series can be judged
+//! again.
 //!
-//! Never judges a window of fewer than [`LEAST_SECONDS`] whole seconds: so few cannot tell a drift from chance.
+//! Windows of fewer than [`MIN_SECONDS`] whole seconds are not judged: drift and noise cannot be told apart.
 
 mod trend;
 mod warmup;
@@ -11,21 +11,22 @@ pub use warmup::warmup;
 
 use crate::{series::Second, verdict::ValidityIssue};
 
-/// Whole seconds of a window below which nothing is said.
-pub const LEAST_SECONDS: usize = 8;
-/// A drift below this share of the median, first second to last, is no matter ...
+/// Shortest window that is judged, in whole seconds.
+pub const MIN_SECONDS: usize = 8;
+/// Minimum drift reported, first second to last, as a share of the median.
 pub const DRIFT_SHARE: f64 = 0.1;
-/// ... and one that chance makes so often is none: two-sided p = 0.005 for each of two figures, 0.01 for both.
-const CERTAIN: f64 = 2.807;
-/// A beginning counts as a warm-up if its mean lies so many standard deviations of single seconds from the rest: also of noise the rule cuts a value now and then.
-const BEYOND_CHANCE: f64 = 4.0;
-/// The test looks at every pair; a longer window is cut into this many pieces first.
-const MOST_PIECES: usize = 240;
+/// Minimum z score of a trend: two-sided p = 0.005 for each of two figures, 0.01 for both.
+const MIN_Z: f64 = 2.807;
+/// Minimum distance of a warm-up's mean from the rest, in standard deviations of single seconds: MSER also cuts a value of
+/// plain noise now and then.
+const MIN_DEVIATIONS: f64 = 4.0;
+/// Most values tested for a trend, which takes quadratic time; a longer window is averaged down first.
+const MAX_PIECES: usize = 240;
 
-/// The doubt that a window's seconds raise, if any; those of the warm-up and broken ones at the end are left out.
+/// The drift of a series, if any. Ignores the warm-up and partial seconds.
 pub fn check(seconds: &[Second]) -> Option<ValidityIssue> {
     let whole = whole(seconds);
-    if whole.len() < LEAST_SECONDS {
+    if whole.len() < MIN_SECONDS {
         return None;
     }
     let rates: Vec<f64> = whole.iter().map(|second| second.completed as f64).collect();
@@ -44,17 +45,17 @@ fn whole(seconds: &[Second]) -> Vec<&Second> {
     lengths.filter(|(second, length)| !second.warmup && *length > 0.95).map(|(second, _)| second).collect()
 }
 
-/// A sentence on what drifts: a beginning that is not yet what follows, or a trend over all of it.
+/// Describes a warm-up inside the window, else a trend over all of it.
 fn drift(what: &str, values: &[f64]) -> Option<String> {
-    beginning(what, values).or_else(|| rise(what, values))
+    warm_up(what, values).or_else(|| monotone_trend(what, values))
 }
 
-fn beginning(what: &str, values: &[f64]) -> Option<String> {
+fn warm_up(what: &str, values: &[f64]) -> Option<String> {
     let (first, rest) = values.split_at(warmup(values)?);
-    let (usual, chance) = mean_and_deviation(rest);
+    let (usual, deviation) = mean_and_deviation(rest);
     let (early, _) = mean_and_deviation(first);
     let share = early / usual - 1.0;
-    if first.is_empty() || (early - usual).abs() < BEYOND_CHANCE * chance || share.abs() < DRIFT_SHARE {
+    if first.is_empty() || (early - usual).abs() < MIN_DEVIATIONS * deviation || share.abs() < DRIFT_SHARE {
         return None;
     }
     let side = if share > 0.0 { "above" } else { "below" };
@@ -62,11 +63,11 @@ fn beginning(what: &str, values: &[f64]) -> Option<String> {
     Some(format!("{what} of the first {count} s was {percent:.0} % {side} that of the rest, as in a warm-up"))
 }
 
-fn rise(what: &str, values: &[f64]) -> Option<String> {
-    let pieces = means(values, values.len().div_ceil(MOST_PIECES));
+fn monotone_trend(what: &str, values: &[f64]) -> Option<String> {
+    let pieces = means(values, values.len().div_ceil(MAX_PIECES));
     let trend = trend(&pieces)?;
     let share = trend.slope * (pieces.len() - 1) as f64 / trend.median;
-    if trend.z.abs() < CERTAIN || !share.is_finite() || share.abs() < DRIFT_SHARE {
+    if trend.z.abs() < MIN_Z || !share.is_finite() || share.abs() < DRIFT_SHARE {
         return None;
     }
     let verb = if share > 0.0 { "rose" } else { "fell" };
@@ -80,7 +81,7 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0)).sqrt())
 }
 
-/// The means of each `size` values in turn; what is left over at the end is dropped.
+/// Means of consecutive chunks of `size` values; drops an incomplete last chunk.
 fn means(values: &[f64], size: usize) -> Vec<f64> {
     values.chunks_exact(size.max(1)).map(|chunk| chunk.iter().sum::<f64>() / chunk.len() as f64).collect()
 }
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
     use crate::verdict::Kind;
 
-    /// A series of one second of warm-up and then these rates, with a part of a second at the end.
+    /// One second of warm-up, then these rates, then a partial second.
     fn series(rates: impl IntoIterator<Item = f64>) -> Vec<Second> {
         let mut seconds = vec![Second { at_s: 1.0, warmup: true, completed: 1, ..Default::default() }];
         for (number, rate) in rates.into_iter().enumerate() {
@@ -102,22 +103,22 @@ mod tests {
         seconds
     }
 
-    /// Numbers from -1 to 1 that look like noise and are always the same.
+    /// Deterministic noise from -1 to 1.
     fn noise(number: usize) -> f64 {
         ((number as f64 * 12.9898).sin() * 43_758.547).fract()
     }
 
     #[test]
-    fn a_server_that_gets_slower_is_not_stationary() {
+    fn a_server_that_slows_down_is_not_stationary() {
         let slower = series((0..20).map(|second| 10_000.0 * (1.0 - 0.01 * second as f64) + 100.0 * noise(second)));
-        let doubt = check(&slower).unwrap();
-        assert_eq!(doubt.kind(), Kind::NotStationary);
-        let why = doubt.evidence();
+        let issue = check(&slower).unwrap();
+        assert_eq!(issue.kind(), Kind::NotStationary);
+        let why = issue.evidence();
         assert!(why.starts_with("throughput fell by 2") && why.contains("; the median response time rose by"), "{why}");
     }
 
     #[test]
-    fn a_warm_up_inside_the_window_is_named() {
+    fn a_warm_up_inside_the_window_is_reported() {
         let caching = series((0..20).map(|second| match second {
             0..6 => 6_000.0 + 500.0 * second as f64,
             _ => 10_000.0 + 50.0 * noise(second),
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_judged_in_a_moment() {
+    fn a_day_is_judged_quickly() {
         let day = series((0..86_400).map(|second| 10_000.0 * (1.0 + second as f64 / 86_400.0)));
         assert!(check(&day).is_some());
     }

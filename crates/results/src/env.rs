@@ -1,14 +1,14 @@
-//! `env.json`: the circumstances of a trial, and why any figure is missing.
+//! `env.json`: machine and settings of a trial, and the reasons for absent figures.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The circumstances of a trial. Collected by `meter`, kept beside `result.json`.
+/// Machine, kernel and settings of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Env {
     /// Version of brunt.
     pub brunt: String,
-    /// Identity of the binary: a 64-bit FNV-1a hash of its bytes, in hexadecimal.
+    /// 64-bit FNV-1a hash of the binary, in hexadecimal.
     pub binary_hash: Option<String>,
     /// The command line as typed.
     pub command: Vec<String>,
@@ -32,12 +32,12 @@ pub struct Env {
     pub clock_source: Option<String>,
     /// Soft and hard limit of open files.
     pub open_files: Option<(u64, u64)>,
-    /// Kernel settings that change results, by name.
+    /// Kernel settings that affect results, by name.
     pub sysctls: BTreeMap<String, String>,
-    /// CPU time stolen by the hypervisor during the measured window, percent of all processors.
+    /// CPU time stolen by the hypervisor during the measured window, in percent of all processors.
     pub steal_percent: Option<f64>,
-    /// Which backend the generator's runtime chose, and why if it was the fallback.
+    /// Backend of the generator's runtime, with the reason if it is the fallback.
     pub backend: Option<String>,
-    /// Name of a missing figure, and why it could not be had.
+    /// The reason for each absent figure, by its name (`server.rss_bytes`).
     pub absent: BTreeMap<String, String>,
 }

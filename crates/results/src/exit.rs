@@ -1,16 +1,16 @@
-//! How a run ends, as scripts see it.
+//! Exit codes.
 
-/// The documented exit codes of every command.
+/// Exit codes of every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitCode {
-    /// The command did what it was asked.
+    /// The command succeeded.
     Good = 0,
-    /// The run failed: a target that never answered, a file that could not be written, a missing tool.
+    /// The run failed: the target did not answer, a file could not be written, a tool is missing.
     Failed = 1,
     /// The command line or the plan is wrong; nothing was run.
     Usage = 2,
-    /// The run finished, but its result may not be called a property of the server (see the verdict).
+    /// The run finished, but its verdict says that the result cannot be trusted.
     Untrusted = 3,
     /// A `--fail-if` threshold was crossed.
     Threshold = 99,

@@ -1,4 +1,4 @@
-//! Reads `latency.hlog`, an HdrHistogram V2 interval log. Values are nanoseconds, times are seconds since the load began.
+//! Reads `latency.hlog`, an HdrHistogram V2 interval log. Values are nanoseconds; times are seconds since the load began.
 
 use crate::latency::new_histogram;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -13,18 +13,18 @@ use hdrhistogram::{
 /// One interval of one distribution.
 #[derive(Debug, Clone)]
 pub struct Interval {
-    /// Where it begins.
+    /// Start, in seconds since the load began.
     pub start_s: f64,
-    /// How long it is; what was answered after the window has an interval of no length.
+    /// Length in seconds; 0 for replies that arrived after the window.
     pub length_s: f64,
-    /// Its values.
+    /// Values in nanoseconds.
     pub values: Histogram<u64>,
 }
 
 /// The intervals of one tag, in the order of the log.
 ///
 /// # Errors
-/// What is wrong with the log.
+/// The log is damaged.
 pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
     let wrong = |what: &dyn std::fmt::Debug| format!("the interval log of '{tag}' cannot be read: {what:?}");
     let mut intervals = Vec::new();
@@ -46,15 +46,15 @@ pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
 /// The distribution of one tag, over all intervals of the log.
 ///
 /// # Errors
-/// What is wrong with the log.
+/// The log is damaged.
 pub fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
     sum(&read(hlog, tag)?)
 }
 
-/// The distribution that intervals add up to.
+/// The sum of intervals.
 ///
 /// # Errors
-/// An interval holds values beyond those that brunt records.
+/// An interval holds values above [`MAX_LATENCY_NS`](crate::latency::MAX_LATENCY_NS).
 pub fn sum(intervals: &[Interval]) -> Result<Histogram<u64>, String> {
     let mut sum = new_histogram();
     for interval in intervals {

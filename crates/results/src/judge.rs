@@ -1,41 +1,40 @@
-//! From a result to its doubts: a pure function, so that any stored result can be judged again.
+//! Finds the validity issues of a result. Pure, so that a stored result can be judged again.
 
 use crate::{
     result::RunResult,
     verdict::{ClientLimit, Disturbance, ValidityIssue, Verdict},
 };
 
-/// Lag above this share of the response time, at the 99th percentile, makes the generator the suspect ...
+/// Largest acceptable lag, as a share of the response time, both at the 99th percentile.
 pub const LAG_SHARE: f64 = 0.05;
-/// ... and so does lag above this many microseconds, whichever is larger: clocks and timers have a floor.
+/// Lag that is always acceptable, in microseconds: the precision of clocks and timers.
 pub const LAG_FLOOR_US: f64 = 100.0;
-/// A thread above this is full: the rest is lost to interrupts and to the rounding of CPU accounting.
+/// CPU of a saturated thread, in percent of a core: the rest is interrupts and the rounding of CPU accounting.
 pub const FULL_PERCENT: f64 = 95.0;
-/// At this share of the generator's own ceiling its figures are its own, unless the server was full too ...
+/// From this share of its own ceiling the generator is the limit, unless the server is saturated too.
 pub const CEILING_SHARE: f64 = 0.9;
-/// ... and above this share the ceiling was none: it was measured in a slow spell of the machine.
-pub const CEILING_DOUBTFUL: f64 = 1.1;
-/// The offered rate counts as reached within this share.
+/// Above this share the ceiling is ignored: it was measured while the machine was slow.
+pub const CEILING_INVALID: f64 = 1.1;
+/// Largest shortfall of the achieved rate, as a share of the offered rate, besides counting noise.
 pub const RATE_TOLERANCE: f64 = 0.02;
-/// A quantile q is shown as good when at least this many values lie beyond it: n (1 - q) >= 10.
+/// Values that must lie beyond a quantile q for it to be trusted: n (1 - q) >= 10.
 pub const BEYOND_QUANTILE: f64 = 10.0;
-/// Stolen CPU time above this share, in percent, disturbs a run.
+/// Largest acceptable steal time, in percent of the CPU time of all processors.
 pub const STEAL_PERCENT: f64 = 2.0;
-
-/// Waiting for a core that somebody else has, above this share of the window, in percent, disturbs a run.
+/// Longest acceptable wait of a runnable thread for a core, in percent of the window.
 pub const RUN_QUEUE_PERCENT: f64 = 5.0;
 
-/// Judges a result on what it holds; `steal_percent` comes from the host where it is known.
+/// The verdict on a result; `steal_percent` is that of the host over the window, where known.
 pub fn judge(result: &RunResult, steal_percent: Option<f64>) -> Verdict {
-    let mut doubts = Vec::new();
-    doubts.extend(errors(result));
-    doubts.extend(lag(result));
-    doubts.extend(generator_cpu(result));
-    doubts.extend(ceiling(result));
-    doubts.extend(rate(result));
-    doubts.extend(samples(result));
-    doubts.extend(disturbances(result, steal_percent).map(ValidityIssue::Disturbed));
-    Verdict::of(doubts)
+    let mut issues = Vec::new();
+    issues.extend(errors(result));
+    issues.extend(lag(result));
+    issues.extend(generator_cpu(result));
+    issues.extend(ceiling(result));
+    issues.extend(rate(result));
+    issues.extend(samples(result));
+    issues.extend(disturbances(result, steal_percent).map(ValidityIssue::Disturbed));
+    Verdict::of(issues)
 }
 
 fn disturbances(result: &RunResult, steal_percent: Option<f64>) -> impl Iterator<Item = Disturbance> {
@@ -53,7 +52,7 @@ fn errors(result: &RunResult) -> Option<ValidityIssue> {
     (failed > 0).then_some(ValidityIssue::Errors { failed, completed: result.requests.completed, kinds: e.words() })
 }
 
-/// Whether the generator sent late by itself.
+/// Whether the generator sent late through its own fault.
 pub fn lag(result: &RunResult) -> Option<ValidityIssue> {
     let lag_p99_us = result.latency.lag.p99_us?;
     let response_p99_us = result.latency.response.p99_us?;
@@ -61,27 +60,26 @@ pub fn lag(result: &RunResult) -> Option<ValidityIssue> {
         .then_some(ValidityIssue::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }))
 }
 
-/// Whether the generator was full and the server was not.
+/// Whether the generator was saturated and the server was not.
 pub fn generator_cpu(result: &RunResult) -> Option<ValidityIssue> {
     let generator = &result.generator;
     let spin_each = generator.spin_percent.unwrap_or(0.0) / generator.thread_cpu_percent.len().max(1) as f64;
     let generator_percent = generator.thread_cpu_percent.iter().copied().fold(0.0, f64::max) - spin_each;
     let server_percent = result.server.busiest_thread_percent;
-    // Both full: the closed loop is balanced, and the server was driven as hard as it goes.
-    (generator_percent >= FULL_PERCENT && !server_is_full(result))
+    // With both saturated the closed loop is balanced: the server was driven to its limit.
+    (generator_percent >= FULL_PERCENT && !server_is_saturated(result))
         .then_some(ValidityIssue::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent }))
 }
 
-/// Whether the generator was hardly faster on a target that does nothing.
+/// Whether the generator is hardly faster against a null target.
 pub fn ceiling(result: &RunResult) -> Option<ValidityIssue> {
     let (rate, ceiling) = (result.requests.rate, result.generator.ceiling_rate?);
-    let near = (CEILING_SHARE..=CEILING_DOUBTFUL).contains(&(rate / ceiling));
-    (near && !server_is_full(result)).then_some(ValidityIssue::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
+    let near = (CEILING_SHARE..=CEILING_INVALID).contains(&(rate / ceiling));
+    (near && !server_is_saturated(result)).then_some(ValidityIssue::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
 }
 
-/// Its busiest thread has no time left, or all its threads together have none on their cores: many processes may share
-/// one.
-fn server_is_full(result: &RunResult) -> bool {
+/// Whether the server's busiest thread is saturated, or all its cores are: many processes may share one.
+fn server_is_saturated(result: &RunResult) -> bool {
     let server = &result.server;
     let cores = server.cores.as_ref().map(Vec::len).filter(|cores| *cores > 0);
     let is_out_of_cores =
@@ -93,7 +91,7 @@ fn server_is_full(result: &RunResult) -> bool {
 pub fn rate(result: &RunResult) -> Option<ValidityIssue> {
     let offered = result.requests.offered_rate?;
     let achieved = result.requests.rate;
-    // What counting noise alone can hide: three standard deviations of a Poisson count.
+    // Counting noise: three standard deviations of a Poisson count.
     let noise = 3.0 * (offered * result.load.measured_s).sqrt() / result.load.measured_s.max(1e-9);
     let waited = result.requests.waited.unwrap_or(0) as f64 / (result.requests.completed.max(1)) as f64;
     (achieved < offered * (1.0 - RATE_TOLERANCE) - noise).then_some(ValidityIssue::RateMissed {
@@ -105,7 +103,7 @@ pub fn rate(result: &RunResult) -> Option<ValidityIssue> {
 
 fn samples(result: &RunResult) -> Option<ValidityIssue> {
     let needed = (BEYOND_QUANTILE / (1.0 - 0.99)).round() as u64;
-    // A foreign tester may know service times alone; of our own there are never more than of response times.
+    // External testers may report service times only; brunt never has more of them than response times.
     let count = result.latency.response.count.max(result.latency.service.count);
     (count < needed).then_some(ValidityIssue::TooFewSamples { count, needed, quantile: "p99" })
 }
@@ -147,11 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn each_doubt_is_raised_by_its_evidence_and_not_short_of_it() {
+    fn each_issue_is_raised_by_its_evidence_and_no_less() {
         assert_verdict(Kind::Ok, |_| ());
         assert_verdict(Kind::Errors, |r| r.errors.reset = 1);
         assert_verdict(Kind::ClientLimited, |r| r.latency.lag.p99_us = Some(150.0));
-        // 150 us of lag is nothing beside a response of 10 ms.
+        // 150 us of lag is within 5 % of a response time of 10 ms.
         assert_verdict(Kind::Ok, |r| {
             r.latency.lag.p99_us = Some(150.0);
             r.latency.response.p99_us = Some(10_000.0);
@@ -167,7 +165,7 @@ mod tests {
         });
         assert_verdict(Kind::ClientLimited, |r| r.generator.ceiling_rate = Some(10_400.0));
         assert_verdict(Kind::Ok, |r| r.generator.ceiling_rate = Some(20_000.0));
-        // Faster than the ceiling by more than chance: that was no ceiling.
+        // Much faster than the ceiling: the ceiling is invalid.
         assert_verdict(Kind::Ok, |r| r.generator.ceiling_rate = Some(8_000.0));
         assert_verdict(Kind::Ok, |r| r.generator.ceiling_rate = Some(0.0));
         assert_verdict(Kind::Ok, |r| {
@@ -190,9 +188,9 @@ mod tests {
         assert_verdict(Kind::Ok, |r| r.server.run_queue_wait_percent = Some(4.0));
     }
 
-    /// The last value that raises no doubt, and the first that does, of every threshold.
+    /// For every threshold: the last value that raises no issue and the first that does.
     #[test]
-    fn each_threshold_lies_where_the_documentation_says() {
+    fn thresholds_are_as_documented() {
         type Change = fn(&mut RunResult, f64);
         let cases: [(Kind, f64, f64, Change); 10] = [
             (Kind::Errors, 0.0, 1.0, |r, x| r.requests.failed = x as u64),
@@ -210,7 +208,7 @@ mod tests {
             }),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.generator.run_queue_wait_percent = Some(x)),
             (Kind::Disturbed, 5.0, 5.1, |r, x| r.server.run_queue_wait_percent = Some(x)),
-            // The generator is full; whether the server is too decides: by its busiest thread, or by all on its cores.
+            // With a saturated generator, the server decides: by its busiest thread or by all its cores.
             (Kind::ClientLimited, 95.0, 94.9, |r, x| {
                 r.generator.thread_cpu_percent = vec![99.0];
                 r.server.busiest_thread_percent = Some(x);
@@ -232,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_doubt_names_the_verdict_and_all_are_kept() {
+    fn the_worst_issue_names_the_verdict_and_all_are_kept() {
         let mut result = good();
         result.errors.timeout = 5;
         result.requests.rate = 100.0;

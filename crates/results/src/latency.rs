@@ -1,13 +1,13 @@
-//! A latency distribution as a handful of figures, always taken from a histogram and never averaged.
+//! Summary figures of a latency distribution, always taken from a histogram, never averaged.
 
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The figures of one distribution, in microseconds. Every figure of an empty distribution is absent, never zero.
+/// The figures of one distribution, in microseconds. Of an empty distribution, all figures are absent, never zero.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
-    /// How many values were recorded.
+    /// Number of values recorded.
     pub count: u64,
     /// Arithmetic mean.
     pub mean_us: Option<f64>,
@@ -23,16 +23,16 @@ pub struct LatencySummary {
     pub max_us: Option<f64>,
 }
 
-/// The range every latency histogram of brunt covers, in nanoseconds: 1 ns to 1 h.
+/// The highest value that latency histograms record, in nanoseconds: 1 h.
 pub const MAX_LATENCY_NS: u64 = 3_600_000_000_000;
 
-/// A histogram as brunt records it: nanoseconds, three significant digits (0.1 % relative error), up to one hour.
+/// An empty latency histogram: nanoseconds, three significant digits (0.1 % relative error), 1 ns to 1 h.
 pub fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, MAX_LATENCY_NS, 3).expect("the bounds are constants that hdrhistogram accepts")
 }
 
 impl LatencySummary {
-    /// Reads the figures off a histogram of nanoseconds.
+    /// The figures of a histogram of nanoseconds.
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let count = histogram.len();
         if count == 0 {
@@ -51,7 +51,7 @@ impl LatencySummary {
         }
     }
 
-    /// The figure of that name (`p99`, `mean`, ...), in microseconds.
+    /// The figure named `p99`, `mean`, ..., in microseconds; the outer `None` if there is no such figure.
     pub fn figure(&self, name: &str) -> Option<Option<f64>> {
         Some(match name {
             "mean" => self.mean_us,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_the_histograms_within_its_precision() {
+    fn figures_match_the_values_within_precision() {
         let mut histogram = new_histogram();
         for nanos in 1..=100_000u64 {
             histogram.record(nanos * 10).unwrap();

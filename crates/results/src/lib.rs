@@ -1,7 +1,7 @@
-//! The words of brunt and the versioned result types that every other crate shares.
+//! Units, versioned result types and verdicts, shared by the other crates.
 //!
-//! This crate is the contract: units as they are typed, the result of one trial as it is written, the verdict on
-//! whether it may be believed, the exit code it leads to. It knows no socket, no clock and no other crate of the house.
+//! This crate is the contract with scripts: units as typed, the result of one trial as written, the verdict on its validity
+//! and the exit code that follows from it. It uses no socket, no clock and no other crate of the workspace.
 #![forbid(unsafe_code)]
 
 pub mod calibration;

@@ -1,17 +1,16 @@
-//! `result.json`: what one trial measured. The keys are a contract; scripts rely on them.
+//! `result.json`: the figures of one trial. Its keys are a contract with scripts.
 //!
-//! A figure that could not be had is `None` here and `null` there, and its reason is in `env.json`: never zero, never
-//! an estimate.
+//! An unavailable figure is `None` (`null`) with the reason in `env.json`; it is never zero and never an estimate.
 
 use crate::{latency::LatencySummary, verdict::Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The name and version of this format.
+/// Name and version of the format.
 pub const SCHEMA: &str = "brunt.result/1";
 
-/// Raised whenever a change of brunt makes its figures no longer comparable with those of an older one.
+/// Incremented when figures are no longer comparable with those of older versions.
 pub const MEASUREMENT_REVISION: u32 = 1;
 
 /// One trial.
@@ -21,41 +20,41 @@ pub struct RunResult {
     pub schema: String,
     /// See [`MEASUREMENT_REVISION`].
     pub measurement_revision: u32,
-    /// What made the load: `brunt`, or the name of a foreign tester.
+    /// The load generator: `brunt`, or the name of an external tester.
     pub tester: String,
-    /// May these numbers be called a property of the server?
+    /// Whether the figures are a property of the server.
     pub verdict: Verdict,
-    /// The run ended early on request; what is here was measured until then.
+    /// The run was interrupted; the figures cover the time until then.
     pub interrupted: bool,
-    /// The load that was asked for.
+    /// The requested load.
     pub load: Load,
     /// Requests of the measured window.
     pub requests: Requests,
     /// Four distributions, in microseconds.
     pub latency: Latency,
-    /// What went wrong, by kind.
+    /// Errors by kind.
     pub errors: Errors,
     /// Connections of the whole run.
     pub connections: Connections,
-    /// TLS handshakes of the whole run; absent where none is made.
+    /// TLS handshakes of the whole run; absent without TLS.
     #[serde(default)]
     pub handshakes: Option<Handshakes>,
     /// Payload bytes of the measured window.
     pub bytes: Bytes,
-    /// What the replies of the measured window said; absent where the protocol says nothing (ping-pong).
+    /// Replies of the measured window by status; absent for protocols without one (echo).
     #[serde(default)]
     pub responses: Option<Responses>,
-    /// What the generator itself consumed.
+    /// Resources used by the generator.
     pub generator: Generator,
-    /// What the server consumed, where it could be seen.
+    /// Resources used by the server, where visible.
     pub server: Server,
-    /// What the whole machine did meanwhile, on everybody's account.
+    /// Resources used by the whole machine.
     #[serde(default)]
     pub host: Host,
 }
 
 impl RunResult {
-    /// A result of this version with nothing measured yet.
+    /// An empty result of the current version.
     pub fn new(tester: &str) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
@@ -78,7 +77,7 @@ impl RunResult {
     }
 }
 
-/// What was asked of the tester.
+/// The load that the tester was asked to make.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// The target as typed.
@@ -87,32 +86,32 @@ pub struct Load {
     pub mode: String,
     /// Name of the arrival process of an open loop: `constant`, `poisson`.
     pub arrival: Option<String>,
-    /// Payload bytes of one request, where the protocol has a fixed one.
+    /// Payload bytes of one request, where fixed.
     pub request_bytes: Option<u64>,
-    /// Connections asked for.
+    /// Connections requested.
     pub connections: u64,
-    /// Length of the measured window, in seconds, as it really was.
+    /// Actual length of the measured window, in seconds.
     pub measured_s: f64,
-    /// Load before the window that was not measured, in seconds.
+    /// Length of the warm-up before the window, in seconds.
     pub warmup_s: f64,
-    /// The seed of everything random in the run.
+    /// Seed of all random numbers of the run.
     pub seed: u64,
 }
 
 /// Requests of the measured window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
-    /// Answered rightly inside the window.
+    /// Answered correctly inside the window.
     pub completed: u64,
-    /// Ended in an error inside the window, timeouts included.
+    /// Failed inside the window, timeouts included.
     pub failed: u64,
     /// Without an answer when the window closed.
     pub unanswered: u64,
     /// `completed` per second of the window.
     pub rate: f64,
-    /// The rate the schedule asked for; absent in a closed loop.
+    /// Requests per second of the schedule; absent in a closed loop.
     pub offered_rate: Option<f64>,
-    /// Requests that had to wait for a free connection because every one was awaiting a reply (open loop only).
+    /// Requests that waited because every connection was awaiting a reply; open loop only.
     pub waited: Option<u64>,
 }
 
@@ -123,13 +122,13 @@ pub struct Latency {
     pub response: LatencySummary,
     /// done - sent, of completed requests.
     pub service: LatencySummary,
-    /// sent - intended as far as it is the generator's own fault: waiting for a free connection is not in it.
+    /// sent - intended, without the time spent waiting for a free connection: the generator's own lateness.
     pub lag: LatencySummary,
     /// done - intended, of failed requests.
     pub error: LatencySummary,
 }
 
-/// What went wrong, by kind.
+/// Errors by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Errors {
     /// A connection could not be opened.
@@ -138,19 +137,19 @@ pub struct Errors {
     pub timeout: u64,
     /// The peer closed or reset the connection.
     pub reset: u64,
-    /// The reply was not what was expected: wrong bytes, too many bytes, bad framing.
+    /// The reply was not as expected: wrong bytes, too many bytes, bad framing.
     pub protocol: u64,
-    /// The reply was well formed and reported a failure (an HTTP status, ...).
+    /// The reply was well formed and reported a failure, as by an HTTP status.
     pub status: u64,
 }
 
 impl Errors {
-    /// All kinds together.
+    /// The sum of all kinds.
     pub fn total(&self) -> u64 {
         self.by_kind().iter().map(|(_, count)| count).sum()
     }
 
-    /// Each kind by its name.
+    /// The counts by name of the kind.
     pub fn by_kind(&self) -> [(&'static str, u64); 5] {
         [
             ("connect", self.connect),
@@ -161,7 +160,7 @@ impl Errors {
         ]
     }
 
-    /// Those that happened, as `3 timeout, 1 reset`; empty if none did.
+    /// The nonzero counts, as `3 timeout, 1 reset`; empty if there are none.
     pub fn words(&self) -> String {
         let happened = self.by_kind().into_iter().filter(|(_, count)| *count > 0);
         happened.map(|(kind, count)| format!("{count} {kind}")).collect::<Vec<_>>().join(", ")
@@ -173,9 +172,9 @@ impl Errors {
 pub struct Connections {
     /// Opened successfully, reconnections included.
     pub opened: u64,
-    /// Most open at one time.
+    /// Most open at the same time.
     pub peak: u64,
-    /// Opened per second before the load began, from the first attempt to the last; absent for a foreign tester.
+    /// Opened per second before the load, from the first attempt to the last; absent for external testers.
     #[serde(default)]
     pub connect_rate_per_s: Option<f64>,
 }
@@ -183,15 +182,15 @@ pub struct Connections {
 /// TLS handshakes of the whole run, warm-up included.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Handshakes {
-    /// Made with certificates and signatures.
+    /// Full handshakes, with certificates and signatures.
     pub full: u64,
-    /// Made by what the peers remembered of each other.
+    /// Resumed sessions.
     pub resumed: u64,
-    /// That came to nothing.
+    /// Failed handshakes.
     pub failed: u64,
-    /// From the accepted connection to the end of the handshake, in microseconds.
+    /// Time from the accepted connection to the end of the handshake, in microseconds.
     pub time: LatencySummary,
-    /// How many were made with which version and cipher suite.
+    /// Count by protocol version and cipher suite.
     pub protocols: BTreeMap<String, u64>,
 }
 
@@ -204,122 +203,121 @@ pub struct Bytes {
     pub received: u64,
 }
 
-/// What the replies of the measured window said.
+/// Replies of the measured window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Responses {
-    /// How many replies had which status, by the number as text (`"200"`).
+    /// Count by status, as text (`"200"`).
     pub statuses: BTreeMap<String, u64>,
-    /// Bytes of their bodies, without head and chunk framing.
+    /// Bytes of the bodies, without heads and chunk framing.
     pub body_bytes: Option<u64>,
 }
 
-/// What the generator itself consumed inside the window.
+/// Resources used by the generator inside the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Generator {
-    /// CPU of all its threads; 100 is one core full. Absent for a foreign tester that could not be metered.
+    /// CPU of all its threads; 100 is one core. Absent for an external tester that could not be metered.
     pub cpu_percent: Option<f64>,
-    /// The part of `cpu_percent` burnt on waiting: spinning for a reply or for the next send time.
+    /// The part of `cpu_percent` spent spinning for a reply or for the next send time.
     pub spin_percent: Option<f64>,
-    /// The cores it was pinned to; empty if it was not.
+    /// Cores it was pinned to; empty if none.
     pub cores: Vec<usize>,
     /// CPU of each load thread, in the order of `cores`.
     pub thread_cpu_percent: Vec<f64>,
-    /// How long the load thread that waited most was ready to run while somebody else had its core, in percent of the
-    /// window.
+    /// Longest time that one load thread was runnable without a core, in percent of the window.
     pub run_queue_wait_percent: Option<f64>,
-    /// User-mode instructions of the generator for each completed request.
+    /// User-mode instructions of the generator per completed request.
     pub instructions_user_per_request: Option<f64>,
-    /// Requests per second that the generator reaches under the same load on a target that does nothing, in a closed
-    /// loop; absent unless that was measured on this machine.
+    /// Requests per second that the generator reaches with the same load, in a closed loop, against a null target; absent
+    /// unless calibrated on this machine.
     pub ceiling_rate: Option<f64>,
-    /// How often load threads left their cores to wait.
+    /// Voluntary context switches of the load threads.
     pub voluntary_switches: Option<u64>,
-    /// How often load threads lost their cores to others.
+    /// Involuntary context switches of the load threads.
     pub involuntary_switches: Option<u64>,
-    /// Pages mapped without reading a disk.
+    /// Minor page faults: no disk read.
     pub minor_faults: Option<u64>,
-    /// Pages that had to be read from a disk.
+    /// Major page faults: read from disk.
     pub major_faults: Option<u64>,
     /// Resident memory at the end of the window, in bytes.
     pub rss_bytes: Option<u64>,
 }
 
-/// What the server (its whole process tree) consumed inside the window.
+/// Resources used by the server, with its whole process tree, inside the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Server {
-    /// The process that listens; absent when the target is not on this machine or could not be found.
+    /// The listening process; absent if the target is not on this machine or was not found.
     pub pid: Option<u32>,
-    /// CPU in user mode; 100 is one core full.
+    /// CPU in user mode; 100 is one core.
     pub cpu_user_percent: Option<f64>,
-    /// CPU in the kernel on the server's account.
+    /// CPU in kernel mode; 100 is one core.
     pub cpu_system_percent: Option<f64>,
-    /// CPU, user and system, of its busiest thread: at 100 the server cannot go faster on its threads.
+    /// CPU, user and system, of its busiest thread: at 100 that thread is saturated.
     pub busiest_thread_percent: Option<f64>,
-    /// How long its busiest thread was ready to run while somebody else had its core, in percent of the window.
+    /// Time that its busiest thread was runnable without a core, in percent of the window.
     pub run_queue_wait_percent: Option<f64>,
     /// Resident memory before the first connection, in bytes.
     pub rss_start_bytes: Option<u64>,
-    /// Of it what no file holds (`RssAnon`): without program text, which comes and goes.
+    /// Anonymous part of it (`RssAnon`), in bytes: without pages of files, such as program text.
     pub rss_anon_start_bytes: Option<u64>,
     /// Resident memory at the end of the window, in bytes.
     pub rss_bytes: Option<u64>,
-    /// Of it what no file holds (`RssAnon`), in bytes.
+    /// Anonymous part of it (`RssAnon`), in bytes.
     pub rss_anon_bytes: Option<u64>,
-    /// Largest resident memory since the process began, in bytes.
+    /// Peak resident memory since the process started, in bytes.
     pub rss_peak_bytes: Option<u64>,
     /// Threads at the end of the window.
     pub threads: Option<u64>,
-    /// CPU time, user and system, for each completed request, in microseconds.
+    /// CPU time, user and system, per completed request, in microseconds.
     pub cpu_us_per_request: Option<f64>,
-    /// User-mode instructions for each completed request.
+    /// User-mode instructions per completed request.
     pub instructions_user_per_request: Option<f64>,
-    /// Kernel-mode instructions for each completed request.
+    /// Kernel-mode instructions per completed request.
     pub instructions_kernel_per_request: Option<f64>,
-    /// Cycles, user and kernel, for each completed request.
+    /// Cycles, user and kernel, per completed request.
     pub cycles_per_request: Option<f64>,
-    /// The cores the server may run on, where known.
+    /// Cores the server may run on, where known.
     pub cores: Option<Vec<usize>>,
-    /// How often its threads left their cores to wait.
+    /// Voluntary context switches.
     pub voluntary_switches: Option<u64>,
-    /// How often its threads lost their cores to others.
+    /// Involuntary context switches.
     pub involuntary_switches: Option<u64>,
-    /// Pages mapped without reading a disk.
+    /// Minor page faults: no disk read.
     pub minor_faults: Option<u64>,
-    /// Pages that had to be read from a disk.
+    /// Major page faults: read from disk.
     pub major_faults: Option<u64>,
-    /// TCP payload received on the connections to its ports, in bytes.
+    /// TCP payload received on connections to its ports, in bytes.
     pub network_received_bytes: Option<u64>,
-    /// TCP payload sent on these connections and acknowledged, in bytes.
+    /// TCP payload sent and acknowledged on these connections, in bytes.
     pub network_sent_bytes: Option<u64>,
-    /// Segments sent again on these connections.
+    /// TCP segments retransmitted on these connections.
     pub retransmitted_segments: Option<u64>,
-    /// Memory of the buffers of these connections at the end of the window, in bytes.
+    /// Memory of the socket buffers of these connections at the end of the window, in bytes.
     pub socket_bytes: Option<u64>,
 }
 
 impl Server {
-    /// User and system together; 100 is one core full.
+    /// CPU, user and system; 100 is one core.
     pub fn cpu_percent(&self) -> Option<f64> {
         Some(self.cpu_user_percent? + self.cpu_system_percent?)
     }
 }
 
-/// What the whole machine did inside the window, whoever asked for it.
+/// Resources used by the whole machine inside the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
-    /// CPU of all processors in use; 100 is one core full.
+    /// CPU of all processors; 100 is one core.
     pub cpu_percent: Option<f64>,
-    /// CPU taken by the hypervisor, in percent of all processors.
+    /// CPU stolen by the hypervisor, in percent of all processors.
     pub steal_percent: Option<f64>,
-    /// Each processor by itself.
+    /// Each processor.
     pub cores: Option<Vec<Core>>,
-    /// Share of the window in which something was ready to run and waited for a core.
+    /// Share of the window in which a task waited for a core, in percent.
     pub pressure_cpu_percent: Option<f64>,
-    /// Share of the window in which something waited for memory.
+    /// Share of the window in which a task waited for memory, in percent.
     pub pressure_memory_percent: Option<f64>,
-    /// Share of the window in which something waited for a disk.
+    /// Share of the window in which a task waited for I/O, in percent.
     pub pressure_io_percent: Option<f64>,
-    /// Frequency of the processors, mean over all of them and the window.
+    /// Frequency, mean over processors and window.
     pub frequency_mhz: Option<f64>,
     /// Bytes through the loopback interface, headers included, each counted once.
     pub loopback_bytes: Option<u64>,
@@ -327,28 +325,28 @@ pub struct Host {
     pub interface_received_bytes: Option<u64>,
     /// Bytes sent by the other interfaces, headers included.
     pub interface_sent_bytes: Option<u64>,
-    /// TCP segments sent again.
+    /// TCP segments retransmitted.
     pub retransmitted_segments: Option<u64>,
-    /// Connections that were refused because an accept queue was full or for another want of the listener.
+    /// Connections dropped by listeners, as for a full accept queue.
     pub listen_drops: Option<u64>,
     /// TCP sockets in use at the end of the window.
     pub tcp_sockets: Option<u64>,
     /// Memory of all TCP buffers at the end of the window, in bytes.
     pub tcp_memory_bytes: Option<u64>,
-    /// Memory of the kernel's own objects (slabs), sockets among them, before the first connection, in bytes.
+    /// Memory of kernel objects (slabs), sockets included, before the first connection, in bytes.
     pub slab_start_bytes: Option<u64>,
     /// The same at the end of the window.
     pub slab_bytes: Option<u64>,
 }
 
-/// One processor inside the window.
+/// Use of one processor inside the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Core {
-    /// Its number.
+    /// Number of the processor.
     pub core: usize,
-    /// In use, in percent.
+    /// Time in use, in percent.
     pub cpu_percent: f64,
-    /// In software interrupts, in percent: here the kernel receives what comes over the network.
+    /// Time in softirqs, in percent: here the kernel receives packets.
     pub softirq_percent: f64,
 }
 

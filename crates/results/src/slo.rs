@@ -1,4 +1,4 @@
-//! `--slo 'p99<6ms,errors<0.1%'`: what a service promises, in the grammar of [`Threshold`], the right way round.
+//! Service level objectives, as `--slo 'p99<6ms,errors<0.1%'`, in the grammar of [`Threshold`].
 
 use crate::{judge::BEYOND_QUANTILE, result::RunResult, threshold::Threshold};
 use std::{fmt, str::FromStr};
@@ -14,11 +14,11 @@ impl FromStr for Slo {
     fn from_str(text: &str) -> Result<Self, String> {
         let condition = |part: &str| {
             let condition: Threshold = part.parse()?;
-            // What is better when it is higher promises a least value, everything else a greatest.
+            // A rate needs a lower bound, all other figures an upper bound.
             match (condition.figure() == "rate", condition.is_above()) {
                 (true, true) | (false, false) => Ok(condition),
-                (true, false) => Err(format!("'{part}' promises nothing; write rate>BOUND")),
-                (false, true) => Err(format!("'{part}' promises nothing; write {}<BOUND", condition.figure())),
+                (true, false) => Err(format!("'{part}' is not an objective; write rate>BOUND")),
+                (false, true) => Err(format!("'{part}' is not an objective; write {}<BOUND", condition.figure())),
             }
         };
         let conditions = text.split(',').map(|part| condition(part.trim())).collect::<Result<_, String>>()?;
@@ -27,18 +27,18 @@ impl FromStr for Slo {
 }
 
 impl Slo {
-    /// What of it the result does not keep, a sentence each; a condition on a figure that was not had is not kept. Errors
-    /// are allowed only as far as a condition on `errors` or `failed` allows them.
+    /// The conditions that the result violates, one sentence each. A condition on an absent figure is violated. Failed
+    /// requests violate the SLO unless a condition on `errors` or `failed` allows them.
     pub fn violations(&self, result: &RunResult) -> Vec<String> {
-        let mut broken: Vec<String> = self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
+        let mut violations: Vec<String> = self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
         let failed = result.requests.failed.max(result.errors.total());
         if failed > 0 && !self.conditions.iter().any(|condition| matches!(condition.figure(), "errors" | "failed")) {
-            broken.push(format!("no errors: {failed} of the requests failed ({})", result.errors.words()));
+            violations.push(format!("no errors: {failed} of the requests failed ({})", result.errors.words()));
         }
-        broken
+        violations
     }
 
-    /// Requests below which one of its percentiles is only the luck of single ones: n (1 - q) >= 10.
+    /// Requests needed for the highest percentile in a condition: n (1 - q) >= 10.
     pub fn min_requests(&self) -> u64 {
         let beyond = |figure: &str| match figure {
             "p90" => 0.1,
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_it_must_be_kept() {
+    fn every_condition_must_hold() {
         let slo: Slo = "p99<6ms, errors<0.1%".parse().unwrap();
         assert_eq!(slo.to_string(), "p99<6ms,errors<0.1%");
         assert_eq!(slo.violations(&result(Some(5_999.0), 9)), Vec::<String>::new());
@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_not_allowed_in_silence() {
+    fn errors_violate_the_slo_by_default() {
         let slo: Slo = "p99<6ms".parse().unwrap();
         assert!(slo.violations(&result(Some(1.0), 0)).is_empty());
         assert!(slo.violations(&result(Some(1.0), 1))[0].contains("1 timeout"));
     }
 
     #[test]
-    fn a_promise_the_wrong_way_round_is_refused() {
+    fn inverted_conditions_are_rejected() {
         for (text, remedy) in
             [("p99>6ms", "p99<BOUND"), ("rate<5k", "rate>BOUND"), ("p99<6", "FIGURE<BOUND"), ("", "FIGURE")]
         {

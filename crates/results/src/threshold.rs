@@ -1,4 +1,4 @@
-//! `--fail-if 'p99>5ms'`: a bound on a figure that a script can rely on.
+//! A bound on a figure, as in `--fail-if 'p99>5ms'`.
 
 use crate::{
     result::RunResult,
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::{fmt, str::FromStr};
 
-/// A figure of the result, an order and a bound.
+/// A figure of the result, a comparison and a bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     text: String,
@@ -46,7 +46,7 @@ impl Threshold {
         &self.figure
     }
 
-    /// Whether it speaks of figures above the bound, and not of those below.
+    /// Whether the comparison is `>`.
     pub fn is_above(&self) -> bool {
         self.above
     }
@@ -56,19 +56,19 @@ impl Threshold {
         self.bound
     }
 
-    /// The sentence to print when the result crosses this bound, on the side that the order names. A figure that was not
-    /// had crosses it too: a check that cannot be made must not pass.
+    /// A message if the comparison is true of the result. An absent figure counts as true: a check that cannot be made must
+    /// not pass.
     pub fn crossed(&self, result: &RunResult) -> Option<String> {
-        self.sentence_unless(false, result)
+        self.message_unless(false, result)
     }
 
-    /// The sentence to print when the result is not on the side that the order names: the reverse of [`Self::crossed`],
-    /// for bounds that are to be kept. A figure that was not had is not kept.
+    /// A message if the comparison is not true of the result, for bounds that must hold. An absent figure counts as not
+    /// true.
     pub fn missed(&self, result: &RunResult) -> Option<String> {
-        self.sentence_unless(true, result)
+        self.message_unless(true, result)
     }
 
-    fn sentence_unless(&self, wanted: bool, result: &RunResult) -> Option<String> {
+    fn message_unless(&self, wanted: bool, result: &RunResult) -> Option<String> {
         let (value, unit) = self.value(result);
         let Some(value) = value else {
             return Some(format!("{self}: no value was recorded"));
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_thresholds_say_what_would_do() {
+    fn invalid_thresholds_name_the_accepted_forms() {
         for text in ["p99", "p98>5ms", "p99>5", "rate<x", "errors>0.1", "errors>101%", ">", ""] {
             let error = text.parse::<Threshold>().unwrap_err();
             assert!(error.contains(&format!("'{text}'")) && error.contains("FIGURE>BOUND"), "{error}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn good_thresholds_parse() {
+    fn valid_thresholds_parse() {
         for text in ["p99>5ms", "rate < 10k", "cost>20us", "failed>0", "p99.9>1s", "errors > 0.1%"] {
             text.parse::<Threshold>().unwrap();
         }

@@ -1,11 +1,11 @@
-//! Numbers as people type them: `20k`, `1MiB`, `500us`, `0,2-3`.
+//! Units as typed: `20k`, `1MiB`, `500us`, `0,2-3`.
 //!
-//! Each unit is a newtype that parses, prints and serialises in the same form, so a flag, a plan and a result agree.
+//! Each unit is a newtype that parses, prints and serializes in the same form, in flags, plans and results alike.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr, time::Duration};
 
-/// A value that could not be read: names the value and the forms that would do.
+/// A value that cannot be parsed, with the accepted forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
     value: String,
@@ -26,7 +26,7 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Splits `12.5KiB` into 12.5 and `KiB`; refuses signs, infinities and empty numbers.
+/// Splits `12.5KiB` into 12.5 and `KiB`. Rejects signs, infinities and empty numbers.
 fn number_and_suffix(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
@@ -51,7 +51,7 @@ macro_rules! as_string {
     };
 }
 
-/// A whole number of things: connections, requests. Takes `k` (thousand) and `M` (million).
+/// A whole number, as of connections or requests, with `k` (thousand), `M` (million) or `G`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Count(pub u64);
@@ -88,7 +88,7 @@ impl fmt::Display for Count {
 }
 as_string!(Count);
 
-/// A number of bytes: `100`, `100B`, `1KiB`, `2MiB`. The decimal `1KB` is refused, for half of its readers mean 1024.
+/// A number of bytes: `100`, `100B`, `1KiB`, `2MiB`. Rejects `1KB`, which is ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size(pub u64);
@@ -123,7 +123,7 @@ impl fmt::Display for Size {
 }
 as_string!(Size);
 
-/// A length of time: `50us`, `10ms`, `1.5s`, `2m`, `1h`. A bare number is refused; its unit would be a guess.
+/// A duration: `50us`, `10ms`, `1.5s`, `2m`, `1h`. Rejects numbers without a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub Duration);
@@ -166,7 +166,7 @@ impl fmt::Display for Span {
 }
 as_string!(Span);
 
-/// Requests (or connections) per second: `500`, `20k`, `0.5`, and `20k/s` for those who type the unit.
+/// Requests or connections per second: `500`, `20k`, `0.5`, `20k/s`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate(pub f64);
@@ -193,13 +193,13 @@ impl fmt::Display for Rate {
 }
 as_string!(Rate);
 
-/// Processor numbers: `1`, `0,2-3`. Kept sorted and without repeats.
+/// Processor numbers: `1`, `0,2-3`. Sorted, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cores(pub Vec<usize>);
 
 impl Cores {
-    /// How many cores are named.
+    /// The number of cores.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -214,7 +214,7 @@ impl FromStr for Cores {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let first: usize = first.trim().parse().map_err(|_| error())?;
             let last: usize = last.trim().parse().map_err(|_| error())?;
-            // 4096 is above any kernel's NR_CPUS in the field and keeps a typing error from filling memory.
+            // Above any NR_CPUS in use; bounds the memory that a typing error can take.
             if first > last || last >= 4096 {
                 return Err(error());
             }
@@ -250,7 +250,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_fingers_type() {
+    fn common_forms_parse() {
         assert_eq!("20k".parse(), Ok(Count(20_000)));
         assert_eq!("1M".parse(), Ok(Count(1_000_000)));
         assert_eq!("1KiB".parse(), Ok(Size(1024)));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_says_what_would_do() {
+    fn errors_name_the_accepted_forms() {
         for (error, value) in [
             ("1KB".parse::<Size>().unwrap_err(), "'1KB'"),
             ("10".parse::<Span>().unwrap_err(), "'10'"),

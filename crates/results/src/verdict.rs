@@ -1,11 +1,11 @@
-//! The verdict on a result: may its numbers be called a property of the server?
+//! The verdict on a result: whether its figures are a property of the server.
 //!
-//! Each doubt is a type that carries its evidence and knows a remedy, so no report can print a warning without a reason.
+//! Each issue is a type that carries its evidence and has a remedy, so a report cannot print a warning without a reason.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One reason not to believe a result, with its evidence.
+/// One reason not to trust a result, with its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValidityIssue {
     /// Requests failed.
@@ -14,21 +14,21 @@ pub enum ValidityIssue {
         failed: u64,
         /// Completed requests.
         completed: u64,
-        /// The kinds, as `3 timeout, 1 reset`.
+        /// Counts by kind, as `3 timeout, 1 reset`.
         kinds: String,
     },
-    /// The generator, not the server, set the figures.
+    /// The generator, not the server, was the limit.
     ClientLimited(ClientLimit),
-    /// The schedule's rate was not reached.
+    /// The offered rate was not reached.
     RateMissed {
-        /// Requests per second asked for.
+        /// Requests per second scheduled.
         offered: f64,
         /// Requests per second answered.
         achieved: f64,
-        /// Share of requests that found every connection busy, 0 to 1.
+        /// Share of requests that waited because every connection was busy, 0 to 1.
         waited: f64,
     },
-    /// The figures drift over the window.
+    /// A figure drifts over the window.
     NotStationary {
         /// What drifts and by how much.
         evidence: String,
@@ -42,60 +42,60 @@ pub enum ValidityIssue {
         /// The quantile they are needed for, as `p99`.
         quantile: &'static str,
     },
-    /// Something outside the run took the processor.
+    /// Something outside the run used the processor.
     Disturbed(Disturbance),
 }
 
-/// How the generator showed that it was the limit.
+/// Evidence that the generator was the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientLimit {
-    /// It sent late by itself.
+    /// It sent late through its own fault.
     Lag {
         /// 99th percentile of lag, microseconds.
         lag_p99_us: f64,
         /// 99th percentile of response time, microseconds.
         response_p99_us: f64,
     },
-    /// Its threads were full while no thread of the server was.
+    /// A thread of it was saturated and no thread of the server was.
     Cpu {
-        /// CPU of its fullest thread, waiting excluded; 100 is one core full.
+        /// CPU of its busiest thread without spinning; 100 is one core.
         generator_percent: f64,
-        /// CPU of the server's fullest thread, where known.
+        /// CPU of the server's busiest thread, where known.
         server_percent: Option<f64>,
     },
-    /// It is not much faster on a target that does nothing.
+    /// It is hardly faster against a null target.
     Ceiling {
         /// Requests per second answered.
         rate: f64,
-        /// Requests per second that a target which does nothing answers.
+        /// Requests per second against the null target.
         ceiling: f64,
     },
 }
 
-/// Who took the processor.
+/// What used the processor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Disturbance {
     /// The hypervisor.
     Steal {
-        /// Share of CPU time it took over the window, in percent.
+        /// Share of the CPU time of the window, in percent.
         percent: f64,
     },
     /// Other processes on the same cores.
     RunQueue {
         /// `generator` or `server`.
         whose: &'static str,
-        /// How long a thread of it waited for its core, in percent of the window.
+        /// Time one of its threads was runnable without a core, in percent of the window.
         percent: f64,
     },
-    /// Whoever shares the processor unseen: the machine was slow for a while.
+    /// The whole machine was slow for a while, as when other guests of the host are busy.
     SlowMachine {
-        /// How fast a fixed piece of work went before or after, in percent of the fastest time of the experiment.
+        /// Speed of a fixed piece of work just before or after, in percent of the best speed of the experiment.
         percent: f64,
     },
 }
 
 impl ValidityIssue {
-    /// The word that stands for this doubt in results and tables.
+    /// Its name in results and tables.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Errors { .. } => Kind::Errors,
@@ -107,7 +107,7 @@ impl ValidityIssue {
         }
     }
 
-    /// The evidence in one sentence.
+    /// The evidence, as one sentence.
     pub fn evidence(&self) -> String {
         match self {
             Self::Errors { failed, completed, kinds } => {
@@ -128,7 +128,7 @@ impl ValidityIssue {
                 )
             }
             Self::ClientLimited(ClientLimit::Ceiling { rate, ceiling }) => format!(
-                "the generator reached {:.0} % of its own ceiling on this machine, {ceiling:.0} requests/s from a target that does nothing",
+                "the generator reached {:.0} % of its own ceiling on this machine, {ceiling:.0} requests/s against a null target",
                 rate / ceiling * 100.0
             ),
             Self::RateMissed { offered, achieved, waited } => format!(
@@ -143,17 +143,17 @@ impl ValidityIssue {
                 format!("the hypervisor took {percent:.1} % of the CPU time")
             }
             Self::Disturbed(Disturbance::RunQueue { whose, percent }) => {
-                format!("a thread of the {whose} waited {percent:.0} % of the time for its core while others had it")
+                format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
             }
             Self::Disturbed(Disturbance::SlowMachine { percent }) => {
                 format!(
-                    "just before or after, the machine was at {percent:.0} % of the pace it has shown in this experiment"
+                    "just before or after, the machine was at {percent:.0} % of its best speed in this experiment"
                 )
             }
         }
     }
 
-    /// What to do about it, in one sentence.
+    /// What to do about it, as one sentence.
     pub fn remedy(&self) -> String {
         match self {
             Self::Errors { .. } => {
@@ -163,7 +163,7 @@ impl ValidityIssue {
                 "give the generator a core of its own (--cores), more threads (-t), or a lower rate".to_owned()
             }
             Self::ClientLimited(ClientLimit::Ceiling { .. }) => {
-                "what is left is the generator and the kernel: more of both at a time (-c), or more cores for them (-t, --cores)"
+                "raise the number of connections (-c), or give the generator more cores (-t, --cores)"
                     .to_owned()
             }
             Self::ClientLimited(ClientLimit::Cpu { .. }) => {
@@ -179,39 +179,39 @@ impl ValidityIssue {
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate".to_owned(),
             Self::Disturbed(Disturbance::Steal { .. }) => "repeat the run on a quieter machine".to_owned(),
             Self::Disturbed(Disturbance::SlowMachine { .. }) => {
-                "more repeats, or --again to run disturbed trials anew; a machine of its own has no slow spells"
+                "more repeats, or --again to repeat disturbed trials; a dedicated machine avoids them"
                     .to_owned()
             }
             Self::Disturbed(Disturbance::RunQueue { .. }) => {
-                "end what else runs on these cores, or give generator and server cores of their own (--cores)"
+                "stop other programs on these cores, or give generator and server cores of their own (--cores)"
                     .to_owned()
             }
         }
     }
 }
 
-/// The words a verdict can be, from best to worst; the worst doubt names the verdict.
+/// Names of verdicts, from best to worst. The worst issue names the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// No doubt was found.
+    /// No issue was found.
     Ok,
-    /// Too few values for the quantiles shown.
+    /// Too few values for the highest quantile shown.
     TooFewSamples,
-    /// Something else took the processor.
+    /// Something else used the processor.
     Disturbed,
-    /// The figures drift.
+    /// A figure drifts over the window.
     NotStationary,
     /// The offered rate was not reached.
     RateMissed,
-    /// The generator set the figures.
+    /// The generator was the limit.
     ClientLimited,
     /// Requests failed.
     Errors,
 }
 
 impl Kind {
-    /// The word as it stands in results, tables and on the command line.
+    /// The name in results, tables and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -225,38 +225,38 @@ impl Kind {
     }
 }
 
-/// All doubts of one result, worst first, as they are written.
+/// All issues of one result, worst first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The worst doubt, or `ok`.
+    /// Name of the worst issue, or `ok`.
     pub kind: Kind,
-    /// The evidence, one sentence a doubt.
+    /// The evidence, one sentence per issue.
     pub why: Vec<String>,
-    /// What to do, one sentence a doubt.
+    /// What to do, one sentence per issue.
     pub remedy: Vec<String>,
 }
 
 impl Verdict {
-    /// The verdict that these doubts amount to.
-    pub fn of(mut doubts: Vec<ValidityIssue>) -> Self {
-        doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.kind()));
+    /// The verdict that these issues amount to.
+    pub fn of(mut issues: Vec<ValidityIssue>) -> Self {
+        issues.sort_by_key(|issue| std::cmp::Reverse(issue.kind()));
         Self {
-            kind: doubts.first().map_or(Kind::Ok, ValidityIssue::kind),
-            why: doubts.iter().map(ValidityIssue::evidence).collect(),
-            remedy: doubts.iter().map(ValidityIssue::remedy).collect(),
+            kind: issues.first().map_or(Kind::Ok, ValidityIssue::kind),
+            why: issues.iter().map(ValidityIssue::evidence).collect(),
+            remedy: issues.iter().map(ValidityIssue::remedy).collect(),
         }
     }
 
-    /// Adds a doubt that was found later.
-    pub fn add(&mut self, doubt: &ValidityIssue) {
-        let worst = doubt.kind() > self.kind;
-        let place = if worst { 0 } else { self.why.len() };
-        self.why.insert(place, doubt.evidence());
-        self.remedy.insert(place, doubt.remedy());
-        self.kind = self.kind.max(doubt.kind());
+    /// Adds an issue found later.
+    pub fn add(&mut self, issue: &ValidityIssue) {
+        let worst = issue.kind() > self.kind;
+        let at = if worst { 0 } else { self.why.len() };
+        self.why.insert(at, issue.evidence());
+        self.remedy.insert(at, issue.remedy());
+        self.kind = self.kind.max(issue.kind());
     }
 
-    /// Whether the numbers may be believed.
+    /// Whether the figures can be trusted.
     pub fn is_ok(&self) -> bool {
         self.kind == Kind::Ok
     }

@@ -1,9 +1,9 @@
-//! The published JSON Schema is the one of the code. To publish a change: `UPDATE_SCHEMA=1 cargo test -p brunt-outcome`.
+//! Compares the published JSON Schema with the code. To update it: `UPDATE_SCHEMA=1 cargo test -p brunt-results`.
 
 use std::{fs, path::Path};
 
 #[test]
-fn the_published_schema_is_the_one_of_the_code() {
+fn the_published_schema_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/result.schema.json");
     let mut current = serde_json::to_string_pretty(&brunt_results::result::json_schema()).unwrap();
     current.push('\n');
@@ -13,12 +13,12 @@ fn the_published_schema_is_the_one_of_the_code() {
     let published = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         published == current,
-        "docs/schema/result.schema.json is stale: UPDATE_SCHEMA=1 cargo test -p brunt-outcome"
+        "docs/schema/result.schema.json is stale: UPDATE_SCHEMA=1 cargo test -p brunt-results"
     );
 }
 
 #[test]
-fn the_keys_that_scripts_rely_on_are_there() {
+fn keys_of_the_contract_exist() {
     let schema = brunt_results::result::json_schema().to_string();
     for key in [
         "schema",

@@ -1,30 +1,30 @@
-//! The Mann-Kendall test for a monotone trend, with Sen's slope for its size. Both look at pairs of values and at no
-//! distribution, so one slow second changes neither much.
+//! The Mann-Kendall test for a monotone trend, with Sen's slope as its size. Both rank pairs of values, so one slow second
+//! changes neither much.
 //!
-//! Mann 1945, *Nonparametric tests against trend*; Kendall 1975, *Rank correlation methods* (ties); Sen 1968. Seconds that
-//! follow each other are alike, which would make trends of chance: the variance is raised by the autocorrelation of what
-//! the trend leaves, as Yue and Wang 2004 have it, for an autoregression of first order.
+//! Mann 1945, *Nonparametric tests against trend*; Kendall 1975, *Rank correlation methods* (ties); Sen 1968. Consecutive
+//! seconds are correlated, which alone would show as a trend: the variance is corrected for the lag-1 autocorrelation of
+//! the detrended values (Yue and Wang 2004).
 
 /// A trend in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// Pairs that rise less pairs that fall.
+    /// Rising pairs minus falling pairs.
     pub s: f64,
-    /// `s` in standard deviations of what chance makes of values that are independent.
+    /// z score of `s` for independent values.
     pub z_independent: f64,
-    /// `s` in standard deviations of what chance makes of values as alike as these are to their neighbours.
+    /// z score of `s`, corrected for autocorrelation.
     pub z: f64,
-    /// Median of the slopes of all pairs, a step.
+    /// Sen's slope: the median slope of all pairs, per step.
     pub slope: f64,
     /// Median of the values.
     pub median: f64,
 }
 
-/// Beyond this the series is too short to tell how alike neighbours are.
-const MOST_ALIKE: f64 = 0.9;
+/// Upper bound on the autocorrelation used: short series cannot resolve more.
+const MAX_AUTOCORRELATION: f64 = 0.9;
 
-/// The trend of a series; `None` for fewer than four values, for values that are all the same, and for any that is no
-/// number. Takes time in proportion to the square of the length.
+/// The trend of a series; `None` for fewer than four values, constant values, or values that are not finite. Takes time
+/// quadratic in the length.
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < 4 || values.iter().any(|value| !value.is_finite()) {
@@ -44,19 +44,19 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
         return None;
     }
     let slope = median(&mut slopes);
-    // A step of S is 2, so half of it is given to chance.
+    // Continuity correction: S changes in steps of 2.
     let excess: f64 = if s == 0.0 { 0.0 } else { s - f64::signum(s) };
-    let alike = likeness(values, slope);
+    let r1 = autocorrelation(values, slope);
     Some(Trend {
         s,
         z_independent: excess / variance.sqrt(),
-        z: excess / (variance * (1.0 + alike) / (1.0 - alike)).sqrt(),
+        z: excess / (variance * (1.0 + r1) / (1.0 - r1)).sqrt(),
         slope,
         median: median(&mut values.to_vec()),
     })
 }
 
-/// The variance of S without a trend, ties counted.
+/// The variance of S under the null hypothesis, corrected for ties.
 fn variance(values: &[f64]) -> f64 {
     let spread = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();
@@ -65,13 +65,13 @@ fn variance(values: &[f64]) -> f64 {
     (spread(values.len() as f64) - ties) / 18.0
 }
 
-/// How alike neighbours are once the trend is taken out: the autocorrelation at one step, if it is above 0.
-fn likeness(values: &[f64], slope: f64) -> f64 {
+/// The lag-1 autocorrelation of the detrended values, 0 if negative.
+fn autocorrelation(values: &[f64], slope: f64) -> f64 {
     let rest: Vec<f64> = values.iter().enumerate().map(|(i, value)| value - slope * i as f64).collect();
     let mean = rest.iter().sum::<f64>() / rest.len() as f64;
     let square: f64 = rest.iter().map(|r| (r - mean).powi(2)).sum();
     let product: f64 = rest.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    if square > 0.0 { (product / square).clamp(0.0, MOST_ALIKE) } else { 0.0 }
+    if square > 0.0 { (product / square).clamp(0.0, MAX_AUTOCORRELATION) } else { 0.0 }
 }
 
 fn median(values: &mut [f64]) -> f64 {
@@ -86,7 +86,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_least_example() {
+    fn smallest_series() {
         let rising = trend(&[1.0, 2.0, 3.0, 5.0]).unwrap();
         // Six pairs, all rising; the variance of four values is 4 * 3 * 13 / 18.
         assert_eq!((rising.s, rising.median), (6.0, 2.5));
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_series_read_backwards_has_the_opposite_trend(values in proptest::collection::vec(-1e9f64..1e9, 4..40)) {
+        fn a_reversed_series_has_the_opposite_trend(values in proptest::collection::vec(-1e9f64..1e9, 4..40)) {
             let backwards: Vec<f64> = values.iter().rev().copied().collect();
             let (one, other) = (trend(&values).unwrap(), trend(&backwards).unwrap());
             prop_assert_eq!(one.s, -other.s);

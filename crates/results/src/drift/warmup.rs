@@ -1,16 +1,15 @@
-//! Where a warm-up ends: MSER, the marginal standard error rule. Of all cuts at the beginning it takes the one that leaves
-//! the mean of the rest with the smallest standard error: it drops values as long as they differ from the rest by more
-//! than their loss costs.
+//! Finds the end of a warm-up by MSER, the marginal standard error rule: cuts where the mean of the remaining values has the
+//! smallest standard error.
 //!
-//! White 1997, *An effective truncation heuristic for bias reduction in simulation output*; the batches of five are White,
-//! Cobb and Spratt 2000, who call it MSER-5. Never cuts more than half: a minimum there means that nothing has settled.
+//! White 1997, *An effective truncation heuristic for bias reduction in simulation output*; with batches of five, MSER-5,
+//! White, Cobb and Spratt 2000. Never cuts more than half: a minimum there means that the series has not settled.
 
-/// Values of a batch, for series that are long enough.
+/// Values per batch, for series of at least [`LONG`].
 const BATCH: usize = 5;
-/// A series of fewer values is not batched: there would be too few batches to choose a cut from.
+/// Shortest series that is batched; below it, there would be too few cuts to choose from.
 const LONG: usize = 10 * BATCH;
 
-/// How many values at the beginning are warm-up; `None` if nothing has settled, or there are fewer than four values.
+/// The number of leading values that are warm-up; `None` if the series has not settled or has fewer than four values.
 pub fn warmup(values: &[f64]) -> Option<usize> {
     let size = if values.len() < LONG { 1 } else { BATCH };
     let batches: Vec<f64> = values.chunks_exact(size).map(|batch| batch.iter().sum::<f64>() / size as f64).collect();
@@ -18,17 +17,17 @@ pub fn warmup(values: &[f64]) -> Option<usize> {
     if n < 4 {
         return None;
     }
-    // From the end, so that every cut costs one step (Welford 1962: no difference of large squares).
+    // From the end, so that each cut costs one update (Welford 1962, numerically stable).
     let (mut mean, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
-    for (count, (place, value)) in (1..).zip(batches.iter().enumerate().rev()) {
+    for (count, (at, value)) in (1..).zip(batches.iter().enumerate().rev()) {
         let count = count as f64;
         let from_mean = value - mean;
         mean += from_mean / count;
         squares += from_mean * (value - mean);
         let error = squares / (count * count);
-        // The last half is never cut into, and of equal cuts the smallest wins.
-        if place <= n / 2 && error <= best.0 {
-            best = (error, place);
+        // Never cuts into the last half; of equal cuts the smallest wins.
+        if at <= n / 2 && error <= best.0 {
+            best = (error, at);
         }
     }
     (best.1 < n / 2).then_some(best.1 * size)
@@ -39,7 +38,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The standard error that a cut leaves, squared, as it is written down.
+    /// Squared standard error after a cut, by definition.
     fn error(values: &[f64], cut: usize) -> f64 {
         let rest = &values[cut..];
         let mean = rest.iter().sum::<f64>() / rest.len() as f64;
@@ -54,20 +53,20 @@ mod tests {
         assert_eq!(warmup(&both), Some(3));
         assert_eq!(warmup(&steady(23).collect::<Vec<_>>()), Some(0));
         assert_eq!(warmup(&[5.0; 12]), Some(0));
-        // In batches a start of three costs the whole first one.
+        // With batches, a warm-up of three values takes the whole first batch.
         let long: Vec<f64> = start.into_iter().chain(steady(97)).collect();
         assert_eq!(warmup(&long), Some(BATCH));
     }
 
     #[test]
-    fn what_never_settles_has_no_warm_up() {
+    fn an_unsettled_series_has_no_warm_up() {
         assert_eq!(warmup(&(0..30).map(f64::from).collect::<Vec<_>>()), None);
         assert_eq!(warmup(&[1.0, 2.0, 3.0]), None);
     }
 
     proptest! {
         #[test]
-        fn no_cut_leaves_less_error(values in proptest::collection::vec(0u32..1000, 4..LONG)) {
+        fn the_cut_minimizes_the_error(values in proptest::collection::vec(0u32..1000, 4..LONG)) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             let half = values.len() / 2;
             let ours = error(&values, warmup(&values).unwrap_or(half));
