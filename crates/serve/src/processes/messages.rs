@@ -1,6 +1,6 @@
 //! Messages between parent and workers. Both are the same executable, so they carry no version.
 
-use crate::{Counts, Notice, Options, Service, TcpModel};
+use crate::{Counts, Notice, Options, Service};
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, time::Duration};
 
@@ -31,10 +31,10 @@ pub struct Task {
 }
 
 impl Task {
-    pub fn new(options: &Options, model: TcpModel, workers: &[Option<usize>]) -> Self {
+    pub fn new(options: &Options, model: &str, workers: &[Option<usize>]) -> Self {
         Self {
             service: options.service,
-            model: model.to_string(),
+            model: model.to_owned(),
             workers: workers.to_vec(),
             grace: options.grace,
             spin: options.spin.most,

@@ -11,7 +11,7 @@ mod messages;
 mod parent;
 mod worker;
 
-pub(crate) use parent::on_one_listener;
+pub(crate) use parent::Processes;
 pub use parent::tcp;
 pub use worker::run_worker;
 

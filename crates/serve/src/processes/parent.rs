@@ -4,11 +4,10 @@ use super::{
     WORKER_ARGS,
     messages::{Order, Report, Task},
 };
-use crate::{Counts, Notice, Options, ServeError, TcpModel, listen, tcp::shared::context::ModelContext};
+use crate::{Counts, Notice, Options, ServeError, listen};
 use brunt_multiprocess::{START_TIMEOUT, StartError, WorkerEvent, Workers};
 use brunt_runtime::CancellationToken;
 use std::{
-    io,
     net::TcpListener,
     os::fd::AsFd,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
@@ -29,7 +28,7 @@ pub fn tcp(
     stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    let Some(processes) = Processes::start(options, options.model, layout, stop)? else { return Ok(Counts::default()) };
+    let Some(processes) = Processes::start(options, &options.model.to_string(), layout, stop)? else { return Ok(Counts::default()) };
     let reserved = listen::reserve(&options.listen, true)?;
     let own = |_| reserved.iter().map(listen::Reserved::listener).collect();
     let listeners = layout.iter().map(own).collect::<Result<Vec<_>, _>>()?;
@@ -41,35 +40,17 @@ pub fn tcp(
     processes.serve(stop, notices)
 }
 
-/// Serves in one process for each worker, each with one epoll loop; all accept from the same listeners.
-pub(crate) fn on_one_listener(context: &ModelContext) -> Result<Counts, ServeError> {
-    let layout: Vec<_> = context.options.workers.iter().map(|core| vec![*core]).collect();
-    let Some(processes) = Processes::start(context.options, TcpModel::EpollOne, &layout, context.stop)? else {
-        return Ok(Counts::default());
-    };
-    let shared = context.listeners()?;
-    let same = |_| shared.iter().map(TcpListener::try_clone).collect();
-    let listeners = layout.iter().map(same).collect::<io::Result<Vec<_>>>()?;
-    // With a listener left open here, the kernel would go on to accept connections after the stop.
-    drop(shared);
-    if processes.listen(&context.reserved, listeners, context.stop)?.is_none() {
-        return Ok(Counts::default());
-    }
-    context.listening(format_args!("{} process{}", layout.len(), if layout.len() == 1 { "" } else { "es" }));
-    processes.serve(context.stop, context.notices)
-}
-
 /// The worker processes and what they report.
-struct Processes {
+pub(crate) struct Processes {
     workers: Workers,
     events: Receiver<(usize, WorkerEvent<Report>)>,
 }
 
 impl Processes {
     /// Starts a process for each part of the layout and gives it its task; `None` if stopped meanwhile.
-    fn start(
+    pub(crate) fn start(
         options: &Options,
-        model: TcpModel,
+        model: &str,
         layout: &[Vec<Option<usize>>],
         stop: &CancellationToken,
     ) -> Result<Option<Self>, ServeError> {
@@ -91,7 +72,7 @@ impl Processes {
 
     /// Gives each process one listener per address and waits until all of them listen. Returns the description of the
     /// backend; `None` if stopped meanwhile.
-    fn listen(
+    pub(crate) fn listen(
         &self,
         reserved: &[listen::Reserved],
         listeners: Vec<Vec<TcpListener>>,
@@ -124,7 +105,11 @@ impl Processes {
     }
 
     /// Passes on notices until the stop and returns the sum of what was served.
-    fn serve(self, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
+    pub(crate) fn serve(
+        self,
+        stop: &CancellationToken,
+        notices: &mpsc::Sender<Notice>,
+    ) -> Result<Counts, ServeError> {
         let mut counts = Counts::default();
         let mut done = vec![false; self.workers.count()];
         let mut is_stopping = false;
