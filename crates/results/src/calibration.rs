@@ -194,8 +194,7 @@ mod tests {
         assert_eq!(ceilings.get(&CalibrationKey { verified: false, ..key(8) }).unwrap(), None);
         let redis = CalibrationKey { protocol: "redis".to_owned(), ..key(8) };
         assert_eq!(ceilings.get(&redis).unwrap(), None);
-        let over_http =
-            CalibrationKey { http: Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None }), ..key(8) };
+        let over_http = CalibrationKey { http: Some(HttpKey { body_bytes: 13, pipeline: 1, reuse: None }), ..key(8) };
         assert_eq!(ceilings.get(&over_http).unwrap(), None);
         ceilings.store(over_http.clone(), 4000.0, 3).unwrap();
         assert_eq!(ceilings.get(&over_http).unwrap(), Some(4000.0));
@@ -248,7 +247,10 @@ mod tests {
             ceilings.store(CalibrationKey { protocol: String::new(), ..key }, rate, 1).unwrap();
         }
         let file = home.path().join(FILE);
-        let old = std::fs::read_to_string(&file).unwrap().replace("\"protocol\": \"\",", "").replace("\"protocol\": \"tcp\",", "");
+        let old = std::fs::read_to_string(&file)
+            .unwrap()
+            .replace("\"protocol\": \"\",", "")
+            .replace("\"protocol\": \"tcp\",", "");
         std::fs::write(&file, old).unwrap();
         assert_eq!((ceilings.get(&key(8)).unwrap(), ceilings.get(&over_http).unwrap()), (Some(1.0), Some(2.0)));
     }

@@ -75,7 +75,8 @@ pub fn generator_cpu(result: &RunResult) -> Option<ValidityIssue> {
 pub fn ceiling(result: &RunResult) -> Option<ValidityIssue> {
     let (rate, ceiling) = (result.requests.rate, result.generator.ceiling_rate?);
     let near = (CEILING_SHARE..=CEILING_INVALID).contains(&(rate / ceiling));
-    (near && !server_is_saturated(result)).then_some(ValidityIssue::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
+    (near && !server_is_saturated(result))
+        .then_some(ValidityIssue::ClientLimited(ClientLimit::Ceiling { rate, ceiling }))
 }
 
 /// Whether the server's busiest thread is saturated, or all its cores are: many processes may share one.

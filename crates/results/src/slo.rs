@@ -30,7 +30,8 @@ impl Slo {
     /// The conditions that the result violates, one sentence each. A condition on an absent figure is violated. Failed
     /// requests violate the SLO unless a condition on `errors` or `failed` allows them.
     pub fn violations(&self, result: &RunResult) -> Vec<String> {
-        let mut violations: Vec<String> = self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
+        let mut violations: Vec<String> =
+            self.conditions.iter().filter_map(|condition| condition.missed(result)).collect();
         let failed = result.requests.failed.max(result.errors.total());
         if failed > 0 && !self.conditions.iter().any(|condition| matches!(condition.figure(), "errors" | "failed")) {
             violations.push(format!("no errors: {failed} of the requests failed ({})", result.errors.words()));

@@ -146,9 +146,7 @@ impl ValidityIssue {
                 format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
             }
             Self::Disturbed(Disturbance::SlowMachine { percent }) => {
-                format!(
-                    "just before or after, the machine was at {percent:.0} % of its best speed in this experiment"
-                )
+                format!("just before or after, the machine was at {percent:.0} % of its best speed in this experiment")
             }
         }
     }
@@ -163,8 +161,7 @@ impl ValidityIssue {
                 "give the generator a core of its own (--cores), more threads (-t), or a lower rate".to_owned()
             }
             Self::ClientLimited(ClientLimit::Ceiling { .. }) => {
-                "raise the number of connections (-c), or give the generator more cores (-t, --cores)"
-                    .to_owned()
+                "raise the number of connections (-c), or give the generator more cores (-t, --cores)".to_owned()
             }
             Self::ClientLimited(ClientLimit::Cpu { .. }) => {
                 "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request"
@@ -179,8 +176,7 @@ impl ValidityIssue {
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate".to_owned(),
             Self::Disturbed(Disturbance::Steal { .. }) => "repeat the run on a quieter machine".to_owned(),
             Self::Disturbed(Disturbance::SlowMachine { .. }) => {
-                "more repeats, or --again to repeat disturbed trials; a dedicated machine avoids them"
-                    .to_owned()
+                "more repeats, or --again to repeat disturbed trials; a dedicated machine avoids them".to_owned()
             }
             Self::Disturbed(Disturbance::RunQueue { .. }) => {
                 "stop other programs on these cores, or give generator and server cores of their own (--cores)"

@@ -76,8 +76,7 @@ impl Crate {
 
     /// The module whose file defines what `path` names; follows re-exports.
     fn resolve<'a>(&'a self, path: &[String], depth: u32) -> Option<&'a Module> {
-        let (module, file) =
-            (0..=path.len()).rev().find_map(|length| self.files.get_key_value(path.get(..length)?))?;
+        let (module, file) = (0..=path.len()).rev().find_map(|length| self.files.get_key_value(path.get(..length)?))?;
         let rest = &path[module.len()..];
         match rest.first().and_then(|_| file.names.get(&path[..=module.len()])) {
             Some(target) if depth > 0 => {
@@ -99,7 +98,14 @@ pub fn path(imports: &Imports, from: &str, to: &str) -> Option<Vec<String>> {
             path.reverse();
             return Some(path);
         }
-        for next in imports.get(&file).into_iter().flatten().filter(|next| !came_from.contains_key(*next)).cloned().collect::<Vec<_>>() {
+        for next in imports
+            .get(&file)
+            .into_iter()
+            .flatten()
+            .filter(|next| !came_from.contains_key(*next))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
             came_from.insert(next.clone(), Some(file.clone()));
             queue.push_back(next);
         }
@@ -135,7 +141,9 @@ fn tokens(text: &str) -> Vec<String> {
                 i += 1;
             }
             // A character, or a lifetime.
-            '\'' if at(i + 1) == '\\' => i = (i + 3..chars.len()).find(|i| at(*i) == '\'').map_or(chars.len(), |i| i + 1),
+            '\'' if at(i + 1) == '\\' => {
+                i = (i + 3..chars.len()).find(|i| at(*i) == '\'').map_or(chars.len(), |i| i + 1)
+            }
             '\'' if at(i + 2) == '\'' => i += 3,
             '\'' => i = (i + 1..chars.len()).find(|i| !is_word(at(*i))).unwrap_or(chars.len()),
             c if is_word(c) => {
@@ -227,7 +235,8 @@ impl<'a> Scan<'a> {
         self.next = start;
         self.skip_to(&["]"]);
         let words = &self.tokens[start..self.next];
-        let is_test = words[0] == "cfg" && words.iter().any(|word| word == "test") && !words.contains(&"not".to_owned());
+        let is_test =
+            words[0] == "cfg" && words.iter().any(|word| word == "test") && !words.contains(&"not".to_owned());
         if !is_test {
             return;
         }
@@ -339,7 +348,9 @@ impl<'a> Scan<'a> {
             segments.push(self.at(1).to_owned());
             self.next += 2;
         }
-        if segments.len() > 1 && let Some(path) = self.absolute(&segments) {
+        if segments.len() > 1
+            && let Some(path) = self.absolute(&segments)
+        {
             self.paths.push(path);
         }
     }

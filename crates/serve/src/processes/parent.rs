@@ -28,7 +28,9 @@ pub fn tcp(
     stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    let Some(processes) = Processes::start(options, &options.model.to_string(), layout, stop)? else { return Ok(Counts::default()) };
+    let Some(processes) = Processes::start(options, &options.model.to_string(), layout, stop)? else {
+        return Ok(Counts::default());
+    };
     let reserved = listen::reserve(&options.listen, true)?;
     let own = |_| reserved.iter().map(listen::Reserved::listener).collect();
     let listeners = layout.iter().map(own).collect::<Result<Vec<_>, _>>()?;
@@ -105,11 +107,7 @@ impl Processes {
     }
 
     /// Passes on notices until the stop and returns the sum of what was served.
-    pub(crate) fn serve(
-        self,
-        stop: &CancellationToken,
-        notices: &mpsc::Sender<Notice>,
-    ) -> Result<Counts, ServeError> {
+    pub(crate) fn serve(self, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<Counts, ServeError> {
         let mut counts = Counts::default();
         let mut done = vec![false; self.workers.count()];
         let mut is_stopping = false;
