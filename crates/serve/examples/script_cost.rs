@@ -3,8 +3,7 @@
 //! `cargo run --release -p brunt-serve --example script_cost`
 
 use brunt_serve::http::{
-    Handler,
-    message::{Content, Request, Response},
+    handler::{Content, Handler, Request, Response},
     script::{LIMITS, Script},
 };
 use brunt_wire::http1::{
@@ -78,7 +77,7 @@ fn cost(text: &str, handler: &mut impl Handler) -> f64 {
     let round = |handler: &mut dyn Handler| {
         let start = Instant::now();
         for _ in 0..CALLS {
-            black_box(handler.answer(black_box(&request)));
+            black_box(handler.respond(black_box(&request)));
         }
         start.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
     };

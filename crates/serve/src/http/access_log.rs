@@ -1,5 +1,5 @@
-//! The access log: a line a request, gathered by each worker and written by a thread of its own. A disk that is too slow
-//! costs lines, which are counted, and never holds a worker up.
+//! The access log: one line per request in the Common Log Format, buffered per worker and written by a thread of its own.
+//! A slow disk loses lines, which are counted; it never blocks a worker.
 
 use brunt_wire::http1::{Head, Version};
 use std::{
@@ -11,18 +11,17 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// Lines are handed over when there are so many bytes of them, or when a tick has passed.
-const FULL: usize = 32 << 10;
-/// Portions that may wait for the disk, of all workers together.
-const WAITING: usize = 64;
+/// Bytes after which a buffer is handed to the writer; otherwise once a tick.
+const FLUSH_SIZE: usize = 32 << 10;
+/// Buffers that may wait for the disk, over all workers.
+const MAX_QUEUED: usize = 64;
 
-/// An open log.
-pub(crate) struct Log {
+pub(crate) struct AccessLog {
     sender: SyncSender<Vec<u8>>,
     writer: JoinHandle<()>,
 }
 
-impl Log {
+impl AccessLog {
     /// Appends to a file, or to standard output for `-`.
     pub fn open(path: &Path) -> io::Result<Self> {
         let out: Box<dyn Write + Send> = if path.as_os_str() == "-" {
@@ -30,62 +29,62 @@ impl Log {
         } else {
             Box::new(OpenOptions::new().create(true).append(true).open(path)?)
         };
-        let (sender, portions) = sync_channel(WAITING);
-        let writer = thread::Builder::new().name("access-log".to_owned()).spawn(|| write(out, portions))?;
+        let (sender, buffers) = sync_channel(MAX_QUEUED);
+        let writer = thread::Builder::new().name("access-log".to_owned()).spawn(|| write(out, buffers))?;
         Ok(Self { sender, writer })
     }
 
-    /// For a worker.
-    pub fn lines(&self) -> Lines {
-        Lines { sender: self.sender.clone(), lines: Vec::new(), count: 0, date: String::new() }
+    /// A buffer for one worker.
+    pub fn buffer(&self) -> LogBuffer {
+        LogBuffer { sender: self.sender.clone(), lines: Vec::new(), count: 0, date: String::new() }
     }
 
-    /// Waits until everything handed over is written; all [`Lines`] must be gone.
+    /// Waits until everything is written. All [`LogBuffer`]s must have been dropped.
     pub fn close(self) {
         drop(self.sender);
         let _ = self.writer.join();
     }
 }
 
-fn write(mut out: Box<dyn Write + Send>, portions: Receiver<Vec<u8>>) {
+fn write(mut out: Box<dyn Write + Send>, buffers: Receiver<Vec<u8>>) {
     let mut failed = false;
-    for portion in portions {
-        if let Err(error) = out.write_all(&portion).and_then(|()| out.flush())
+    for buffer in buffers {
+        if let Err(error) = out.write_all(&buffer).and_then(|()| out.flush())
             && !std::mem::replace(&mut failed, true)
         {
-            eprintln!("brunt serve: cannot write the access log: {error}; lines are lost until that is mended");
+            eprintln!("brunt serve: cannot write the access log: {error}; lines are lost until this is fixed");
         }
     }
 }
 
-/// One worker's lines.
-pub(crate) struct Lines {
+/// The unwritten lines of one worker.
+pub(crate) struct LogBuffer {
     sender: SyncSender<Vec<u8>>,
     lines: Vec<u8>,
     count: u64,
     date: String,
 }
 
-impl Lines {
-    /// What the lines from now on say about the time: seconds since 1970.
+impl LogBuffer {
+    /// Sets the time of the following lines, in seconds since 1970.
     pub fn set_time(&mut self, unix: u64) {
         self.date = common_date(unix);
     }
 
-    /// A line in the Common Log Format; the length is that of the body as announced. Returns lines lost by this.
+    /// Appends a line; `length` is the announced length of the body. Returns the number of lines lost.
     pub fn add(&mut self, peer: SocketAddr, head: &Head<'_>, status: u16, length: Option<u64>) -> u64 {
         let version = if head.version == Version::Http11 { "1.1" } else { "1.0" };
         let length = length.map_or_else(|| "-".to_owned(), |length| length.to_string());
         let (peer, date, method) = (peer.ip(), &self.date, head.method_name);
-        // The target holds no control character and no blank; a quote would end the field early.
+        // The target holds no control characters or spaces; a quote would end the field early.
         let target = head.target().replace('"', "%22");
         let _ = writeln!(self.lines, "{peer} - - [{date}] \"{method} {target} HTTP/{version}\" {status:03} {length}");
         self.count += 1;
-        if self.lines.len() >= FULL { self.hand_over() } else { 0 }
+        if self.lines.len() >= FLUSH_SIZE { self.flush() } else { 0 }
     }
 
-    /// Gives what has gathered to the writer. Returns how many lines were lost because it is behind.
-    pub fn hand_over(&mut self) -> u64 {
+    /// Hands the lines to the writer. Returns the number of lines lost because it is behind.
+    pub fn flush(&mut self) -> u64 {
         if self.lines.is_empty() {
             return 0;
         }
@@ -116,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_that_others_have_worked_out() {
+    fn dates_match_known_values() {
         assert_eq!(common_date(0), "01/Jan/1970:00:00:00 +0000");
         assert_eq!(common_date(784_111_777), "06/Nov/1994:08:49:37 +0000");
         assert_eq!(common_date(951_782_400), "29/Feb/2000:00:00:00 +0000");

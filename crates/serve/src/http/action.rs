@@ -1,35 +1,32 @@
-//! What a conversation asks of the one who does its I/O. Data alone: whoever reads it here need not know either of them.
+//! What a [`Conversation`](super::conversation::Conversation) asks of its connection.
 
 use std::time::Duration;
 
-/// Bytes that are still received and forgotten after the last answer: as many as a form or a picture may have, for a client
-/// that sends its body whole before it looks for an answer.
+/// Bytes discarded after the last response: enough for a form or a picture whose sender looks for a response only at the end.
 pub(crate) const LINGER: usize = 1 << 20;
-/// After a request that nobody understands there is no body that makes sense; and to forget a mebibyte takes as long as a
-/// hundred answers to others.
+/// The same after a malformed request. Lower, because discarding 1 MiB costs as much as a hundred responses.
 pub(crate) const LINGER_REFUSED: usize = 64 << 10;
 
-/// What the one who drives a conversation does next, each time after writing what is in `out`.
+/// The next step of a connection, after writing what is in `out`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Read: all input is used up.
+    /// Read: all input is consumed.
     Read,
-    /// Step again, with what is left of the input.
+    /// Step again with the rest of the input.
     Write,
-    /// Wait so long, then step again.
+    /// Sleep, then step again.
     Pause(Duration),
     /// Close.
     Close,
-    /// Close, with more announced than was said.
+    /// Close although the head announced more bytes.
     Cut,
-    /// Say what is nothing at all, and then as with [`Action::Linger`].
+    /// Write bytes that are not HTTP, then as [`Action::Linger`].
     Garbage,
-    /// Say that nothing more will come, and close when the client has heard it: it may still be sending, and closing
-    /// at once would reset the connection and take the answer with it (RFC 9112, section 9.6). Not for more than so many
-    /// bytes.
+    /// Shut down writing, and close when the client has closed or this many bytes have been discarded. Closing at once would
+    /// reset the connection under a client that is still sending, and lose the response (RFC 9112, 9.6).
     Linger(usize),
     /// Reset the connection.
     Reset,
-    /// Say nothing any more, until the client or a deadline ends it.
+    /// Send nothing until the client or a deadline ends the connection.
     Stall,
 }

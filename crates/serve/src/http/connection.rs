@@ -1,7 +1,7 @@
-//! One connection's I/O, the same for every model: receive, step the conversation, write, and do what it says next.
+//! The I/O of one connection, the same for every model: receive, step the conversation, write, perform its action.
 //!
-//! What is frequent is in [`Hot::poll`]: whole requests, answers that go out with one write. It holds no buffer while it
-//! waits. All that is rare is a future of its own, boxed, so that a connection which never needs it does not carry it.
+//! [`Hot::poll`] handles the frequent case: whole requests, and responses that take one write. It holds no buffer while it
+//! waits. Everything else is a boxed future, so that connections that never need it do not carry its size.
 
 use super::{
     action::{Action, LINGER},
@@ -44,10 +44,10 @@ pub(crate) trait ServerTransport: Transport<RecvBuf: 'static> + Endpoint + 'stat
 /// Serves a connection to its end.
 pub(crate) async fn serve<S: ServerTransport>(stream: S, listener: u16, worker: Rc<Worker>) {
     let mut hot =
-        Hot { stream, conversation: Conversation::new(listener), guard: ConnectionGuard::take(worker), begun: false };
+        Hot { stream, conversation: Conversation::new(listener), guard: ConnectionGuard::new(worker), begun: false };
     let result = loop {
         let goes_on = match poll_fn(|cx| hot.poll(cx)).await {
-            Rare::Over if !S::NEEDS_CLOSE_NOTIFY => Ok(false),
+            Rare::Done if !S::NEEDS_CLOSE_NOTIFY => Ok(false),
             event => Box::pin(hot.rare(event)).await,
         };
         match goes_on {
@@ -72,35 +72,35 @@ struct Hot<S: ServerTransport> {
     begun: bool,
 }
 
-/// What the frequent path does not do.
+/// A case that [`Hot::poll`] leaves to [`Hot::rare`].
 enum Rare<S: ServerTransport> {
-    /// A lease of which so many bytes are used, what to do next, and what has to be written before.
+    /// Input of which `used` bytes are consumed, and output to write before `next`.
     Step {
         lease: S::RecvBuf,
         used: usize,
         next: Action,
         unsent: Vec<u8>,
     },
-    /// All has been said, and the connection is to be closed.
-    Over,
+    /// Everything is written; close the connection.
+    Done,
     /// A deadline has passed.
     Expired,
     Failed(io::Error),
 }
 
 impl<S: ServerTransport> Hot<S> {
-    /// Answers requests as long as that takes nothing but receiving and writing.
+    /// Answers requests as long as that takes only receiving and writing.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Rare<S>> {
-        let ConnectionGuard { worker, note } = &self.guard;
+        let ConnectionGuard { worker, entry } = &self.guard;
         if !self.begun {
-            note.watch(cx.waker());
+            entry.set_waker(cx.waker());
             self.begun = true;
         }
         loop {
             let lease = match self.stream.poll_recv(cx) {
                 Poll::Ready(Ok(lease)) => lease,
                 Poll::Ready(Err(error)) => return Poll::Ready(Rare::Failed(error)),
-                Poll::Pending if worker.deadlines.has_expired(note) => return Poll::Ready(Rare::Expired),
+                Poll::Pending if worker.deadlines.has_expired(entry) => return Poll::Ready(Rare::Expired),
                 Poll::Pending => return Poll::Pending,
             };
             let mut out = worker.out.borrow_mut();
@@ -108,7 +108,7 @@ impl<S: ServerTransport> Hot<S> {
             if lease.is_empty() {
                 let next = self.conversation.eof(worker, &mut out);
                 let step = Rare::Step { lease, used: 0, next, unsent: out.to_vec() };
-                return Poll::Ready(if out.is_empty() { Rare::Over } else { step });
+                return Poll::Ready(if out.is_empty() { Rare::Done } else { step });
             }
             let (mut input, requests) = (&lease[..], self.conversation.requests());
             let next = self.conversation.step(&mut input, worker, &self.stream, &mut out);
@@ -116,9 +116,9 @@ impl<S: ServerTransport> Hot<S> {
             if matches!(next, Action::Read | Action::Close) {
                 let phase = phase(self.conversation.waiting());
                 if self.conversation.requests() != requests {
-                    worker.deadlines.begin(note, phase);
+                    worker.deadlines.begin(entry, phase);
                 } else {
-                    worker.deadlines.go_on(note, phase);
+                    worker.deadlines.continue_in(entry, phase);
                 }
                 if out.is_empty() && next == Action::Read {
                     continue;
@@ -131,7 +131,7 @@ impl<S: ServerTransport> Hot<S> {
                 worker.counters.sent.add(sent as u64);
                 match next {
                     Action::Read if sent == out.len() => continue,
-                    Action::Close if sent == out.len() => return Poll::Ready(Rare::Over),
+                    Action::Close if sent == out.len() => return Poll::Ready(Rare::Done),
                     _ => {}
                 }
                 let (used, unsent) = (lease.len(), out[sent..].to_vec());
@@ -142,7 +142,7 @@ impl<S: ServerTransport> Hot<S> {
         }
     }
 
-    /// Does what is rare. Whether the connection goes on.
+    /// Handles a rare case. Returns whether the connection continues.
     async fn rare(&mut self, event: Rare<S>) -> io::Result<bool> {
         let worker = self.guard.worker.clone();
         let mut out = Vec::new();
@@ -160,7 +160,7 @@ impl<S: ServerTransport> Hot<S> {
                         }
                         Action::Write => {}
                         Action::Pause(pause) => {
-                            self.wait_for(Phase::Own);
+                            self.wait_for(Phase::Delay);
                             S::sleep(pause).await;
                         }
                         last => return self.last(last).await,
@@ -170,13 +170,13 @@ impl<S: ServerTransport> Hot<S> {
                     used = lease.len() - input.len();
                 }
             }
-            Rare::Over => self.last(Action::Close).await,
+            Rare::Done => self.last(Action::Close).await,
             Rare::Expired => {
                 // Addrs that the server itself has asked for are no timeouts.
                 if !worker.is_stopping() {
                     worker.counters.late.add(1);
                 }
-                if worker.deadlines.phase(&self.guard.note) == Phase::Idle {
+                if worker.deadlines.phase(&self.guard.entry) == Phase::Idle {
                     return self.last(Action::Close).await;
                 }
                 let next = self.conversation.expire(&worker, &mut out);
@@ -187,10 +187,10 @@ impl<S: ServerTransport> Hot<S> {
     }
 
     fn wait_for(&self, phase: Phase) {
-        self.guard.worker.deadlines.begin(&self.guard.note, phase);
+        self.guard.worker.deadlines.begin(&self.guard.entry, phase);
     }
 
-    /// Writes everything, unless the client takes nothing for too long.
+    /// Writes everything. Fails if the client takes nothing for too long.
     async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             self.wait_for(Phase::Sending);
@@ -201,7 +201,7 @@ impl<S: ServerTransport> Hot<S> {
         Ok(())
     }
 
-    /// Until it is ready, or the deadline of the present phase has passed.
+    /// Polls until ready, or until the deadline of the current phase.
     async fn in_time<T>(
         &mut self,
         mut poll: impl FnMut(&mut S, &mut Context<'_>) -> Poll<io::Result<T>>,
@@ -209,7 +209,7 @@ impl<S: ServerTransport> Hot<S> {
         poll_fn(|cx| match poll(&mut self.stream, cx) {
             Poll::Pending if self.guard.has_expired() => {
                 self.guard.worker.counters.late.add(1);
-                // What is still on its way goes nowhere: the client does not take it.
+                // The client does not take what is still queued.
                 self.stream.reset_when_closed();
                 Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()))
             }
@@ -218,11 +218,11 @@ impl<S: ServerTransport> Hot<S> {
         .await
     }
 
-    /// The end, in one of its forms.
+    /// Ends the connection.
     async fn last(&mut self, how: Action) -> io::Result<bool> {
         match how {
             Action::Reset => {
-                // What was answered before is the client's.
+                // Earlier responses must still arrive.
                 self.wait_for(Phase::Sending);
                 self.in_time(|stream, cx| stream.poll_flush(cx)).await?;
                 self.stream.reset_when_closed();
@@ -258,7 +258,7 @@ impl<S: ServerTransport> Hot<S> {
         self.discard(most).await
     }
 
-    /// Receives and forgets until the client closes, the deadline passes, or so many bytes have come.
+    /// Discards input until the client closes, the deadline passes, or `most` bytes have arrived.
     async fn discard(&mut self, most: usize) -> io::Result<()> {
         let mut discarded = 0;
         let Self { stream, guard, .. } = self;

@@ -1,70 +1,75 @@
-//! One connection's talk, without its socket: bytes in, bytes out, and what to wait for. Every server model drives this
-//! same object, so they differ in I/O and in nothing else.
+//! The HTTP state of one connection, without its socket. Every server model drives the same [`Conversation`].
 //!
 //! ```text
-//! input --> step --> out, and Action: Read more | Write, then step | Pause, then step | one of the ends
+//! input --> step --> out, and an Action: Read more | Write, then step | Pause, then step | end the connection
 //! ```
 //!
-//! Answers are in the order of the requests, and the next request is not looked at before the answer to the last one is
-//! complete. A request is answered when all of it has arrived: then each has exactly one answer, and a fault within its
-//! body can still be told. Must never hold a buffer while it waits for a request.
+//! Invariants:
+//! - Responses have the order of the requests: the next request is parsed once the last response is complete.
+//! - A request is answered when all of it has arrived. So it gets exactly one response, also if its body is malformed.
+//! - An idle conversation holds no buffer.
 
 use super::{
     action::{Action, LINGER, LINGER_REFUSED},
-    message::Request,
+    config::settings::MAX_BUFFERED,
+    handler::{Request, Response},
     response_writer::{self, Progress, ResponseWriter},
-    router::{Reply, Router},
+    router::{Listener, Responder},
     worker::Worker,
 };
 use brunt_wire::http1::{
-    Body, Head, ParseError, Persistence, Response,
+    self, Body, Head, ParseError, Persistence, Version,
     server::{Connection, Event, Waiting},
 };
 use std::net::SocketAddr;
 
-/// Bytes of answers after which those are written before more are made.
-pub(crate) const MAX_BUFFERED: usize = 64 << 10;
-
-/// The two ends of a connection.
+/// The addresses of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Addrs {
     pub peer: SocketAddr,
     pub local: SocketAddr,
 }
 
-/// Knows the addrs; asked only when somebody wants to know.
+/// A source of a connection's addresses, which cost a system call.
 pub(crate) trait Endpoint {
     fn addrs(&self) -> Addrs;
 }
 
-/// See the module.
 pub(crate) struct Conversation {
     reader: Connection,
     state: State,
 }
 
-/// All but the reader, from which heads borrow.
+/// The part of a conversation that is not borrowed by a parsed head.
 struct State {
+    /// Boxed: most connections never need it.
     busy: Option<Box<Busy>>,
     addrs: Option<Box<Addrs>>,
     requests: u32,
     listener: u16,
-    /// The connection ends with the request at hand.
+    /// The connection ends with the current request.
     last: bool,
 }
 
-/// What most connections have nothing of.
 enum Busy {
-    Gathering(Gathering),
-    ResponseWriter(ResponseWriter),
+    Receiving(PartialRequest),
+    Responding(ResponseWriter),
 }
 
-/// A request whose body is on its way.
-struct Gathering {
-    /// Its head, written anew.
+/// A request whose body is still arriving.
+struct PartialRequest {
+    /// A normalised copy of the head.
     head: Vec<u8>,
     body: Vec<u8>,
     wanted: bool,
+}
+
+/// What one step works with.
+struct Step<'a, E> {
+    worker: &'a Worker,
+    listener: &'a Listener,
+    endpoint: &'a E,
+    out: &'a mut Vec<u8>,
 }
 
 impl Conversation {
@@ -73,274 +78,212 @@ impl Conversation {
         Self { reader: Connection::default(), state }
     }
 
-    /// Requests begun until now, modulo 2^32.
+    /// Requests begun so far, modulo 2^32.
     #[inline]
     pub fn requests(&self) -> u32 {
         self.state.requests
     }
 
-    /// What it waits for if it is to read.
+    /// What the next input belongs to.
     #[inline]
     pub fn waiting(&self) -> Waiting {
         self.reader.waiting()
     }
 
-    /// Takes what it can of `input` and appends what there is to say to `out`.
+    /// Consumes `input` and appends responses to `out`.
     #[inline]
     pub fn step(&mut self, input: &mut &[u8], worker: &Worker, endpoint: &impl Endpoint, out: &mut Vec<u8>) -> Action {
         let Self { reader, state } = self;
-        if state.busy.is_some()
-            && let Some(next) = state.send_on(worker, out)
-        {
-            return next;
-        }
         let router = worker.router();
-        let listener = router.listener(state.listener);
-        loop {
-            let (before, begins) = (*input, reader.begins() && !worker.is_logging());
-            if begins && let Some(status) = listener.answer_usual(input, worker, out) {
-                state.requests = state.requests.wrapping_add(1);
-                worker.counters.answered(state.listener, status);
-                match input.is_empty() {
-                    true => return Action::Read,
-                    false if out.len() >= MAX_BUFFERED => return Action::Write,
-                    false => continue,
-                }
-            }
-            let Some(event) = reader.next(input, &worker.settings.limits) else { break };
-            let next = match event {
-                Event::Head(head) => {
-                    state.requests = state.requests.wrapping_add(1);
-                    if head.body == Body::Empty
-                        && !worker.is_logging()
-                        && let Some(constant) = listener.sole(&head)
-                    {
-                        constant.write(out, &head, worker);
-                        if begins {
-                            listener.answered(&head, &before[..before.len() - input.len()]);
-                        }
-                        worker.counters.answered(state.listener, constant.status);
-                        if input.is_empty() && head.keeps_alive() && !worker.is_stopping() {
-                            reader.skip_end();
-                            if reader.waiting() == Waiting::Idle {
-                                return Action::Read;
-                            }
-                        }
-                        None
-                    } else {
-                        state.begin(&head, input.is_empty(), &router, worker, endpoint, out)
-                    }
-                }
-                Event::End(after) => {
-                    state.last |= after == Persistence::Close || worker.is_stopping();
-                    match state.busy {
-                        Some(_) => state.end(input.is_empty(), &router, worker, endpoint, out),
-                        None if state.last => Some(close(input)),
-                        None if out.len() >= MAX_BUFFERED && !input.is_empty() => Some(Action::Write),
-                        None => None,
-                    }
-                }
-                Event::Body(data) => state.gather(data, worker, out),
+        let mut step = Step { worker, listener: router.listener(state.listener), endpoint, out };
+        if state.busy.is_some()
+            && let Some(action) = state.resume(&mut step)
+        {
+            return action;
+        }
+        while let Some(event) = reader.next(input, &worker.settings.limits) {
+            let action = match event {
+                Event::Head(head) => state.begin(&head, input.is_empty(), &mut step),
+                Event::Body(data) => state.receive(data, &mut step),
                 Event::Trailers(_) => None,
-                Event::Error(fault) => Some(state.refuse(fault, worker, out)),
+                Event::End(after) => state.end(after, input.is_empty(), &mut step),
+                Event::Error(error) => Some(state.refuse(error, worker, step.out)),
             };
-            if let Some(next) = next {
-                return next;
+            if let Some(action) = action {
+                return action;
             }
         }
         if state.last { Action::Close } else { Action::Read }
     }
 
-    /// The client will send no more. Returns what is left to do, with what there is to say in `out`.
+    /// Handles the end of input. Appends a refusal to `out` if a request was incomplete.
     pub fn eof(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Action {
-        match self.reader.eof() {
-            None => Action::Close,
-            Some(fault) => {
-                self.state.refuse(fault, worker, out);
-                Action::Close
-            }
+        if let Some(error) = self.reader.eof() {
+            self.state.refuse(error, worker, out);
         }
+        Action::Close
     }
 
-    /// The client has taken too long over a head or a body: says so, if that is still possible.
+    /// Appends a 408: the client has taken too long to send a head or a body.
     pub fn expire(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Action {
         self.reader.close();
-        self.state.drop_gathered(worker);
-        worker.late(out);
+        self.state.drop_received(worker);
+        worker.write_timeout(out);
         worker.counters.answered(self.state.listener, 408);
         Action::Linger(LINGER)
     }
 
-    /// The connection is gone; what was kept for it need not be counted any more.
+    /// Releases what is accounted to a connection that has ended.
     pub fn end(&mut self, worker: &Worker) {
-        self.state.drop_gathered(worker);
+        self.state.drop_received(worker);
     }
 }
 
-/// Bytes behind the last request mean that the client has not understood that it is the last.
-fn close(rest: &[u8]) -> Action {
-    if rest.is_empty() { Action::Close } else { Action::Linger(LINGER) }
-}
-
 impl State {
-    /// Goes on with an answer. `None` when there is no more of it and the connection stays.
+    #[inline]
+    fn begin<E: Endpoint>(&mut self, head: &Head<'_>, at_end: bool, step: &mut Step<'_, E>) -> Option<Action> {
+        self.requests = self.requests.wrapping_add(1);
+        match head.body {
+            Body::Empty => self.answer(head, b"", step),
+            _ => self.begin_body(head, at_end, step),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_body<E: Endpoint>(&mut self, head: &Head<'_>, at_end: bool, step: &mut Step<'_, E>) -> Option<Action> {
+        // RFC 9110, 10.1.1: not needed if the body is already arriving.
+        if head.expects_continue && at_end {
+            let _only_in_1_1 = http1::Response::interim(step.out, head.meta(), 100, &[]);
+        }
+        let wanted = step.listener.wants_body(head);
+        let request = PartialRequest { head: copy_head(head), body: Vec::new(), wanted };
+        self.busy = Some(Box::new(Busy::Receiving(request)));
+        None
+    }
+
+    fn receive<E: Endpoint>(&mut self, data: &[u8], step: &mut Step<'_, E>) -> Option<Action> {
+        let Some(Busy::Receiving(request)) = self.busy.as_deref_mut() else { return None };
+        if !request.wanted {
+            return None;
+        }
+        if !step.worker.reserve_body(data.len() as u64) {
+            self.drop_received(step.worker);
+            step.worker.write_overload(step.out);
+            step.worker.counters.answered(self.listener, 503);
+            return Some(Action::Linger(LINGER));
+        }
+        request.body.extend_from_slice(data);
+        None
+    }
+
+    /// Ends the current request; answers it now if it had a body.
+    #[inline]
+    fn end<E: Endpoint>(&mut self, after: Persistence, at_end: bool, step: &mut Step<'_, E>) -> Option<Action> {
+        self.last |= after == Persistence::Close || step.worker.is_stopping();
+        if self.busy.is_some()
+            && let Some(action) = self.answer_received(step)
+        {
+            return Some(action);
+        }
+        match self.last {
+            true if at_end => Some(Action::Close),
+            // The client has sent more, so it does not know that this was the last request.
+            true => Some(Action::Linger(LINGER)),
+            false => (step.out.len() >= MAX_BUFFERED && !at_end).then_some(Action::Write),
+        }
+    }
+
+    #[inline(never)]
+    fn answer_received<E: Endpoint>(&mut self, step: &mut Step<'_, E>) -> Option<Action> {
+        let Busy::Receiving(request) = *self.busy.take()? else { return None };
+        step.worker.release_body(request.body.len() as u64);
+        // The head is parsed again instead of stored as a view: only requests with bodies pay for it.
+        let (mut reader, mut bytes) = (Connection::default(), &request.head[..]);
+        match reader.next(&mut bytes, &step.worker.settings.limits) {
+            Some(Event::Head(head)) => self.answer(&head, &request.body, step),
+            _ => None,
+        }
+    }
+
+    /// Answers a complete request. Returns `None` if the whole response is in `out`.
+    #[inline]
+    fn answer<E: Endpoint>(&mut self, head: &Head<'_>, body: &[u8], step: &mut Step<'_, E>) -> Option<Action> {
+        let worker = step.worker;
+        match step.listener.find(head) {
+            Ok(route) => match &route.responder {
+                Responder::Static { response, status, length } => {
+                    let _as_requested = response.write(step.out, worker.request_meta(head), &worker.date());
+                    worker.counters.answered(self.listener, *status);
+                    self.log(head, *status, Some(*length), step);
+                    None
+                }
+                Responder::Handler { handler, time } => {
+                    let addrs = self.addrs(step.endpoint);
+                    let request = Request {
+                        method: head.method_name,
+                        path: head.path(),
+                        query: head.query().unwrap_or_default(),
+                        minor_version: u8::from(head.version == Version::Http11),
+                        fields: head.fields,
+                        body,
+                        peer: addrs.peer,
+                        local: addrs.local,
+                    };
+                    let response = time.measure(|| handler.borrow_mut().respond(&request));
+                    self.respond(response, head, step)
+                }
+            },
+            Err(no_route) => self.respond(no_route.response(), head, step),
+        }
+    }
+
+    #[inline(never)]
+    fn respond<E: Endpoint>(&mut self, response: Response, head: &Head<'_>, step: &mut Step<'_, E>) -> Option<Action> {
+        let worker = step.worker;
+        if let Some(fault) = &response.fault {
+            worker.counters.injected(*fault);
+        }
+        // 0 if the client sees no status.
+        let status = response_writer::status(&response);
+        worker.counters.answered(self.listener, status);
+        self.log(head, status, response_writer::length(&response.body), step);
+        let meta = worker.request_meta(head);
+        if let Some(bytes) = response_writer::single_write(&response) {
+            let after = response_writer::write(&response, bytes, meta, &worker.date(), step.out);
+            self.last |= after == Persistence::Close;
+            return None;
+        }
+        self.busy = Some(Box::new(Busy::Responding(ResponseWriter::new(response, head.method, meta))));
+        self.resume(step)
+    }
+
+    /// Continues a response. Returns `None` when it is complete and the connection stays open.
     #[cold]
-    fn send_on(&mut self, worker: &Worker, out: &mut Vec<u8>) -> Option<Action> {
-        let Some(Busy::ResponseWriter(sending)) = self.busy.as_deref_mut() else { return None };
-        match sending.go_on(&worker.stamp(), out) {
-            Progress::Wait(next) => Some(next),
+    fn resume<E: Endpoint>(&mut self, step: &mut Step<'_, E>) -> Option<Action> {
+        let Some(Busy::Responding(writer)) = self.busy.as_deref_mut() else { return None };
+        match writer.advance(&step.worker.date(), step.out) {
+            Progress::Wait(action) => Some(action),
             Progress::Done(after) => {
                 self.busy = None;
                 self.last |= after == Persistence::Close;
-                // The request has been read to its end: it had no body, or its end was what the answer began with.
+                // The request has been read completely: responses begin at its end.
                 self.last.then_some(Action::Close)
             }
         }
     }
 
-    /// A request begins that is not a constant's.
-    #[inline(never)]
-    fn begin(
-        &mut self,
-        head: &Head<'_>,
-        alone: bool,
-        router: &Router,
-        worker: &Worker,
-        endpoint: &impl Endpoint,
-        out: &mut Vec<u8>,
-    ) -> Option<Action> {
-        if head.body == Body::Empty {
-            return self.answer(head, b"", router, worker, endpoint, out);
-        }
-        // RFC 9110, 10.1.1: not needed if the body is coming already.
-        if head.expects_continue && alone {
-            let _only_1_1_expects = Response::interim(out, head.meta(), 100, &[]);
-        }
-        let wanted = router.listener(self.listener).wants_body(head);
-        self.busy = Some(Box::new(Busy::Gathering(Gathering { head: copy(head), body: Vec::new(), wanted })));
-        None
-    }
-
-    fn gather(&mut self, data: &[u8], worker: &Worker, out: &mut Vec<u8>) -> Option<Action> {
-        let Some(Busy::Gathering(gathering)) = self.busy.as_deref_mut() else { return None };
-        if !gathering.wanted {
-            return None;
-        }
-        if !worker.keep(data.len() as u64) {
-            self.drop_gathered(worker);
-            worker.full(out);
-            worker.counters.answered(self.listener, 503);
-            return Some(Action::Linger(LINGER));
-        }
-        gathering.body.extend_from_slice(data);
-        None
-    }
-
-    /// The request at hand is complete.
-    #[inline(never)]
-    fn end(
-        &mut self,
-        alone: bool,
-        router: &Router,
-        worker: &Worker,
-        endpoint: &impl Endpoint,
-        out: &mut Vec<u8>,
-    ) -> Option<Action> {
-        if let Some(Busy::Gathering(gathering)) = self.busy.take().map(|busy| *busy) {
-            worker.release(gathering.body.len() as u64);
-            // Read a second time instead of kept as a view: only requests with bodies pay for it.
-            let (mut reader, mut bytes) = (Connection::default(), &gathering.head[..]);
-            if let Some(Event::Head(head)) = reader.next(&mut bytes, &worker.settings.limits)
-                && let Some(next) = self.answer(&head, &gathering.body, router, worker, endpoint, out)
-            {
-                return Some(next);
-            }
-        }
-        if !self.last {
-            return (out.len() >= MAX_BUFFERED && !alone).then_some(Action::Write);
-        }
-        Some(if alone { Action::Close } else { Action::Linger(LINGER) })
-    }
-
-    /// Answers a request that has arrived completely. `None` if the whole answer is in `out`.
-    fn answer(
-        &mut self,
-        head: &Head<'_>,
-        body: &[u8],
-        router: &Router,
-        worker: &Worker,
-        endpoint: &impl Endpoint,
-        out: &mut Vec<u8>,
-    ) -> Option<Action> {
-        let route = match router.listener(self.listener).find(head) {
-            Ok(route) => route,
-            Err(missing) => {
-                let answer = missing.answer();
-                return self.give(answer, head, worker, endpoint, out);
-            }
-        };
-        match &route.reply {
-            Reply::Constant(constant) => {
-                constant.write(out, head, worker);
-                worker.counters.answered(self.listener, constant.status);
-                self.log(head, constant.status, Some(constant.length), worker, endpoint);
-                None
-            }
-            Reply::Handler { handler, time } => {
-                let addrs = self.addrs(endpoint);
-                let request = Request {
-                    method: head.method_name,
-                    path: head.path(),
-                    query: head.query().unwrap_or_default(),
-                    minor_version: u8::from(head.version == brunt_wire::http1::Version::Http11),
-                    fields: head.fields,
-                    body,
-                    peer: addrs.peer,
-                    local: addrs.local,
-                };
-                let answer = time.measure(|| handler.borrow_mut().answer(&request));
-                self.give(answer, head, worker, endpoint, out)
-            }
-        }
-    }
-
-    fn give(
-        &mut self,
-        answer: super::message::Response,
-        head: &Head<'_>,
-        worker: &Worker,
-        endpoint: &impl Endpoint,
-        out: &mut Vec<u8>,
-    ) -> Option<Action> {
-        let exchange = worker.exchange(head);
-        if let Some(fault) = &answer.fault {
-            worker.counters.made(*fault);
-        }
-        // What is no answer has no status.
-        let status = response_writer::status(&answer);
-        worker.counters.answered(self.listener, status);
-        self.log(head, status, response_writer::length(&answer.body), worker, endpoint);
-        if let Some(bytes) = response_writer::at_once(&answer) {
-            let after = response_writer::whole(&answer, bytes, exchange, &worker.stamp(), out);
-            self.last |= after == Persistence::Close;
-            return None;
-        }
-        self.busy = Some(Box::new(Busy::ResponseWriter(ResponseWriter::new(answer, head.method, exchange))));
-        self.send_on(worker, out)
-    }
-
     #[cold]
-    fn refuse(&mut self, fault: ParseError, worker: &Worker, out: &mut Vec<u8>) -> Action {
-        self.drop_gathered(worker);
+    fn refuse(&mut self, error: ParseError, worker: &Worker, out: &mut Vec<u8>) -> Action {
+        self.drop_received(worker);
         self.busy = None;
-        let _close = Response::error(out, &worker.stamp(), fault);
-        worker.counters.refused(self.listener, fault.status());
-        Action::Linger(if fault == ParseError::BodyTooLong { LINGER } else { LINGER_REFUSED })
+        let _close = http1::Response::error(out, &worker.date(), error);
+        worker.counters.refused(self.listener, error.status());
+        Action::Linger(if error == ParseError::BodyTooLong { LINGER } else { LINGER_REFUSED })
     }
 
-    fn drop_gathered(&mut self, worker: &Worker) {
-        if let Some(Busy::Gathering(gathering)) = self.busy.as_deref() {
-            worker.release(gathering.body.len() as u64);
+    fn drop_received(&mut self, worker: &Worker) {
+        if let Some(Busy::Receiving(request)) = self.busy.as_deref() {
+            worker.release_body(request.body.len() as u64);
             self.busy = None;
         }
     }
@@ -349,24 +292,18 @@ impl State {
         **self.addrs.get_or_insert_with(|| Box::new(endpoint.addrs()))
     }
 
-    fn log(&mut self, head: &Head<'_>, status: u16, length: Option<u64>, worker: &Worker, endpoint: &impl Endpoint) {
-        if worker.is_logging() {
-            worker.log(self.addrs(endpoint).peer, head, status, length);
+    #[inline]
+    fn log<E: Endpoint>(&mut self, head: &Head<'_>, status: u16, length: Option<u64>, step: &Step<'_, E>) {
+        if step.worker.is_logging() {
+            step.worker.log(self.addrs(step.endpoint).peer, head, status, length);
         }
     }
 }
 
-/// The head, as short as it can be written and still mean the same.
-fn copy(head: &Head<'_>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(256);
-    bytes.extend_from_slice(head.method_name.as_bytes());
-    bytes.push(b' ');
-    bytes.extend_from_slice(head.target().as_bytes());
-    bytes.extend_from_slice(if head.version == brunt_wire::http1::Version::Http11 {
-        b" HTTP/1.1\r\n"
-    } else {
-        b" HTTP/1.0\r\n"
-    });
+/// An equivalent head in its shortest form.
+fn copy_head(head: &Head<'_>) -> Vec<u8> {
+    let version = if head.version == Version::Http11 { "1.1" } else { "1.0" };
+    let mut bytes = format!("{} {} HTTP/{version}\r\n", head.method_name, head.target()).into_bytes();
     for field in head.fields {
         bytes.extend_from_slice(field.name.as_bytes());
         bytes.push(b':');

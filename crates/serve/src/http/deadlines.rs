@@ -1,5 +1,5 @@
-//! Deadlines without timers: each connection notes, on a coarse clock, since when it waits for what; one sweep a tick
-//! looks through the notes and wakes those who have waited too long. A request costs two stores.
+//! Deadlines without timers. Each connection records the phase it is in and the tick at which the phase began; a sweep per
+//! tick wakes the connections whose phase has lasted too long. A request costs two stores.
 
 use super::config::settings::Settings;
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// What a connection waits for.
+/// What a connection is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// A request.
@@ -18,33 +18,34 @@ pub(crate) enum Phase {
     Head,
     /// The rest of a body.
     Body,
-    /// A client that takes what is sent.
+    /// The client to take a response.
     Sending,
-    /// The end of a client to whom everything has been said.
+    /// The client to close after the last response.
     Lingering,
-    /// Nobody but this server itself.
-    Own,
+    /// A delay of the server itself; has no deadline.
+    Delay,
 }
 
-/// How long a client has to take note of the last answer before the connection is closed under it.
+/// Time for a client to close after the last response.
 const LINGER: Duration = Duration::from_secs(2);
+/// Shortest and longest tick.
 const TICK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
-/// So many connections at most are ended in one go, and then as many again after a breath: those who still want
-/// something are not to wait until ten thousand others have been given up.
-const AT_ONCE: usize = 8;
-const BREATH: Duration = Duration::from_millis(1);
+/// Connections expired in one go; the sweep then pauses, so that active connections need not wait until ten thousand others
+/// have been closed.
+const BATCH: usize = 8;
+const BATCH_PAUSE: Duration = Duration::from_millis(1);
 
-/// The notes of all connections of a worker.
+/// The deadlines of a worker's connections.
 pub(crate) struct Deadlines {
     tick: Duration,
     now: Cell<u32>,
-    /// In ticks, by phase.
+    /// In ticks, indexed by phase.
     limits: [u32; 6],
-    /// By place. Apart from the notes, so that a sweep reads one short array and not the memory of every connection.
+    /// Parallel to `entries`, so that a sweep reads one compact array and not the memory of every connection.
     waits: RefCell<Vec<Wait>>,
-    notes: RefCell<Vec<Rc<DeadlineEntry>>>,
-    /// Where the sweep that is under way goes on.
+    entries: RefCell<Vec<Rc<DeadlineEntry>>>,
+    /// Where an unfinished sweep continues.
     next: Cell<Option<usize>>,
 }
 
@@ -55,9 +56,9 @@ struct Wait {
     expired: bool,
 }
 
-/// A connection's note.
+/// The entry of one connection.
 pub(crate) struct DeadlineEntry {
-    place: Cell<usize>,
+    index: Cell<usize>,
     waker: RefCell<Option<Waker>>,
 }
 
@@ -75,78 +76,77 @@ impl Deadlines {
             now: Cell::new(0),
             limits,
             waits: RefCell::default(),
-            notes: RefCell::default(),
+            entries: RefCell::default(),
             next: Cell::new(None),
         }
     }
 
-    /// A note for a new connection, which waits for a request.
-    pub fn enter(&self) -> Rc<DeadlineEntry> {
-        let mut notes = self.notes.borrow_mut();
-        let note = Rc::new(DeadlineEntry { place: Cell::new(notes.len()), waker: RefCell::default() });
+    /// Registers a connection, which begins idle.
+    pub fn register(&self) -> Rc<DeadlineEntry> {
+        let mut entries = self.entries.borrow_mut();
+        let entry = Rc::new(DeadlineEntry { index: Cell::new(entries.len()), waker: RefCell::default() });
         self.waits.borrow_mut().push(self.wait(Phase::Idle));
-        notes.push(note.clone());
-        note
+        entries.push(entry.clone());
+        entry
     }
 
-    /// The connection has ended.
-    pub fn leave(&self, note: &DeadlineEntry) {
-        let mut notes = self.notes.borrow_mut();
-        let place = note.place.get();
-        notes.swap_remove(place);
-        self.waits.borrow_mut().swap_remove(place);
-        if let Some(moved) = notes.get(place) {
-            moved.place.set(place);
+    /// Removes a connection.
+    pub fn remove(&self, entry: &DeadlineEntry) {
+        let mut entries = self.entries.borrow_mut();
+        let index = entry.index.get();
+        entries.swap_remove(index);
+        self.waits.borrow_mut().swap_remove(index);
+        if let Some(moved) = entries.get(index) {
+            moved.index.set(index);
         }
     }
 
-    /// From now on it waits for this.
+    /// Begins a phase.
     #[inline]
-    pub fn begin(&self, note: &DeadlineEntry, phase: Phase) {
-        self.waits.borrow_mut()[note.place.get()] = self.wait(phase);
+    pub fn begin(&self, entry: &DeadlineEntry, phase: Phase) {
+        self.waits.borrow_mut()[entry.index.get()] = self.wait(phase);
     }
 
-    /// It waits for this; if it did so before, since then.
+    /// Begins a phase unless the connection is in it already.
     #[inline]
-    pub fn go_on(&self, note: &DeadlineEntry, phase: Phase) {
-        if self.phase(note) != phase {
-            self.begin(note, phase);
+    pub fn continue_in(&self, entry: &DeadlineEntry, phase: Phase) {
+        if self.phase(entry) != phase {
+            self.begin(entry, phase);
         }
     }
 
-    pub fn phase(&self, note: &DeadlineEntry) -> Phase {
-        self.waits.borrow()[note.place.get()].phase
+    pub fn phase(&self, entry: &DeadlineEntry) -> Phase {
+        self.waits.borrow()[entry.index.get()].phase
     }
 
     #[inline]
-    pub fn has_expired(&self, note: &DeadlineEntry) -> bool {
-        self.waits.borrow()[note.place.get()].expired
+    pub fn has_expired(&self, entry: &DeadlineEntry) -> bool {
+        self.waits.borrow()[entry.index.get()].expired
     }
 
     fn wait(&self, phase: Phase) -> Wait {
         Wait { since: self.now.get(), phase, expired: false }
     }
 
-    /// How long until the next `sweep`.
+    /// Time until the next [`sweep`](Self::sweep).
     pub fn pause(&self) -> Duration {
-        if self.is_sweeping() { BREATH } else { self.tick }
+        if self.is_sweeping() { BATCH_PAUSE } else { self.tick }
     }
 
-    /// Whether a sweep has stopped to take breath.
     fn is_sweeping(&self) -> bool {
         self.next.get().is_some()
     }
 
-    /// Begins a sweep, for one tick has passed, or goes on with the one under way.
+    /// Begins a sweep, one tick after the last, or continues an unfinished one.
     pub fn sweep(&self) {
         let from = self.next.get().unwrap_or_else(|| {
             self.now.set(self.now.get().wrapping_add(1));
             0
         });
         let now = self.now.get();
-        // One tick more, because the first has been counted as a whole and was not.
+        // Strictly greater: the first tick of a phase was counted whole but may have been short.
         let is_late = |wait: &Wait| now.wrapping_sub(wait.since) > self.limits[wait.phase as usize];
-        self.next.set(self.expire(from, AT_ONCE, is_late));
+        self.next.set(self.expire(from, BATCH, is_late));
     }
 
     /// Addrs the waiting of all who are in this phase.
@@ -154,20 +154,20 @@ impl Deadlines {
         self.expire(0, usize::MAX, |wait| wait.phase == phase);
     }
 
-    /// Wakes those who are `late`, so many at most; where to go on if there are more.
+    /// Expires up to `most` connections that are `late`. Returns where to continue if there are more.
     fn expire(&self, from: usize, most: usize, late: impl Fn(&Wait) -> bool) -> Option<usize> {
-        let (mut waits, notes) = (self.waits.borrow_mut(), self.notes.borrow());
+        let (mut waits, entries) = (self.waits.borrow_mut(), self.entries.borrow());
         let mut left = most;
-        for (place, wait) in waits.iter_mut().enumerate().skip(from) {
+        for (index, wait) in waits.iter_mut().enumerate().skip(from) {
             if wait.expired || !late(wait) {
                 continue;
             }
             if left == 0 {
-                return Some(place);
+                return Some(index);
             }
             left -= 1;
             wait.expired = true;
-            if let Some(waker) = &*notes[place].waker.borrow() {
+            if let Some(waker) = &*entries[index].waker.borrow() {
                 waker.wake_by_ref();
             }
         }
@@ -176,8 +176,8 @@ impl Deadlines {
 }
 
 impl DeadlineEntry {
-    /// Whom to wake.
-    pub fn watch(&self, waker: &Waker) {
+    /// Sets the waker of the connection.
+    pub fn set_waker(&self, waker: &Waker) {
         *self.waker.borrow_mut() = Some(waker.clone());
     }
 }
@@ -197,50 +197,50 @@ mod tests {
     fn a_deadline_is_never_early_and_at_most_two_ticks_late() {
         let deadlines = deadlines();
         assert_eq!(deadlines.tick, Duration::from_millis(125));
-        let note = deadlines.enter();
-        deadlines.begin(&note, Phase::Head);
+        let entry = deadlines.register();
+        deadlines.begin(&entry, Phase::Head);
         (0..8).for_each(|_| deadlines.sweep());
-        assert!(!deadlines.has_expired(&note));
-        // Bytes that come do not help: only another phase does.
-        deadlines.go_on(&note, Phase::Head);
+        assert!(!deadlines.has_expired(&entry));
+        // Receiving bytes does not extend the deadline; only a new phase does.
+        deadlines.continue_in(&entry, Phase::Head);
         deadlines.sweep();
-        assert!(deadlines.has_expired(&note));
-        deadlines.begin(&note, Phase::Idle);
-        assert!(!deadlines.has_expired(&note));
+        assert!(deadlines.has_expired(&entry));
+        deadlines.begin(&entry, Phase::Idle);
+        assert!(!deadlines.has_expired(&entry));
     }
 
     #[test]
-    fn those_who_leave_take_nobody_with_them() {
+    fn removing_a_connection_keeps_the_others() {
         let deadlines = deadlines();
-        let mut notes: Vec<_> = (0..100).map(|_| deadlines.enter()).collect();
+        let mut entries: Vec<_> = (0..100).map(|_| deadlines.register()).collect();
         for at in [0, 98, 50, 3] {
-            deadlines.leave(&notes.swap_remove(at));
+            deadlines.remove(&entries.swap_remove(at));
         }
-        assert_eq!(deadlines.notes.borrow().len(), 96);
-        (0..34 + 96 / AT_ONCE).for_each(|_| deadlines.sweep());
-        assert!(notes.iter().all(|note| deadlines.has_expired(note)));
-        notes.iter().for_each(|note| deadlines.leave(note));
-        assert!(deadlines.notes.borrow().is_empty() && deadlines.waits.borrow().is_empty());
+        assert_eq!(deadlines.entries.borrow().len(), 96);
+        (0..34 + 96 / BATCH).for_each(|_| deadlines.sweep());
+        assert!(entries.iter().all(|entry| deadlines.has_expired(entry)));
+        entries.iter().for_each(|entry| deadlines.remove(entry));
+        assert!(deadlines.entries.borrow().is_empty() && deadlines.waits.borrow().is_empty());
     }
 
     #[test]
-    fn many_who_are_late_end_a_few_at_a_time() {
+    fn late_connections_expire_in_batches() {
         let deadlines = deadlines();
-        let notes: Vec<_> = (0..1000).map(|_| deadlines.enter()).collect();
-        notes.iter().for_each(|note| deadlines.begin(note, Phase::Head));
+        let entries: Vec<_> = (0..1000).map(|_| deadlines.register()).collect();
+        entries.iter().for_each(|entry| deadlines.begin(entry, Phase::Head));
         (0..8).for_each(|_| deadlines.sweep());
         let mut ended = 0;
-        for _ in 0..1000_usize.div_ceil(AT_ONCE) {
+        for _ in 0..1000_usize.div_ceil(BATCH) {
             deadlines.sweep();
-            let now = notes.iter().filter(|note| deadlines.has_expired(note)).count();
-            assert!((1..=AT_ONCE).contains(&(now - ended)), "{ended}, then {now}");
+            let now = entries.iter().filter(|entry| deadlines.has_expired(entry)).count();
+            assert!((1..=BATCH).contains(&(now - ended)), "{ended}, then {now}");
             ended = now;
-            assert_eq!(deadlines.pause(), if ended < 1000 { BREATH } else { deadlines.tick });
+            assert_eq!(deadlines.pause(), if ended < 1000 { BATCH_PAUSE } else { deadlines.tick });
         }
         assert_eq!(ended, 1000);
-        // They are not ended again, and whoever begins anew is late anew.
+        // They do not expire twice, and a new phase has a new deadline.
         deadlines.sweep();
-        deadlines.begin(&notes[0], Phase::Head);
-        assert!(!deadlines.has_expired(&notes[0]) && !deadlines.is_sweeping());
+        deadlines.begin(&entries[0], Phase::Head);
+        assert!(!deadlines.has_expired(&entries[0]) && !deadlines.is_sweeping());
     }
 }

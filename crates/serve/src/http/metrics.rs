@@ -1,12 +1,7 @@
-//! What a server has done, counted: each worker counts for itself, without a lock and without sharing a cache line, and
-//! whoever asks adds up. The page is Prometheus' text format 0.0.4.
+//! Counters of a server. Each worker has its own, without locks or shared cache lines; readers add them up. The page is
+//! Prometheus' text format 0.0.4.
 
-use super::{
-    handlers::Handler,
-    handlers::script::Script,
-    handlers::spec::typed_answer,
-    message::{Fault, Request, Response},
-};
+use super::handler::Fault;
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -17,17 +12,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Status codes that are told apart: 100 to 599.
+/// Status codes counted: 100 to 599.
 const STATUSES: usize = 500;
 /// Upper bounds of the buckets of handler times, in seconds.
 const BOUNDS: [f64; 12] = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 5e-4, 1e-3, 1e-2, 1e-1, 1.0];
 
-/// A number that one thread changes and others read.
+/// A number with one writing thread and any number of readers.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    /// Not an atomic addition: there is one writer.
+    /// A load and a store instead of an atomic addition: there is one writer.
     #[inline]
     pub fn add(&self, more: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(more), Relaxed);
@@ -42,7 +37,7 @@ impl Counter {
     }
 }
 
-/// One worker's counts.
+/// The counters of one worker.
 pub(crate) struct Counters {
     answers: Vec<Box<[Counter]>>,
     pub accepted: Counter,
@@ -81,7 +76,7 @@ impl Counters {
         }
     }
 
-    /// A request has been answered.
+    /// Counts a response.
     #[inline]
     pub fn answered(&self, listener: u16, status: u16) {
         let counter =
@@ -91,21 +86,21 @@ impl Counters {
         }
     }
 
-    /// Bytes have been refused by the parser.
+    /// Counts a request refused by the parser.
     pub fn refused(&self, listener: u16, status: u16) {
         self.refusals.add(1);
         self.answered(listener, status);
     }
 
-    /// A fault has been made.
-    pub fn made(&self, fault: Fault) {
-        self.faults[place(fault)].add(1);
+    /// Counts an injected fault.
+    pub fn injected(&self, fault: Fault) {
+        self.faults[index(fault)].add(1);
     }
 }
 
 const FAULTS: [&str; 4] = ["reset", "truncate", "stall", "garbage"];
 
-fn place(fault: Fault) -> usize {
+fn index(fault: Fault) -> usize {
     match fault {
         Fault::Reset => 0,
         Fault::Truncate(_) => 1,
@@ -114,7 +109,7 @@ fn place(fault: Fault) -> usize {
     }
 }
 
-/// How long a handler has thought, over all workers.
+/// Time spent in a handler, over all workers.
 #[derive(Debug, Default)]
 pub(crate) struct HandlerTime {
     buckets: [AtomicU64; BOUNDS.len()],
@@ -123,12 +118,12 @@ pub(crate) struct HandlerTime {
 }
 
 impl HandlerTime {
-    /// Calls `think`, and adds the time it takes.
-    pub fn measure<T>(&self, think: impl FnOnce() -> T) -> T {
-        let begun = Instant::now();
-        let thought = think();
-        self.add(begun.elapsed());
-        thought
+    /// Calls `f` and adds the time it takes.
+    pub fn measure<T>(&self, f: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = f();
+        self.add(start.elapsed());
+        result
     }
 
     fn add(&self, time: Duration) {
@@ -141,46 +136,46 @@ impl HandlerTime {
     }
 }
 
-/// Picks one of a worker's counts.
+/// Selects a counter of a worker.
 type Count = dyn Fn(&Counters) -> u64;
 
-/// All counts of a server.
+/// All metrics of a server.
 pub(crate) struct Metrics {
     listeners: Vec<String>,
     workers: Vec<Arc<Counters>>,
     times: Mutex<BTreeMap<String, Arc<HandlerTime>>>,
-    scripts: Mutex<BTreeMap<String, Script>>,
+    script_errors: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
 }
 
 impl Metrics {
     pub fn new(listeners: Vec<String>, workers: usize) -> Self {
         let workers = (0..workers).map(|_| Arc::new(Counters::new(listeners.len()))).collect();
-        Self { listeners, workers, times: Mutex::default(), scripts: Mutex::default() }
+        Self { listeners, workers, times: Mutex::default(), script_errors: Mutex::default() }
     }
 
-    /// The counts of one worker.
+    /// The counters of one worker.
     pub fn worker(&self, number: usize) -> Arc<Counters> {
         self.workers[number].clone()
     }
 
-    /// The time of the handlers of that name; a reload finds it again.
+    /// The time of the handlers with this name; the same after a reload.
     pub fn time(&self, name: &str) -> Arc<HandlerTime> {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         times.entry(name.to_owned()).or_default().clone()
     }
 
-    /// Has the errors of a script on the page; of scripts of one name those of the latest.
-    pub fn watch(&self, script: &Script) {
-        let mut scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
-        scripts.insert(script.name().to_owned(), script.clone());
+    /// Adds the error counter of a script; it replaces that of an earlier script with the same name.
+    pub fn register_script(&self, name: &str, errors: Arc<AtomicU64>) {
+        self.script_errors.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), errors);
     }
 
-    /// The sum of a count over all workers.
+    /// The sum of a counter over all workers.
     pub fn sum(&self, count: impl Fn(&Counters) -> u64) -> u64 {
         self.workers.iter().map(|worker| count(worker)).sum()
     }
 
-    fn page(&self) -> String {
+    /// All metrics as text.
+    pub fn page(&self) -> String {
         let mut page = String::with_capacity(4096);
         let mut family = |name: &str, kind: &str, help: &str, lines: &mut dyn FnMut(&mut String)| {
             let _ = write!(page, "# HELP brunt_http_{name} {help}\n# TYPE brunt_http_{name} {kind}\n");
@@ -211,10 +206,10 @@ impl Metrics {
                 "Connections that ended in an error, resets by the client aside.",
                 &|worker| worker.failed.get(),
             ),
-            ("parse_refusals_total", "counter", "Requests that were no HTTP, or beyond a limit.", &|worker| {
+            ("parse_refusals_total", "counter", "Requests that were malformed or beyond a limit.", &|worker| {
                 worker.refusals.get()
             }),
-            ("timeouts_total", "counter", "Connections that a deadline ended.", &|worker| worker.late.get()),
+            ("timeouts_total", "counter", "Connections ended by a deadline.", &|worker| worker.late.get()),
             ("connections_refused_total", "counter", "Connections reset on purpose when accepted.", &|worker| {
                 worker.refused_connections.get()
             }),
@@ -227,13 +222,13 @@ impl Metrics {
                 let _ = writeln!(page, "brunt_http_{name} {}", self.sum(count));
             });
         }
-        family("faults_total", "counter", "Faults made on purpose, by kind.", &mut |page| {
+        family("faults_total", "counter", "Injected faults, by kind.", &mut |page| {
             for (at, kind) in FAULTS.iter().enumerate() {
                 let count = self.sum(|worker| worker.faults[at].get());
                 let _ = writeln!(page, "brunt_http_faults_total{{kind=\"{kind}\"}} {count}");
             }
         });
-        family("tls_handshakes_total", "counter", "TLS handshakes, by how they went.", &mut |page| {
+        family("tls_handshakes_total", "counter", "TLS handshakes, by outcome.", &mut |page| {
             let kinds: [(&str, &Count); 3] = [
                 ("full", &|worker| worker.handshakes_full.get()),
                 ("resumed", &|worker| worker.handshakes_resumed.get()),
@@ -243,27 +238,22 @@ impl Metrics {
                 let _ = writeln!(page, "brunt_http_tls_handshakes_total{{kind=\"{kind}\"}} {}", self.sum(count));
             }
         });
-        let scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
-        family(
-            "script_errors_total",
-            "counter",
-            "Calls of scripts that failed and were answered with 500.",
-            &mut |page| {
-                for (name, script) in scripts.iter() {
-                    let _ = writeln!(
-                        page,
-                        "brunt_http_script_errors_total{{script=\"{}\"}} {}",
-                        label(name),
-                        script.errors()
-                    );
-                }
-            },
-        );
+        let scripts = self.script_errors.lock().unwrap_or_else(PoisonError::into_inner);
+        family("script_errors_total", "counter", "Script calls that failed and were answered with 500.", &mut |page| {
+            for (name, script) in scripts.iter() {
+                let _ = writeln!(
+                    page,
+                    "brunt_http_script_errors_total{{script=\"{}\"}} {}",
+                    label(name),
+                    script.load(Relaxed)
+                );
+            }
+        });
         let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         family(
             "handler_seconds",
             "histogram",
-            "Time to decide an answer, by route; constants are not timed.",
+            "Time in handlers, by route; constant responses are not timed.",
             &mut |page| {
                 times.iter().for_each(|(route, time)| histogram(page, &label(route), time));
             },
@@ -284,20 +274,7 @@ fn histogram(page: &mut String, route: &str, time: &HandlerTime) {
     let _ = writeln!(page, "brunt_http_handler_seconds_count{{route=\"{route}\"}} {count}");
 }
 
-/// Escaped as a label's value has to be.
+/// Escapes a label value.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-/// The page as a service.
-pub(crate) struct Page(pub Arc<Metrics>);
-
-impl Handler for Page {
-    fn answer(&mut self, _: &Request<'_>) -> Response {
-        typed_answer(200, "text/plain; version=0.0.4", self.0.page().as_bytes())
-    }
-
-    fn wants_body(&self) -> bool {
-        false
-    }
 }

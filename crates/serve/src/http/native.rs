@@ -1,8 +1,8 @@
 //! Our own runtime: a thread, a ring (or an epoll set) and its listeners a core, a task a connection.
 
 use super::{
-    Server,
     connection::ServerTransport,
+    context::ServerContext,
     conversation::{Addrs, Endpoint},
     worker::Worker,
     worker_loop::{self, Model},
@@ -25,27 +25,27 @@ use std::{
 
 /// Runs the server; returns how many connections were left at its end.
 pub(crate) fn run(
-    server: &Server,
+    context: &ServerContext,
     backend: BackendKind,
     stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<u64, ServeError> {
-    let builder = builder(backend, server.options.spin);
+    let builder = builder(backend, context.options.spin);
     let mut listeners = Vec::new();
-    for _ in &server.options.workers {
-        listeners.push(Mutex::new(server.listeners()?));
+    for _ in &context.options.workers {
+        listeners.push(Mutex::new(context.listeners()?));
     }
     // If one worker cannot serve, none shall.
     let stop = &stop.child_token();
-    let results = brunt_runtime::group::run(&builder, &server.options.workers, |number| {
+    let results = brunt_runtime::group::run(&builder, &context.options.workers, |number| {
         let listeners = std::mem::take(&mut *listeners[number].lock().unwrap_or_else(PoisonError::into_inner));
         async move {
             // All workers are set up by now, and all sockets listen.
             if number == 0 {
-                let _ = notices.send(server.notice(backend.to_string()));
+                let _ = notices.send(context.listening(backend.to_string()));
             }
-            let worker = Rc::new(Worker::new(&server.shared, number));
-            let left = worker_loop::run::<Native>(listeners, worker, stop, server.options.grace).await;
+            let worker = Rc::new(Worker::new(&context.shared, number));
+            let left = worker_loop::run::<Native>(listeners, worker, stop, context.options.grace).await;
             left.inspect_err(|_| stop.cancel())
         }
     });

@@ -1,18 +1,18 @@
-//! An answer on its way: whole and at once where that is possible, else head, pauses and pieces, one step at a time.
-//! Nothing here waits; it says how long others should.
+//! Writes a response: in one piece where possible, otherwise head, pauses and pieces, one step at a time.
+//! Never waits: it returns the pauses to make.
 
 use super::{
     action::Action,
-    conversation::MAX_BUFFERED,
-    message::{Content, Fault, Response},
+    config::settings::MAX_BUFFERED,
+    handler::{Content, Fault, Response},
 };
 use brunt_wire::http1::{self, BodyWriter, DateHeader, EncodeError, Method, Persistence, RequestMeta};
 use std::{rc::Rc, time::Duration, vec};
 
-/// What is sent where HTTP was expected.
+/// The bytes of [`Fault::Garbage`].
 pub(crate) const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not HTTP \x80\x81\xfe\r\n\x07\x1b\r\n";
 
-/// The content of sized bodies: 16 lines of 64 bytes, over and over.
+/// Filler text, repeated: 16 lines of 64 bytes.
 static FILLING: [u8; 1024] = {
     let mut filling = [b'\n'; 1024];
     let mut at = 0;
@@ -25,39 +25,41 @@ static FILLING: [u8; 1024] = {
     filling
 };
 
-/// `length` bytes of the filling.
+/// `length` bytes of filler text.
 pub(crate) fn filling(length: usize) -> Vec<u8> {
     FILLING.iter().copied().cycle().take(length).collect()
 }
 
-/// What became of a step.
+/// Outcome of a step.
 pub(crate) enum Progress {
-    /// Not at its end: this first.
+    /// Continue after this action.
     Wait(Action),
-    /// All has been said.
+    /// The response is complete.
     Done(Persistence),
 }
 
-/// The body, if the whole answer can be written down now.
+/// The body, if the response can be written at once.
 #[inline]
-pub(crate) fn at_once(answer: &Response) -> Option<&[u8]> {
-    match &answer.body {
-        Content::Whole(bytes) if bytes.len() <= MAX_BUFFERED && answer.delay.is_zero() && answer.fault.is_none() => {
+pub(crate) fn single_write(response: &Response) -> Option<&[u8]> {
+    match &response.body {
+        Content::Whole(bytes)
+            if bytes.len() <= MAX_BUFFERED && response.delay.is_zero() && response.fault.is_none() =>
+        {
             Some(bytes)
         }
         _ => None,
     }
 }
 
-/// The status that the client will see; 0 if there is none.
-pub(crate) fn status(answer: &Response) -> u16 {
-    match answer.fault {
+/// The status that the client receives; 0 if there is none.
+pub(crate) fn status(response: &Response) -> u16 {
+    match response.fault {
         Some(Fault::Reset | Fault::Stall | Fault::Garbage) => 0,
-        Some(Fault::Truncate(_)) | None => answer.status,
+        Some(Fault::Truncate(_)) | None => response.status,
     }
 }
 
-/// The length that the head announces.
+/// The `Content-Length`; `None` if the body is chunked.
 pub(crate) fn length(body: &Content) -> Option<u64> {
     match body {
         Content::Whole(bytes) => Some(bytes.len() as u64),
@@ -67,84 +69,84 @@ pub(crate) fn length(body: &Content) -> Option<u64> {
     }
 }
 
-/// Appends the whole answer.
-pub(crate) fn whole(
-    answer: &Response,
+/// Appends a complete response.
+pub(crate) fn write(
+    response: &Response,
     body: &[u8],
-    exchange: RequestMeta,
-    stamp: &DateHeader,
+    meta: RequestMeta,
+    date: &DateHeader,
     out: &mut Vec<u8>,
 ) -> Persistence {
-    match head(answer, exchange, stamp, out) {
+    match head(response, meta, date, out) {
         Ok(response) => response.body(body),
-        Err(refused) => broken(refused, exchange, stamp, out),
+        Err(refused) => write_error(refused, meta, date, out),
     }
 }
 
 fn head<'o>(
-    answer: &Response,
-    exchange: RequestMeta,
-    stamp: &DateHeader,
+    response: &Response,
+    meta: RequestMeta,
+    date: &DateHeader,
     out: &'o mut Vec<u8>,
 ) -> Result<http1::Response<'o>, EncodeError> {
-    let response = http1::Response::new(out, exchange, stamp, answer.status)?;
-    answer.fields.iter().try_fold(response, |response, (name, value)| response.field(name, value))
+    let head = http1::Response::new(out, meta, date, response.status)?;
+    response.fields.iter().try_fold(head, |head, (name, value)| head.field(name, value))
 }
 
-/// Whoever made the answer made one that cannot be sent.
+/// Replaces a response with invalid fields by a 500.
 #[cold]
-fn broken(refused: EncodeError, exchange: RequestMeta, stamp: &DateHeader, out: &mut Vec<u8>) -> Persistence {
-    let text = format!("500 Internal Server Error: the answer cannot be sent: {refused}\n");
-    let response = http1::Response::new(out, exchange, stamp, 500).and_then(|r| r.field("Content-Type", b"text/plain"));
+fn write_error(refused: EncodeError, meta: RequestMeta, date: &DateHeader, out: &mut Vec<u8>) -> Persistence {
+    let text = format!("500 Internal Server Error: the response cannot be sent: {refused}\n");
+    let response = http1::Response::new(out, meta, date, 500).and_then(|r| r.field("Content-Type", b"text/plain"));
     response.map_or(Persistence::Close, |response| response.body(text.as_bytes()))
 }
 
-/// An answer that takes more than one step.
+/// A response that takes more than one step.
 pub(crate) struct ResponseWriter {
-    answer: Response,
-    exchange: RequestMeta,
-    /// No body goes with it, whatever it says.
-    silent: bool,
+    response: Response,
+    meta: RequestMeta,
+    /// The response has no body: HEAD, 204, 205 or 304.
+    no_body: bool,
     stage: Stage,
 }
 
 enum Stage {
     Delay,
     Head,
-    Body { stream: BodyWriter, after: Persistence, left: Left, allowed: u64 },
+    Body { stream: BodyWriter, after: Persistence, left: Rest, allowed: u64 },
     Over,
 }
 
-/// What is left of a body.
-enum Left {
+/// The unsent part of a body.
+enum Rest {
     Whole(Rc<[u8]>, usize),
     Filled(u64, u64),
     Pieces { current: Option<(Rc<[u8]>, usize)>, rest: vec::IntoIter<Rc<[u8]>>, every: Duration },
 }
 
 impl ResponseWriter {
-    pub fn new(answer: Response, method: Method, exchange: RequestMeta) -> Self {
-        let silent = method == Method::Head || matches!(answer.status, 204 | 205 | 304);
-        Self { answer, exchange, silent, stage: Stage::Delay }
+    pub fn new(response: Response, method: Method, meta: RequestMeta) -> Self {
+        let no_body = method == Method::Head || matches!(response.status, 204 | 205 | 304);
+        Self { response, meta, no_body, stage: Stage::Delay }
     }
 
-    /// Appends what can be said now.
-    pub fn go_on(&mut self, stamp: &DateHeader, out: &mut Vec<u8>) -> Progress {
+    /// Appends what can be sent now.
+    pub fn advance(&mut self, date: &DateHeader, out: &mut Vec<u8>) -> Progress {
         loop {
             match &mut self.stage {
                 Stage::Delay => {
                     self.stage = Stage::Head;
-                    if !self.answer.delay.is_zero() {
-                        return Progress::Wait(Action::Pause(self.answer.delay));
+                    if !self.response.delay.is_zero() {
+                        return Progress::Wait(Action::Pause(self.response.delay));
                     }
                 }
-                Stage::Head => match self.answer.fault {
+                Stage::Head => match self.response.fault {
                     Some(Fault::Reset) => return Progress::Wait(Action::Reset),
                     Some(Fault::Stall) => return Progress::Wait(Action::Stall),
                     Some(Fault::Garbage) => return Progress::Wait(Action::Garbage),
                     Some(Fault::Truncate(_)) | None => {
-                        if let Err(refused) = self.begin(stamp, out) {
-                            return Progress::Done(broken(refused, self.exchange, stamp, out));
+                        if let Err(refused) = self.begin(date, out) {
+                            return Progress::Done(write_error(refused, self.meta, date, out));
                         }
                     }
                 },
@@ -154,22 +156,22 @@ impl ResponseWriter {
         }
     }
 
-    fn begin(&mut self, stamp: &DateHeader, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        let length = length(&self.answer.body);
-        let response = head(&self.answer, self.exchange, stamp, out)?;
+    fn begin(&mut self, date: &DateHeader, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let length = length(&self.response.body);
+        let response = head(&self.response, self.meta, date, out)?;
         let (stream, after) = match length {
             Some(length) => response.sized(length),
             None => response.stream(),
         };
-        let allowed = if let Some(Fault::Truncate(bytes)) = self.answer.fault { bytes } else { u64::MAX };
-        let left = match std::mem::replace(&mut self.answer.body, Content::Filled(0)) {
-            _ if self.silent => Left::Filled(0, 0),
-            Content::Whole(bytes) => Left::Whole(bytes, 0),
-            Content::Filled(length) => Left::Filled(0, length),
+        let allowed = if let Some(Fault::Truncate(bytes)) = self.response.fault { bytes } else { u64::MAX };
+        let left = match std::mem::replace(&mut self.response.body, Content::Filled(0)) {
+            _ if self.no_body => Rest::Filled(0, 0),
+            Content::Whole(bytes) => Rest::Whole(bytes, 0),
+            Content::Filled(length) => Rest::Filled(0, length),
             Content::Pieces { pieces, every, .. } => {
                 let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
                 let mut rest = pieces.into_iter();
-                Left::Pieces { current: rest.next().map(|piece| (piece, 0)), rest, every }
+                Rest::Pieces { current: rest.next().map(|piece| (piece, 0)), rest, every }
             }
         };
         self.stage = Stage::Body { stream, after, left, allowed };
@@ -183,7 +185,7 @@ impl ResponseWriter {
         };
         let next = loop {
             if allowed == 0 {
-                // What was announced does not come: only closing is left.
+                // Truncated on purpose: the announced rest does not follow.
                 return Progress::Wait(Action::Cut);
             }
             if out.len() >= MAX_BUFFERED {
@@ -191,14 +193,14 @@ impl ResponseWriter {
             }
             let room = (MAX_BUFFERED - out.len()).min(usize::try_from(allowed).unwrap_or(usize::MAX));
             match left.take(room) {
-                Taken::Bytes(piece) => {
+                Chunk::Bytes(piece) => {
                     allowed -= piece.len() as u64;
                     if stream.write(out, piece).is_err() {
                         return Progress::Wait(Action::Cut);
                     }
                 }
-                Taken::Pause(pause) => break Action::Pause(pause),
-                Taken::End => {
+                Chunk::Pause(pause) => break Action::Pause(pause),
+                Chunk::End => {
                     let ended = stream.end(out).is_ok() && allowed > u64::MAX / 2;
                     return if ended { Progress::Done(after) } else { Progress::Wait(Action::Cut) };
                 }
@@ -209,40 +211,40 @@ impl ResponseWriter {
     }
 }
 
-enum Taken<'a> {
+enum Chunk<'a> {
     Bytes(&'a [u8]),
     Pause(Duration),
     End,
 }
 
-impl Left {
+impl Rest {
     /// At most `room` bytes, at least one.
-    fn take(&mut self, room: usize) -> Taken<'_> {
+    fn take(&mut self, room: usize) -> Chunk<'_> {
         match self {
             Self::Whole(bytes, at) => {
                 let part = &bytes[*at..bytes.len().min(*at + room)];
                 *at += part.len();
-                if part.is_empty() { Taken::End } else { Taken::Bytes(part) }
+                if part.is_empty() { Chunk::End } else { Chunk::Bytes(part) }
             }
             Self::Filled(at, length) => {
                 let start = (*at % FILLING.len() as u64) as usize;
                 let left = usize::try_from(*length - *at).unwrap_or(usize::MAX);
                 let part = &FILLING[start..FILLING.len().min(start.saturating_add(room.min(left)))];
                 *at += part.len() as u64;
-                if part.is_empty() { Taken::End } else { Taken::Bytes(part) }
+                if part.is_empty() { Chunk::End } else { Chunk::Bytes(part) }
             }
             Self::Pieces { current, rest, every } => {
-                let Some((piece, at)) = current else { return Taken::End };
+                let Some((piece, at)) = current else { return Chunk::End };
                 if *at >= piece.len() {
-                    let Some(next) = rest.next() else { return Taken::End };
+                    let Some(next) = rest.next() else { return Chunk::End };
                     (*piece, *at) = (next, 0);
                     if !every.is_zero() {
-                        return Taken::Pause(*every);
+                        return Chunk::Pause(*every);
                     }
                 }
                 let part = &piece[*at..piece.len().min(*at + room)];
                 *at += part.len();
-                Taken::Bytes(part)
+                Chunk::Bytes(part)
             }
         }
     }

@@ -1,70 +1,63 @@
-//! What a worker serves: listeners, routes and what each says, made ready from a [`Plan`]. Built anew when the plan changes.
+//! Finds the route of a request. Each worker builds its own router from the [`Plan`], again after every reload.
 
 use super::{
-    config::{ListenerPlan, Plan, RoutePlan},
-    handlers::Handler,
-    handlers::spec,
-    message::{Content, Response},
+    config::{ListenerPlan, Plan, RouteAction, RoutePlan, trigger::Trigger},
+    handler::{Handler, Response},
+    handlers,
     metrics::HandlerTime,
     shared::Shared,
-    usual::Usual,
-    worker::Worker,
 };
-use brunt_wire::http1::{Head, Method, StaticResponse, Version};
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use brunt_wire::http1::{Head, Method, StaticResponse};
+use std::{cell::RefCell, sync::Arc};
 
-/// All listeners of a plan.
+/// The listeners of a plan, ready to serve.
 pub(crate) struct Router {
     listeners: Vec<Listener>,
 }
 
-/// What one listener answers.
+/// The routes and connection settings of one listener.
 pub(crate) struct Listener {
-    /// The exact paths first, then the prefixes, longer ones first.
+    /// Exact paths first, then prefixes, longer ones first.
     routes: Vec<Route>,
-    /// Whether the first route takes every request.
-    sole: bool,
-    /// Of the requests that a sole constant answers.
-    usual: Usual,
-    /// How often connections are refused.
-    pub refuse: Option<RefCell<super::config::trigger::Trigger>>,
-    /// Connections speak TLS.
+    /// When connections are reset on accept.
+    pub refuse: Option<RefCell<Trigger>>,
     pub tls: Option<brunt_tls::Acceptor>,
 }
 
-/// One route.
 pub(crate) struct Route {
     plan: RoutePlan,
-    pub reply: Reply,
+    pub responder: Responder,
 }
 
-/// Who answers.
-pub(crate) enum Reply {
-    /// The same bytes always.
-    Constant(Constant),
-    /// Somebody who thinks.
-    Handler { handler: RefCell<Box<dyn Handler>>, time: Arc<HandlerTime> },
+/// Produces the response of a route.
+pub(crate) enum Responder {
+    /// Precomputed bytes.
+    Static {
+        response: StaticResponse,
+        status: u16,
+        length: u64,
+    },
+    Handler {
+        handler: RefCell<Box<dyn Handler>>,
+        time: Arc<HandlerTime>,
+    },
 }
 
-/// Why there is no route.
-pub(crate) enum Missing {
-    /// No such path.
+/// Why no route matches.
+pub(crate) enum NoRoute {
     Path,
-    /// The path has other methods.
+    /// The path exists with these methods only.
     Method(Vec<String>),
 }
 
 impl Router {
-    /// For worker number `worker`.
+    /// Builds the router of one worker.
     pub fn new(plan: &Plan, shared: &Shared, worker: usize) -> Self {
-        let listener =
-            |(number, listener): (usize, &ListenerPlan)| Listener::new(listener, number, plan, shared, worker);
-        Self { listeners: plan.listeners.iter().enumerate().map(listener).collect() }
+        let listeners = (0..).zip(&plan.listeners);
+        let seed = |number: u64| plan.seed ^ ((worker as u64) << 48 | number << 32);
+        Self {
+            listeners: listeners.map(|(n, listener)| Listener::new(listener, seed(n), !plan.seed, shared)).collect(),
+        }
     }
 
     #[inline]
@@ -74,144 +67,74 @@ impl Router {
 }
 
 impl Listener {
-    fn new(plan: &ListenerPlan, number: usize, all: &Plan, shared: &Shared, worker: usize) -> Self {
+    fn new(plan: &ListenerPlan, seed: u64, refuse_seed: u64, shared: &Shared) -> Self {
         let mut routes: Vec<&RoutePlan> = plan.routes.iter().collect();
-        // Stable: of two that are equal in this, the first in the file is asked first.
+        // Stable: of equally specific routes, the first in the file wins.
         routes.sort_by_key(|route| (!route.path.is_exact(), std::cmp::Reverse(route.path.length())));
-        let sole = routes.first().is_some_and(|route| route.takes_all());
-        let seed = |index: usize| all.seed ^ ((worker as u64) << 48 | (number as u64) << 32 | index as u64);
-        let route = |(index, route): (usize, &RoutePlan)| Route {
+        let route = |(index, route): (u64, &RoutePlan)| Route {
             plan: route.clone(),
-            reply: spec::reply(route, seed(index), shared),
+            responder: Responder::new(route, seed ^ index, shared),
         };
-        let refuse = plan.refuse.as_ref().map(|when| RefCell::new(when.chance(seed(usize::MAX), shared.started)));
-        let routes = routes.into_iter().enumerate().map(route).collect();
-        Self { routes, sole, usual: Usual::default(), refuse, tls: plan.tls.clone() }
-    }
-
-    /// Answers the usual request, if that is what `input` begins with, and moves past it; returns the status.
-    #[inline]
-    pub fn answer_usual(&self, input: &mut &[u8], worker: &Worker, out: &mut Vec<u8>) -> Option<u16> {
-        let rest = self.usual.strip(input)?;
-        let [Route { reply: Reply::Constant(constant), .. }, ..] = &self.routes[..] else { return None };
-        if !constant.write_again(out, worker) {
-            return None;
-        }
-        *input = rest;
-        Some(constant.status)
-    }
-
-    /// A sole constant has answered the request with this head, of which these are the bytes.
-    #[inline]
-    pub fn answered(&self, head: &Head<'_>, bytes: &[u8]) {
-        if Constant::is_plain(head) {
-            self.usual.saw(bytes);
-        }
-    }
-
-    /// The constant that answers this request, if it answers every request.
-    #[inline]
-    pub fn sole(&self, head: &Head<'_>) -> Option<&Constant> {
-        match &self.routes[..] {
-            // RFC 9110, 9.3.6: a good answer to CONNECT would be a tunnel.
-            [Route { reply: Reply::Constant(constant), .. }, ..] if self.sole && head.method != Method::Connect => {
-                Some(constant)
-            }
-            _ => None,
-        }
+        let refuse = plan.refuse.as_ref().map(|when| RefCell::new(when.trigger(refuse_seed, shared.started)));
+        Self { routes: (0..).zip(routes).map(route).collect(), refuse, tls: plan.tls.clone() }
     }
 
     /// The route of a request.
-    pub fn find(&self, head: &Head<'_>) -> Result<&Route, Missing> {
+    #[inline]
+    pub fn find(&self, head: &Head<'_>) -> Result<&Route, NoRoute> {
+        match &self.routes[..] {
+            // RFC 9110, 9.3.6: a 2xx response to CONNECT would open a tunnel.
+            [route, ..] if route.plan.takes_all() && head.method != Method::Connect => Ok(route),
+            _ => self.search(head),
+        }
+    }
+
+    fn search(&self, head: &Head<'_>) -> Result<&Route, NoRoute> {
         let path = head.path_bytes();
-        let mut others: Option<Vec<String>> = None;
+        let mut methods: Option<Vec<String>> = None;
         for route in self.routes.iter().filter(|route| route.plan.path.takes(path) && route.plan.takes_host(head)) {
             if route.plan.takes_method(head.method_name) && head.method != Method::Connect {
                 return Ok(route);
             }
-            others.get_or_insert_default().extend(route.plan.methods.iter().cloned());
+            methods.get_or_insert_default().extend(route.plan.methods.iter().cloned());
         }
-        Err(others.map_or(Missing::Path, Missing::Method))
+        Err(methods.map_or(NoRoute::Path, NoRoute::Method))
     }
 
     pub fn wants_body(&self, head: &Head<'_>) -> bool {
-        self.find(head).is_ok_and(|route| match &route.reply {
-            Reply::Constant(_) => false,
-            Reply::Handler { handler, .. } => handler.borrow().wants_body(),
+        self.find(head).is_ok_and(|route| match &route.responder {
+            Responder::Static { .. } => false,
+            Responder::Handler { handler, .. } => handler.borrow().wants_body(),
         })
     }
 }
 
-impl Missing {
-    pub fn answer(self) -> Response {
-        let (status, text) = match &self {
-            Self::Path => (404, "404 Not Found\n"),
-            Self::Method(_) => (405, "405 Method Not Allowed\n"),
-        };
-        let mut fields = vec![("Content-Type".to_owned(), b"text/plain".to_vec())];
-        if let Self::Method(mut methods) = self {
-            // RFC 9110, 9.3.2: who takes GET takes HEAD.
-            if methods.iter().any(|method| method == "GET") {
-                methods.push("HEAD".to_owned());
-            }
-            methods.sort_unstable();
-            methods.dedup();
-            // RFC 9110, 15.5.6: it must be there, and an empty one says that there is no method at all.
-            fields.push(("Allow".to_owned(), methods.join(", ").into_bytes()));
+impl Responder {
+    fn new(route: &RoutePlan, seed: u64, shared: &Shared) -> Self {
+        if let RouteAction::Respond(spec) = &route.action
+            && !route.control
+            && let Some((response, length)) = handlers::static_response(spec)
+        {
+            return Self::Static { response, status: spec.status, length };
         }
-        let body = Content::Whole(Rc::from(text.as_bytes()));
-        Response { status, fields, body, delay: Duration::ZERO, fault: None }
+        let handler = RefCell::new(handlers::build(route, seed, shared));
+        Self::Handler { handler, time: shared.metrics.time(&route.name) }
     }
 }
 
-/// An answer that never changes, kept as the bytes of this second.
-pub(crate) struct Constant {
-    ready: StaticResponse,
-    pub status: u16,
-    pub length: u64,
-    second: Cell<u64>,
-    bytes: RefCell<Vec<u8>>,
-}
-
-impl Constant {
-    pub fn new(ready: StaticResponse, status: u16, length: u64) -> Self {
-        Self { ready, status, length, second: Cell::new(u64::MAX), bytes: RefCell::default() }
-    }
-
-    /// Appends it.
-    #[inline]
-    pub fn write(&self, out: &mut Vec<u8>, head: &Head<'_>, worker: &Worker) {
-        if !Self::is_plain(head) || !self.write_again(out, worker) {
-            self.write_anew(out, head, worker);
+impl NoRoute {
+    /// The 404 or 405 response.
+    pub fn response(self) -> Response {
+        let Self::Method(mut methods) = self else { return Response::text(404, b"404 Not Found\n") };
+        // RFC 9110, 9.3.2: a resource that takes GET takes HEAD.
+        if methods.iter().any(|method| method == "GET") {
+            methods.push("HEAD".to_owned());
         }
-    }
-
-    /// Whether the answer to this request is the same as that to most.
-    #[inline]
-    fn is_plain(head: &Head<'_>) -> bool {
-        head.version == Version::Http11 && head.keeps_alive() && head.method != Method::Head
-    }
-
-    /// Appends the answer to most requests, if it is that of this second.
-    #[inline]
-    fn write_again(&self, out: &mut Vec<u8>, worker: &Worker) -> bool {
-        let known = self.second.get() == worker.second() && !worker.is_stopping();
-        if known {
-            out.extend_from_slice(&self.bytes.borrow());
-        }
-        known
-    }
-
-    #[inline(never)]
-    fn write_anew(&self, out: &mut Vec<u8>, head: &Head<'_>, worker: &Worker) {
-        let start = out.len();
-        let exchange = worker.exchange(head);
-        let _as_asked = self.ready.write(out, exchange, &worker.stamp());
-        if Self::is_plain(head) && !worker.is_stopping() {
-            self.second.set(worker.second());
-            let mut bytes = self.bytes.borrow_mut();
-            bytes.clear();
-            bytes.extend_from_slice(&out[start..]);
-        }
+        methods.sort_unstable();
+        methods.dedup();
+        let mut response = Response::text(405, b"405 Method Not Allowed\n");
+        // RFC 9110, 15.5.6: Allow is required; an empty value means that no method is allowed.
+        response.fields.push(("Allow".to_owned(), methods.join(", ").into_bytes()));
+        response
     }
 }

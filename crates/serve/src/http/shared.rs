@@ -1,7 +1,7 @@
-//! What the workers of a server share across threads: the plan, which can be replaced while they run, and the counts.
+//! State shared by the workers of a server: the plan, which can be replaced at runtime, the metrics and the access log.
 
 use super::{
-    access_log::{Lines, Log},
+    access_log::{AccessLog, LogBuffer},
     config::Plan,
     config::settings::Settings,
     metrics::Metrics,
@@ -18,13 +18,13 @@ pub(crate) struct Shared {
     pub settings: Settings,
     pub metrics: Arc<Metrics>,
     pub started: Instant,
-    pub log: Option<Mutex<Option<Log>>>,
+    pub log: Option<Mutex<Option<AccessLog>>>,
     version: AtomicU64,
     plan: Mutex<Arc<Plan>>,
 }
 
 impl Shared {
-    pub fn new(settings: Settings, plan: Plan, workers: usize, log: Option<Log>) -> Self {
+    pub fn new(settings: Settings, plan: Plan, workers: usize, log: Option<AccessLog>) -> Self {
         let names = plan.listeners.iter().map(|listener| listener.name.clone()).collect();
         Self {
             settings,
@@ -36,32 +36,34 @@ impl Shared {
         }
     }
 
-    /// The plan, and a number that changes with it.
+    /// The plan and its version.
     pub fn plan(&self) -> (u64, Arc<Plan>) {
         let plan = lock(&self.plan);
         (self.version.load(Ordering::Relaxed), plan.clone())
     }
 
-    /// Puts another plan in its place, which the workers look at within a tick. Listening sockets cannot change.
+    /// Replaces the plan; workers pick it up within a tick. Listeners cannot change.
     pub fn replace(&self, plan: Plan) -> Result<(), String> {
         let mut current = lock(&self.plan);
         let listeners = |plan: &Plan| -> Vec<_> {
             plan.listeners.iter().map(|listener| (listener.name.clone(), listener.addresses.clone())).collect()
         };
         if listeners(&plan) != listeners(&current) {
-            return Err("its listeners or their names are others than at the start, which takes a restart".to_owned());
+            return Err(
+                "its listeners differ from those at the start: restart the server to change listeners".to_owned()
+            );
         }
         *current = Arc::new(plan);
         self.version.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// For a worker to log with, if there is a log.
-    pub fn lines(&self) -> Option<Lines> {
-        lock(self.log.as_ref()?).as_ref().map(Log::lines)
+    /// A log buffer for one worker, if requests are logged.
+    pub fn log_buffer(&self) -> Option<LogBuffer> {
+        lock(self.log.as_ref()?).as_ref().map(AccessLog::buffer)
     }
 
-    /// Closes the log, after all workers have ended.
+    /// Closes the log; all workers must have ended.
     pub fn close_log(&self) {
         if let Some(log) = self.log.as_ref().and_then(|log| lock(log).take()) {
             log.close();

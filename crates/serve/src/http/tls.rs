@@ -23,12 +23,12 @@ pub(crate) async fn serve<S: ServerTransport>(stream: S, listener: u16, worker: 
 }
 
 async fn handshake<S: ServerTransport>(stream: S, worker: &Rc<Worker>, acceptor: &Acceptor) -> Option<Tls<S>> {
-    let guard = ConnectionGuard::take(worker.clone());
+    let guard = ConnectionGuard::new(worker.clone());
     // The handshake has the deadline of a request head, counted from the accept.
-    worker.deadlines.begin(&guard.note, Phase::Head);
+    worker.deadlines.begin(&guard.entry, Phase::Head);
     let shaken = match brunt_tls::Stream::server(stream, acceptor) {
         Ok(mut stream) => poll_fn(|cx| {
-            guard.note.watch(cx.waker());
+            guard.entry.set_waker(cx.waker());
             match stream.poll_handshake(cx) {
                 Poll::Pending if guard.has_expired() => {
                     worker.counters.late.add(1);

@@ -1,8 +1,8 @@
 //! Tokio: its current-thread runtime on each core, a task a connection, a buffer taken only while bytes are pending.
 
 use super::{
-    Server,
     connection::ServerTransport,
+    context::ServerContext,
     conversation::{Addrs, Endpoint},
     worker::Worker,
     worker_loop::{self, Model},
@@ -42,18 +42,14 @@ const SPARES: usize = 64;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs the server; returns how many connections were left at its end.
-pub(crate) fn run(
-    server: &Server,
-    stop: &CancellationToken,
-    notices: &mpsc::Sender<Notice>,
-) -> Result<u64, ServeError> {
-    let workers = &server.options.workers;
+pub(crate) fn run(context: &ServerContext, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<u64, ServeError> {
+    let workers = &context.options.workers;
     let mut listeners = Vec::new();
     for core in workers {
         // Tried here, where nobody serves yet.
         let pinned = thread::scope(|scope| scope.spawn(|| core.map_or(Ok(()), pin_to_core)).join());
         pinned.unwrap_or_else(|_| Err(io::Error::other("pinning panicked"))).map_err(ServeError::Worker)?;
-        listeners.push(server.listeners()?);
+        listeners.push(context.listeners()?);
     }
     let stop = &stop.child_token();
     let results: Vec<io::Result<u64>> = thread::scope(|scope| {
@@ -61,7 +57,7 @@ pub(crate) fn run(
             let thread = thread::Builder::new().name(format!("worker-{number}"));
             let core = *core;
             let started = thread.spawn_scoped(scope, move || {
-                let ended = worker(server, number, core, listeners, stop, notices);
+                let ended = worker(context, number, core, listeners, stop, notices);
                 // If one worker cannot serve, none shall.
                 ended.inspect_err(|_| stop.cancel())
             });
@@ -82,7 +78,7 @@ pub(crate) fn run(
 }
 
 fn worker(
-    server: &Server,
+    context: &ServerContext,
     number: usize,
     core: Option<usize>,
     listeners: Listeners,
@@ -92,10 +88,10 @@ fn worker(
     core.map_or(Ok(()), pin_to_core)?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     if number == 0 {
-        let _ = notices.send(server.notice("tokio current-thread".to_owned()));
+        let _ = notices.send(context.listening("tokio current-thread".to_owned()));
     }
-    let worker = Rc::new(Worker::new(&server.shared, number));
-    LocalSet::new().block_on(&runtime, worker_loop::run::<Tokio>(listeners, worker, stop, server.options.grace))
+    let worker = Rc::new(Worker::new(&context.shared, number));
+    LocalSet::new().block_on(&runtime, worker_loop::run::<Tokio>(listeners, worker, stop, context.options.grace))
 }
 
 enum Tokio {}

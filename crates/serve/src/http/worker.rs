@@ -1,8 +1,7 @@
-//! What all connections of a worker share: the router, the stamp, the deadlines, the counts, the log. One thread's; nothing
-//! here is locked, and nothing here waits.
+//! State shared by the connections of one worker: router, `Date`, deadlines, counters, log. Confined to one thread; no locks.
 
 use super::{
-    access_log::Lines,
+    access_log::LogBuffer,
     config::settings::Settings,
     deadlines::{DeadlineEntry, Deadlines, Phase},
     metrics::Counters,
@@ -21,43 +20,41 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The name in `Server`.
+/// The value of `Server`.
 const NAME: &str = "brunt";
 
 pub(crate) struct Worker {
     pub settings: Settings,
     pub deadlines: Deadlines,
     pub counters: Arc<Counters>,
-    /// Where answers are put together; empty between two steps.
+    /// Scratch buffer for responses; empty between two steps.
     pub out: RefCell<Vec<u8>>,
     shared: Arc<Shared>,
     number: usize,
     router: RefCell<Router>,
     version: Cell<u64>,
-    stamp: RefCell<DateHeader>,
+    date: RefCell<DateHeader>,
     unix: Cell<u64>,
-    /// Counts up when the stamp changes.
-    second: Cell<u64>,
     stopping: Cell<bool>,
     logging: bool,
-    lines: RefCell<Option<Lines>>,
-    /// Bytes of bodies that are kept.
-    kept: Cell<u64>,
-    last: Last,
+    log: RefCell<Option<LogBuffer>>,
+    /// Bytes of request bodies in memory.
+    body_bytes: Cell<u64>,
+    final_responses: FinalResponses,
 }
 
-/// What is said to clients that are given up.
-struct Last {
-    exchange: RequestMeta,
-    late: StaticResponse,
-    full: StaticResponse,
+/// Responses to clients that are given up.
+struct FinalResponses {
+    meta: RequestMeta,
+    timeout: StaticResponse,
+    overload: StaticResponse,
 }
 
 impl Worker {
     pub fn new(shared: &Arc<Shared>, number: usize) -> Self {
         let settings = shared.settings.clone();
-        let stamp =
-            if settings.bare { DateHeader::bare() } else { DateHeader::new(Some(NAME), 0).expect("a plain name") };
+        let date =
+            if settings.bare { DateHeader::bare() } else { DateHeader::new(Some(NAME), 0).expect("a valid name") };
         let (version, plan) = shared.plan();
         let worker = Self {
             deadlines: Deadlines::new(&settings),
@@ -65,14 +62,13 @@ impl Worker {
             out: RefCell::default(),
             router: RefCell::new(Router::new(&plan, shared, number)),
             version: Cell::new(version),
-            stamp: RefCell::new(stamp),
+            date: RefCell::new(date),
             unix: Cell::new(0),
-            second: Cell::new(0),
             stopping: Cell::new(false),
             logging: shared.log.is_some(),
-            lines: RefCell::new(shared.lines()),
-            kept: Cell::new(0),
-            last: Last::new(),
+            log: RefCell::new(shared.log_buffer()),
+            body_bytes: Cell::new(0),
+            final_responses: FinalResponses::new(),
             shared: shared.clone(),
             number,
             settings,
@@ -81,7 +77,7 @@ impl Worker {
         worker
     }
 
-    /// To be done after each pause of the deadlines.
+    /// Updates the time, ends late connections, picks up a new plan and flushes the log. Due every [`Deadlines::pause`].
     pub fn tick(&self) {
         self.set_time();
         self.deadlines.sweep();
@@ -89,23 +85,22 @@ impl Worker {
         if self.version.replace(version) != version {
             *self.router.borrow_mut() = Router::new(&plan, &self.shared, self.number);
         }
-        if let Some(lines) = &mut *self.lines.borrow_mut() {
-            self.counters.lost_lines.add(lines.hand_over());
+        if let Some(log) = &mut *self.log.borrow_mut() {
+            self.counters.lost_lines.add(log.flush());
         }
     }
 
     fn set_time(&self) {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         if self.unix.replace(unix) != unix {
-            self.stamp.borrow_mut().set(unix);
-            self.second.set(self.second.get() + 1);
-            if let Some(lines) = &mut *self.lines.borrow_mut() {
-                lines.set_time(unix);
+            self.date.borrow_mut().set(unix);
+            if let Some(log) = &mut *self.log.borrow_mut() {
+                log.set_time(unix);
             }
         }
     }
 
-    /// No more requests than those under way: idle connections end now.
+    /// Closes idle connections; the others end with their current request.
     pub fn stop(&self) {
         self.stopping.set(true);
         self.deadlines.expire_all(Phase::Idle);
@@ -116,120 +111,112 @@ impl Worker {
         self.stopping.get()
     }
 
-    /// The log is to have all of it.
+    /// Flushes and closes the log.
     pub fn end(&self) {
-        if let Some(mut lines) = self.lines.borrow_mut().take() {
-            self.counters.lost_lines.add(lines.hand_over());
+        if let Some(mut log) = self.log.borrow_mut().take() {
+            self.counters.lost_lines.add(log.flush());
         }
     }
 
-    /// What is served now. Not to be held while anything is awaited.
+    /// The current router. Must not be held across an await.
     #[inline]
     pub fn router(&self) -> Ref<'_, Router> {
         self.router.borrow()
     }
 
-    /// Whether somebody wants to hear of each request.
     #[inline]
     pub fn is_logging(&self) -> bool {
         self.logging
     }
 
     #[inline]
-    pub fn stamp(&self) -> Ref<'_, DateHeader> {
-        self.stamp.borrow()
+    pub fn date(&self) -> Ref<'_, DateHeader> {
+        self.date.borrow()
     }
 
-    /// Differs from what it was before if the stamp does.
+    /// What a response depends on in its request; the connection closes after it if the server is stopping.
     #[inline]
-    pub fn second(&self) -> u64 {
-        self.second.get()
-    }
-
-    /// What an answer must know of its request.
-    #[inline]
-    pub fn exchange(&self, head: &Head<'_>) -> RequestMeta {
+    pub fn request_meta(&self, head: &Head<'_>) -> RequestMeta {
         if self.is_stopping() { head.meta().closing() } else { head.meta() }
     }
 
-    /// Appends: the request has not arrived in time.
-    pub fn late(&self, out: &mut Vec<u8>) {
-        let _close = self.last.late.write(out, self.last.exchange, &self.stamp());
+    /// Appends a 408.
+    pub fn write_timeout(&self, out: &mut Vec<u8>) {
+        let _close = self.final_responses.timeout.write(out, self.final_responses.meta, &self.date());
     }
 
-    /// Appends: there is no room for the body.
-    pub fn full(&self, out: &mut Vec<u8>) {
-        let _close = self.last.full.write(out, self.last.exchange, &self.stamp());
+    /// Appends a 503.
+    pub fn write_overload(&self, out: &mut Vec<u8>) {
+        let _close = self.final_responses.overload.write(out, self.final_responses.meta, &self.date());
     }
 
-    /// Whether so many more bytes of bodies may be kept; if so, they are counted.
-    pub fn keep(&self, bytes: u64) -> bool {
-        let kept = self.kept.get().saturating_add(bytes);
-        let fits = kept <= self.settings.bodies;
+    /// Accounts for bytes of a request body. Returns false if [`Settings::bodies`] would be exceeded.
+    pub fn reserve_body(&self, bytes: u64) -> bool {
+        let reserved = self.body_bytes.get().saturating_add(bytes);
+        let fits = reserved <= self.settings.bodies;
         if fits {
-            self.kept.set(kept);
+            self.body_bytes.set(reserved);
         }
         fits
     }
 
-    /// They are kept no longer.
-    pub fn release(&self, bytes: u64) {
-        self.kept.set(self.kept.get().saturating_sub(bytes));
+    pub fn release_body(&self, bytes: u64) {
+        self.body_bytes.set(self.body_bytes.get().saturating_sub(bytes));
     }
 
     pub fn log(&self, peer: SocketAddr, head: &Head<'_>, status: u16, length: Option<u64>) {
-        if let Some(lines) = &mut *self.lines.borrow_mut() {
-            self.counters.lost_lines.add(lines.add(peer, head, status, length));
+        if let Some(log) = &mut *self.log.borrow_mut() {
+            self.counters.lost_lines.add(log.add(peer, head, status, length));
         }
     }
 }
 
-impl Last {
+impl FinalResponses {
     fn new() -> Self {
-        let ready = |status, text: &[u8]| {
+        let text = |status, text: &[u8]| {
             StaticResponse::new(status, &[("Content-Type", b"text/plain")], text)
-                .expect("plain fields and a final status")
+                .expect("valid fields and a final status")
         };
         Self {
-            exchange: closing_exchange(),
-            late: ready(408, b"408 Request Timeout\n"),
-            full: ready(503, b"503 Service Unavailable: too many bytes of request bodies at a time\n"),
+            meta: closing_meta(),
+            timeout: text(408, b"408 Request Timeout\n"),
+            overload: text(503, b"503 Service Unavailable: too many bytes of request bodies at a time\n"),
         }
     }
 }
 
-/// For answers to requests of which nothing is known. An exchange comes from a request, so here is one.
-fn closing_exchange() -> RequestMeta {
+/// Parses a request with `Connection: close`, for responses to requests that were not parsed.
+fn closing_meta() -> RequestMeta {
     let (mut connection, mut bytes) =
         (Connection::default(), &b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"[..]);
     match connection.next(&mut bytes, &Limits::SERVER) {
         Some(Event::Head(head)) => head.meta(),
-        other => unreachable!("a plain request is read as {other:?}"),
+        other => unreachable!("a valid request parsed as {other:?}"),
     }
 }
 
-/// A connection's place among those of a worker; its end is counted whatever ended it.
+/// Registers an open connection with its worker until dropped.
 pub(crate) struct ConnectionGuard {
     pub worker: Rc<Worker>,
-    pub note: Rc<DeadlineEntry>,
+    pub entry: Rc<DeadlineEntry>,
 }
 
 impl ConnectionGuard {
-    pub fn take(worker: Rc<Worker>) -> Self {
-        let note = worker.deadlines.enter();
+    pub fn new(worker: Rc<Worker>) -> Self {
+        let entry = worker.deadlines.register();
         worker.counters.open.add(1);
-        Self { worker, note }
+        Self { worker, entry }
     }
 
-    /// Whether the deadline of what it waits for has passed.
+    /// Whether the deadline of the current phase has passed.
     pub fn has_expired(&self) -> bool {
-        self.worker.deadlines.has_expired(&self.note)
+        self.worker.deadlines.has_expired(&self.entry)
     }
 }
 
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
-        self.worker.deadlines.leave(&self.note);
+        self.worker.deadlines.remove(&self.entry);
         let open = &self.worker.counters.open;
         open.set(open.get().saturating_sub(1));
     }

@@ -11,8 +11,8 @@ pub use settings::Settings;
 
 use crate::http::{
     config::trigger::{Delay, When},
-    handlers::script::Script,
-    message::Fault,
+    handler::Fault,
+    script::Script,
 };
 use brunt_wire::http1::Head;
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};

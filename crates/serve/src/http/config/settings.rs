@@ -1,4 +1,4 @@
-//! What a client may cost, as data: limits and deadlines. Shared by all connections; they hold no copy.
+//! Limits and deadlines, shared by all connections of a server.
 
 use brunt_wire::http1::Limits;
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 /// Limits and deadlines of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Sizes and numbers; what is beyond them is refused with the status that [`Limits`] names.
+    /// Sizes and counts of a request; each violation has a status of its own, see [`Limits`].
     pub limits: Limits,
-    /// Longest that a head may take from its first byte to its last; beyond: 408.
+    /// Time for a head, from its first byte to its last; then 408.
     pub header: Duration,
-    /// Longest that a body may take behind its head; beyond: 408.
+    /// Time for a body, from the end of its head; then 408.
     pub body: Duration,
-    /// Longest that a connection may stay silent between requests; beyond: closed.
+    /// Silence between requests; then the connection is closed.
     pub idle: Duration,
-    /// Longest that a client may take none of the bytes offered to it; beyond: closed.
+    /// Time in which a client takes no byte of a response; then the connection is reset.
     pub send: Duration,
-    /// Bytes of request bodies that a worker keeps at a time, of all connections together; beyond: 503.
+    /// Bytes of request bodies in memory, over all connections of a worker; beyond: 503.
     pub bodies: u64,
-    /// Neither `Date` nor `Server` in answers. RFC 9110 wants a `Date`: figures made without are to say so.
+    /// Send neither `Date` nor `Server`. RFC 9110 requires `Date`: results made without it should say so.
     pub bare: bool,
 }
 
@@ -36,13 +36,16 @@ impl Default for Settings {
     }
 }
 
-/// Longest delay, pause or drip that a client may ask for.
+/// Bytes of responses put together before they are written.
+pub(crate) const MAX_BUFFERED: usize = 64 << 10;
+
+/// Longest delay, pause or drip that a client can request.
 pub(crate) const MAX_CLIENT_DELAY: Duration = Duration::from_secs(10);
-/// Most bytes that a client may ask for.
+/// Largest body that a client can request.
 pub(crate) const MAX_CLIENT_BYTES: u64 = 16 << 20;
-/// Most pieces or events that a client may ask for.
+/// Most pieces or events that a client can request.
 pub(crate) const MAX_CLIENT_PIECES: u64 = 1000;
-/// Most lines that a client may ask for: each repeats the head of the request.
+/// Most lines that a client can request; each repeats the request's head.
 pub(crate) const MAX_CLIENT_LINES: u64 = 100;
-/// Bytes of a body that are told as JSON: what is made of them can be six times as long.
+/// Bytes of a body shown in JSON, where escapes can make them six times as long.
 pub(crate) const MAX_REFLECTED_BODY: usize = 64 << 10;

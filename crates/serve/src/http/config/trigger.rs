@@ -1,4 +1,4 @@
-//! Delays and faults by chance or by schedule, drawn from a seed: the same seed, requests and worker draw the same.
+//! Delays and faults by trigger or by schedule, drawn from a seed: the same seed, requests and worker draw the same.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -23,7 +23,7 @@ pub(crate) struct When {
 }
 
 impl When {
-    pub fn chance(&self, seed: u64, started: Instant) -> Trigger {
+    pub fn trigger(&self, seed: u64, started: Instant) -> Trigger {
         Trigger { when: self.clone(), random: Xoshiro256PlusPlus::seed_from_u64(seed), count: 0, started }
     }
 }
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn chances_hit_as_often_as_they_say() {
         let hits = |when: When, started: Instant| {
-            let mut chance = when.chance(1, started);
-            (0..10_000).filter(|_| chance.hits()).count()
+            let mut trigger = when.trigger(1, started);
+            (0..10_000).filter(|_| trigger.hits()).count()
         };
         let now = Instant::now();
         assert_eq!(hits(When::default(), now), 10_000);

@@ -1,4 +1,4 @@
-//! The conversation without a socket: what goes out for what comes in, however it is cut.
+//! The conversation without a socket: responses must not depend on how the input is split.
 
 use super::*;
 use crate::http::{
@@ -23,27 +23,27 @@ fn worker(service: Service) -> Worker {
     Worker::new(&Arc::new(Shared::new(settings, Plan::service(service, Vec::new()), 1, None)), 0)
 }
 
-/// Feeds the pieces, without ever pausing; what was said, in how many writes, and how it ended.
-fn talk(worker: &Worker, pieces: &[&[u8]]) -> (String, usize, Action) {
-    let (mut conversation, mut said, mut writes) = (Conversation::new(0), Vec::new(), 0);
+/// Feeds the pieces without pausing. Returns the output, the number of writes and the last action.
+fn drive(worker: &Worker, pieces: &[&[u8]]) -> (String, usize, Action) {
+    let (mut conversation, mut output, mut writes) = (Conversation::new(0), Vec::new(), 0);
     for piece in pieces {
         let mut input = *piece;
         loop {
             let mut out = Vec::new();
             let next = conversation.step(&mut input, worker, &Nowhere, &mut out);
             writes += usize::from(!out.is_empty());
-            said.extend_from_slice(&out);
+            output.extend_from_slice(&out);
             match next {
                 Action::Read => {
-                    assert!(input.is_empty(), "more is wanted with bytes left");
+                    assert!(input.is_empty(), "Read with input left");
                     break;
                 }
                 Action::Write | Action::Pause(_) => {}
-                last => return (String::from_utf8(said).unwrap(), writes, last),
+                last => return (String::from_utf8(output).unwrap(), writes, last),
             }
         }
     }
-    (String::from_utf8(said).unwrap(), writes, Action::Read)
+    (String::from_utf8(output).unwrap(), writes, Action::Read)
 }
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nHi, there!\n";
@@ -51,49 +51,49 @@ const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Leng
 #[test]
 fn a_pipeline_is_one_write() {
     let input = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20);
-    let (said, writes, next) = talk(&worker(Service::Hello), &[input.as_bytes()]);
-    assert_eq!((said, writes, next), (HELLO.repeat(20), 1, Action::Read));
+    let (output, writes, next) = drive(&worker(Service::Hello), &[input.as_bytes()]);
+    assert_eq!((output, writes, next), (HELLO.repeat(20), 1, Action::Read));
 }
 
 #[test]
-fn answers_are_written_before_there_are_too_many() {
+fn output_is_written_in_parts_of_limited_size() {
     let input = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(2000);
-    let (said, writes, next) = talk(&worker(Service::Hello), &[input.as_bytes()]);
-    assert_eq!((said.len(), next), (HELLO.len() * 2000, Action::Read));
+    let (output, writes, next) = drive(&worker(Service::Hello), &[input.as_bytes()]);
+    assert_eq!((output.len(), next), (HELLO.len() * 2000, Action::Read));
     assert_eq!(writes, (HELLO.len() * 2000).div_ceil(MAX_BUFFERED));
 }
 
 #[test]
-fn nothing_is_answered_behind_the_last_request() {
+fn requests_after_the_last_one_are_not_answered() {
     let worker = worker(Service::Hello);
     let close = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let closing = HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-    assert_eq!(talk(&worker, &[close.as_bytes()]), (closing.clone(), 1, Action::Close));
-    // Its client may not have understood: a close at once would take the answer away.
+    assert_eq!(drive(&worker, &[close.as_bytes()]), (closing.clone(), 1, Action::Close));
+    // The client sent more: closing at once would reset the connection and lose the response.
     let more = format!("{close}GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert_eq!(talk(&worker, &[more.as_bytes()]), (closing.clone(), 1, Action::Linger(LINGER)));
+    assert_eq!(drive(&worker, &[more.as_bytes()]), (closing.clone(), 1, Action::Linger(LINGER)));
     worker.stop();
-    assert_eq!(talk(&worker, &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]), (closing, 1, Action::Close));
+    assert_eq!(drive(&worker, &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]), (closing, 1, Action::Close));
 }
 
 #[test]
-fn bodies_that_are_kept_are_counted_and_released() {
+fn body_bytes_are_reserved_and_released() {
     let worker = worker(Service::Echo);
     let most = worker.settings.bodies;
-    assert!(worker.keep(most - 5));
+    assert!(worker.reserve_body(most - 5));
     let post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n";
-    let (said, _, next) = talk(&worker, &[post, b"12345"]);
-    assert_eq!((said.as_str(), next), ("", Action::Read));
-    let (said, _, next) = talk(&worker, &[post, b"1"]);
-    assert!(said.starts_with("HTTP/1.1 503 ") && next == Action::Linger(LINGER), "{said}");
-    // The first of them never ended here, and keeps its five bytes.
-    worker.release(most - 5);
-    let (said, ..) = talk(&worker, &[post, b"123456"]);
-    assert!(said.ends_with("\r\n\r\n123456"), "{said}");
-    assert!(worker.keep(most - 5) && !worker.keep(1));
+    let (output, _, next) = drive(&worker, &[post, b"12345"]);
+    assert_eq!((output.as_str(), next), ("", Action::Read));
+    let (output, _, next) = drive(&worker, &[post, b"1"]);
+    assert!(output.starts_with("HTTP/1.1 503 ") && next == Action::Linger(LINGER), "{output}");
+    // The first conversation was never ended, so its five bytes stay reserved.
+    worker.release_body(most - 5);
+    let (output, ..) = drive(&worker, &[post, b"123456"]);
+    assert!(output.ends_with("\r\n\r\n123456"), "{output}");
+    assert!(worker.reserve_body(most - 5) && !worker.reserve_body(1));
 }
 
-/// Requests of many kinds, some of them wrong.
+/// Requests of many kinds, some invalid.
 fn requests() -> impl Strategy<Value = String> {
     const KINDS: &[&str] = &[
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -117,20 +117,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn how_the_bytes_are_cut_changes_nothing(
+    fn output_does_not_depend_on_how_input_is_split(
         input in requests(),
         cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..8),
     ) {
         for service in [Service::Httpbin, Service::Hello, Service::Echo, Service::Whoami] {
             let worker = worker(service);
-            let (whole, _, end) = talk(&worker, &[input.as_bytes()]);
+            let (whole, _, end) = drive(&worker, &[input.as_bytes()]);
             let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(input.len() + 1)).collect();
             places.extend([0, input.len()]);
             places.sort_unstable();
             let pieces: Vec<&[u8]> = places.windows(2).map(|pair| &input.as_bytes()[pair[0]..pair[1]]).collect();
-            let (cut, _, cut_end) = talk(&worker, &pieces);
+            let (cut, _, cut_end) = drive(&worker, &pieces);
             prop_assert_eq!(&cut, &whole);
-            // Whether the client had more to say is all that the last cut can hide.
+            // Only whether more input follows may differ.
             let ends = |next: Action| matches!(next, Action::Close | Action::Linger(_));
             prop_assert_eq!(ends(cut_end), ends(end));
         }

@@ -1,13 +1,11 @@
 //! The paths of go-httpbin that load tests and proxy tests use. Whatever size, number or time a client asks for is capped.
 
-use super::request_json;
+use super::request_json::{self, argument};
 use crate::http::{
     config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY, MAX_CLIENT_LINES, MAX_CLIENT_PIECES},
     config::trigger::unit,
-    handlers::Handler,
-    handlers::request_json::argument,
-    handlers::spec::{text_answer, typed_answer},
-    message::{Content, Request, Response},
+    handler::Handler,
+    handler::{Content, Request, Response},
 };
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 use serde_json::json;
@@ -33,31 +31,31 @@ impl Httpbin {
             ("status", codes) => self.status(codes),
             ("delay", time) => {
                 let delay = bounded_time(time)?;
-                Ok(Response { delay, ..typed_answer(200, "application/json", &request_json::json(request)) })
+                Ok(Response { delay, ..Response::typed(200, "application/json", &request_json::json(request)) })
             }
             ("bytes", count) => {
                 let length = bounded(count, "bytes", MAX_CLIENT_BYTES)?;
-                let answer = typed_answer(200, "application/octet-stream", b"");
+                let answer = Response::typed(200, "application/octet-stream", b"");
                 Ok(Response { body: Content::Filled(length), ..answer })
             }
             ("drip", "") => drip(request),
             ("stream", lines) => stream(request, lines),
             ("sse", "") => sse(request),
-            ("anything", _) => Ok(typed_answer(200, "application/json", &request_json::json(request))),
+            ("anything", _) => Ok(Response::typed(200, "application/json", &request_json::json(request))),
             ("ip", "") => {
                 let origin = json!({ "origin": request.peer.ip().to_string() });
-                Ok(typed_answer(200, "application/json", &request_json::lines(&origin)))
+                Ok(Response::typed(200, "application/json", &request_json::lines(&origin)))
             }
             ("headers", "") => {
                 let headers = json!({ "headers": request_json::headers(request) });
-                Ok(typed_answer(200, "application/json", &request_json::lines(&headers)))
+                Ok(Response::typed(200, "application/json", &request_json::lines(&headers)))
             }
             ("unstable", "") => self.unstable(request),
-            ("health", "") => Ok(text_answer(200, b"OK\n")),
+            ("health", "") => Ok(Response::text(200, b"OK\n")),
             _ => {
                 let known =
                     "/status/N /delay/TIME /bytes/N /drip /stream/N /sse /anything /ip /headers /unstable /health";
-                Ok(text_answer(404, format!("404 Not Found: there are {known}\n").as_bytes()))
+                Ok(Response::text(404, format!("404 Not Found: there are {known}\n").as_bytes()))
             }
         }
     }
@@ -83,7 +81,7 @@ impl Httpbin {
                 break;
             }
         }
-        Ok(text_answer(chosen, format!("{chosen} {}\n", brunt_wire::http1::reason(chosen)).as_bytes()))
+        Ok(Response::text(chosen, format!("{chosen} {}\n", brunt_wire::http1::reason(chosen)).as_bytes()))
     }
 
     fn unstable(&mut self, request: &Request<'_>) -> Wish<Response> {
@@ -96,13 +94,13 @@ impl Httpbin {
                 .ok_or_else(|| format!("failure_rate '{text}' is no number from 0 to 1"))?,
         };
         let fails = unit(&mut self.random) < rate;
-        Ok(if fails { text_answer(500, b"500 Internal Server Error\n") } else { text_answer(200, b"200 OK\n") })
+        Ok(if fails { Response::text(500, b"500 Internal Server Error\n") } else { Response::text(200, b"200 OK\n") })
     }
 }
 
 impl Handler for Httpbin {
-    fn answer(&mut self, request: &Request<'_>) -> Response {
-        self.route(request).unwrap_or_else(|why| text_answer(400, format!("400 Bad Request: {why}\n").as_bytes()))
+    fn respond(&mut self, request: &Request<'_>) -> Response {
+        self.route(request).unwrap_or_else(|why| Response::text(400, format!("400 Bad Request: {why}\n").as_bytes()))
     }
 }
 
@@ -131,7 +129,7 @@ fn drip(request: &Request<'_>) -> Wish<Response> {
     let of = |at: u64| usize::from(bytes * (at + 1) / count - bytes * at / count > short);
     let pieces: Vec<Rc<[u8]>> = (0..count).map(|at| kinds[of(at)].clone()).collect();
     let every = duration / (count.saturating_sub(1).max(1) as u32);
-    let answer = typed_answer(code, "application/octet-stream", b"");
+    let answer = Response::typed(code, "application/octet-stream", b"");
     Ok(Response { body: Content::Pieces { pieces, every, sized: true }, delay, ..answer })
 }
 
@@ -145,7 +143,7 @@ fn stream(request: &Request<'_>, lines: &str) -> Wish<Response> {
         Rc::from(format!("{line}\n").as_bytes())
     };
     let pieces = (0..count).map(line).collect();
-    let answer = typed_answer(200, "application/json", b"");
+    let answer = Response::typed(200, "application/json", b"");
     Ok(Response { body: Content::Pieces { pieces, every: Duration::ZERO, sized: false }, ..answer })
 }
 
@@ -160,7 +158,7 @@ fn sse(request: &Request<'_>) -> Wish<Response> {
     let event = |id: u64| Rc::from(format!("event: ping\nid: {id}\ndata: {{\"id\":{id}}}\n\n").as_bytes());
     let pieces = (0..count).map(event).collect();
     let every = duration / (count.saturating_sub(1).max(1) as u32);
-    let mut answer = typed_answer(200, "text/event-stream", b"");
+    let mut answer = Response::typed(200, "text/event-stream", b"");
     answer.fields.push(("Cache-Control".to_owned(), b"no-store".to_vec()));
     Ok(Response { body: Content::Pieces { pieces, every, sized: false }, delay, ..answer })
 }

@@ -1,12 +1,11 @@
 //! The client changes the answer: by a field `x-set-response-...`, or by an argument of the query of the same name for
 //! those who can set nothing but a URL. A field goes before an argument; what cannot be done is a 400 that says why.
 
+use super::request_json::argument;
 use crate::http::{
     config::settings::{MAX_CLIENT_BYTES, MAX_CLIENT_DELAY},
-    handlers::Handler,
-    handlers::request_json::argument,
-    handlers::spec::text_answer,
-    message::{Content, Request, Response},
+    handler::Handler,
+    handler::{Content, Request, Response},
 };
 use std::time::Duration;
 
@@ -14,11 +13,11 @@ use std::time::Duration;
 pub(crate) struct Overrides(pub Box<dyn Handler>);
 
 impl Handler for Overrides {
-    fn answer(&mut self, request: &Request<'_>) -> Response {
-        let mut answer = self.0.answer(request);
+    fn respond(&mut self, request: &Request<'_>) -> Response {
+        let mut answer = self.0.respond(request);
         match obey(request, &mut answer) {
             Ok(()) => answer,
-            Err(why) => text_answer(400, format!("400 Bad Request: {why}\n").as_bytes()),
+            Err(why) => Response::text(400, format!("400 Bad Request: {why}\n").as_bytes()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A request told as JSON, and the parts of it that people ask for by name.
 
-use crate::http::{config::settings::MAX_REFLECTED_BODY, message::Request};
+use crate::http::{config::settings::MAX_REFLECTED_BODY, handler::Request};
 use serde_json::{Map, Value, json};
 
 /// The whole request.

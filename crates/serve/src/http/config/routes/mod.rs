@@ -7,7 +7,7 @@ mod tls_keys;
 use crate::http::{
     CertCache,
     config::{ListenerPlan, Path, Plan, RouteAction, RoutePlan, Service},
-    handlers::script::{self, Script},
+    script::{self, Script},
 };
 use std::{net::SocketAddr, path};
 use text::{Read, Table, Text};

@@ -4,7 +4,7 @@ use super::text::{Read, Table, Text, Value};
 use crate::http::{
     config::trigger::{Delay, When},
     config::{Body, Pace, ResponseSpec},
-    message::Fault,
+    handler::Fault,
 };
 use brunt_wire::http1::StaticResponse;
 use std::{fmt::Write, path::Path, sync::Arc, time::Duration};

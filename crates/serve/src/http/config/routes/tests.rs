@@ -4,7 +4,7 @@ use super::*;
 use crate::http::{
     config::trigger::{Delay, When},
     config::{Body, ResponseSpec},
-    message::Fault,
+    handler::Fault,
 };
 use std::{sync::Arc, time::Duration};
 

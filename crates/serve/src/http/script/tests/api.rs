@@ -2,12 +2,12 @@
 
 use super::{Bench, refusal, text};
 use crate::http::{
-    handlers::Handler,
-    message::{Content, Fault, Response},
+    handler::Handler,
+    handler::{Content, Fault, Response},
 };
 use std::{rc::Rc, time::Duration};
 
-fn answer(expression: &str) -> Response {
+fn respond(expression: &str) -> Response {
     let mut bench = Bench::new(&format!("function on_request(req) return {expression} end"));
     let answer = bench.get();
     assert_eq!(*bench.said.lock().unwrap(), Vec::<String>::new());
@@ -16,9 +16,9 @@ fn answer(expression: &str) -> Response {
 
 #[test]
 fn the_scripts_of_the_tutorial_answer_as_the_native_services_do() {
-    let hello = include_str!("../../../../../../../docs/scripts/hello.luau");
-    let echo = include_str!("../../../../../../../docs/scripts/echo.luau");
-    let whoami = include_str!("../../../../../../../docs/scripts/whoami.luau");
+    let hello = include_str!("../../../../../../docs/scripts/hello.luau");
+    let echo = include_str!("../../../../../../docs/scripts/echo.luau");
+    let whoami = include_str!("../../../../../../docs/scripts/whoami.luau");
     let post = "POST /a/b?c HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
     assert_eq!(Bench::new(hello).text(post), "Hi, there!\n");
     assert_eq!(Bench::new(echo).text(post), "hello");
@@ -75,7 +75,7 @@ fn a_misspelt_part_of_a_request_is_an_error_that_lists_the_right_ones() {
 
 #[test]
 fn a_text_is_a_good_answer_and_says_that_it_is_text() {
-    let answer = answer(r#""hi""#);
+    let answer = respond(r#""hi""#);
     assert_eq!((answer.status, text(&answer)), (200, "hi".to_owned()));
     assert_eq!(answer.fields, [("Content-Type".to_owned(), b"text/plain; charset=utf-8".to_vec())]);
     assert_eq!((answer.delay, answer.fault), (Duration::ZERO, None));
@@ -83,31 +83,31 @@ fn a_text_is_a_good_answer_and_says_that_it_is_text() {
 
 #[test]
 fn a_status_comes_with_headers_and_a_body() {
-    let answer = answer(r#"201, {["X-A"] = "b", n = 7, ["Set-Cookie"] = {"a=1", "b=2"}}, "made""#);
+    let answer = respond(r#"201, {["X-A"] = "b", n = 7, ["Set-Cookie"] = {"a=1", "b=2"}}, "made""#);
     assert_eq!((answer.status, text(&answer)), (201, "made".to_owned()));
     let mut fields = answer.fields;
     fields.sort();
     let field = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
     assert_eq!(fields, [field("Set-Cookie", "a=1"), field("Set-Cookie", "b=2"), field("X-A", "b"), field("n", "7")]);
-    let short = self::answer("404");
+    let short = respond("404");
     assert_eq!((short.status, text(&short), short.fields), (404, String::new(), Vec::new()));
-    assert_eq!(text(&self::answer("200, nil, 12.5")), "12.5");
+    assert_eq!(text(&respond("200, nil, 12.5")), "12.5");
 }
 
 #[test]
 fn a_table_says_everything_by_name() {
-    let answer = answer(r#"{status = 503, headers = {a = "b"}, body = "no", delay = 0.25, fault = {truncate = 1}}"#);
+    let answer = respond(r#"{status = 503, headers = {a = "b"}, body = "no", delay = 0.25, fault = {truncate = 1}}"#);
     assert_eq!((answer.status, text(&answer)), (503, "no".to_owned()));
     assert_eq!((answer.delay, answer.fault), (Duration::from_millis(250), Some(Fault::Truncate(1))));
-    assert_eq!(self::answer("{}").status, 200);
+    assert_eq!(respond("{}").status, 200);
     for (name, fault) in [("reset", Fault::Reset), ("stall", Fault::Stall), ("garbage", Fault::Garbage)] {
-        assert_eq!(self::answer(&format!("{{fault = {name:?}}}")).fault, Some(fault));
+        assert_eq!(respond(&format!("{{fault = {name:?}}}")).fault, Some(fault));
     }
 }
 
 #[test]
 fn a_body_drips_or_comes_in_chunks() {
-    let pieces = |expression: &str| match answer(expression).body {
+    let pieces = |expression: &str| match respond(expression).body {
         Content::Pieces { pieces, every, sized } => {
             let text = |piece: &Rc<[u8]>| String::from_utf8(piece.to_vec()).unwrap();
             (pieces.iter().map(text).collect::<Vec<_>>().join("|"), every.as_millis(), sized)
@@ -211,7 +211,7 @@ fn json_comes_back_as_it_went() {
         let said = refusal(expression);
         assert!(said.contains(words) && said.starts_with("test.luau:1: "), "{expression}: {said}");
     }
-    assert_eq!(text(&answer("json.encode(json.array()) .. json.encode({json.null, 1})")), "[][null,1]");
+    assert_eq!(text(&respond("json.encode(json.array()) .. json.encode({json.null, 1})")), "[][null,1]");
 }
 
 #[test]

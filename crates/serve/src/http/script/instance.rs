@@ -5,11 +5,11 @@ use super::{
     error_log::{ErrorLog, LogSink},
     json,
     request::{Headers, Held, View},
-    returned::{Texts, answer, failed},
+    returned::{Texts, failed, into_response},
 };
 use crate::http::{
-    handlers::Handler,
-    message::{Request, Response},
+    handler::Handler,
+    handler::{Request, Response},
 };
 use brunt_luau::{
     Vm,
@@ -74,13 +74,13 @@ impl Instance {
         } else {
             self.vm.call(&self.on_request, ())?
         };
-        answer(returned, &mut self.texts).map_err(|text| Fault::new(Kind::Error, self.script.name(), text))
+        into_response(returned, &mut self.texts).map_err(|text| Fault::new(Kind::Error, self.script.name(), text))
     }
 }
 
 impl Handler for Instance {
     #[inline]
-    fn answer(&mut self, request: &Request<'_>) -> Response {
+    fn respond(&mut self, request: &Request<'_>) -> Response {
         self.call(request).unwrap_or_else(|fault| {
             self.script.0.errors.fetch_add(1, Relaxed);
             self.error_log.hear(&fault, Instant::now(), &self.sink);

@@ -2,7 +2,7 @@
 //! made when it is read, and no sooner.
 
 use super::{args, values};
-use crate::http::message::Request;
+use crate::http::handler::Request;
 use brunt_luau::mlua::{
     AnyUserData, Error, IntoLua, Lua, LuaString, MetaMethod, Result, Table, UserData, UserDataMethods, Value, Variadic,
 };

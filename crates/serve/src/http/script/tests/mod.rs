@@ -6,8 +6,8 @@ mod limits;
 
 use super::{Instance, LIMITS, Script};
 use crate::http::{
-    handlers::Handler,
-    message::{Content, Request, Response},
+    handler::Handler,
+    handler::{Content, Request, Response},
 };
 use brunt_wire::http1::{
     Limits,
@@ -60,7 +60,7 @@ impl Bench {
                     peer: ([10, 0, 0, 1], 4321).into(),
                     local: ([127, 0, 0, 1], 8080).into(),
                 };
-                self.instance.answer(&request)
+                self.instance.respond(&request)
             }
             other => panic!("{other:?}"),
         }

@@ -48,7 +48,7 @@ struct Source {
     limits: Limits,
     sink: LogSink,
     /// Calls of all workers that were answered with 500.
-    errors: AtomicU64,
+    errors: Arc<AtomicU64>,
 }
 
 impl Script {
@@ -77,7 +77,7 @@ impl Script {
             text: text.into(),
             limits,
             sink: Arc::new(sink),
-            errors: AtomicU64::new(0),
+            errors: Arc::default(),
         }));
         Instance::new(&script, 0, Arc::new(|_| ()))?;
         Ok(script)
@@ -99,6 +99,11 @@ impl Script {
     /// How many calls have failed so far, over all workers, and were answered with 500.
     pub fn errors(&self) -> u64 {
         self.0.errors.load(Relaxed)
+    }
+
+    /// The counter behind [`Self::errors`].
+    pub(crate) fn error_counter(&self) -> Arc<AtomicU64> {
+        self.0.errors.clone()
     }
 }
 

@@ -2,7 +2,7 @@
 //! words; nothing is bent into shape.
 
 use super::values::{each, elements, shown, text, whole};
-use crate::http::message::{Content, Fault, Response};
+use crate::http::handler::{Content, Fault, Response};
 use brunt_luau::{
     mlua::{LuaString, Table, Value},
     number,
@@ -44,7 +44,7 @@ impl Texts {
 
 /// The answer that `returned` stands for, or what is wrong with it.
 #[inline]
-pub(super) fn answer(returned: (Value, Value, Value), texts: &mut Texts) -> Result<Response, String> {
+pub(super) fn into_response(returned: (Value, Value, Value), texts: &mut Texts) -> Result<Response, String> {
     match returned {
         (Value::String(body), Value::Nil, Value::Nil) => {
             Ok(Response { fields: plain_text(), ..whole_answer(200, texts.bytes(body)) })

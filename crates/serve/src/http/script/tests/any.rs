@@ -1,7 +1,7 @@
 //! Whatever a script returns, the answer can be sent: the writer of `wire` is the judge.
 
 use super::Bench;
-use crate::http::message::{Content, Response};
+use crate::http::handler::{Content, Response};
 use brunt_wire::http1::{
     self, DateHeader, Limits,
     server::{Connection, Event},

@@ -1,7 +1,7 @@
 //! Scripts that would take everything: they get an error, and the next request gets its answer.
 
 use super::{Bench, text};
-use crate::http::handlers::script::{Kind, LIMITS, Script};
+use crate::http::script::{Kind, LIMITS, Script};
 use std::time::{Duration, Instant};
 
 /// A script that does `bad` for the first request and answers the next.

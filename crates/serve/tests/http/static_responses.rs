@@ -1,4 +1,4 @@
-//! A request that is recognised by its bytes gets what it gets when it is parsed, among whatever else and however cut.
+//! Static responses do not depend on how requests are mixed or split.
 
 use super::common;
 use brunt_serve::http::Service;
@@ -26,7 +26,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn what_is_recognised_is_answered_as_what_is_parsed(
+    fn each_request_gets_the_static_response(
         requests in vec(prop_oneof![Just(REQUESTS[0]), select(REQUESTS)], 1..9),
         last in select(LAST),
         cut in any::<prop::sample::Index>(),

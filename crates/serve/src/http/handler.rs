@@ -1,0 +1,103 @@
+//! The handler interface: a request in, a response out. Plain data, independent of sockets, clocks and the parser.
+
+use brunt_wire::http1::Fields;
+use std::{net::SocketAddr, rc::Rc, time::Duration};
+
+/// Produces responses. Each worker has its own instance, so a handler may keep state without locks.
+///
+/// A handler must never block: a delay is part of the response.
+pub trait Handler {
+    /// Responds to one request.
+    fn respond(&mut self, request: &Request<'_>) -> Response;
+
+    /// Whether the handler reads bodies; otherwise they are discarded on receipt and `request.body` is empty.
+    fn wants_body(&self) -> bool {
+        true
+    }
+}
+
+impl<F: FnMut(&Request<'_>) -> Response> Handler for F {
+    fn respond(&mut self, request: &Request<'_>) -> Response {
+        self(request)
+    }
+}
+
+/// A complete request.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// As sent; methods are case-sensitive.
+    pub method: &'a str,
+    /// Percent-encoded as received, without the query.
+    pub path: &'a str,
+    /// The part after the first `?`; empty if there is none.
+    pub query: &'a str,
+    /// 0 or 1.
+    pub minor_version: u8,
+    /// In the order received.
+    pub fields: Fields<'a>,
+    /// The whole body, with chunks joined.
+    pub body: &'a [u8],
+    /// Address of the client.
+    pub peer: SocketAddr,
+    /// Address on which the connection was accepted.
+    pub local: SocketAddr,
+}
+
+/// The response to a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// 200..=599.
+    pub status: u16,
+    /// Fields other than the framing ones; `Date` and `Server` are added by the server.
+    pub fields: Vec<(String, Vec<u8>)>,
+    /// The content.
+    pub body: Content,
+    /// Time before the first byte is sent.
+    pub delay: Duration,
+    /// A fault to inject.
+    pub fault: Option<Fault>,
+}
+
+/// The content of a response.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Bytes in memory.
+    Whole(Rc<[u8]>),
+    /// Sent piece by piece.
+    Pieces {
+        /// The pieces in order.
+        pieces: Vec<Rc<[u8]>>,
+        /// Pause before every piece but the first.
+        every: Duration,
+        /// Framed by `Content-Length` if true, else chunked.
+        sized: bool,
+    },
+    /// This many bytes of filler text, generated while they are sent.
+    Filled(u64),
+}
+
+/// A fault that the server injects on request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The connection is reset instead of a response.
+    Reset,
+    /// This many bytes of the body are sent, then the connection is closed.
+    Truncate(u64),
+    /// Nothing is sent; the connection stays open until the client or a deadline ends it.
+    Stall,
+    /// Bytes that are not HTTP, then the connection is closed.
+    Garbage,
+}
+
+impl Response {
+    /// A plain text response.
+    pub(crate) fn text(status: u16, text: &[u8]) -> Self {
+        Self::typed(status, "text/plain", text)
+    }
+
+    /// A response of one media type.
+    pub(crate) fn typed(status: u16, media_type: &str, bytes: &[u8]) -> Self {
+        let fields = vec![("Content-Type".to_owned(), media_type.as_bytes().to_vec())];
+        Self { status, fields, body: Content::Whole(bytes.into()), delay: Duration::ZERO, fault: None }
+    }
+}
