@@ -42,7 +42,11 @@ const SPARES: usize = 64;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Runs the server; returns how many connections were left at its end.
-pub(crate) fn run(context: &ServerContext, stop: &CancellationToken, notices: &mpsc::Sender<Notice>) -> Result<u64, ServeError> {
+pub(crate) fn run(
+    context: &ServerContext,
+    stop: &CancellationToken,
+    notices: &mpsc::Sender<Notice>,
+) -> Result<u64, ServeError> {
     let workers = &context.options.workers;
     let mut listeners = Vec::new();
     for core in workers {
