@@ -1,9 +1,10 @@
-//! Figures as people read them: few digits, a unit that fits, a dash for what is absent.
+//! Formatting of figures for readers: few digits, a fitting unit, a dash for an absent value.
 
 use crate::plan::settings::Amount;
 use brunt_results::Rate;
+use time::OffsetDateTime;
 
-/// Stands for a figure that could not be had.
+/// Placeholder of an unavailable figure.
 pub const ABSENT: &str = "-";
 
 /// Microseconds as a time with a unit: `41.2 us`, `2.35 ms`, `1.20 s`.
@@ -19,7 +20,7 @@ pub fn time(us: Option<f64>) -> String {
     }
 }
 
-/// Two times in microseconds, from one to the other: `392..1380 us`.
+/// A range of times in microseconds: `392..1380 us`.
 pub fn times(low: f64, high: f64) -> String {
     let (unit, divisor) = match high {
         high if high < 9_995.0 => ("us", 1.0),
@@ -30,12 +31,12 @@ pub fn times(low: f64, high: f64) -> String {
     format!("{:.digits$}..{:.digits$} {unit}", low / divisor, high / divisor)
 }
 
-/// Text between the tags of XML or HTML, or in an attribute.
+/// Escapes text for XML or HTML, between tags or in an attribute.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A number with so many decimals.
+/// A number with a fixed count of decimals.
 pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
 }
@@ -45,7 +46,7 @@ pub fn mebibytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / (1024.0 * 1024.0)), 1)
 }
 
-/// An amount over all cores, or `4 x 80` for each of them.
+/// A total, or `4 x 80` for an amount per core.
 pub fn amount<T: Copy>(amount: Option<Amount<T>>, cores: usize, show: impl Fn(T) -> String) -> Option<String> {
     Some(match amount? {
         Amount::PerCore(each) if cores > 1 => format!("{cores} x {}", show(each)),
@@ -53,7 +54,7 @@ pub fn amount<T: Copy>(amount: Option<Amount<T>>, cores: usize, show: impl Fn(T)
     })
 }
 
-/// An offered rate.
+/// An offered rate; `max` for a closed loop.
 pub fn rate(offered: Option<Amount<f64>>, cores: usize) -> String {
     amount(offered, cores, |rate| Rate(rate).to_string()).unwrap_or("max".to_owned())
 }
@@ -63,19 +64,24 @@ pub fn plural(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Seconds since 1970 as `2026-01-31 08:05 UTC`. Civil dates from days: the calendar repeats every 146,097 days, and a
-/// year that begins in March has its leap day at its end.
+/// A Unix time as `2026-01-31 08:05 UTC`.
 pub fn date(unix_s: u64) -> String {
-    let (days, second) = ((unix_s / 86_400) as i64, unix_s % 86_400);
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", second / 3600, second / 60 % 60)
+    let at = utc(unix_s);
+    format!("{} {:02}:{:02} UTC", at.date(), at.hour(), at.minute())
+}
+
+/// A Unix time as RFC 3339: `2026-01-31T08:05:09Z`.
+pub fn rfc3339(unix_s: u64) -> String {
+    let at = utc(unix_s);
+    format!("{}T{:02}:{:02}:{:02}Z", at.date(), at.hour(), at.minute(), at.second())
+}
+
+/// Times after the year 9999 are shown as 1970.
+fn utc(unix_s: u64) -> OffsetDateTime {
+    i64::try_from(unix_s)
+        .ok()
+        .and_then(|unix_s| OffsetDateTime::from_unix_timestamp(unix_s).ok())
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
 #[cfg(test)]
@@ -98,11 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn dates_agree_with_the_calendar() {
+    fn dates_follow_the_calendar() {
         assert_eq!(date(0), "1970-01-01 00:00 UTC");
         assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(date(1_638_373_800), "2021-12-01 15:50 UTC");
         assert_eq!(date(4_107_542_399), "2100-02-28 23:59 UTC");
         assert_eq!(date(4_107_542_400), "2100-03-01 00:00 UTC");
+        assert_eq!(rfc3339(951_868_799), "2000-02-29T23:59:59Z");
+        assert_eq!(rfc3339(u64::MAX), "1970-01-01T00:00:00Z");
     }
 }

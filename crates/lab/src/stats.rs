@@ -1,9 +1,10 @@
-//! Statistics over the repeats of a cell and over the seconds of a run. Pure; no function averages percentiles, fills in
-//! a missing figure or draws a random number that its seed does not name. `docs/statistics.md` has every formula.
+//! Statistics over the repeats of a cell and over the seconds of a run. `docs/statistics.md` has every formula.
+//!
+//! Pure functions. Percentiles are never averaged, missing figures never filled in, and random draws come from a seed the
+//! caller passes.
 
 pub mod batch_means;
-pub mod bootstrap;
-pub mod normal;
+pub mod median_interval;
 pub mod outliers;
 pub mod permutation;
 pub(crate) mod random;
@@ -13,23 +14,32 @@ pub mod student;
 
 pub use spread::{Spread, median, percentile_median, spread};
 
+use brunt_results::{LatencySummary, judge::BEYOND_QUANTILE};
 use serde::{Deserialize, Serialize};
 
-/// What an interval holds with, unless something else is said.
+/// Confidence level of intervals unless stated otherwise.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// From where to where a figure is expected.
+/// A confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
 }
 
 impl Interval {
-    /// The wider one: where two sources of uncertainty are known, the larger is the one to show.
+    /// The wider of two intervals: of two sources of uncertainty the larger one is shown.
     pub fn wider(self, other: Self) -> Self {
         if other.high - other.low > self.high - self.low { other } else { self }
     }
+}
+
+/// Whether `count` values suffice to report the quantile `1 - beyond`: at least [`BEYOND_QUANTILE`] lie beyond it.
+pub fn supports_quantile(count: f64, beyond: f64) -> bool {
+    count * beyond >= BEYOND_QUANTILE * (1.0 - 1e-9)
+}
+
+/// `value`, the quantile of a summary, if enough values lie beyond it.
+pub fn supported(summary: &LatencySummary, quantile: f64, value: Option<f64>) -> Option<f64> {
+    value.filter(|_| supports_quantile(summary.count as f64, 1.0 - quantile))
 }

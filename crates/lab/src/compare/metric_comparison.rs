@@ -3,8 +3,9 @@
 use crate::stats::{
     CONFIDENCE, median, percentile_median, permutation,
     ratio::{Effect, holm, paired, ratio},
+    supported,
 };
-use brunt_results::{LatencySummary, RunResult, judge::BEYOND_QUANTILE};
+use brunt_results::RunResult;
 use serde::Serialize;
 
 /// Differences of less than this share are none that matter, if nothing else is said.
@@ -54,11 +55,6 @@ impl Figure {
         // Ratios are made of it.
         value.filter(|value| value.is_finite() && *value > 0.0)
     }
-}
-
-/// A percentile counts only where enough values lie beyond it.
-fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
-    figure.filter(|_| summary.count as f64 * (1.0 - quantile) >= BEYOND_QUANTILE * (1.0 - 1e-9))
 }
 
 /// What follows from a comparison.
@@ -175,6 +171,7 @@ impl MetricComparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use brunt_results::LatencySummary;
 
     fn trials(rates: &[f64]) -> Vec<RunResult> {
         let with = |rate: &f64| {

@@ -1,6 +1,7 @@
 //! What `fortio report` and its charts read: the JSON that `fortio load -json` writes. Times are seconds.
 
-use super::single_trial::{SingleTrial, instant};
+use super::single_trial::SingleTrial;
+use crate::format::rfc3339;
 use brunt_results::{Rate, Span};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     let mut value = json!({
         "RunType": if trial.is_http() { "HTTP" } else { "TCP" },
         "Labels": format!("{} {}", result.tester, result.verdict.kind.word()),
-        "StartTime": instant(trial.window_start_unix_s()),
+        "StartTime": rfc3339(trial.window_start_unix_s()),
         "RequestedQPS": result.requests.offered_rate.map_or("max".to_owned(), |rate| Rate(rate).0.to_string()),
         "RequestedDuration": Span(Duration::from_nanos(trial.window_ns())).to_string(),
         "ActualQPS": result.requests.rate,

@@ -1,6 +1,6 @@
 //! SingleTrial trial and one of its distributions. Only reads.
 
-use crate::{Error, format::date, run_directory::RunDirectory};
+use crate::{Error, run_directory::RunDirectory};
 use brunt_results::{RunResult, directory::Directory, env::Env, hlog};
 use hdrhistogram::Histogram;
 use std::{fs, path::Path};
@@ -62,23 +62,4 @@ pub(super) fn distribution(dir: &Path, tag: &str) -> Result<Histogram<u64>, Erro
         return Err(Error::Usage(format!("{} holds nothing of '{tag}'", place.display())));
     }
     Ok(whole)
-}
-
-/// Seconds since 1970-01-01 UTC as RFC 3339 has them: `2026-01-31T08:05:09Z`.
-pub(super) fn instant(unix_s: u64) -> String {
-    let date = date(unix_s);
-    let day = date.split_once(' ').map_or(date.as_str(), |(day, _)| day);
-    let second = unix_s % 86_400;
-    format!("{day}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_are_dates_to_the_second() {
-        assert_eq!(instant(0), "1970-01-01T00:00:00Z");
-        assert_eq!(instant(951_868_799), "2000-02-29T23:59:59Z");
-    }
 }

@@ -1,7 +1,8 @@
 //! What `vegeta report -type=json` writes. Times are nanoseconds. The stream of single requests that `vegeta report` and
 //! `vegeta plot` read is not written: brunt keeps distributions, and to make requests up from them would be a lie.
 
-use super::single_trial::{SingleTrial, instant};
+use super::single_trial::SingleTrial;
+use crate::format::rfc3339;
 use serde_json::{Value, json};
 
 pub(super) fn value(trial: &SingleTrial) -> Value {
@@ -32,8 +33,8 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
         },
         "bytes_in": bytes(result.bytes.received),
         "bytes_out": bytes(result.bytes.sent),
-        "earliest": instant(start),
-        "latest": instant(start.saturating_add(seconds.round() as u64)),
+        "earliest": rfc3339(start),
+        "latest": rfc3339(start.saturating_add(seconds.round() as u64)),
         // When the last reply came is not kept.
         "end": null,
         "duration": trial.window_ns(),

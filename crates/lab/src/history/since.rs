@@ -1,21 +1,22 @@
-//! `--since 2026-01-31`, `--since 12h`: a moment in the past, as people type it. Pure; dates are UTC.
+//! `--since 2026-01-31`, `--since 12h`: a moment in the past. Dates are UTC.
 
 use brunt_results::Span;
 use std::str::FromStr;
+use time::{Date, Month};
 
 /// A moment in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
-    /// The beginning of a day, in seconds since 1970-01-01 UTC.
+    /// Midnight of a day, as Unix time in seconds.
     Day(u64),
-    /// So many seconds ago.
+    /// A number of seconds ago.
     Ago(u64),
 }
 
-const SECONDS_A_DAY: u64 = 86_400;
+const SECONDS_PER_DAY: u64 = 86_400;
 
 impl Since {
-    /// The moment in seconds since 1970-01-01 UTC.
+    /// Unix time in seconds.
     pub fn unix_s(self, now_unix_s: u64) -> u64 {
         match self {
             Self::Day(unix_s) => unix_s,
@@ -32,30 +33,22 @@ impl FromStr for Since {
             return Ok(Self::Day(day));
         }
         if let Some(days) = text.strip_suffix('d').and_then(|days| days.trim().parse::<u32>().ok()) {
-            return Ok(Self::Ago(u64::from(days) * SECONDS_A_DAY));
+            return Ok(Self::Ago(u64::from(days) * SECONDS_PER_DAY));
         }
         let span = text.parse::<Span>().map(|span| Self::Ago(span.0.as_secs()));
-        span.map_err(|_| format!("'{text}' is neither a day as 2026-01-31 nor a time ago as 30m, 12h or 7d"))
+        span.map_err(|_| format!("'{text}' is neither a day such as 2026-01-31 nor a duration such as 30m, 12h or 7d"))
     }
 }
 
-/// The beginning of a day that exists.
+/// Unix time of midnight UTC of a `YYYY-MM-DD` from 1970 on.
 fn day(text: &str) -> Option<u64> {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts.as_slice() else { return None };
-    let number = |part: &str, digits: usize| {
-        (part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| part.parse::<u64>().ok())?
-    };
-    let (year, month, day) = (number(year, 4)?, number(month, 2)?, number(day, 2)?);
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let lengths = [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let length = *lengths.get(usize::try_from(month).ok()?.checked_sub(1)?)?;
-    if year < 1970 || day == 0 || day > length {
+    let [year, month, day] = *text.split('-').collect::<Vec<_>>() else { return None };
+    if [year.len(), month.len(), day.len()] != [4, 2, 2] || !text.bytes().all(|b| b == b'-' || b.is_ascii_digit()) {
         return None;
     }
-    let years: u64 = (1970..year).map(|year| if is_leap(year) { 366 } else { 365 }).sum();
-    let months: u64 = lengths.iter().take(month as usize - 1).sum();
-    Some((years + months + day - 1) * SECONDS_A_DAY)
+    let month = Month::try_from(month.parse::<u8>().ok()?).ok()?;
+    let date = Date::from_calendar_date(year.parse().ok()?, month, day.parse().ok()?).ok()?;
+    u64::try_from(date.midnight().assume_utc().unix_timestamp()).ok()
 }
 
 #[cfg(test)]
@@ -64,7 +57,7 @@ mod tests {
     use crate::format::date;
 
     #[test]
-    fn days_are_those_that_reports_print() {
+    fn days_match_the_dates_in_reports() {
         for text in ["1970-01-01", "2000-02-29", "2026-12-31", "2100-03-01"] {
             let since: Since = text.parse().unwrap();
             assert_eq!(date(since.unix_s(0)), format!("{text} 00:00 UTC"));
@@ -72,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn a_time_ago_is_counted_from_now() {
+    fn durations_count_back_from_now() {
         assert_eq!("7d".parse::<Since>().unwrap().unix_s(1_000_000), 1_000_000 - 7 * 86_400);
         assert_eq!("90m".parse::<Since>().unwrap().unix_s(10_000), 10_000 - 5_400);
         assert_eq!("10000d".parse::<Since>().unwrap().unix_s(10_000), 0);
     }
 
     #[test]
-    fn what_is_no_moment_is_refused_with_one_that_is() {
+    fn invalid_moments_are_refused_with_examples() {
         for text in ["", "yesterday", "2026-02-29", "2026-13-01", "2026-00-01", "2026-1-1", "1969-12-31", "-1d", "7"] {
             let error = text.parse::<Since>().unwrap_err();
             assert!(error.contains(&format!("'{text}'")) && error.contains("7d"), "{error}");

@@ -1,9 +1,9 @@
 //! What an HTTP experiment shows beyond every other: service time and how its tail compares with its middle, sockets,
 //! bytes of a reply. Service time, because that is what every tester knows; see `tester::foreign`.
 
-use super::{Row, row::supported};
+use super::Row;
 use crate::format;
-use crate::stats::{median, percentile_median};
+use crate::stats::{median, percentile_median, supported};
 use brunt_results::{LatencySummary, RunResult};
 
 /// Medians over the repeats of one cell, all absent where replies say nothing.

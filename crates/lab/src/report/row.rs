@@ -2,11 +2,15 @@
 
 use super::http;
 use crate::{
-    run_directory::{Failure, TrialOutcome},
     schedule::Cell,
-    stats::{CONFIDENCE, Interval, Spread, bootstrap, median, outliers::outliers, percentile_median, spread},
+    stats::{
+        CONFIDENCE, Interval, Spread, median, median_interval::median_interval, outliers::outliers, percentile_median,
+        spread, supported,
+    },
+    run_directory::TrialOutcome,
+    trial::Failure,
 };
-use brunt_results::{LatencySummary, RunResult, Verdict, judge::BEYOND_QUANTILE, verdict::Kind};
+use brunt_results::{LatencySummary, RunResult, Verdict, verdict::Kind};
 use std::collections::BTreeMap;
 
 /// A cell and what its trials gave.
@@ -132,7 +136,7 @@ impl Figures {
         let rates: Vec<f64> = results.iter().map(|result| result.requests.rate).collect();
         Self {
             rate: spread(rates.iter().copied().map(Some)),
-            rate_interval: bootstrap::interval(&rates, median, CONFIDENCE, 1),
+            rate_interval: median_interval(&rates, CONFIDENCE),
             p50_us: percentile(|r| supported(r, 0.5, r.p50_us)),
             p99_us: percentile(|r| supported(r, 0.99, r.p99_us)),
             p99_interval: None,
@@ -171,11 +175,6 @@ fn has_enough_connections(result: &RunResult) -> bool {
 
 fn each_grew(result: &RunResult, start: u64, end: u64) -> Option<f64> {
     has_enough_connections(result).then(|| end.saturating_sub(start) as f64 / result.connections.peak as f64)
-}
-
-/// A percentile counts only where enough values lie beyond it.
-pub(super) fn supported(summary: &LatencySummary, quantile: f64, figure: Option<f64>) -> Option<f64> {
-    figure.filter(|_| summary.count as f64 * (1.0 - quantile) >= BEYOND_QUANTILE * (1.0 - 1e-9))
 }
 
 /// Sorts by load, cores first; the targets of one load stay together in the order of the plan, and phases follow each

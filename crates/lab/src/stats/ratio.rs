@@ -1,7 +1,7 @@
-//! How much higher one set of repeats is than another: the ratio of their geometric means, with an interval.
+//! Ratio of the geometric means of two sets of repeats, with an interval.
 //!
-//! Rates, times and costs vary by factors, so the test is made on logarithms: Welch's, which does not ask that both sides
-//! vary alike (Welch 1947). Never compares values that are not above zero.
+//! Rates, times and costs vary by factors, so the t test is on logarithms: Welch's test, which allows unequal variances
+//! (Welch 1947). All values must be above zero.
 
 use super::{
     Interval,
@@ -13,9 +13,9 @@ use super::{
 pub struct Effect {
     /// Second over first: 1.05 is 5 % more.
     pub ratio: f64,
-    /// Where the true ratio lies, with the confidence asked for.
+    /// Confidence interval of the ratio.
     pub interval: Interval,
-    /// Two-sided probability of a difference like this one if there were none.
+    /// Two-sided p value.
     pub p: f64,
 }
 
@@ -24,14 +24,14 @@ pub struct Effect {
 pub fn ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
     let ((mean_a, square_a), (mean_b, square_b)) = (logs(a)?, logs(b)?);
     let square = square_a + square_b;
-    // Welch and Satterthwaite.
+    // Welch-Satterthwaite degrees of freedom.
     let part = |square: f64, values: &[f64]| square * square / (values.len() - 1) as f64;
     let df = square * square / (part(square_a, a) + part(square_b, b));
     Some(effect(mean_b - mean_a, square, df, confidence))
 }
 
-/// The same of repeats that belong together, the first of `a` with the first of `b` and so on: what both meet alike, as a
-/// slow spell of the machine, is not in their ratio (Student 1908). `None` unless both have as many, at least two.
+/// The same for paired repeats, `a[i]` with `b[i]`: conditions common to a pair cancel out of its ratio (Student 1908).
+/// `None` unless both sets have the same length, at least two.
 pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
     if a.len() != b.len() {
         return None;
@@ -41,11 +41,11 @@ pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
     Some(effect(mean, square, (ratios.len() - 1) as f64, confidence))
 }
 
-/// The effect of a difference of logarithms with this squared standard error.
+/// Converts a difference of logarithms, with its squared standard error, to an effect.
 fn effect(difference: f64, square: f64, df: f64, confidence: f64) -> Effect {
     let ratio = difference.exp();
     if square <= 0.0 {
-        // Values without any spread leave no doubt.
+        // Constant values: the difference is certain.
         let p = if difference == 0.0 { 1.0 } else { 0.0 };
         return Effect { ratio, interval: Interval { low: ratio, high: ratio }, p };
     }
@@ -54,7 +54,7 @@ fn effect(difference: f64, square: f64, df: f64, confidence: f64) -> Effect {
     Effect { ratio, interval, p: two_sided(difference / square.sqrt(), df) }
 }
 
-/// Mean of the logarithms, and the square of its standard error.
+/// Mean of the logarithms and its squared standard error.
 fn logs(values: &[f64]) -> Option<(f64, f64)> {
     if values.len() < 2 || values.iter().any(|value| !(value.is_finite() && *value > 0.0)) {
         return None;
@@ -65,18 +65,17 @@ fn logs(values: &[f64]) -> Option<(f64, f64)> {
     Some((mean, squares / (n - 1.0) / n))
 }
 
-/// The probabilities of several comparisons, raised so that among all of them a difference where there is none is found
-/// as seldom as by one alone (Holm 1979). In the order given.
+/// Adjusts the p values of several comparisons for multiple testing (Holm 1979). Keeps their order.
 pub fn holm(ps: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..ps.len()).collect();
     order.sort_by(|a, b| ps[*a].total_cmp(&ps[*b]));
-    let mut raised = vec![0.0; ps.len()];
+    let mut adjusted = vec![0.0; ps.len()];
     let mut least: f64 = 0.0;
     for (rank, index) in order.into_iter().enumerate() {
         least = least.max((ps.len() - rank) as f64 * ps[index]).min(1.0);
-        raised[index] = least;
+        adjusted[index] = least;
     }
-    raised
+    adjusted
 }
 
 #[cfg(test)]
@@ -85,7 +84,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_cannot_be_compared_is_not() {
+    fn incomparable_sets_have_no_ratio() {
         assert_eq!(ratio(&[1.0], &[1.0, 2.0], 0.95), None);
         assert_eq!(ratio(&[1.0, 0.0], &[1.0, 2.0], 0.95), None);
         assert_eq!(ratio(&[1.0, f64::NAN], &[1.0, 2.0], 0.95), None);
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_raises_the_smallest_most_and_keeps_the_order() {
+    fn holm_raises_the_smallest_p_most() {
         assert_eq!(holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
         assert!(holm(&[]).is_empty());
@@ -103,14 +102,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_other_way_round_it_is_the_inverse(
+        fn swapping_the_sets_inverts_the_ratio(
             a in proptest::collection::vec(0.1f64..1e6, 2..12), b in proptest::collection::vec(0.1f64..1e6, 2..12),
         ) {
             let (one, other) = (ratio(&a, &b, 0.95).unwrap(), ratio(&b, &a, 0.95).unwrap());
             prop_assert!((one.ratio * other.ratio - 1.0).abs() < 1e-9);
             prop_assert!((one.interval.low * other.interval.high - 1.0).abs() < 1e-6);
             prop_assert!(one.interval.low <= one.ratio && one.ratio <= one.interval.high);
-            // Interval and probability say the same.
+            // Interval and p value agree.
             let outside = one.interval.low > 1.0 || one.interval.high < 1.0;
             prop_assert!(outside == (one.p < 0.05) || (one.p - 0.05).abs() < 1e-9);
         }

@@ -1,46 +1,42 @@
-//! Median and range over the repeats of one cell. It never averages percentiles, and never fills in a missing figure.
+//! Median and range over the repeats of one cell.
 
 use serde::{Deserialize, Serialize};
 
-/// Median and range of one figure over repeats.
+/// Median, lowest and highest value of one figure over repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The median.
     pub median: f64,
-    /// The lowest repeat.
     pub low: f64,
-    /// The highest repeat.
     pub high: f64,
 }
 
-/// The spread of the values that exist; `None` if none does. Values that are not numbers count as absent.
+/// The spread of the values present; `None` if there are none. Values that are not finite count as absent.
 pub fn spread(values: impl IntoIterator<Item = Option<f64>>) -> Option<Spread> {
     let mut sorted: Vec<f64> = values.into_iter().flatten().filter(|v| v.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     Some(Spread { median: median_of_sorted(&sorted)?, low: *sorted.first()?, high: *sorted.last()? })
 }
 
-/// The median of the values that exist.
+/// The median of the values present; the mean of the two middle ones with an even count.
 pub fn median(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     spread(values).map(|s| s.median)
 }
 
-/// The median of a percentile over repeats: a value that some repeat really had, of two middle ones the upper, for to
-/// average them would make a percentile of nothing. `None` unless every repeat has it: the repeats that lack it are
-/// those with few requests, and leaving them out would favour the rest.
+/// The median of a percentile over repeats. With an even count, the higher of the two middle values: percentiles are not
+/// averaged. `None` unless every repeat has the percentile, because repeats without it are those with few requests and
+/// leaving them out would bias the result.
 pub fn percentile_median(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     let mut sorted = values.into_iter().collect::<Option<Vec<f64>>>()?;
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// The middle value, or the mean of the two middle ones.
 fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     match sorted.len() {
         0 => None,
         n if n % 2 == 1 => Some(sorted[middle]),
-        // Halved before the sum, which could overflow.
+        // Halved first, because the sum could overflow.
         _ => Some(sorted[middle - 1] / 2.0 + sorted[middle] / 2.0),
     }
 }

@@ -1,4 +1,4 @@
-//! Random numbers with a seed.
+//! Seeded random numbers.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -17,17 +17,17 @@ impl Chance {
         ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
-    /// Box and Muller 1958.
+    /// Box-Muller transform.
     pub fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.uniform()).cos()
     }
 
-    /// Values that vary by `spread` around `middle`, as factors.
+    /// Lognormal values around `middle`.
     pub fn repeats(&mut self, count: usize, middle: f64, spread: f64) -> Vec<f64> {
         (0..count).map(|_| middle * (spread * self.normal()).exp()).collect()
     }
 
-    /// A series in which each value is like the last one by `like`, with mean 0 and variance 1.
+    /// An AR(1) series with autocorrelation `like`, mean 0 and variance 1.
     pub fn series(&mut self, count: usize, like: f64) -> Vec<f64> {
         let mut last = self.normal();
         let rest = (1.0 - like * like).sqrt();
@@ -39,7 +39,7 @@ impl Chance {
     }
 }
 
-/// How many of `runs` turn out so, as a share.
+/// Share of `runs` for which `so` is true.
 pub fn share_of(runs: u32, mut so: impl FnMut() -> bool) -> f64 {
     f64::from((0..runs).map(|_| u32::from(so())).sum::<u32>()) / f64::from(runs)
 }

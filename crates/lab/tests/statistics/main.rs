@@ -1,5 +1,5 @@
-//! The statistics against SciPy's, kept as data, and against what they promise: intervals that hold as often as they say,
-//! comparisons that find what is there and nothing else. All chance here has a seed.
+//! The statistics against SciPy's results, kept as data, and in simulation: coverage of intervals, power and false alarms of
+//! comparisons. All random draws are seeded.
 
 mod chance;
 mod coverage;

@@ -1,25 +1,25 @@
-//! The distribution of response times of a row: the interval logs of its repeats, added up and read off at percentiles
-//! that are evenly spaced where it matters, towards the slow end.
+//! Response time distribution of a row: the histograms of its repeats added, read at percentiles spaced evenly on a
+//! logarithmic scale towards the slow end.
 
 use super::data::{Rough, Short};
-use crate::{report::Row, run_directory::RunDirectory};
-use brunt_results::{hlog, judge::BEYOND_QUANTILE, latency::new_histogram};
+use crate::{report::Row, stats::supports_quantile, run_directory::RunDirectory};
+use brunt_results::{hlog, latency::new_histogram};
 use std::fs;
 
-/// How many percentiles lie between one and ten, ten and a hundred requests, and so on.
+/// Percentiles per decade of requests.
 const STEPS: u32 = 8;
 const DECADES: u32 = 6;
 
-/// One over the share of requests above each percentile, from all to one in a million.
+/// For each percentile `p`, `1 / (1 - p)`: from 1 to a million.
 pub fn odds() -> impl Iterator<Item = f64> {
-    // The round ones must come out exactly, for they bear names.
+    // Powers of ten must be exact: they are labelled.
     (0..=STEPS * DECADES).map(|step| {
         let whole = 10f64.powi((step / STEPS) as i32);
         if step % STEPS == 0 { whole } else { whole * 10f64.powf(f64::from(step % STEPS) / f64::from(STEPS)) }
     })
 }
 
-/// Microseconds at each percentile, as far as there are requests enough; empty if no repeat has a log.
+/// Microseconds at each percentile with enough requests beyond it; empty if no repeat has a log.
 pub fn of(row: &Row, store: &RunDirectory) -> Vec<Rough> {
     let mut sum = new_histogram();
     for repeat in row.rates.keys() {
@@ -32,8 +32,10 @@ pub fn of(row: &Row, store: &RunDirectory) -> Vec<Rough> {
         }
     }
     let count = sum.len() as f64;
-    let is_supported = |odds: &f64| count / odds >= BEYOND_QUANTILE * (1.0 - 1e-9);
-    odds().take_while(is_supported).map(|odds| Short(sum.value_at_quantile(1.0 - 1.0 / odds) as f64 / 1e3)).collect()
+    odds()
+        .take_while(|odds| supports_quantile(count, 1.0 / odds))
+        .map(|odds| Short(sum.value_at_quantile(1.0 - 1.0 / odds) as f64 / 1e3))
+        .collect()
 }
 
 #[cfg(test)]
@@ -41,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_round_percentiles_are_among_them() {
+    fn powers_of_ten_are_exact() {
         let odds: Vec<f64> = odds().collect();
         assert!([1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6].iter().all(|round| odds.contains(round)), "{odds:?}");
         assert!(odds.is_sorted_by(|a, b| a < b));
