@@ -1,4 +1,4 @@
-//! `brunt find` against a real server: files, exit codes, endings. The search itself is tested as a pure function.
+//! `brunt find` against a real server: files, exit codes and results. The search itself is tested in `slo_search`.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A brunt server, killed at the end of the test.
+/// A brunt server, killed on drop.
 struct Server {
     child: Child,
     address: String,
@@ -62,9 +62,9 @@ fn find(home: &Path, flags: &str, url: &str, load: &str) -> Command {
 }
 
 #[test]
-fn what_holds_up_to_a_cap_is_confirmed_and_kept_step_by_step() {
+fn an_slo_that_holds_up_to_the_cap_is_confirmed_there() {
     let (home, server) = (tempfile::tempdir().unwrap(), Server::start("echo"));
-    // Few requests, and far more time for each than a machine takes that is busy otherwise.
+    // Few requests and a generous SLO, which a busy machine meets too.
     let flags = "--slo p50<900ms --from 20 --to 50 --step 600ms --confirm 1s";
     let (stdout, stderr) = told(&find(home.path(), flags, &server.url(), "-c 4 --size 1KiB").output().unwrap(), 0);
     assert!(stdout.contains("p50<900ms holds at 50.0 requests/s, the highest rate that was to be tried"), "{stdout}");
@@ -74,7 +74,7 @@ fn what_holds_up_to_a_cap_is_confirmed_and_kept_step_by_step() {
         serde_json::from_slice(&fs::read(home.path().join("runs/find/find.json")).unwrap()).unwrap();
     assert_eq!(found["end"]["kind"], "holds-at-most");
     let steps = found["steps"].as_array().unwrap();
-    // 20, 40, 50 and 50 again; one that a busy machine spoilt was tried twice.
+    // 20, 40, 50 and the confirmation at 50; a step disturbed by other load is repeated.
     assert!(steps.len() >= 4, "{found:#}");
     for step in steps {
         let dir = home.path().join(step["dir"].as_str().unwrap());
@@ -82,16 +82,31 @@ fn what_holds_up_to_a_cap_is_confirmed_and_kept_step_by_step() {
             assert!(dir.join(file).exists(), "{} lacks {file}", dir.display());
         }
         let result: serde_json::Value = serde_json::from_slice(&fs::read(dir.join("result.json")).unwrap()).unwrap();
-        assert_eq!(result["load"]["request_bytes"], 1024, "the flags behind the URL are the load's");
+        assert_eq!(result["load"]["request_bytes"], 1024, "flags after the URL go to brunt load");
         assert_eq!(result["requests"]["offered_rate"], step["rate"]);
     }
-    // The next search goes beside it.
+    // The next search gets a directory of its own.
     told(&find(home.path(), &format!("{flags} --quiet --json"), &server.url(), "-c 4").output().unwrap(), 0);
     assert!(home.path().join("runs/find-2/find.json").exists());
 }
 
-/// Four connections on which every answer takes 20 ms make 200 requests a second and no more, whatever the machine: less
-/// where it is busy otherwise, so that one of some searches is to find the place.
+/// Requests per second that four connections reach in a closed loop at this moment.
+fn closed_loop(url: &str) -> f64 {
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_brunt"))
+        .current_dir(home.path())
+        .args(["load", url, "-c", "4", "-d", "1s", "--out", "here", "--quiet", "--allow-untrusted"])
+        .output()
+        .unwrap();
+    told(&output, 0);
+    let result = fs::read(home.path().join("here/result.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&result).unwrap();
+    result["requests"]["rate"].as_f64().unwrap()
+}
+
+/// By Little's law four connections with replies after 20 ms carry at most 200 requests a second. Searches are compared with
+/// the closed-loop throughput of the same connections just before and after; a stall of the machine during one search may
+/// hide the knee from it, so three are made.
 #[test]
 fn a_knee_is_found_where_littles_law_puts_it() {
     let server = Server::start("http --service httpbin");
@@ -99,25 +114,27 @@ fn a_knee_is_found_where_littles_law_puts_it() {
     let flags = "--slo p50<50ms --from 50 --precision 10% --step 500ms --confirm 1s --json --quiet";
     let search = |_| {
         let home = tempfile::tempdir().unwrap();
+        let before = closed_loop(&url);
         let output = find(home.path(), flags, &url, "-c 4").output().unwrap();
-        // On a machine that is busy the generator may be late where the service breaks; the place is the same.
+        let after = closed_loop(&url);
+        // The generator may be late where the service breaks: exit code 3, with the same knee.
         let (stdout, stderr) = told(&output, if output.status.code() == Some(3) { 3 } else { 0 });
         assert_eq!(stderr, "");
         let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
         let end = &found["end"];
         let (rate, breaks) = (end["rate"].as_f64(), end["breaks"].as_f64().or(end["limited"].as_f64()));
-        // A load of a second takes a while to build its queue, so the last few percent over the limit still hold.
-        assert!(rate.is_none_or(|rate| rate <= 240.0), "{found:#}");
-        let is_there = rate.is_some_and(|rate| rate >= 120.0)
-            && breaks.is_some_and(|breaks| (150.0..=400.0).contains(&breaks) && Some(breaks) > rate);
-        println!("{end}");
-        is_there
+        let (low, high) = (before.min(after), before.max(after));
+        println!("{end}, closed loop {low:.1} to {high:.1}");
+        // At a rate r the queue of the confirming second delays its median by (r - 200) / 400 s: 212/s exceed the SLO.
+        assert!(rate.is_none_or(|rate| rate <= 215.0) && high <= 201.0, "{high} {found:#}");
+        rate.is_some_and(|rate| rate >= 0.75 * low)
+            && breaks.is_some_and(|breaks| breaks >= 0.8 * low && Some(breaks) > rate && breaks <= 1.3 * high)
     };
-    assert!((0..8).any(search), "no search found it");
+    assert!((0..3).any(search), "no search found the knee");
 }
 
 #[test]
-fn an_unreachable_slo_is_exit_3() {
+fn an_slo_that_never_holds_is_exit_code_3() {
     let (home, server) = (tempfile::tempdir().unwrap(), Server::start("echo"));
     let flags = "--slo p50<1ns --from 1k --to 1k --step 50ms --quiet --out here";
     let (stdout, stderr) = told(&find(home.path(), flags, &server.url(), "-c 2").output().unwrap(), 3);
@@ -125,13 +142,13 @@ fn an_unreachable_slo_is_exit_3() {
     assert!(last.contains("does not hold at any rate down to") || last.starts_with("client-limited:"), "{stdout}");
     assert_eq!(stderr, "");
     assert!(home.path().join("here/steps/01-rate=1k/result.json").exists());
-    // Two searches in one directory would be one heap of loads.
+    // A second search in the same directory is refused.
     let (_, stderr) = told(&find(home.path(), flags, &server.url(), "-c 2").output().unwrap(), 2);
     assert!(stderr.contains("here holds the loads of another search"), "{stderr}");
 }
 
 #[test]
-fn a_load_that_cannot_be_made_ends_the_search_with_its_reason() {
+fn a_failing_load_ends_the_search_with_its_reason() {
     let home = tempfile::tempdir().unwrap();
     let (_, stderr) = told(&find(home.path(), "--slo p99<6ms --quiet", "tcp://127.0.0.1:9", "").output().unwrap(), 1);
     assert!(stderr.starts_with("error: the load of 1k requests/s ended with status 1: "), "{stderr}");
@@ -143,7 +160,7 @@ fn a_load_that_cannot_be_made_ends_the_search_with_its_reason() {
 }
 
 #[test]
-fn ctrl_c_ends_the_load_under_way() {
+fn sigint_stops_the_running_load() {
     let (home, server) = (tempfile::tempdir().unwrap(), Server::start("echo"));
     let search = find(home.path(), "--slo p50<1s --step 30s --out here", &server.url(), "-c 1").spawn().unwrap();
     let since = Instant::now();

@@ -121,14 +121,14 @@ impl Index {
     /// What the cache answers. If it turns out to be damaged, what a new one does.
     fn query_or_rebuild<T>(&mut self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
         let answer = match ask(&mut self.cache) {
-            Err(error) if database::is_damage(&error) => {
-                self.cache = database::renew(&self.folder, false)?;
+            Err(error) if database::is_unusable(&error) => {
+                self.cache = database::replace(&self.folder)?;
                 let all = read(&self.places.all()?);
                 schema::put(&mut self.cache, &all).and_then(|()| ask(&mut self.cache))
             }
             answer => answer,
         };
-        answer.map_err(|error| database::failed(&self.folder, &error))
+        answer.map_err(|error| database::explain(&self.folder, &error))
     }
 }
 

@@ -11,6 +11,7 @@ mod markdown;
 mod multi_run;
 mod notes;
 mod row;
+mod svg;
 mod tables;
 mod terminal;
 

@@ -1,11 +1,15 @@
-//! The SQLite file: where it is, whether it is whole, and who may replace it.
+//! The SQLite file of the index: opening, replacing and locking.
 //!
-//! Its journal is the plain one, not a write-ahead log: writes are one short transaction a run, and a home directory may be
-//! on a network, where the log's shared memory does not work. Two processes wait for each other for [`PATIENCE`].
+//! Everything in it can be read again from the directories, so an unusable file is deleted and rebuilt. The journal is a
+//! rollback journal: writes are one short transaction per run, and write-ahead logs need shared memory that network file
+//! systems lack. Processes wait for each other for up to [`LOCK_TIMEOUT`].
 
 use super::schema;
 use crate::Error;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{
+    Connection, ErrorCode,
+    ffi::{SQLITE_CANTOPEN, SQLITE_CORRUPT},
+};
 use std::{
     fs::{self, File, TryLockError},
     io,
@@ -14,35 +18,40 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long one process waits for another.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Opens the cache of a folder, or begins a new one; a damaged one is set aside.
+/// Opens the index of a folder. Creates it if it is missing, replaces it if it is unusable.
 pub(super) fn open(folder: &Path) -> Result<Connection, Error> {
-    make(folder)?;
-    match connect(&path(folder)) {
-        Err(error) if is_damage(&error) => renew(folder, true),
-        opened => opened.map_err(|error| failed(folder, &error)),
-    }
+    create_folder(folder)?;
+    let opened = match connect(&path(folder)) {
+        Err(error) if is_unusable(&error) => {
+            let _lock = lock(folder)?;
+            // Another process may have replaced it meanwhile.
+            connect(&path(folder)).or_else(|_| recreate(folder))
+        }
+        opened => opened,
+    };
+    opened.map_err(|error| explain(folder, &error))
 }
 
-/// Sets the cache aside and begins a new one; unless it has become whole while we waited, if that will do.
-pub(super) fn renew(folder: &Path, whole_will_do: bool) -> Result<Connection, Error> {
-    let (_lock, path) = (hold(folder)?, path(folder));
-    if whole_will_do && let Ok(whole) = connect(&path) {
-        return Ok(whole);
-    }
-    // A journal without its file would be played back into the next one.
-    let journal = path.with_extension("sqlite-journal");
-    for aside in [fs::rename(&path, path.with_extension("damaged")), fs::remove_file(journal)] {
-        match aside {
+/// Deletes the index of a folder and begins an empty one.
+pub(super) fn replace(folder: &Path) -> Result<Connection, Error> {
+    let _lock = lock(folder)?;
+    recreate(folder).map_err(|error| explain(folder, &error))
+}
+
+fn recreate(folder: &Path) -> rusqlite::Result<Connection> {
+    let path = path(folder);
+    // A journal left behind would be rolled back into the new file.
+    for file in [&path, &path.with_extension("sqlite-journal")] {
+        match fs::remove_file(file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::Failed(format!("{} cannot be replaced: {error}", path.display())));
+                return Err(failure(SQLITE_CANTOPEN, format!("cannot delete it: {error}")));
             }
             _ => {}
         }
     }
-    connect(&path).map_err(|error| failed(folder, &error))
+    connect(&path)
 }
 
 fn path(folder: &Path) -> PathBuf {
@@ -51,83 +60,80 @@ fn path(folder: &Path) -> PathBuf {
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // Damage shows only where a page is read; a cache of thousands of trials is checked in milliseconds.
+    // Takes milliseconds for thousands of trials; without it corruption shows only when a damaged page is read.
     let state: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if state != "ok" {
-        return Err(damage());
+        return Err(failure(SQLITE_CORRUPT, state));
     }
-    schema::prepare(&mut connection)?;
+    schema::create(&mut connection)?;
     Ok(connection)
 }
 
-/// What SQLite itself would say of a file that is no index.
-pub(super) fn damage() -> rusqlite::Error {
-    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), None)
+fn failure(code: i32, message: String) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), Some(message))
 }
 
-/// Whether the file is to blame; also where a page is whole and what stands in it is not what was put there, and where the
-/// tables are not ours, for what is asked of them is always the same.
-pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::Error::{
-        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnName, InvalidColumnType, SqlInputError,
-        Utf8Error,
+/// Whether deleting the file may help: every error except those of the environment (locks, permissions, disk).
+pub(super) fn is_unusable(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{
+        CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, FileLockingProtocolFailed, OutOfMemory, PermissionDenied,
+        ReadOnly, SystemIoFailure,
     };
-    // The general error, which has no name of its own, is SQLite's word for a table that is not there.
-    let is_file = matches!(
+    !matches!(
         error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
-    );
-    let is_content = matches!(
-        error,
-        FromSqlConversionFailure(..)
-            | IntegralValueOutOfRange(..)
-            | InvalidColumnName(..)
-            | InvalidColumnType(..)
-            | SqlInputError { .. }
-            | Utf8Error(..)
-    );
-    is_file || is_content
+        Some(
+            CannotOpen
+                | DatabaseBusy
+                | DatabaseLocked
+                | DiskFull
+                | FileLockingProtocolFailed
+                | OutOfMemory
+                | PermissionDenied
+                | ReadOnly
+                | SystemIoFailure
+        )
+    )
 }
 
-/// The error as the user reads it.
-pub(super) fn failed(folder: &Path, error: &rusqlite::Error) -> Error {
+/// Converts an SQLite error to a message with a remedy.
+pub(super) fn explain(folder: &Path, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another brunt is writing to it: try again".into(),
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull) => {
-            format!("{} names another place", brunt_results::state_dir::ENV_VAR)
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
+            format!("set {} to another directory", brunt_results::state::VARIABLE)
         }
-        _ => "it may be deleted: it is made anew from the directories".to_owned(),
+        _ => "it may be deleted: it is rebuilt from the directories".to_owned(),
     };
     Error::Failed(format!("{}: {error}; {remedy}", path(folder).display()))
 }
 
-fn make(folder: &Path) -> Result<(), Error> {
+fn create_folder(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(|error| {
         Error::Failed(format!(
-            "{}: {error}; {} names another place",
+            "{}: {error}; set {} to another directory",
             folder.display(),
-            brunt_results::state_dir::ENV_VAR
+            brunt_results::state::VARIABLE
         ))
     })
 }
 
-/// Holds the folder against other processes until the file is dropped.
-pub(super) fn hold(folder: &Path) -> Result<File, Error> {
-    make(folder)?;
-    let place = folder.join("lock");
-    let named = |error: &io::Error| Error::Failed(format!("{}: {error}", place.display()));
-    let file = File::options().create(true).truncate(false).write(true).open(&place).map_err(|e| named(&e))?;
+/// Locks the folder against other processes until the returned file is dropped.
+pub(super) fn lock(folder: &Path) -> Result<File, Error> {
+    create_folder(folder)?;
+    let path = folder.join("lock");
+    let failed = |error: &io::Error| Error::Failed(format!("{}: {error}", path.display()));
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|e| failed(&e))?;
     let since = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            // Some network file systems have no locks; two at the same moment are rare, and the worst is a lost line.
+            // Some network file systems have no locks. A lost line of the list of directories is the worst consequence.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => return Ok(file),
-            Err(TryLockError::Error(error)) => return Err(named(&error)),
-            Err(TryLockError::WouldBlock) if since.elapsed() > PATIENCE => {
-                let message = format!("{}: another process has held it for {PATIENCE:?}", place.display());
+            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+            Err(TryLockError::WouldBlock) if since.elapsed() > LOCK_TIMEOUT => {
+                let message = format!("{}: another process has held the lock for {LOCK_TIMEOUT:?}", path.display());
                 return Err(Error::Failed(message));
             }
             Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),

@@ -1,7 +1,7 @@
 //! The text file that names the directories with results: a path a line. It is all of the index that cannot be made from
 //! something else, so it is only ever added to, or replaced as a whole; and it never says what a directory holds.
 
-use super::database::hold;
+use super::database::lock;
 use crate::Error;
 use std::{
     fs::{self, File},
@@ -39,7 +39,7 @@ impl Places {
 
     /// Adds a place that is not there yet.
     pub(super) fn add(&self, place: &str) -> Result<(), Error> {
-        let _lock = hold(&self.folder)?;
+        let _lock = lock(&self.folder)?;
         if self.all()?.iter().any(|known| known == place) {
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl Places {
 
     /// Has these places and no others.
     pub(super) fn replace<'a>(&self, places: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
-        let _lock = hold(&self.folder)?;
+        let _lock = lock(&self.folder)?;
         let text: String = places.into_iter().map(|place| format!("{place}\n")).collect();
         let beside = self.folder.join("places.new");
         fs::write(&beside, text).and_then(|()| fs::rename(&beside, self.path())).map_err(|e| self.named(&e))

@@ -1,16 +1,15 @@
-//! The tables of the cache, and how a directory is put into them: always all of it, in one transaction.
+//! Tables of the index and their writers. A directory is always replaced as a whole, in one transaction.
 
 use super::{
-    database::damage,
     entry::{Cell, Entry, Trial},
     filter::FAILED,
 };
 use crate::run_directory::TrialOutcome;
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 
-/// Raised with every change of the tables; an index of another version is another file.
+/// Version of the tables. Each version has its own file.
 pub(super) const VERSION: i32 = 1;
-/// Says whose file it is: `brnt`.
+/// SQLite application id: `brnt`.
 const APPLICATION: i32 = 0x6272_6e74;
 
 const TABLES: &str = "
@@ -57,37 +56,34 @@ CREATE TABLE trial (
 CREATE INDEX trials ON trial (cell);
 ";
 
-/// Makes the tables in a file that is new; an error of damage if it is something else than an index.
-pub(super) fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
-    let marks = |of: &Connection| -> rusqlite::Result<(i32, i32, i64)> {
-        let mark = |name| of.pragma_query_value(None, name, |row| row.get(0));
-        Ok((
-            mark("application_id")?,
-            mark("user_version")?,
-            of.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?,
-        ))
+/// Creates the tables in an empty file. Fails with a schema error if the file is something else than an index.
+pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    let state = |of: &Connection| -> rusqlite::Result<(i32, i32, i64)> {
+        let pragma = |name| of.pragma_query_value(None, name, |row| row.get(0));
+        let tables = of.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        Ok((pragma("application_id")?, pragma("user_version")?, tables))
     };
-    if marks(connection)?.2 == 0 {
+    if state(connection)?.2 == 0 {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have been faster.
-        if marks(&transaction)?.2 == 0 {
+        // Another process may have created them meanwhile.
+        if state(&transaction)?.2 == 0 {
             transaction.execute_batch(TABLES)?;
             transaction.pragma_update(None, "application_id", APPLICATION)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         transaction.commit()?;
     }
-    let (application, version, _) = marks(connection)?;
-    if (application, version) == (APPLICATION, VERSION) { Ok(()) } else { Err(damage()) }
+    let (application, version, _) = state(connection)?;
+    if (application, version) == (APPLICATION, VERSION) { Ok(()) } else { Err(rusqlite::Error::InvalidQuery) }
 }
 
-/// The directories that nothing more will come to, as far as is known, and the stamps they had.
+/// Finished directories with their stamps.
 pub(super) fn finished(connection: &Connection) -> rusqlite::Result<Vec<(String, i64)>> {
     let mut ask = connection.prepare("SELECT path, stamp FROM directory WHERE finished")?;
     ask.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// Has these directories as they are now.
+/// Inserts or replaces directories.
 pub(super) fn put(connection: &mut Connection, entries: &[(String, Entry)]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (path, entry) in entries {
@@ -96,7 +92,7 @@ pub(super) fn put(connection: &mut Connection, entries: &[(String, Entry)]) -> r
     transaction.commit()
 }
 
-/// Has these directories and no others.
+/// Replaces the whole index.
 pub(super) fn replace(connection: &mut Connection, entries: &[(String, Entry)]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("DELETE FROM directory", [])?;
@@ -120,12 +116,12 @@ fn put_entry(transaction: &Transaction, path: &str, entry: &Entry) -> rusqlite::
             ":description": entry.description,
             ":plan_hash": entry.plan_hash,
             ":command": entry.command,
-            ":started": whole(entry.started_unix_s),
+            ":started": signed(entry.started_unix_s),
             ":finished": entry.finished,
             ":stamp": entry.stamp,
-            ":missing": whole(entry.missing as u64),
+            ":missing": signed(entry.missing as u64),
             ":cpu": entry.env.cpu,
-            ":cpus": entry.env.cpus_online.map(whole),
+            ":cpus": entry.env.cpus_online.map(signed),
             ":kernel": entry.env.kernel,
             ":brunt": entry.env.brunt,
             ":binary_hash": entry.env.binary_hash,
@@ -170,14 +166,14 @@ fn put_trial(transaction: &Transaction, cell: i64, trial: &Trial) -> rusqlite::R
             ":cell": cell,
             ":repeat": trial.repeat,
             ":place": trial.place,
-            ":started": trial.started_unix_s.map(whole),
+            ":started": trial.started_unix_s.map(signed),
             ":verdict": verdict,
             ":why": why,
             ":tester": result.map(|result| &result.tester),
             ":rate": result.map(|result| result.requests.rate),
             ":offered_rate": result.and_then(|result| result.requests.offered_rate),
-            ":completed": result.map(|result| whole(result.requests.completed)),
-            ":failed": result.map(|result| whole(result.requests.failed)),
+            ":completed": result.map(|result| signed(result.requests.completed)),
+            ":failed": result.map(|result| signed(result.requests.failed)),
             ":errors_percent": errors_percent,
             ":mean": response.and_then(|of| of.mean_us),
             ":p50": response.and_then(|of| of.p50_us),
@@ -187,12 +183,12 @@ fn put_trial(transaction: &Transaction, cell: i64, trial: &Trial) -> rusqlite::R
             ":max": response.and_then(|of| of.max_us),
             ":cost": result.and_then(|result| result.server.cpu_us_per_request),
             ":cpu_percent": result.and_then(|result| result.server.cpu_percent()),
-            ":rss_bytes": result.and_then(|result| result.server.rss_bytes).map(whole),
+            ":rss_bytes": result.and_then(|result| result.server.rss_bytes).map(signed),
         })?;
     Ok(())
 }
 
-/// SQLite's integers have a sign.
-fn whole(number: u64) -> i64 {
+/// SQLite integers are signed.
+fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

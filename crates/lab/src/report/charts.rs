@@ -3,26 +3,24 @@
 
 mod axis;
 mod bars;
-mod legend;
 mod lines;
 pub(super) mod load;
 mod metric;
 mod palette;
 mod scale;
 mod select_charts;
-mod svg;
 
-use super::{Report, notes, tables::selections};
+use super::{Report, notes, svg, tables::selections};
 use select_charts::ChartSelection;
 use std::{collections::BTreeSet, io};
-use svg::Page;
 
 pub(super) use {
     axis::Axis,
-    bars::{Bar, Bars},
-    lines::Lines,
+    bars::{Bar, Bars, Group},
+    lines::{Lines, Plot, Point, Series},
     metric::Metric,
     palette::{COLOURS, SHAPES},
+    scale::Scale,
     select_charts::{Body, misses},
 };
 
@@ -36,34 +34,33 @@ pub struct Chart {
     /// The rows it shows, by their places in the report; those of bars in the order of the bars.
     pub(super) rows: Vec<usize>,
     pub(super) body: Body,
-    page: Page,
-    load: String,
+    pub(super) title: String,
+    /// The load, the repeats, how to read it.
+    pub(super) load: String,
+    /// The experiment and the load.
+    pub(super) subtitle: String,
+    /// The machine.
+    pub(super) footer: String,
 }
 
 impl Chart {
-    /// What it shows, under which load.
     pub fn title(&self) -> &str {
-        &self.page.title
+        &self.title
     }
 
-    /// Under which load, how often, and how to read it.
-    pub fn load(&self) -> &str {
-        &self.load
-    }
-
-    /// Draws it.
+    /// The chart as an SVG file.
+    ///
+    /// # Errors
+    /// It cannot be drawn.
     pub fn svg(&self) -> io::Result<String> {
-        match &self.body {
-            Body::Lines(lines) => svg::svg(&self.page, lines.height(), |area, top| lines.draw(area, top)),
-            Body::Bars(bars) => svg::svg(&self.page, bars.height(), |area, top| bars.draw(area, top)),
-        }
+        svg::svg(self)
     }
 }
 
 /// The charts of a report, those of one table together.
 pub fn charts(report: &Report) -> Vec<Chart> {
     let targets = targets(report);
-    let foot = foot(report);
+    let footer = footer(report);
     let mut charts: Vec<Chart> = Vec::new();
     let mut files = BTreeSet::new();
     let shown = selections(report).into_iter().filter(|table| !table.rows.is_empty());
@@ -72,12 +69,12 @@ pub fn charts(report: &Report) -> Vec<Chart> {
             let load = under(&part.rows, part.over, &choice);
             let subtitle = format!("{}: {load}", report.experiment.name);
             let title = title(&part.rows, part.over, &choice);
-            let page = Page { title, subtitle, foot: foot.clone(), words: choice.body.words() };
-            let slug = slug(&page.title);
+            let slug = slug(&title);
             let names = (1..).map(|n| if n == 1 { format!("{slug}.svg") } else { format!("{slug}-{n}.svg") });
             let file = names.into_iter().find(|name| files.insert(name.clone())).unwrap_or_default();
             let rows = choice.rows.iter().map(|row| report.index_of(row)).collect();
-            charts.push(Chart { table, file, rows, body: choice.body, page, load });
+            let footer = footer.clone();
+            charts.push(Chart { table, file, rows, body: choice.body, title, load, subtitle, footer });
         }
     }
     charts
@@ -146,10 +143,10 @@ impl Body {
     }
 
     /// What is seen, a sentence a line or bar.
-    fn words(&self) -> String {
+    pub(super) fn description(&self) -> String {
         match self {
-            Self::Lines(lines) => lines.words(),
-            Self::Bars(bars) => bars.words(),
+            Self::Lines(lines) => lines.description(),
+            Self::Bars(bars) => bars.description(),
         }
     }
 
@@ -168,7 +165,7 @@ impl Body {
 }
 
 /// The machine, in one line.
-fn foot(report: &Report) -> String {
+fn footer(report: &Report) -> String {
     let machines: BTreeSet<String> = report.envs.iter().map(notes::machine).collect();
     let mut machines = machines.into_iter();
     match (machines.next(), machines.len()) {

@@ -4,6 +4,7 @@
 
 mod bars;
 mod data;
+mod marks;
 mod markup;
 mod spectrum;
 mod table;
@@ -25,8 +26,7 @@ const UPLOT: &str = concat!(
     include_str!("html/assets/uPlot.iife.min.js")
 );
 /// In the order in which they use each other.
-const SCRIPTS: [&str; 8] = [
-    include_str!("html/assets/unpack.js"),
+const SCRIPTS: [&str; 7] = [
     include_str!("html/assets/figures.js"),
     include_str!("html/assets/marks.js"),
     include_str!("html/assets/tip.js"),
@@ -61,14 +61,14 @@ pub fn page_of_runs(runs: &[Run]) -> io::Result<String> {
 fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     let charts = charts::charts(report);
     let views = views::views(report, &charts);
-    let data = data::data(report, runs, &views, is_running);
+    let data = data::page_data(report, runs, &views, is_running);
     let json = serde_json::to_string(&data).map_err(io::Error::other)?;
     let (styles, script) = (lean(&STYLES.join("\n")), lean(&SCRIPTS.concat()));
     let around = styles.len() + UPLOT.len() + script.len() + TEMPLATE.len() + json.len();
     let body = markup::body(report, runs, &charts, &views, &data, ENOUGH.saturating_sub(around))?;
     let parts = [
         ("{title}", format::escaped(&report.experiment.name)),
-        ("{styles}", markup::colours() + &styles),
+        ("{styles}", marks::colours() + &styles),
         ("{body}", body),
         // Nothing in a string may end the element it stands in.
         ("{data}", json.replace('<', "\\u003c")),

@@ -1,4 +1,4 @@
-//! What the index survives: damage of any kind, and many processes at once.
+//! Damaged index files and concurrent processes.
 
 use super::scene::Scene;
 use brunt_lab::{
@@ -30,7 +30,7 @@ fn filled() -> Scene {
 }
 
 #[test]
-fn a_cache_that_is_missing_empty_or_something_else_is_made_anew() {
+fn an_unusable_index_is_rebuilt() {
     let scene = filled();
     assert_eq!(count(&scene), 8);
     let file = file(&scene);
@@ -40,14 +40,13 @@ fn a_cache_that_is_missing_empty_or_something_else_is_made_anew() {
     assert_eq!(count(&scene), 8);
     fs::write(&file, "not a database, and longer than the header of one: ".repeat(50)).unwrap();
     assert_eq!(count(&scene), 8);
-    // A sound database of somebody else's.
+    // A valid database of another program.
     fs::remove_file(&file).unwrap();
     let other = rusqlite::Connection::open(&file).unwrap();
     other.execute_batch("CREATE TABLE other (x); INSERT INTO other VALUES (1)").unwrap();
     drop(other);
     assert_eq!(count(&scene), 8);
-    assert!(file.with_extension("damaged").exists());
-    // Tables that bear our mark and lack something.
+    // The right application id with incomplete tables.
     rusqlite::Connection::open(&file).unwrap().execute_batch("ALTER TABLE trial DROP COLUMN why").unwrap();
     assert_eq!(count(&scene), 8);
     assert!(scene.index().add(&scene.path("runs/1")).unwrap());
@@ -59,7 +58,7 @@ fn a_cache_that_is_missing_empty_or_something_else_is_made_anew() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
-    fn no_damage_is_an_error_or_a_wrong_answer(at in 0.0f64..1.0, length in 1usize..600, byte: u8, cut: bool) {
+    fn damage_causes_neither_errors_nor_wrong_results(at in 0.0f64..1.0, length in 1usize..600, byte: u8, cut: bool) {
         let scene = filled();
         let file = file(&scene);
         let mut bytes = fs::read(&file).unwrap();
@@ -71,7 +70,7 @@ proptest! {
             bytes[start..end].fill(byte);
         }
         fs::write(&file, bytes).unwrap();
-        // Whatever of a value has changed without breaking a page is mended by making the index anew.
+        // Values changed without corrupting a page are repaired by a rebuild.
         let mut index = scene.index();
         let rebuilt = index.rebuild(&[]).unwrap();
         prop_assert_eq!((rebuilt.directories, rebuilt.trials), (4, 8));
@@ -80,7 +79,7 @@ proptest! {
 }
 
 #[test]
-fn processes_that_write_at_once_wait_for_each_other() {
+fn concurrent_writers_wait_for_each_other() {
     let scene = Scene::new();
     for number in 0..8 {
         scene.run(&format!("runs/{number}"), "alpha", 1_000_000 + number, &[("a", 1, 100e3, 2_000.0)]);
@@ -88,7 +87,7 @@ fn processes_that_write_at_once_wait_for_each_other() {
     thread::scope(|scope| {
         for number in 0..8 {
             let scene = &scene;
-            // Each with a connection of its own, as a process has.
+            // A connection each, as processes have.
             scope.spawn(move || {
                 let dir = scene.path(&format!("runs/{number}"));
                 register(&scene.state(), &dir).unwrap();
@@ -103,17 +102,26 @@ fn processes_that_write_at_once_wait_for_each_other() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_an_error_with_a_way_out() {
+fn an_unwritable_folder_is_an_error_with_a_remedy() {
     let scene = Scene::new();
     fs::write(scene.path("file"), "").unwrap();
     let error = Index::open(&scene.path("file/state")).unwrap_err();
     assert!(matches!(&error, Error::Failed(why) if why.contains("file/state: ") && why.contains("BRUNT_STATE_DIR")));
     assert!(register(&scene.path("file/state"), &scene.path("x")).is_err());
-    if rustix::process::geteuid().is_root() {
-        return println!("skipped: permissions do not hold root back");
+    // Faults that hold for root too: directories in the place of the files.
+    for (name, fault) in [("blocked", "index-1.sqlite"), ("noted", "places"), ("held", "lock")] {
+        fs::create_dir_all(scene.path(name).join(fault)).unwrap();
     }
-    fs::create_dir(scene.path("locked")).unwrap();
-    fs::set_permissions(scene.path("locked"), fs::Permissions::from_mode(0o500)).unwrap();
-    let error = Index::open(&scene.path("locked")).unwrap_err().to_string();
-    assert!(error.contains("BRUNT_STATE_DIR"), "{error}");
+    let error = Index::open(&scene.path("blocked")).unwrap_err().to_string();
+    assert!(error.contains("blocked/index-1.sqlite: ") && error.contains("BRUNT_STATE_DIR"), "{error}");
+    let error = register(&scene.path("noted"), &scene.path("x")).unwrap_err().to_string();
+    assert!(error.contains("noted/places: "), "{error}");
+    let error = register(&scene.path("held"), &scene.path("x")).unwrap_err().to_string();
+    assert!(error.contains("held/lock: "), "{error}");
+    if !rustix::process::geteuid().is_root() {
+        fs::create_dir(scene.path("locked")).unwrap();
+        fs::set_permissions(scene.path("locked"), fs::Permissions::from_mode(0o500)).unwrap();
+        let error = Index::open(&scene.path("locked")).unwrap_err().to_string();
+        assert!(error.contains("BRUNT_STATE_DIR"), "{error}");
+    }
 }

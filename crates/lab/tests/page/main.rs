@@ -16,22 +16,18 @@ use scene::Scene;
 use serde_json::{Value, json};
 use std::fs;
 
-/// What the page's script knows, each row with the names of its values.
+/// The data of the page's script, each row as an object.
 fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("id=\"data\">").unwrap();
     let mut data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
-    let lists: Vec<Vec<Value>> = serde_json::from_value(data["rows"].take()).unwrap();
-    let named = |values: &Vec<Value>| -> Value {
-        assert_eq!(values.len(), lists[0].len());
-        lists[0].iter().zip(values).map(|(name, value)| (name.as_str().unwrap().to_owned(), value.clone())).collect()
+    let columns: Vec<String> = serde_json::from_value(data["rows"]["columns"].take()).unwrap();
+    let records: Vec<Vec<Value>> = serde_json::from_value(data["rows"]["data"].take()).unwrap();
+    let object = |values: Vec<Value>| -> Value {
+        assert_eq!(values.len(), columns.len());
+        columns.iter().cloned().zip(values).collect()
     };
-    data["rows"] = lists[1..].iter().map(named).collect();
+    data["rows"] = records.into_iter().map(object).collect();
     data
-}
-
-/// The text that stands for a number.
-fn text<'a>(data: &'a Value, number: &Value) -> &'a str {
-    data["texts"][number.as_u64().unwrap() as usize].as_str().unwrap()
 }
 
 #[test]
@@ -49,8 +45,8 @@ fn a_page_is_one_file_that_asks_for_nothing() {
     let data = data(&page);
     assert_eq!(data["targets"], json!(["uring", "epoll", "go"]));
     let rows = data["rows"].as_array().unwrap();
-    let failed = rows.iter().find(|row| text(&data, &row["kinds"][0][0]) == "failed").unwrap();
-    assert!(text(&data, &failed["doubts"][0][2]).contains("</script>"), "{failed}");
+    let failed = rows.iter().find(|row| row["verdicts"][0][0] == "failed").unwrap();
+    assert!(failed["issues"][0]["why"].as_str().unwrap().contains("</script>"), "{failed}");
 }
 
 #[test]
@@ -66,7 +62,7 @@ fn every_point_has_figures_interval_verdict_and_machine() {
         assert!(near(&shown["rate"], rate.median), "{shown}");
         assert!(near(&shown["rateInterval"][0], rate.low) && near(&shown["rateInterval"][1], rate.high), "{shown}");
         assert_eq!(shown["trials"].as_array().unwrap().len(), 3);
-        let machine = text(&data, &shown["envs"][0]);
+        let machine = data["machines"][shown["machines"][0].as_u64().unwrap() as usize].as_str().unwrap();
         assert!(machine.starts_with("A CPU <of some kind>"), "{machine}");
         // Values of 0.1 us to 2 ms, evenly, three times: the median is 1 ms, and there are 60,000.
         let spectrum = shown["spectrum"].as_array().unwrap();
@@ -76,7 +72,7 @@ fn every_point_has_figures_interval_verdict_and_machine() {
         let last = odds[spectrum.len() - 1].as_f64().unwrap();
         assert!((1e3..=6e3).contains(&last), "beyond that fewer than ten requests lie: {last}");
         assert_eq!(shown["seconds"]["at"], json!([0.5, 1.5, 2.5, 3.5]));
-        assert_eq!((&shown["seconds"]["warm"], &shown["seconds"]["cpu"][0]), (&json!(0.5), &json!(80)));
+        assert_eq!((&shown["seconds"]["warm"], &shown["seconds"]["cpu"][0]), (&json!(0.5), &json!(80.0)));
     }
 }
 

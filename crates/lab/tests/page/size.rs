@@ -63,7 +63,7 @@ fn the_page_of_more_than_a_thousand_trials_stays_below_half_a_megabyte() {
     assert_eq!((rows.len(), page.matches("data-row=").count() >= 243), (243, true));
     for row in rows {
         assert_eq!(row["trials"].as_array().unwrap().len(), 5);
-        assert!(row["spectrum"].as_array().unwrap().len() > 20 && row["doubts"].as_array().is_some(), "{row}");
+        assert!(row["spectrum"].as_array().unwrap().len() > 20 && row["issues"].as_array().is_some(), "{row}");
         assert_eq!(row["seconds"]["rate"].as_array().unwrap().len(), 4);
     }
 }

@@ -1,44 +1,41 @@
-//! A coordinate for plotters: from values to places along an axis, and where its ticks are. Pure; whatever the values, a scale has at least two
-//! ticks, at most a dozen, and places everything between its ends.
+//! Linear and logarithmic scales: from values to positions along an axis, and the ticks.
+//!
+//! Invariants, for any values: 2 to 12 ticks, and positions within 0..=1.
 
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use std::ops::Range;
+/// Values are clamped to these bounds, which keeps the arithmetic finite.
+const MIN: f64 = 1e-3;
+const MAX: f64 = 1e15;
 
-/// What lies beyond these is drawn at the end of the axis; they keep every sum here finite.
-const LEAST: f64 = 1e-3;
-const MOST: f64 = 1e15;
-
-/// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
     low: f64,
     high: f64,
     is_log: bool,
-    /// Values that deserve a tick, ascending.
+    /// Ascending.
     pub ticks: Vec<f64>,
-    /// The distance of two ticks, or the lowest tick of a logarithmic scale.
+    /// Distance between ticks; the lowest tick of a logarithmic scale.
     pub step: f64,
 }
 
 impl Scale {
-    /// From zero to a round number not below `max`.
+    /// Linear, from zero to a round number not below `max`.
     pub fn from_zero(max: f64) -> Self {
-        let max = if max.is_finite() && max > 0.0 { max.clamp(LEAST, MOST) } else { 1.0 };
+        let max = if max.is_finite() && max > 0.0 { max.clamp(MIN, MAX) } else { 1.0 };
         let step = round_up(max / 6.0);
         let count = (max / step - 1e-9).ceil().max(1.0);
         let ticks = (0..=count as u32).map(|i| f64::from(i) * step).collect();
         Self { low: 0.0, high: count * step, is_log: false, ticks, step }
     }
 
-    /// Logarithmic if the values span more than a decade, from zero otherwise.
+    /// Logarithmic if the values span more than a decade, else linear from zero.
     pub fn fitting(values: &[f64]) -> Self {
         let (min, max) = ends(values);
         if min > 0.0 && max / min > 10.0 { Self::log(min, max) } else { Self::from_zero(max) }
     }
 
-    /// Between round numbers around `min` and `max`, both above zero.
+    /// Logarithmic, between round numbers around `min` and `max`, both above zero.
     fn log(min: f64, max: f64) -> Self {
-        let (min, max) = (min.clamp(LEAST, MOST), max.clamp(LEAST, MOST));
+        let (min, max) = (min.clamp(MIN, MAX), max.clamp(MIN, MAX));
         let low = round_down(min);
         let high = round_up(max).max(low * 10.0);
         let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
@@ -57,8 +54,7 @@ impl Scale {
         Self { low: low.log10(), high: high.log10(), is_log: true, ticks, step: low }
     }
 
-    /// For an axis of measured points: a tick at each of them. Logarithmic if they are far apart, but never where
-    /// `from_zero` asks for the shape of a proportion.
+    /// An axis with a tick at each value. Logarithmic if they span a factor of 30, unless `from_zero` is set.
     pub fn at_points(values: &[f64], from_zero: bool) -> Self {
         let mut ticks: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         ticks.sort_by(f64::total_cmp);
@@ -67,60 +63,40 @@ impl Scale {
         let is_log = !from_zero && min > 0.0 && max / min >= 30.0;
         let (low, high) = if is_log { (min.log10(), max.log10()) } else { (if from_zero { 0.0 } else { min }, max) };
         let (low, high) = if high > low { (low, high) } else { (low - 1.0, low + 1.0) };
-        // A margin, so that no marker sits on the frame.
+        // Keeps markers off the frame.
         let margin = (high - low) * 0.03;
         Self { low: if from_zero { low } else { low - margin }, high: high + margin, is_log, ticks, step: min }
     }
 
-    /// Whether equal distances are equal factors.
     pub fn is_log(&self) -> bool {
         self.is_log
     }
 
-    /// Where a value stands, from 0 to 1.
+    /// Position of a value, from 0 to 1.
     pub fn place(&self, value: f64) -> f64 {
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let place = (value - self.low) / (self.high - self.low);
         if place.is_nan() { 0.0 } else { place.clamp(0.0, 1.0) }
     }
 
-    /// The same axis with ticks at these values only.
+    /// The same axis with other ticks.
     pub fn with_ticks(&self, ticks: Vec<f64>) -> Self {
         Self { ticks, ..self.clone() }
     }
 }
-
-impl Ranged for Scale {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, (first, last): (i32, i32)) -> i32 {
-        first + (self.place(*value) * f64::from(last - first)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.ticks.first().copied().unwrap_or(0.0)..self.ticks.last().copied().unwrap_or(1.0)
-    }
-}
-
-impl ValueFormatter<f64> for Scale {}
 
 fn ends(values: &[f64]) -> (f64, f64) {
     let finite = || values.iter().copied().filter(|v| v.is_finite());
     (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// The next of 1, 2, 5, 10, ... that is not below the value.
+/// The smallest of 1, 2, 5, 10, ... not below the value.
 fn round_up(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
     [1.0, 2.0, 5.0].map(|factor| factor * decade).into_iter().find(|r| *r >= value * 0.999_999).unwrap_or(10.0 * decade)
 }
 
-/// The last of 1, 2, 5, 10, ... that is not above the value.
+/// The largest of 1, 2, 5, 10, ... not above the value.
 fn round_down(value: f64) -> f64 {
     let decade = 10f64.powf(value.log10().floor());
     [5.0, 2.0, 1.0].map(|factor| factor * decade).into_iter().find(|r| *r <= value * 1.000_001).unwrap_or(decade)
@@ -148,7 +124,7 @@ mod tests {
         let scale = Scale::fitting(&[1.0, 100.0]);
         let of = |value| scale.place(value);
         assert!((of(10.0) - of(1.0) - (of(100.0) - of(10.0))).abs() < 1e-9);
-        assert_eq!((of(1.0), of(100.0), scale.map(&10.0, (100, 300))), (0.0, 1.0, 200));
+        assert_eq!((of(1.0), of(100.0), of(10.0)), (0.0, 1.0, 0.5));
     }
 
     proptest! {

@@ -101,7 +101,7 @@ fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String
 
     let mut charts = Vec::new();
     for (metric, mut plots) in found {
-        plots.retain(Plot::says_something);
+        plots.retain(Plot::has_a_line);
         if !plots.is_empty() {
             let shows_offered = metric == Metric::Throughput && axis == Axis::Rate;
             charts.push(ChartSelection {

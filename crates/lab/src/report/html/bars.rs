@@ -8,8 +8,7 @@ use std::fmt::Write;
 
 /// A card with the bars of a chart.
 pub fn card(chart: &Chart, bars: &Bars) -> String {
-    let reached = |bar: &Bar| [bar.from, bar.value, bar.range.map(|range| range.1)];
-    let scale = bars.metric.scale(&bars.bars().flat_map(reached).flatten().collect::<Vec<_>>());
+    let scale = bars.scale();
     let figure = match bars.metric {
         Metric::Throughput => "rate",
         Metric::Response => "p99",
@@ -20,7 +19,7 @@ pub fn card(chart: &Chart, bars: &Bars) -> String {
     let mut out = format!(
         "<figure class=\"card bars\" data-figure=\"{figure}\"><figcaption><b>{}</b><span>{}{axis}</span></figcaption>\n",
         escaped(chart.title()),
-        escaped(chart.load()),
+        escaped(&chart.load),
     );
     // A bar stands for the row of its place: groups hold the rows of the chart in order.
     let mut rows = chart.rows.iter();

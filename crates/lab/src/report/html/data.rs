@@ -1,8 +1,9 @@
-//! What the page's script knows: every row with its figures, how sure they are, its verdicts, trials and machine. Nothing
-//! is said twice: charts refer to rows, rows to texts, and what the values of a row are called stands once for all.
+//! Data of the page's script, as JSON: every row with its figures, intervals, verdicts, trials and machines. Charts refer to
+//! rows by index.
 
 use super::{
-    spectrum,
+    marks::FAILED,
+    spectrum::{self, significant},
     time_series::{self, TimeSeries},
     views::View,
 };
@@ -13,231 +14,202 @@ use crate::{
 };
 use brunt_results::{env::Env, verdict::Kind};
 use serde::{Serialize, Serializer, ser::Error};
-use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-/// Everything.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Data<'a> {
-    /// Where the directories of the runs are, in the order of the runs.
-    places: Vec<&'a str>,
-    /// Names, in the order of the plan.
+pub struct PageData<'a> {
+    /// Names, in plan order.
     pub targets: Vec<String>,
-    /// The corners of markers, in tenths of their radius.
+    /// Corners of the markers, in tenths of their radius.
     shapes: &'static [&'static [(i32, i32)]],
-    /// How many colours there are before they begin again.
+    /// Number of target colours; beyond it they repeat.
     colours: usize,
-    /// Every load with a row, in words.
+    /// Descriptions of the loads, which rows refer to by index.
     pub loads: Vec<String>,
-    /// What rows refer to by number.
-    texts: Vec<String>,
-    /// For each value of a spectrum one over the share of requests that lie above it.
+    /// Descriptions of the machines, which rows refer to by index.
+    machines: Vec<String>,
+    /// Cores of server and generator, which rows refer to by index.
+    placements: Vec<String>,
+    /// Remedies of issues, which rows refer to by index.
+    remedies: Vec<String>,
+    /// For each value of a spectrum, `1 / (1 - percentile)`.
     odds: Vec<f64>,
-    /// In the order of the report; see [`named_once`].
-    #[serde(serialize_with = "named_once")]
-    pub rows: Vec<Shown>,
+    /// In report order, written as column names and lists of values: names would be a seventh of a large page.
+    #[serde(serialize_with = "split")]
+    pub rows: Vec<RowData>,
     views: &'a [View],
     is_running: bool,
 }
 
-/// A list of names, then for each row a list of the values that they name.
-fn named_once<S: Serializer>(rows: &[Shown], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut lists = vec![Vec::new()];
+/// Writes records as `{"columns": [names], "data": [[values], ...]}`, pandas' orientation "split".
+fn split<S: Serializer>(rows: &[RowData], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut columns = Vec::new();
+    let mut data = Vec::new();
     for row in rows {
         let Value::Object(row) = serde_json::to_value(row).map_err(S::Error::custom)? else { continue };
-        if lists[0].is_empty() {
-            lists[0] = row.keys().cloned().map(Value::String).collect();
-        }
-        lists.push(row.into_iter().map(|(_, value)| value).collect());
+        columns = row.keys().cloned().collect();
+        data.push(row.into_iter().map(|(_, value)| value).collect::<Vec<_>>());
     }
-    lists.serialize(serializer)
+    json!({ "columns": columns, "data": data }).serialize(serializer)
 }
 
-/// A figure with as many digits as matter: so many after the first.
-#[derive(Debug, Clone, Copy)]
-pub struct Short<const MORE: usize = 4>(pub f64);
-
-/// For what is known to three digits, as all that comes from a histogram.
-pub type Rough = Short<3>;
-
-impl<const MORE: usize> Serialize for Short<MORE> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let short: f64 = format!("{:.MORE$e}", self.0).parse().unwrap_or(self.0);
-        // Whole numbers need no ".0".
-        if short.fract() == 0.0 && short.abs() < 1e15 {
-            serializer.serialize_i64(short as i64)
-        } else {
-            serializer.serialize_f64(short)
-        }
-    }
-}
-
-/// A row of the report.
+/// A row of the report. Figures are rounded to five significant digits, times are microseconds.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
-    /// Which of the runs it is of.
-    run: usize,
-    /// The parts of the cell's name.
-    id: Vec<usize>,
+pub struct RowData {
+    /// Directory of its repeats, relative to the page.
+    folder: String,
     target: usize,
     pub load: usize,
-    /// Where server and generator ran.
-    placed: usize,
+    placement: usize,
     done: usize,
     connections: u64,
-    offered: Option<Short>,
+    offered: Option<f64>,
     cores: usize,
-    rate: Option<Short>,
-    /// Of the median where there are repeats enough to tell, else from the lowest to the highest.
-    rate_interval: Option<(Short, Short)>,
-    /// Whether it is of the median.
-    is_sure: bool,
-    p50: Option<Short>,
-    p99: Option<Short>,
-    p99_interval: Option<(Short, Short)>,
-    cpu: Option<Short>,
-    cost: Option<Short>,
+    rate: Option<f64>,
+    /// The interval of the median if there are enough repeats, else the range.
+    rate_interval: Option<(f64, f64)>,
+    is_confidence_interval: bool,
+    p50: Option<f64>,
+    p99: Option<f64>,
+    p99_interval: Option<(f64, f64)>,
+    cpu: Option<f64>,
+    cost: Option<f64>,
     is_trusted: bool,
-    /// Verdicts and how many trials have each.
-    kinds: Vec<(usize, usize)>,
-    doubts: Vec<Raised>,
+    /// Trials by verdict.
+    verdicts: Vec<(&'static str, usize)>,
+    issues: Vec<Issue>,
     trials: Vec<Trial>,
-    /// The machines.
-    envs: Vec<usize>,
-    spectrum: Vec<Rough>,
+    machines: Vec<usize>,
+    spectrum: Vec<f64>,
     seconds: Option<TimeSeries>,
 }
 
-/// A kind of doubt, the repeats that have it, the reason of the first of them, and the remedy.
-type Raised = (usize, Vec<u32>, usize, usize);
+/// A verdict other than `ok`, with the reason and remedy of the first of its repeats.
+#[derive(Debug, Serialize)]
+struct Issue {
+    verdict: &'static str,
+    repeats: Vec<u32>,
+    why: String,
+    remedy: usize,
+}
 
-/// Repeat, throughput, 99th percentile, verdict, percent of the machine that the hypervisor took away.
-type Trial = (u32, Option<Short>, Option<Short>, usize, Option<Short>);
+/// Repeat, throughput, p99, verdict, percent of the machine's CPU taken by the hypervisor.
+type Trial = (u32, Option<f64>, Option<f64>, &'static str, Option<f64>);
 
-/// The word for a trial without a result, beside those of [`Kind`].
-pub const FAILED: &str = "failed";
-
-/// Gathers it.
-pub fn data<'a>(report: &Report, runs: &'a [Run], views: &'a [View], is_running: bool) -> Data<'a> {
+pub fn page_data<'a>(report: &Report, runs: &[Run], views: &'a [View], is_running: bool) -> PageData<'a> {
     let targets = charts::targets(report);
     let names = varying(&report.rows);
-    let (mut loads, mut texts) = (Texts::default(), Texts::default());
+    let (mut loads, mut shared) = (Vec::new(), Shared::default());
     let rows = report.rows.iter().map(|row| {
-        let load = loads.number(&charts::load::phrases(&[row], &names));
+        let load = index_of(&mut loads, charts::load::phrases(&[row], &names));
         let target = targets.iter().position(|name| *name == row.cell.target).unwrap_or(0);
-        shown(row, runs[row.run].store, target, load, &mut texts)
+        row_data(row, &runs[row.run], target, load, &mut shared)
     });
     let rows = rows.collect();
-    let places = runs.iter().map(|run| run.place.as_str()).collect();
     let odds = spectrum::odds().collect();
     let (shapes, colours) = (charts::SHAPES.as_slice(), charts::COLOURS.len());
-    let (loads, texts) = (loads.list, texts.list);
-    Data { places, targets, shapes, colours, loads, texts, odds, rows, views, is_running }
+    let Shared { machines, placements, remedies } = shared;
+    PageData { targets, shapes, colours, loads, machines, placements, remedies, odds, rows, views, is_running }
 }
 
-/// Texts, each once.
+/// Texts that many rows have in common.
 #[derive(Debug, Default)]
-struct Texts {
-    list: Vec<String>,
-    numbers: HashMap<String, usize>,
+struct Shared {
+    machines: Vec<String>,
+    placements: Vec<String>,
+    remedies: Vec<String>,
 }
 
-impl Texts {
-    /// Where a text stands among them, at whose end it is put if need be.
-    fn number(&mut self, text: &str) -> usize {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        self.list.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), self.list.len() - 1);
-        self.list.len() - 1
-    }
+/// The index of a text in a list, appended if it is new.
+fn index_of(list: &mut Vec<String>, text: String) -> usize {
+    list.iter().position(|known| *known == text).unwrap_or_else(|| {
+        list.push(text);
+        list.len() - 1
+    })
 }
 
-fn shown(row: &Row, store: &RunDirectory, target: usize, load: usize, texts: &mut Texts) -> Shown {
+fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Shared) -> RowData {
     let (cell, figures) = (&row.cell, &row.figures);
-    let of_trials: BTreeMap<u32, Env> =
-        row.rates.keys().filter_map(|repeat| Some((*repeat, store.env(&cell.id, *repeat)?))).collect();
-    let mut machines: Vec<usize> = of_trials.values().map(|env| texts.number(&notes::machine(env))).collect();
-    machines.sort_unstable();
-    machines.dedup();
+    let envs = envs(row, run.store);
+    let mut own: Vec<usize> = envs.values().map(|env| index_of(&mut shared.machines, notes::machine(env))).collect();
+    own.sort_unstable();
+    own.dedup();
     let range = figures.rate.filter(|_| row.done > 1).map(|rate| Interval { low: rate.low, high: rate.high });
     let (server, client) = (&cell.placement.server, &cell.placement.client);
-    let mut kinds: Vec<(usize, usize)> =
-        row.verdicts.iter().map(|(kind, count)| (texts.number(kind.word()), *count)).collect();
-    if !row.failures.is_empty() {
-        kinds.push((texts.number(FAILED), row.failures.len()));
-    }
-    Shown {
-        run: row.run,
-        id: cell.id.split(',').map(|part| texts.number(part)).collect(),
+    let failed = Some((FAILED, row.failures.len())).filter(|(_, count)| *count > 0);
+    let figure = |value: Option<f64>| value.map(|value| significant(value, 5));
+    let ends = |interval: Option<Interval>| interval.map(|i| (significant(i.low, 5), significant(i.high, 5)));
+    RowData {
+        folder: format!("{}trials/{}", run.place, cell.id),
         target,
         load,
-        placed: texts.number(&format!("server on {server}, generator on {client}")),
+        placement: index_of(&mut shared.placements, format!("server on {server}, generator on {client}")),
         done: row.done,
         connections: cell.connections(),
-        offered: cell.rate().map(Short),
+        offered: figure(cell.rate()),
         cores: server.count(),
-        rate: figures.rate.map(|rate| Short(rate.median)),
-        rate_interval: figures.rate_interval.or(range).map(ends),
-        is_sure: figures.rate_interval.is_some(),
-        p50: figures.p50_us.map(Short),
-        p99: figures.p99_us.map(Short),
-        p99_interval: figures.p99_interval.map(ends),
-        cpu: figures.cpu_percent.map(Short),
-        cost: figures.cpu_us_per_request.map(Short),
+        rate: figure(figures.rate.map(|rate| rate.median)),
+        rate_interval: ends(figures.rate_interval.or(range)),
+        is_confidence_interval: figures.rate_interval.is_some(),
+        p50: figure(figures.p50_us),
+        p99: figure(figures.p99_us),
+        p99_interval: ends(figures.p99_interval),
+        cpu: figure(figures.cpu_percent),
+        cost: figure(figures.cpu_us_per_request),
         is_trusted: !row.is_untrusted(),
-        kinds,
-        doubts: raised(row, texts),
-        trials: trials(row, &of_trials, texts),
-        envs: machines,
-        spectrum: spectrum::of(row, store),
-        seconds: time_series::of(row, store),
+        verdicts: row.verdicts.iter().map(|(kind, count)| (kind.word(), *count)).chain(failed).collect(),
+        issues: issues(row, &mut shared.remedies),
+        trials: trials(row, &envs),
+        machines: own,
+        spectrum: spectrum::of(row, run.store),
+        seconds: time_series::of(row, run.store),
     }
 }
 
-impl Shown {
-    /// Whether anything is known of it beyond its figures.
+/// Environments of the trials by repeat.
+fn envs(row: &Row, store: &RunDirectory) -> BTreeMap<u32, Env> {
+    row.rates.keys().filter_map(|repeat| Some((*repeat, store.env(&row.cell.id, *repeat)?))).collect()
+}
+
+impl RowData {
+    /// Whether it has a distribution or a time series.
     pub fn has_detail(&self) -> bool {
         !self.spectrum.is_empty() || self.seconds.is_some()
     }
 }
 
-fn ends(interval: Interval) -> (Short, Short) {
-    (Short(interval.low), Short(interval.high))
-}
-
-/// The worst kind first.
-fn raised(row: &Row, texts: &mut Texts) -> Vec<Raised> {
+/// Failures, then the other verdicts, worst first.
+fn issues(row: &Row, remedies: &mut Vec<String>) -> Vec<Issue> {
+    let mut issues: Vec<Issue> = Vec::new();
+    for (repeat, failure) in &row.failures {
+        let remedy = index_of(remedies, String::new());
+        issues.push(Issue { verdict: FAILED, repeats: vec![*repeat], why: failure.line(), remedy });
+    }
     let mut kinds: BTreeMap<Kind, Vec<&(u32, brunt_results::Verdict)>> = BTreeMap::new();
     for doubt in &row.doubts {
         kinds.entry(doubt.1.kind).or_default().push(doubt);
     }
-    let mut raised: Vec<Raised> = Vec::new();
-    for (repeat, failure) in &row.failures {
-        raised.push((texts.number(FAILED), vec![*repeat], texts.number(&failure.line()), texts.number("")));
-    }
     for (kind, doubts) in kinds.into_iter().rev() {
-        let verdict = &doubts[0].1;
-        let mut first = |words: &[String]| texts.number(words.first().map_or("", String::as_str));
-        let (why, remedy) = (first(&verdict.why), first(&verdict.remedy));
-        raised.push((texts.number(kind.word()), doubts.iter().map(|(repeat, _)| *repeat).collect(), why, remedy));
+        let first = |words: &[String]| words.first().cloned().unwrap_or_default();
+        let (why, remedy) = (first(&doubts[0].1.why), index_of(remedies, first(&doubts[0].1.remedy)));
+        let repeats = doubts.iter().map(|(repeat, _)| *repeat).collect();
+        issues.push(Issue { verdict: kind.word(), repeats, why, remedy });
     }
-    raised
+    issues
 }
 
-fn trials(row: &Row, envs: &BTreeMap<u32, Env>, texts: &mut Texts) -> Vec<Trial> {
-    let doubt = |repeat: &u32| row.doubts.iter().find(|(of, _)| of == repeat);
+fn trials(row: &Row, envs: &BTreeMap<u32, Env>) -> Vec<Trial> {
     let mut trials: Vec<Trial> = Vec::new();
     for (repeat, rate) in &row.rates {
-        let p99 = row.p99s_us.iter().find(|(of, _)| of == repeat).map(|(_, p99_us)| Short(*p99_us));
-        let kind = doubt(repeat).map_or(Kind::Ok, |(_, verdict)| verdict.kind).word();
-        let steal = envs.get(repeat).and_then(|env| env.steal_percent).map(Short);
-        trials.push((*repeat, Some(Short(*rate)), p99, texts.number(kind), steal));
+        let p99 = row.p99s_us.iter().find(|(of, _)| of == repeat).map(|(_, p99_us)| significant(*p99_us, 5));
+        let verdict = row.doubts.iter().find(|(of, _)| of == repeat).map_or(Kind::Ok, |(_, verdict)| verdict.kind);
+        let steal = envs.get(repeat).and_then(|env| env.steal_percent).map(|steal| significant(steal, 5));
+        trials.push((*repeat, Some(significant(*rate, 5)), p99, verdict.word(), steal));
     }
-    trials.extend(row.failures.iter().map(|(repeat, _)| (*repeat, None, None, texts.number(FAILED), None)));
+    trials.extend(row.failures.iter().map(|(repeat, _)| (*repeat, None, None, FAILED, None)));
     trials.sort_by_key(|trial| trial.0);
     trials
 }

@@ -2,7 +2,8 @@
 
 use super::{
     bars,
-    data::{Data, FAILED},
+    data::PageData,
+    marks::{FAILED, chip, marker, shapes},
     table,
     views::View,
 };
@@ -10,8 +11,8 @@ use crate::run_directory::CHARTS_FOLDER;
 use crate::{
     format::{escaped, plural},
     report::{
-        Report, Row, Run,
-        charts::{Body, COLOURS, Chart, SHAPES},
+        Report, Run,
+        charts::{Body, Chart},
         notes,
     },
 };
@@ -23,7 +24,7 @@ pub fn body(
     runs: &[Run],
     charts: &[Chart],
     views: &[View],
-    data: &Data,
+    data: &PageData,
     room: usize,
 ) -> io::Result<String> {
     let experiment = &report.experiment;
@@ -95,56 +96,9 @@ fn tally(report: &Report) -> String {
     )
 }
 
-/// A verdict in its colour, with how many of the trials have it unless all do.
-fn chip(kind: &str, count: usize, of: usize) -> String {
-    let number = if count == of { String::new() } else { format!("{count} ") };
-    format!("<b class=v-{kind}>{number}{kind}</b>")
-}
-
-/// The verdicts of a row.
-pub fn verdicts(row: &Row) -> String {
-    let all = row.done + row.failures.len();
-    let mut out: String = row.verdicts.iter().map(|(kind, count)| chip(kind.word(), *count, all)).collect();
-    if !row.failures.is_empty() {
-        out.push_str(&chip(FAILED, row.failures.len(), all));
-    }
-    out
-}
-
-/// The marker of a target.
-pub fn mark(number: usize) -> String {
-    let (shape, colour) = (number % SHAPES.len(), number % COLOURS.len());
-    format!("<svg class=\"c{colour}\" aria-hidden=true><use href=#m{shape} /></svg>")
-}
-
-/// The shapes of the markers, which [`mark`] uses.
-fn shapes() -> String {
-    let shape = |corners: &[(i32, i32)]| match corners {
-        [] => "<circle r=\"10\"/>".to_owned(),
-        corners => {
-            let points: Vec<String> = corners.iter().map(|(x, y)| format!("{x},{y}")).collect();
-            format!("<polygon points=\"{}\"/>", points.join(" "))
-        }
-    };
-    let symbol = |(number, corners): (usize, &&[(i32, i32)])| {
-        format!("<symbol id=\"m{number}\" viewBox=\"-14 -14 28 28\">{}</symbol>", shape(corners))
-    };
-    format!(
-        "<svg width=\"0\" height=\"0\" style=\"position:absolute\">{}</svg>\n",
-        SHAPES.iter().enumerate().map(symbol).collect::<String>()
-    )
-}
-
-/// The colours of targets, on a light ground; what follows may have others for a dark one.
-pub fn colours() -> String {
-    let each = COLOURS.iter().enumerate().map(|(n, c)| format!("--t{n}:#{:02x}{:02x}{:02x};", c.0, c.1, c.2));
-    let marks = (0..COLOURS.len()).map(|n| format!(".c{n} {{ fill: var(--t{n}) }}\n"));
-    format!(":root {{ {} }}\n{}", each.collect::<String>(), marks.collect::<String>())
-}
-
-fn legend(data: &Data) -> String {
+fn legend(data: &PageData) -> String {
     let each = data.targets.iter().enumerate().map(|(number, name)| {
-        format!("<button data-target=\"{number}\" aria-pressed=\"true\">{}{}</button>\n", mark(number), escaped(name))
+        format!("<button data-target=\"{number}\" aria-pressed=\"true\">{}{}</button>\n", marker(number), escaped(name))
     });
     format!("{}<nav id=\"targets\" aria-label=\"targets\">\n{}</nav>\n", shapes(), each.collect::<String>())
 }
@@ -168,7 +122,7 @@ fn cards(charts: &[Chart], views: &[View]) -> String {
 }
 
 /// Distribution and seconds of a load that the reader chooses; nothing if no trial has left any.
-fn loads(data: &Data) -> String {
+fn loads(data: &PageData) -> String {
     let has_detail = |load: &usize| data.rows.iter().any(|row| row.load == *load && row.has_detail());
     let loads: Vec<usize> = (0..data.loads.len()).filter(has_detail).collect();
     if loads.is_empty() {
@@ -197,7 +151,7 @@ fn still(charts: &[Chart], room: usize) -> io::Result<String> {
     let mut out = String::new();
     let mut left_out = 0;
     for chart in charts.iter().filter(|chart| matches!(chart.body, Body::Lines(_))) {
-        let svg = lighter(&chart.svg()?);
+        let svg = compact(&chart.svg()?);
         if out.len() + svg.len() <= room {
             out.push_str(&svg);
         } else {
@@ -215,19 +169,16 @@ fn still(charts: &[Chart], room: usize) -> io::Result<String> {
     })
 }
 
-/// The same picture in fewer bytes: what the style sheet says, and what is the default anyway, is left out.
-fn lighter(svg: &str) -> String {
-    const NEEDLESS: [(&str, &str); 10] = [
-        (" xmlns=\"http://www.w3.org/2000/svg\"", ""),
-        (" font-family=\"Helvetica, Arial, sans-serif\"", ""),
-        (" font-size=\"12\"", ""),
-        (" text-anchor=\"start\"", ""),
-        (" opacity=\"1\"", ""),
-        (" stroke=\"none\"", ""),
-        (" stroke-width=\"1\"", ""),
-        (" \"", "\""),
-        (">\n", ">"),
-        ("\n<", "<"),
+/// Drops from an SVG what the style sheet sets or what is the default: a third of its bytes.
+fn compact(svg: &str) -> String {
+    const REDUNDANT: [&str; 7] = [
+        " xmlns=\"http://www.w3.org/2000/svg\"",
+        " font-family=\"Helvetica, Arial, sans-serif\"",
+        " font-size=\"12\"",
+        " text-anchor=\"start\"",
+        " opacity=\"1\"",
+        " stroke=\"none\"",
+        " stroke-width=\"1\"",
     ];
-    NEEDLESS.iter().fold(svg.to_owned(), |svg, (needless, rest)| svg.replace(needless, rest))
+    REDUNDANT.iter().fold(svg.to_owned(), |svg, attribute| svg.replace(attribute, ""))
 }

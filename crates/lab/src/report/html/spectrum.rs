@@ -1,7 +1,6 @@
 //! Response time distribution of a row: the histograms of its repeats added, read at percentiles spaced evenly on a
 //! logarithmic scale towards the slow end.
 
-use super::data::{Rough, Short};
 use crate::{report::Row, stats::supports_quantile, run_directory::RunDirectory};
 use brunt_results::{hlog, latency::new_histogram};
 use std::fs;
@@ -20,7 +19,7 @@ pub fn odds() -> impl Iterator<Item = f64> {
 }
 
 /// Microseconds at each percentile with enough requests beyond it; empty if no repeat has a log.
-pub fn of(row: &Row, store: &RunDirectory) -> Vec<Rough> {
+pub fn of(row: &Row, store: &RunDirectory) -> Vec<f64> {
     let mut sum = new_histogram();
     for repeat in row.rates.keys() {
         let log = fs::read(store.trial(&row.cell.id, *repeat).join("latency.hlog"));
@@ -34,13 +33,25 @@ pub fn of(row: &Row, store: &RunDirectory) -> Vec<Rough> {
     let count = sum.len() as f64;
     odds()
         .take_while(|odds| supports_quantile(count, 1.0 / odds))
-        .map(|odds| Short(sum.value_at_quantile(1.0 - 1.0 / odds) as f64 / 1e3))
+        .map(|odds| significant(sum.value_at_quantile(1.0 - 1.0 / odds) as f64 / 1e3, 4))
         .collect()
+}
+
+/// Rounds to a count of significant digits. Histograms hold three, rates and CPU times no more than five.
+pub fn significant(value: f64, digits: usize) -> f64 {
+    format!("{value:.0$e}", digits - 1).parse().unwrap_or(value)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn significant_digits_are_kept() {
+        assert_eq!(significant(123_456.7, 4), 123_500.0);
+        assert_eq!(significant(0.001_234_56, 3), 0.001_23);
+        assert!(significant(f64::NAN, 3).is_nan());
+    }
 
     #[test]
     fn powers_of_ten_are_exact() {

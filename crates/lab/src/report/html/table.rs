@@ -1,7 +1,7 @@
 //! The report's tables as HTML: the same columns as everywhere, each cell as it is printed. A page is mostly tables, so
 //! they are written with as few bytes as HTML allows: without the end tags of cells and rows, which it lets out.
 
-use super::markup::{mark, verdicts};
+use super::marks::{marker, verdicts};
 use crate::{
     format::escaped,
     report::{
@@ -42,7 +42,7 @@ fn one(out: &mut String, report: &Report, part: &Selection, title: &str, targets
                 "verdict" => write!(out, "<td>{}", verdicts(row)),
                 "target" => {
                     let target = targets.iter().position(|name| name == cell).unwrap_or(0);
-                    write!(out, "<td class=t>{}{}", mark(target), escaped(cell))
+                    write!(out, "<td class=t>{}{}", marker(target), escaped(cell))
                 }
                 _ => write!(out, "<td>{}", escaped(cell)),
             };

@@ -53,7 +53,7 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
     let view = |y: &'static str, heading: &str| View {
         chart: number,
         title: titled(chart.title(), heading),
-        subtitle: chart.load().to_owned(),
+        subtitle: chart.load.clone(),
         x: along,
         x_log: x_scale.is_log(),
         y,

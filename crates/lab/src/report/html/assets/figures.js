@@ -1,4 +1,7 @@
-// Figures as people read them, by the rules of the printed report, and back from text to numbers for sorting.
+// Rows as objects, formatting by the rules of the printed report, and parsing of cells for sorting.
+
+const { columns, data: records } = data.rows;
+data.rows = records.map((values) => Object.fromEntries(columns.map((name, i) => [name, values[i]])));
 
 const trim = (value) => String(Number(value.toPrecision(4)));
 
@@ -26,7 +29,7 @@ function count(value) {
 const rate = (value) => (value >= 999.5 ? (value / 1e3).toFixed(1) + ' k req/s' : value.toFixed(1) + ' req/s');
 const percent = (value) => value.toFixed(1) + ' %';
 
-// What a plot can show: its name, how a value is written, how a tick is.
+// The figures of plots: name, format of values, format of ticks, unit.
 const FIGURES = {
   rate: { name: 'throughput', show: rate, tick: count, unit: 'req/s' },
   p50: { name: 'response p50', show: time, tick: timeTick, unit: '' },
@@ -42,7 +45,7 @@ const FIGURES = {
 
 const UNITS = { us: 1, ms: 1e3, s: 1e6, k: 1e3, M: 1e6 };
 
-// The number that a cell of the table begins with, in one unit for all cells of a column; null where there is none.
+// The leading number of a table cell, in the base unit of its column; null if there is none.
 function numberOf(text) {
   const found = /^(\d[\d.]*)\s*([a-zA-Z]*)/.exec(text.replace(/^\d+ x /, ''));
   if (!found) return null;

@@ -82,7 +82,7 @@ function showDetail(number, opener) {
   const box = document.getElementById('detail');
   const parts = [text('h2', data.targets[row.target])];
   parts[0].id = 'detail-title';
-  parts.push(text('p', [loadOf(row), row.placed].filter(Boolean).join('; '), 'faint'));
+  parts.push(text('p', [loadOf(row), data.placements[row.placement]].filter(Boolean).join('; '), 'faint'));
   const table = document.createElement('table');
   const head = table.createTHead().insertRow();
   ['repeat', 'throughput', 'response p99', 'stolen CPU', 'verdict'].forEach((name) => head.append(text('th', name)));
@@ -99,13 +99,14 @@ function showDetail(number, opener) {
     line.insertCell().append(verdictWord(kind, 1, 1));
   });
   parts.push(table);
-  row.doubts.forEach((doubt) => {
+  row.issues.forEach((issue) => {
     const line = document.createElement('p');
-    line.append(verdictWord(doubt.kind, 1, 1), ` repeat ${doubt.repeats.join(', ')}: ${doubt.why}`);
+    line.append(verdictWord(issue.verdict, 1, 1), ` repeat ${issue.repeats.join(', ')}: ${issue.why}`);
     parts.push(line);
-    if (doubt.remedy) parts.push(text('p', 'remedy: ' + doubt.remedy, 'faint'));
+    const remedy = data.remedies[issue.remedy];
+    if (remedy) parts.push(text('p', 'remedy: ' + remedy, 'faint'));
   });
-  row.envs.forEach((env) => parts.push(text('p', env, 'faint')));
+  machinesOf(row).forEach((machine) => parts.push(text('p', machine, 'faint')));
   const close = text('button', 'Close', 'close');
   close.addEventListener('click', () => box.close());
   box.replaceChildren(close, ...parts);

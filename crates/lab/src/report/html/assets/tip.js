@@ -1,4 +1,4 @@
-// What is shown beside the pointer: the value of a point, how sure it is, its verdict, and where it was measured.
+// The tooltip of a point: its value, interval, verdict and machine.
 
 const text = (tag, words, className) => {
   const element = document.createElement(tag);
@@ -13,17 +13,17 @@ const verdictWord = (kind, count, done) =>
 const tip = (() => {
   const box = document.getElementById('tip');
   return {
-    // told: { title, target, figures: [[name, value]], kinds, why, where }
+    // told: { title, target, figures: [[name, value]], verdicts, why, where }
     show(told, x, y) {
       const head = text('div', told.title, 'tip-title');
       if (told.target != null) head.style.setProperty('--mark', targetColour(told.target));
       const list = document.createElement('dl');
       told.figures.forEach(([name, value]) => list.append(text('dt', name), text('dd', value)));
       const parts = [head, list];
-      if (told.kinds) {
+      if (told.verdicts) {
         const words = text('div', '', 'tip-verdict');
-        const done = told.kinds.reduce((sum, [, n]) => sum + n, 0);
-        told.kinds.forEach(([kind, n]) => words.append(verdictWord(kind, n, done)));
+        const done = told.verdicts.reduce((sum, [, n]) => sum + n, 0);
+        told.verdicts.forEach(([kind, n]) => words.append(verdictWord(kind, n, done)));
         parts.push(words);
       }
       if (told.why) parts.push(text('div', told.why, 'tip-why'));
@@ -41,6 +41,7 @@ const tip = (() => {
   };
 })();
 
+const machinesOf = (row) => row.machines.map((n) => data.machines[n]);
 const loadOf = (row) => data.loads[row.load];
 const titleOf = (row) => data.targets[row.target] + (loadOf(row) ? ', ' + loadOf(row) : '');
 
@@ -54,7 +55,7 @@ function describeRow(number, figure, value) {
   const show = FIGURES[figure].show;
   const figures = [[FIGURES[figure].name, value == null ? 'none' : show(value)]];
   const interval = { rate: row.rateInterval, p99: row.p99Interval }[figure];
-  const kind = { rate: row.isSure ? '95 % interval' : 'range', p99: 'interval' }[figure];
+  const kind = { rate: row.isConfidenceInterval ? '95 % interval' : 'range', p99: 'interval' }[figure];
   if (interval) figures.push([kind, between(interval, show)]);
   ['rate', 'p50', 'p99', 'cpu', 'cost'].forEach((other) => {
     if (other !== figure && row[other] != null) figures.push([FIGURES[other].name, FIGURES[other].show(row[other])]);
@@ -64,8 +65,8 @@ function describeRow(number, figure, value) {
     title: titleOf(row),
     target: row.target,
     figures,
-    kinds: row.kinds,
-    why: row.doubts.length ? row.doubts[0].why : '',
-    where: row.envs.join(' | '),
+    verdicts: row.verdicts,
+    why: row.issues.length ? row.issues[0].why : '',
+    where: machinesOf(row).join(' | '),
   };
 }

@@ -1,26 +1,26 @@
-//! Which line is whose: beneath the plots, where it covers nothing, in as many columns as the longest name leaves.
+//! Legend of a line chart, beneath the plots in as many columns as the longest name allows.
 
 use super::{
-    palette,
-    svg::{self, Area, Drawn, FAINT, LABEL, MARGIN, Side, WIDTH},
+    Area, Drawn, FAINT, LABEL, MARGIN, Side, WIDTH, line,
+    markers::{RADIUS, colour, marker},
+    text,
 };
 
-/// A legend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Legend {
-    /// Number and name of each target.
+    /// Index and name of each target.
     targets: Vec<(usize, String)>,
-    /// What else must be said; may be empty.
+    /// May be empty.
     remark: String,
 }
 
 const ROW: i32 = 21;
 const LINE: i32 = 24;
-/// From the line to the name, and from the name to the next line.
+/// Space between line and name, and between name and next line.
 const GAPS: (i32, i32) = (8, 16);
 
 impl Legend {
-    /// Takes each target once, and sorts them as the plan does.
+    /// Removes duplicate targets and sorts them in plan order.
     pub fn new<'a>(targets: impl Iterator<Item = (usize, &'a str)>, remarks: &[&str]) -> Self {
         let mut targets: Vec<_> = targets.map(|(number, name)| (number, LABEL.cut(name, WIDTH / 2))).collect();
         targets.sort();
@@ -40,22 +40,22 @@ impl Legend {
         (self.targets.len() as i32 + self.columns() - 1) / self.columns()
     }
 
-    /// Pixels that it takes.
+    /// Height in pixels.
     pub fn height(&self) -> i32 {
         ROW * (self.rows() + i32::from(!self.remark.is_empty()))
     }
 
-    /// Draws it; `top` is the middle of its first row.
+    /// Draws the legend; `top` is the middle of its first row.
     pub fn draw(&self, area: &Area, top: i32) -> Drawn {
         for (index, (number, name)) in (0..).zip(&self.targets) {
             let (x, y) = (MARGIN + index % self.columns() * self.step(), top + index / self.columns() * ROW);
-            svg::line(area, (x, y), (x + LINE, y), palette::colour(*number), 2)?;
-            palette::marker(area, *number, (x + LINE / 2, y), palette::RADIUS, false)?;
-            svg::text(area, (x + LINE + GAPS.0, y), name, LABEL, Side::Left)?;
+            line(area, (x, y), (x + LINE, y), colour(*number), 2)?;
+            marker(area, *number, (x + LINE / 2, y), RADIUS, false)?;
+            text(area, (x + LINE + GAPS.0, y), name, LABEL, Side::Left)?;
         }
         if self.remark.is_empty() {
             return Ok(());
         }
-        svg::text(area, (MARGIN, top + self.rows() * ROW), &self.remark, FAINT, Side::Left)
+        text(area, (MARGIN, top + self.rows() * ROW), &self.remark, FAINT, Side::Left)
     }
 }
