@@ -102,7 +102,7 @@ pub(super) fn explain(folder: &Path, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another brunt is writing to it: try again".into(),
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => {
-            format!("set {} to another directory", brunt_results::state::VARIABLE)
+            format!("set {} to another directory", brunt_results::state_dir::ENV_VAR)
         }
         _ => "it may be deleted: it is rebuilt from the directories".to_owned(),
     };
@@ -114,7 +114,7 @@ fn create_folder(folder: &Path) -> Result<(), Error> {
         Error::Failed(format!(
             "{}: {error}; set {} to another directory",
             folder.display(),
-            brunt_results::state::VARIABLE
+            brunt_results::state_dir::ENV_VAR
         ))
     })
 }

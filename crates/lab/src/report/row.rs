@@ -2,13 +2,12 @@
 
 use super::http;
 use crate::{
+    run_directory::{Failure, TrialOutcome},
     schedule::Cell,
     stats::{
         CONFIDENCE, Interval, Spread, median, median_interval::median_interval, outliers::outliers, percentile_median,
         spread, supported,
     },
-    run_directory::TrialOutcome,
-    trial::Failure,
 };
 use brunt_results::{LatencySummary, RunResult, Verdict, verdict::Kind};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Response time distribution of a row: the histograms of its repeats added, read at percentiles spaced evenly on a
 //! logarithmic scale towards the slow end.
 
-use crate::{report::Row, stats::supports_quantile, run_directory::RunDirectory};
+use crate::{report::Row, run_directory::RunDirectory, stats::supports_quantile};
 use brunt_results::{hlog, latency::new_histogram};
 use std::fs;
 
