@@ -5,6 +5,7 @@ mod cli_overrides;
 mod diagnostic;
 mod filter;
 mod fnv;
+pub mod key;
 pub mod keys;
 mod limits;
 mod parse;

@@ -63,12 +63,13 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     let (mut rows, mut envs, mut repeated) = (Vec::new(), Vec::new(), 0);
     for cell in &experiment.cells.run {
         let trials: Vec<(u32, TrialOutcome)> = store
-            .repeats(&cell.id)
+            .repeats(cell.id())
             .into_iter()
             .filter_map(|repeat| Some((repeat, paces.outcome(&store, cell, repeat)?)))
             .collect();
-        repeated += trials.iter().map(|(repeat, _)| store.archived_attempts(&cell.id, *repeat) as usize).sum::<usize>();
-        envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(&cell.id, *repeat)));
+        repeated +=
+            trials.iter().map(|(repeat, _)| store.archived_attempts(cell.id(), *repeat) as usize).sum::<usize>();
+        envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(cell.id(), *repeat)));
         if !trials.is_empty() {
             let mut row = Row::new(cell.clone(), trials);
             row.figures.p99_interval = interval::p99(&row, &store);

@@ -105,7 +105,7 @@ impl RunDirectory {
     }
 
     /// Where the groups alive are noted.
-    pub fn ledger(&self) -> PathBuf {
+    pub fn registry_file(&self) -> PathBuf {
         self.path.join("running.json")
     }
 
@@ -311,7 +311,8 @@ pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
         Ok(Some(experiment)) => last.is_finished(&experiment),
         // Neither a run nor empty: not ours. The ledger alone is a run that ended before it began.
         Ok(None) => {
-            !last.ledger().exists() && fs::read_dir(last.path()).is_ok_and(|mut entries| entries.next().is_some())
+            !last.registry_file().exists()
+                && fs::read_dir(last.path()).is_ok_and(|mut entries| entries.next().is_some())
         }
         Err(e) if e.kind() == io::ErrorKind::InvalidData => true,
         Err(e) => return Err(e),

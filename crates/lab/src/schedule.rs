@@ -1,38 +1,35 @@
-//! What a request amounts to: the cells wanted, the order of their trials, and how long they will take. Nothing is
-//! started here, so that it can be shown before it is done.
+//! What a run will do: the selected cells, the order of their trials, and how long they will take. Starts nothing.
 
 mod cells;
 mod cpu_assignment;
+mod estimate;
 mod order;
 mod selection;
 
 use crate::{Error, plan::Plan};
 use selection::Selection;
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use cells::{Cell, Cells, SkippedCell, cells};
 pub use cpu_assignment::{Machine, Placement, SkipReason, TooFewCores, assign_cores, busy};
+pub use estimate::{Estimator, format_duration};
 pub use order::{ScheduledTrial, abba, order};
-
-/// Assumed for a trial beside its load until there is one to measure: starting, connecting, draining, stopping.
-const OVERHEAD: Duration = Duration::from_millis(300);
 
 /// The trials of an experiment.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     /// All cells of the plan on this machine.
     pub all: Cells,
-    /// SkippedCell cells that were wanted.
+    /// Skipped cells that were selected.
     pub skipped: Vec<SkippedCell>,
-    /// Trials wanted, in order; indices into `all.run`.
+    /// Selected trials, in order; indices into `all.run`.
     pub order: Vec<ScheduledTrial>,
     /// Trials of each cell.
     pub repeats: u32,
 }
 
 impl Schedule {
-    /// The trials of a plan on a machine; `only` narrows them. `unavailable` holds the targets that cannot be started
-    /// here, and why.
+    /// The trials of a plan on a machine, narrowed by `only`. `unavailable`: see [`cells`].
     pub fn new(
         plan: &Plan,
         machine: &Machine,
@@ -44,46 +41,47 @@ impl Schedule {
         selection.check(&all, plan).map_err(Error::Usage)?;
         let repeats = plan.repeats;
         let mut order = order(&all.run, repeats, plan.seed);
-        order.retain(|slot| selection.admits(&all.run[slot.cell]));
-        let skipped = all.skipped.iter().filter(|cell| selection.admits_id(&cell.id)).cloned().collect();
+        order.retain(|trial| selection.admits(&all.run[trial.cell]));
+        let skipped = all.skipped.iter().filter(|cell| selection.admits_skipped(cell)).cloned().collect();
         Ok(Self { all, skipped, order, repeats })
     }
 
-    /// Puts the trials into the order for comparisons; see [`mirrored`].
+    /// Reorders the trials for comparisons; see [`abba`].
     pub fn reorder_abba(&mut self, seed: u64) {
-        let wanted: std::collections::BTreeSet<usize> = self.order.iter().map(|slot| slot.cell).collect();
-        // The wanted cells alone, or targets that are not wanted would leave gaps in which others run.
-        let (places, cells): (Vec<usize>, Vec<Cell>) =
-            wanted.into_iter().map(|cell| (cell, self.all.run[cell].clone())).unzip();
-        let slots = abba(&cells, self.repeats, seed);
-        self.order = slots.into_iter().map(|slot| ScheduledTrial { cell: places[slot.cell], ..slot }).collect();
+        // Only selected cells: others would leave gaps between the trials that are compared.
+        let indices = self.selected_indices();
+        let cells: Vec<Cell> = indices.iter().map(|index| self.all.run[*index].clone()).collect();
+        let trials = abba(&cells, self.repeats, seed);
+        self.order = trials.into_iter().map(|trial| ScheduledTrial { cell: indices[trial.cell], ..trial }).collect();
     }
 
-    /// The cell of a slot.
-    pub fn cell(&self, slot: ScheduledTrial) -> &Cell {
-        &self.all.run[slot.cell]
+    pub fn cell(&self, trial: ScheduledTrial) -> &Cell {
+        &self.all.run[trial.cell]
     }
 
-    /// The cells wanted, in the order of the plan.
-    pub fn wanted(&self) -> Vec<&Cell> {
-        let wanted: std::collections::BTreeSet<usize> = self.order.iter().map(|slot| slot.cell).collect();
-        wanted.into_iter().map(|index| &self.all.run[index]).collect()
+    /// The selected cells, in the order of the plan.
+    pub fn selected(&self) -> Vec<&Cell> {
+        self.selected_indices().into_iter().map(|index| &self.all.run[index]).collect()
     }
 
-    /// The trials that `is_done` does not know, those of one start of a target together, each with the place of its first
-    /// in the order. Of phases that share a start all are to be run as soon as one is.
+    fn selected_indices(&self) -> Vec<usize> {
+        self.order.iter().map(|trial| trial.cell).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Trials without a result, grouped by start of a target, each group with the position of its first trial. If one of the
+    /// phases that share a start has to run, all of them do.
     pub fn todo(&self, is_done: impl Fn(&ScheduledTrial) -> bool) -> Vec<(usize, &[ScheduledTrial])> {
         let mut first = 0;
         let shares =
             |a: &ScheduledTrial, b: &ScheduledTrial| a.repeat == b.repeat && self.cell(*a).shares_start(self.cell(*b));
-        let placed = self.order.chunk_by(shares).map(|start| {
+        let starts = self.order.chunk_by(shares).map(|start| {
             first += start.len();
             (first - start.len(), start)
         });
-        placed.filter(|(_, start)| !start.iter().all(&is_done)).collect()
+        starts.filter(|(_, start)| !start.iter().all(&is_done)).collect()
     }
 
-    /// How many cells the plan's own filters leave out, in a line, if there are any.
+    /// A line with the number of cells that the plan's own filters leave out, if any.
     pub fn filtered_line(&self) -> Option<String> {
         match self.all.filtered {
             0 => None,
@@ -91,28 +89,9 @@ impl Schedule {
             cells => Some(format!("left out by the plan's when and except: {cells} cells")),
         }
     }
-
-    /// How long these trials will take; `overhead` is what a trial of this experiment took beside its load so far.
-    pub fn time(&self, slots: &[ScheduledTrial], overhead: Option<Duration>) -> Duration {
-        let load: Duration = slots.iter().map(|slot| self.cell(*slot).load_time()).sum();
-        load + overhead.unwrap_or(OVERHEAD) * slots.len() as u32
-    }
 }
 
-/// A length of time as people say it: `45 s`, `3 min 20 s`, `2 h 5 min`.
-pub fn format_duration(time: Duration) -> String {
-    let s = time.as_secs_f64().round() as u64;
-    match (s / 3600, s / 60 % 60, s % 60) {
-        (0, 0, s) => format!("{s} s"),
-        (0, min, 0) => format!("{min} min"),
-        (0, min, s) if min < 10 => format!("{min} min {s} s"),
-        (0, min, _) => format!("{min} min"),
-        (h, 0, _) => format!("{h} h"),
-        (h, min, _) => format!("{h} h {min} min"),
-    }
-}
-
-/// SkippedCell cells, a line a reason; all that want more cores than there are share one.
+/// Skipped cells, a line for each reason; all cells that need more cores share one.
 pub fn skipped_lines(skipped: &[SkippedCell]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&SkippedCell>)> = Vec::new();
     for cell in skipped {
@@ -157,18 +136,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_as_people_say_them() {
-        let said = |s: u64| format_duration(Duration::from_secs(s));
-        assert_eq!(said(45), "45 s");
-        assert_eq!(said(60), "1 min");
-        assert_eq!(said(200), "3 min 20 s");
-        assert_eq!(said(1234), "20 min");
-        assert_eq!(said(7500), "2 h 5 min");
-    }
-
-    #[test]
-    fn one_reason_is_one_line() {
-        let skip = |target: &str, why: SkipReason| SkippedCell { id: "x".into(), target: target.into(), why };
+    fn cells_with_the_same_reason_share_a_line() {
+        let skip =
+            |target: &str, why: SkipReason| SkippedCell { target: target.into(), axes: Vec::new(), phase: None, why };
         let tool = || SkipReason::Other("needs 'go'".into());
         let cores = |server, client| SkipReason::Cores(TooFewCores { server, client, have: 2 });
         let mut skipped = vec![skip("go", tool()), skip("uring", cores(4, 1)), skip("go", tool())];

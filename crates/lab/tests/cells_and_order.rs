@@ -24,7 +24,7 @@ fn all(plan: &Plan, cores: usize) -> Vec<Cell> {
 #[test]
 fn a_cell_is_a_combination_on_a_target_and_its_name_says_which() {
     let plan = plan("[sweep]\nsize = ['100B', '1KiB']\nrate = ['max', '20k']", &["a", "b"]);
-    let ids: Vec<String> = all(&plan, 2).into_iter().map(|cell| cell.id).collect();
+    let ids: Vec<String> = all(&plan, 2).into_iter().map(|cell| cell.id().to_owned()).collect();
     assert_eq!(ids.len(), 8);
     assert_eq!(ids[0], "target=a,size=100B,rate=max");
     assert_eq!(ids[7], "target=b,size=1KiB,rate=20k");
@@ -78,7 +78,7 @@ fn schedule(plan: &Plan, only: &[&str]) -> Result<Schedule, String> {
 fn only_narrows_by_name_and_widens_by_value() {
     let plan = plan("[sweep]\nsize = ['100B', '1KiB', '2KiB']\nclient_cores = ['1x']", &["a", "b"]);
     let ids = |only: &[&str]| -> BTreeSet<String> {
-        schedule(&plan, only).unwrap().wanted().into_iter().map(|cell| cell.id.clone()).collect()
+        schedule(&plan, only).unwrap().selected().into_iter().map(|cell| cell.id().to_owned()).collect()
     };
     assert_eq!(ids(&[]).len(), 6);
     assert_eq!(ids(&["target=a"]).len(), 3);
@@ -111,7 +111,7 @@ fn a_slip_in_only_is_named_and_not_taken_for_an_empty_selection() {
 /// The names of the cells, without their common beginning.
 fn ids(axes: &str, targets: &[&str]) -> Vec<String> {
     let all = all(&plan(axes, targets), 2);
-    all.into_iter().map(|cell| cell.id.trim_start_matches("target=").to_owned()).collect()
+    all.into_iter().map(|cell| cell.id().trim_start_matches("target=").to_owned()).collect()
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn filters_choose_among_the_combinations_of_their_sweep_and_of_their_target() {
     let text =
         format!("name = 'p'\n[load]\nconnections = 1\n{sweep}[[target]]\nname = 'a'\n{of_target}command = ['s']\n");
     let cells = cells(&read("p", &text).unwrap(), &machine(2), &BTreeMap::new());
-    assert_eq!(cells.run.iter().map(|cell| cell.id.as_str()).collect::<Vec<_>>(), ["target=a,size=2B,rate=max"]);
+    assert_eq!(cells.run.iter().map(|cell| cell.id().as_str()).collect::<Vec<_>>(), ["target=a,size=2B,rate=max"]);
     assert_eq!((cells.filtered, cells.skipped.len()), (3, 0));
 }
 
@@ -153,7 +153,7 @@ fn every_combination_has_every_phase_and_overrides_have_the_last_word() {
             "target=b,size=2B,phase=peak 7k 4s",
         ]
     );
-    assert_eq!((cells[0].swept(), cells[0].phase()), ("size=1B", Some("warm")));
+    assert_eq!((cells[0].combination(), cells[0].phase.as_deref()), ("size=1B,phase=warm", Some("warm")));
     assert!(cells[0].shares_start(&cells[1]));
     assert!(!cells[0].shares_start(&cells[2]) && !cells[0].shares_start(&cells[4]));
 }
@@ -191,7 +191,7 @@ fn phases_stay_together_and_in_order_whatever_is_shuffled() {
         let starts = schedule.todo(|_| false);
         assert_eq!(starts.len(), 4 * 2 * 3);
         for (first, start) in starts {
-            let phases: Vec<_> = start.iter().map(|slot| schedule.cell(*slot).phase().unwrap()).collect();
+            let phases: Vec<_> = start.iter().map(|slot| schedule.cell(*slot).phase.as_deref().unwrap()).collect();
             assert_eq!(phases, ["x", "y", "z"]);
             assert_eq!(schedule.order[first], start[0]);
         }

@@ -2,7 +2,8 @@
 //! every key of it. To publish a change: `UPDATE_SCHEMA=1 cargo test -p brunt-lab --test plan_schema`.
 
 use brunt_lab::plan::{
-    keys::{Key, LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names},
+    key::Key,
+    keys::{LIMITS, NGINX, OVERRIDE, PHASE, PLAN, SERVE, SETTINGS, TARGET, names},
     read,
     schema::json_schema,
 };

@@ -95,7 +95,7 @@ fn made_by_hand(home: &Path) -> RunDirectory {
     let missing = BTreeMap::from([("go".to_owned(), "needs 'go', which is not on PATH".to_owned())]);
     let cells = cells(&plan, &Machine { cores: vec![0, 1] }, &missing);
     let trials = |cell: &brunt_lab::schedule::Cell| {
-        (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id)).collect::<Vec<_>>()
+        (1..=3).map(move |repeat| format!("{}/{repeat}", cell.id())).collect::<Vec<_>>()
     };
     let experiment = Experiment {
         schema: SCHEMA.into(),
@@ -194,7 +194,7 @@ fn a_baseline_is_compared_repeat_by_repeat() {
     let read = report::read(store.path()).unwrap();
     let of = |target: &str, size: &str| {
         let id = format!("target={target},size={size},rate=max");
-        read.rows.iter().find(|row| row.cell.id == id).unwrap().against_baseline.unwrap()
+        read.rows.iter().find(|row| row.cell.id() == id).unwrap().against_baseline.unwrap()
     };
     let ratio = of("uring", "1KiB");
     assert!([ratio.low, ratio.median, ratio.high].iter().all(|ratio| (ratio - 1.1).abs() < 1e-9), "{ratio:?}");

@@ -114,15 +114,15 @@ fn experiment_groups(store: &RunDirectory, experiment: &Experiment) -> Vec<Group
     let paces = SpeedBaseline::of(store, experiment);
     let cells = experiment.cells.run.iter().map(|cell| {
         let done =
-            store.repeats(&cell.id).into_iter().filter_map(|repeat| match paces.outcome(store, cell, repeat)? {
+            store.repeats(cell.id()).into_iter().filter_map(|repeat| match paces.outcome(store, cell, repeat)? {
                 TrialOutcome::Done(result) => Some((repeat, *result)),
                 TrialOutcome::Failed(_) => None,
             });
         let (repeats, results) = done.unzip();
         Group {
-            id: cell.id.clone(),
+            id: cell.id().to_owned(),
             target: cell.target.clone(),
-            combination: cell.combination.clone(),
+            combination: cell.combination().to_owned(),
             results,
             repeats,
         }

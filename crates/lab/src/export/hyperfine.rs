@@ -26,7 +26,7 @@ fn command(group: &Group, tag: &str, figure: &str) -> Option<Value> {
     let parameters: Map<String, Value> =
         group.swept().into_iter().map(|(name, value)| (name, Value::String(value))).collect();
     let name = match &group.cell {
-        Some(cell) => cell.id.clone(),
+        Some(cell) => cell.id().to_owned(),
         None => group.trials[0].result.load.url.clone(),
     };
     let mut command = json!({

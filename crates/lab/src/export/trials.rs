@@ -41,9 +41,9 @@ impl Trials {
         if let Some(experiment) = store.experiment()? {
             let paces = SpeedBaseline::of(&store, &experiment);
             for cell in experiment.cells.run {
-                let done = store.repeats(&cell.id).into_iter().filter_map(|repeat| {
+                let done = store.repeats(cell.id()).into_iter().filter_map(|repeat| {
                     let TrialOutcome::Done(result) = paces.outcome(&store, &cell, repeat)? else { return None };
-                    Some(Trial { repeat, dir: store.trial(&cell.id, repeat), result: *result })
+                    Some(Trial { repeat, dir: store.trial(cell.id(), repeat), result: *result })
                 });
                 let trials_of_cell: Vec<Trial> = done.collect();
                 if !trials_of_cell.is_empty() {
@@ -79,7 +79,7 @@ impl Group {
     pub(super) fn swept(&self) -> Vec<(String, String)> {
         let Some(cell) = &self.cell else { return Vec::new() };
         let plain = cell.placeholders();
-        let pairs = cell.combination.split(',').filter_map(|pair| pair.split_once('='));
+        let pairs = cell.combination().split(',').filter_map(|pair| pair.split_once('='));
         pairs.map(|(name, value)| (name.to_owned(), plain.get(name).map_or(value, String::as_str).to_owned())).collect()
     }
 }

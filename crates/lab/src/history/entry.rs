@@ -127,17 +127,17 @@ impl Entry {
         let (mut cells, mut env) = (Vec::new(), None);
         for cell in &experiment.cells.run {
             let mut trials = Vec::new();
-            for repeat in store.repeats(&cell.id) {
+            for repeat in store.repeats(cell.id()) {
                 let Some(kept) = paces.outcome(store, cell, repeat) else { continue };
-                env = env.or_else(|| store.env(&cell.id, repeat));
-                let started_unix_s = store.record(&cell.id, repeat).map(|record| record.started_unix_s);
-                trials.push(Trial { repeat, place: format!("trials/{}/{repeat}", cell.id), started_unix_s, kept });
+                env = env.or_else(|| store.env(cell.id(), repeat));
+                let started_unix_s = store.record(cell.id(), repeat).map(|record| record.started_unix_s);
+                trials.push(Trial { repeat, place: format!("trials/{}/{repeat}", cell.id()), started_unix_s, kept });
             }
             let own = cell.settings.custom_axes.keys().map(String::as_str);
             let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
             cells.push(Cell {
                 target: cell.target.clone(),
-                combination: cell.combination.clone(),
+                combination: cell.combination().to_owned(),
                 values: names.filter_map(|name| Some((name.to_owned(), cell.value(name)?))).collect(),
                 trials,
             });

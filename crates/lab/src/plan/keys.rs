@@ -1,83 +1,9 @@
-//! Every key of a plan, with what it takes and what it means: the one list that the reader's messages, the published
-//! JSON Schema and the test of the commented example are made of.
+//! The tables of keys of a plan. Error messages, the published JSON Schema and the test of the commented example use them.
 
-/// One key of a table.
-#[derive(Debug, Clone, Copy)]
-pub struct Key {
-    /// As it is written.
-    pub name: &'static str,
-    /// An earlier name, still accepted.
-    pub alias: Option<&'static str>,
-    /// What may stand behind it.
-    pub takes: ValueType,
-    /// Whether a table without it is refused.
-    pub needed: bool,
-    /// For people.
-    pub says: &'static str,
-}
-
-/// What may stand behind a key.
-#[derive(Debug, Clone, Copy)]
-pub enum ValueType {
-    /// A text that can name a directory.
-    Name,
-    /// Any text.
-    Text,
-    /// A list of texts.
-    Words,
-    /// A command: a program and its arguments.
-    Command,
-    /// One of these texts.
-    OneOf(&'static [&'static str]),
-    /// A whole number within these bounds, both included.
-    Whole(u64, u64),
-    /// `80`, `20k`, `1M`.
-    Count,
-    /// A count of requests per second, or `max`.
-    Rate,
-    /// The same, or a share of another rate: `50%`.
-    Share,
-    /// `100B`, `1KiB`.
-    Size,
-    /// `500us`, `10s`.
-    Span,
-    /// True or false.
-    Truth,
-    /// A number of cores.
-    Cores,
-    /// A number of cores, `4x` or `rest`.
-    ClientCores,
-    /// Begins with a slash.
-    Path,
-    /// True, false or a list of cores.
-    Pin,
-    /// The name of a tester.
-    Tester,
-    /// For each tester a list of words.
-    Testers,
-    /// Environment variables.
-    Env,
-    /// Names and the values that match, or a list of such tables.
-    Patterns,
-    /// A table of settings.
-    Settings,
-    /// One table with these keys.
-    Table(&'static [Key]),
-    /// Tables in double brackets with these keys.
-    Tables(&'static [Key]),
-    /// `[[target]]`s.
-    Targets,
-    /// Of each setting one value or a list of them, axes of the plan's own, and filters; one table or several.
-    Sweep,
-}
-
-const fn optional(name: &'static str, takes: ValueType, says: &'static str) -> Key {
-    Key { name, alias: None, takes, needed: false, says }
-}
-
-const fn required(name: &'static str, takes: ValueType, says: &'static str) -> Key {
-    Key { name, alias: None, takes, needed: true, says }
-}
+use super::{
+    key::{Key, ValueType, optional, required},
+    settings::TABLE,
+};
 
 /// Names that tell cells apart beside the axes, or are about to.
 pub const TAKEN: &[&str] = &["target", "repeat", "phase"];
@@ -144,66 +70,46 @@ pub const PLAN: &[Key] = &[
     ),
 ];
 
-/// What `[load]` sets, `[sweep]` varies, and phases and overrides replace; as [`crate::plan::settings::NAMES`].
-pub const SETTINGS: &[Key] = &[
-    optional("tester", ValueType::Tester, "Who makes the load. Default brunt."),
-    optional("server_cores", ValueType::Cores, "Cores of the target. Default 1."),
-    optional(
-        "client_cores",
-        ValueType::ClientCores,
-        "Cores of the generator: a number, 4x (for each core of the server), or rest. Default 1.",
-    ),
-    optional(
-        "path",
-        ValueType::Path,
-        "What is asked for over HTTP, perhaps with placeholders, such as /bytes/{size}. Without it the load is ping-pong.",
-    ),
-    optional("keepalive", ValueType::Truth, "Over HTTP: false opens a connection for each request. Default true."),
-    optional(
-        "tls",
-        ValueType::Truth,
-        "Over HTTP: true puts TLS under it; servers of brunt and nginx are told so. Default false.",
-    ),
-    optional("size", ValueType::Size, "Payload of a request in ping-pong. Default 100B."),
-    optional("connections", ValueType::Count, "Connections in total."),
-    optional("connections_per_core", ValueType::Count, "Connections for each core of the generator."),
-    optional("rate", ValueType::Rate, "Offered requests per second in total; max, the default, is the closed loop."),
-    optional("rate_per_core", ValueType::Rate, "Offered requests per second for each core of the generator."),
-    optional(
-        "arrival",
-        ValueType::OneOf(&["constant", "poisson"]),
-        "When the requests of a rate are sent: in equal gaps or in random ones. Default constant.",
-    ),
-    optional("duration", ValueType::Span, "The measured window. Default 3s."),
-    optional("warmup", ValueType::Span, "Load before it. Default 500ms."),
-    optional(
-        "timeout",
-        ValueType::Span,
-        "A request without its reply after this long has failed. Default: the tester's own.",
-    ),
-];
+/// What `[load]` sets, `[sweep]` varies, and phases and overrides replace.
+pub const SETTINGS: &[Key] = &settings();
+
+const fn settings() -> [Key; TABLE.len()] {
+    let mut keys = [TABLE[0].key; TABLE.len()];
+    let mut index = 0;
+    while index < keys.len() {
+        keys[index] = TABLE[index].key;
+        index += 1;
+    }
+    keys
+}
 
 /// `[[phase]]`.
-pub const PHASE: &[Key] = &[
-    required("name", ValueType::Name, "Names it in reports, in --only, and in filters as phase."),
-    SETTINGS[0],
-    SETTINGS[3],
-    SETTINGS[4],
-    SETTINGS[5],
-    SETTINGS[6],
-    SETTINGS[7],
-    SETTINGS[8],
-    optional(
-        "rate",
-        ValueType::Share,
-        "Offered requests per second in total; max is the closed loop; a percentage such as 50% is that share of the cell's rate.",
-    ),
-    SETTINGS[10],
-    SETTINGS[11],
-    SETTINGS[12],
-    SETTINGS[13],
-    SETTINGS[14],
-];
+pub const PHASE: &[Key] = &phase();
+
+/// A name and every setting except the cores, which are fixed when the target is started.
+const fn phase() -> [Key; TABLE.len() - 1] {
+    let name = required("name", ValueType::Name, "Names it in reports, in --only, and in filters as phase.");
+    let mut keys = [name; TABLE.len() - 1];
+    let (mut from, mut to) = (0, 1);
+    while from < TABLE.len() {
+        keys[to] = TABLE[from].key;
+        from += 1;
+        match keys[to].value_type {
+            ValueType::Cores | ValueType::ClientCores => continue,
+            // Of the two rates only the total can be a share.
+            ValueType::Rate if keys[to].name.len() == "rate".len() => {
+                keys[to] = optional(
+                    "rate",
+                    ValueType::Share,
+                    "Offered requests per second in total; max is the closed loop; 50% is that share of the cell's rate.",
+                );
+            }
+            _ => {}
+        }
+        to += 1;
+    }
+    keys
+}
 
 /// What tells cells apart.
 pub const FILTER: &[Key] = &[
@@ -308,11 +214,6 @@ pub const LIMITS: &[Key] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_settings_are_those_that_are_read() {
-        assert_eq!(names(SETTINGS), crate::plan::settings::NAMES);
-    }
 
     #[test]
     fn a_phase_has_every_setting_but_the_cores() {

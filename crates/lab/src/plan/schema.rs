@@ -1,8 +1,11 @@
 //! The JSON Schema of plans, for editors and for those who write plans with programs. It refuses every key that the
 //! reader refuses; what only the whole plan shows, such as a filter that matches nothing, is the reader's alone.
 
-use super::keys::{FILTER, Key, PLAN, SETTINGS, TARGET, ValueType};
-use super::{keys::TAKEN, template, tester};
+use super::{
+    key::{Key, ValueType},
+    keys::{FILTER, PLAN, SETTINGS, TAKEN, TARGET},
+    template, tester,
+};
 use serde_json::{Map, Value, json};
 
 /// The schema, as published under `docs/schema/`.
@@ -35,7 +38,7 @@ fn table(keys: &[Key]) -> Map<String, Value> {
         value["deprecated"] = json!(true);
         properties.insert(alias.to_owned(), value);
     }
-    let needed: Vec<&str> = keys.iter().filter(|key| key.needed).map(|key| key.name).collect();
+    let needed: Vec<&str> = keys.iter().filter(|key| key.required).map(|key| key.name).collect();
     let mut table = Map::new();
     table.insert("type".to_owned(), json!("object"));
     table.insert("properties".to_owned(), Value::Object(properties));
@@ -47,12 +50,12 @@ fn table(keys: &[Key]) -> Map<String, Value> {
 }
 
 fn described(key: &Key) -> Value {
-    let mut value = takes(key.takes);
-    value["description"] = json!(key.says);
+    let mut value = value_schema(key.value_type);
+    value["description"] = json!(key.description);
     value
 }
 
-fn takes(what: ValueType) -> Value {
+fn value_schema(what: ValueType) -> Value {
     match what {
         ValueType::Name => json!({ "type": "string", "pattern": r"^[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,63}$" }),
         ValueType::Text => json!({ "type": "string" }),
@@ -84,7 +87,7 @@ fn takes(what: ValueType) -> Value {
         }
         ValueType::Tester => json!({ "enum": tester::names() }),
         ValueType::Testers => {
-            let words = |name| (String::from(name), takes(ValueType::Words));
+            let words = |name| (String::from(name), value_schema(ValueType::Words));
             let known: Map<String, Value> = tester::names().into_iter().map(words).collect();
             json!({ "type": "object", "properties": known, "additionalProperties": false })
         }
@@ -116,8 +119,8 @@ fn target() -> Value {
 fn sweep() -> Value {
     let mut properties: Map<String, Value> = FILTER.iter().map(|key| (key.name.to_owned(), described(key))).collect();
     for key in SETTINGS.iter().filter(|key| key.name != "path") {
-        let mut values = one_or_list(takes(key.takes));
-        values["description"] = json!(key.says);
+        let mut values = one_or_list(value_schema(key.value_type));
+        values["description"] = json!(key.description);
         properties.insert(key.name.to_owned(), values);
     }
     let taken: Vec<&str> = TAKEN.iter().chain(template::OWN).chain(&["path"]).copied().collect();

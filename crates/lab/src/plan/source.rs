@@ -1,6 +1,6 @@
 //! The text of a plan: what stands where, of which kind it must be, and how a mistake in it is pointed at.
 
-use super::keys::{self, Key};
+use super::{key::Key, keys};
 use crate::{
     plan::{PlanError, settings::Settings},
     suggest::did_you_mean,

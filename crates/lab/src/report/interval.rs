@@ -21,7 +21,7 @@ const QUANTILE: f64 = 0.99;
 pub(super) fn p99(row: &Row, store: &RunDirectory) -> Option<Interval> {
     let middle = row.figures.p99_us?;
     let (repeat, _) = row.p99s_us.iter().find(|(_, p99_us)| *p99_us == middle)?;
-    let within = within(&fs::read(store.trial(&row.cell.id, *repeat).join("latency.hlog")).ok()?)?;
+    let within = within(&fs::read(store.trial(row.cell.id(), *repeat).join("latency.hlog")).ok()?)?;
     let values: Vec<f64> = row.p99s_us.iter().map(|(_, p99_us)| *p99_us).collect();
     let range = spread(values.iter().copied().map(Some)).map(|spread| Interval { low: spread.low, high: spread.high });
     let between = median_interval(&values, CONFIDENCE).or(range);

@@ -144,7 +144,7 @@ pub fn concerns(report: &Report) -> Vec<String> {
             lines.push(format!(
                 "failed: {count} of {} of {}; repeat {repeat}: {}",
                 row.done + count,
-                row.cell.id,
+                row.cell.id(),
                 failure.line()
             ));
         }
@@ -170,7 +170,7 @@ fn outliers(report: &Report) -> Option<String> {
     let named = report.rows.iter().flat_map(|row| {
         let middle = row.figures.rate.map_or(0.0, |rate| rate.median);
         let line = move |(repeat, rate): (u32, f64)| {
-            format!("{} repeat {repeat} ({rate:.0} req/s, the median is {middle:.0})", row.cell.id)
+            format!("{} repeat {repeat} ({rate:.0} req/s, the median is {middle:.0})", row.cell.id())
         };
         row.outliers().into_iter().map(line)
     });
@@ -198,7 +198,7 @@ fn doubts(report: &Report) -> Vec<String> {
             "{}: {} of {done} trials, such as {} repeat {repeat}: {why}{remedy}",
             kind.word(),
             trials.len(),
-            row.cell.id
+            row.cell.id()
         )
     };
     kinds.into_iter().map(line).collect()

@@ -181,12 +181,12 @@ fn each_grew(result: &RunResult, start: u64, end: u64) -> Option<f64> {
 pub fn sort(rows: &mut Vec<Row>) {
     let mut combinations: Vec<String> = Vec::new();
     for row in rows.iter() {
-        if !combinations.contains(&row.cell.combination) {
-            combinations.push(row.cell.combination.clone());
+        if !combinations.iter().any(|known| known == row.cell.combination()) {
+            combinations.push(row.cell.combination().to_owned());
         }
     }
-    let place = |row: &Row| combinations.iter().position(|name| *name == row.cell.combination);
-    let in_phases = rows.iter().any(|row| row.cell.phase().is_some());
+    let place = |row: &Row| combinations.iter().position(|name| *name == row.cell.combination());
+    let in_phases = rows.iter().any(|row| row.cell.phase.as_deref().is_some());
     let mut keyed: Vec<_> = rows
         .drain(..)
         .map(|row| {

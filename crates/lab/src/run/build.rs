@@ -4,6 +4,7 @@ use super::preflight::{folder, program};
 use crate::{
     plan::Target,
     system::{
+        poll::{every, poll},
         process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
         process_registry::ProcessRegistry,
     },
@@ -16,16 +17,14 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::Duration,
 };
 
-/// Why a target was not built.
 #[derive(Debug)]
-pub enum NotBuilt {
-    /// The build said so, or could not be started.
+pub enum BuildError {
+    /// The build failed or could not be started.
     Failed(String),
-    /// The run is to end.
+    /// The user is stopping the run.
     Interrupted,
 }
 
@@ -34,10 +33,10 @@ pub fn build(
     target: &Target,
     base: &Path,
     log: &Path,
-    ledger: &Arc<ProcessRegistry>,
+    registry: &Arc<ProcessRegistry>,
     stop: &AtomicBool,
-) -> Result<(), NotBuilt> {
-    let failed = |e: io::Error| NotBuilt::Failed(format!("the build cannot be started: {e}"));
+) -> Result<(), BuildError> {
+    let failed = |e: io::Error| BuildError::Failed(format!("the build cannot be started: {e}"));
     let stdout = fs::File::create(log).map_err(failed)?;
     let dir = std::path::absolute(folder(target, base)).map_err(failed)?;
     let launch = Launch {
@@ -50,23 +49,20 @@ pub fn build(
         stdout,
     };
     let words = launch.words().join(" ");
-    let mut group = ProcessGroup::start(launch, ledger).map_err(failed)?;
-    loop {
-        if let Some(status) = group.ended() {
-            if status.success() {
-                return Ok(());
-            }
-            let tail = last_lines(log, 5).join(" | ");
-            return Err(NotBuilt::Failed(format!(
-                "the build '{words}' {}: {tail} (all of it: {})",
-                describe_exit(status),
-                log.display()
-            )));
+    let mut process = ProcessGroup::start(launch, registry).map_err(failed)?;
+    let status = poll(Duration::MAX, every(20), || match process.ended() {
+        None if stop.load(Ordering::Relaxed) => Some(None),
+        status => status.map(Some),
+    });
+    match status.flatten() {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => {
+            let (tail, how, log) = (last_lines(log, 5).join(" | "), describe_exit(status), log.display());
+            Err(BuildError::Failed(format!("the build '{words}' {how}: {tail} (all of it: {log})")))
         }
-        if stop.load(Ordering::Relaxed) {
-            group.stop(STOP_TIMEOUT);
-            return Err(NotBuilt::Interrupted);
+        None => {
+            process.stop(STOP_TIMEOUT);
+            Err(BuildError::Interrupted)
         }
-        thread::sleep(Duration::from_millis(20));
     }
 }

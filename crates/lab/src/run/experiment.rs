@@ -1,18 +1,18 @@
-//! An experiment from its first trial to its last: what is done is kept, what is not is run, in the recorded order.
+//! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
 
+use super::{
+    build::{BuildError, build},
+    observer::{Event, Observer, TrialProgress},
+    trial::{SpeedProbe, TrialGroup, TrialRunner, TrialSpec, TrialStatus},
+};
 use crate::{
     Error,
     plan::{Plan, Target},
-    run::{
-        build::{NotBuilt, build},
-        observer::{Event, Observer, TrialProgress},
-        trial::{SpeedProbe, TrialGroup, TrialRunner, TrialSpec, TrialStatus},
-    },
     run_directory::{
-        Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome, TrialRecord,
-        machine_speed::{SpeedBaseline, is_better},
+        Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome,
+        machine_speed::{SpeedBaseline, is_faster},
     },
-    schedule::{Cells, Schedule, ScheduledTrial},
+    schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines},
     system::{cgroup, ports::Ports, process_registry::ProcessRegistry},
     testers::Tester,
 };
@@ -27,151 +27,135 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The plan.
     pub plan: Plan,
-    /// Its text, for the record.
+    /// Copied into the run directory.
     pub plan_text: String,
-    /// The folder that the plan's paths start from.
+    /// The folder that the plan's paths are relative to.
     pub base: PathBuf,
-    /// The directory of the run.
+    /// The run directory.
     pub out: PathBuf,
-    /// Throw away what an earlier run left there.
+    /// Remove what an earlier run left there.
     pub fresh: bool,
-    /// Makes the load.
     pub tester: Tester,
     /// The binary whose `serve` is a target.
     pub brunt: PathBuf,
-    /// Tells the machine's pace beside each trial.
     pub speed_probe: SpeedProbe,
     /// The command line as typed.
     pub command: Vec<String>,
 }
 
-/// How an experiment went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// It was ended on request before its last trial.
+    /// Stopped by the user before the last trial.
     pub interrupted: bool,
-    /// Trials that had a result when it began.
+    /// Trials that had a result at the start.
     pub resumed: usize,
     /// Trials run now.
     pub run: usize,
 }
 
 /// Runs the trials of a schedule that have no result yet.
+///
+/// # Errors
+/// If nothing can run here, if the directory holds another plan, or if brunt's own files or the machine fail.
 pub fn run(
     request: &Request,
     schedule: &Schedule,
-    watch: &mut dyn Observer,
+    observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Summary, Error> {
-    let store = RunDirectory::at(&request.out);
+    let run_dir = RunDirectory::at(&request.out);
     if schedule.order.is_empty() {
-        let mut lines = crate::schedule::skipped_lines(&schedule.skipped);
+        let mut lines = skipped_lines(&schedule.skipped);
         lines.extend(schedule.filtered_line());
         return Err(Error::Failed(format!("nothing can be run here\n{}", lines.join("\n"))));
     }
-    let _lock = store.open()?;
-    let (ledger, cleaned) = ProcessRegistry::open(&store.ledger())?;
+    let _lock = run_dir.open()?;
+    let (registry, orphans) = ProcessRegistry::open(&run_dir.registry_file())?;
     cgroup::remove_orphans();
-    if cleaned > 0 {
-        watch.on_event(&Event::OrphansKilled(cleaned));
+    if orphans > 0 {
+        observer.on_event(&Event::OrphansKilled(orphans));
     }
-    begin(request, schedule, &store)?;
+    begin(request, schedule, &run_dir)?;
 
-    let todo = schedule.todo(|slot| store.is_done(&schedule.cell(*slot).id, slot.repeat));
+    let todo = schedule.todo(|trial| run_dir.is_done(schedule.cell(*trial).id(), trial.repeat));
     let resumed = schedule.order.len() - todo.iter().map(|(_, start)| start.len()).sum::<usize>();
-    let mut finish = Summary { interrupted: false, resumed, run: 0 };
     let mut runner = Runner {
         request,
         schedule,
-        store: &store,
-        ledger: Arc::new(ledger),
+        run_dir: &run_dir,
+        registry: Arc::new(registry),
+        observer,
         stop,
         ports: Ports::new(),
         unbuilt: BTreeMap::new(),
-        overhead: Duration::ZERO,
+        estimator: Estimator::default(),
         run: 0,
     };
-    if runner.build(&todo, watch).is_err() {
-        finish.interrupted = true;
-        return Ok(finish);
-    }
-    finish.interrupted = !runner.trials(&todo, watch)?;
-    for _ in 0..request.plan.retries {
-        let disturbed = if finish.interrupted { Vec::new() } else { runner.disturbed()? };
-        if disturbed.is_empty() {
-            break;
-        }
-        watch.on_event(&Event::Retrying(disturbed.iter().map(|(_, start)| start.len()).sum()));
-        finish.interrupted = !runner.again(&disturbed, watch)?;
-    }
-    finish.run = runner.run;
-    Ok(finish)
+    let completed = runner.build(&todo).is_ok() && runner.run_all(&todo)? && runner.retry_disturbed()?;
+    Ok(Summary { interrupted: !completed, resumed, run: runner.run })
 }
 
-/// Writes down what will be run; refuses to mix two plans in one directory.
-fn begin(request: &Request, schedule: &Schedule, store: &RunDirectory) -> Result<(), Error> {
-    let hash = request.plan.hash();
-    let mut started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+/// Writes `experiment.json`; refuses to mix two plans in one directory.
+fn begin(request: &Request, schedule: &Schedule, run_dir: &RunDirectory) -> Result<(), Error> {
+    let plan_hash = request.plan.hash();
+    let mut started_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     let mut repeats = schedule.repeats;
     if request.fresh {
-        store.clear()?;
-    } else if let Some(earlier) = store.experiment()? {
-        if earlier.plan_hash != hash {
+        run_dir.clear()?;
+    } else if let Some(earlier) = run_dir.experiment()? {
+        if earlier.plan_hash != plan_hash {
             return Err(Error::Usage(format!(
-                "{} holds trials of another plan, or of another version of it ('{}'): --fresh throws them away and starts over, --out DIR leaves them alone",
-                store.path().display(),
+                "{} holds trials of another plan, or of another version of it ('{}'): --fresh removes them and starts over, --out DIR uses another directory",
+                run_dir.path().display(),
                 earlier.name
             )));
         }
-        started = earlier.started_unix_s;
+        started_unix_s = earlier.started_unix_s;
         repeats = repeats.max(earlier.repeats);
     }
-    let name = |slot: &ScheduledTrial| format!("{}/{}", schedule.cell(*slot).id, slot.repeat);
+    let name = |trial: &ScheduledTrial| format!("{}/{}", schedule.cell(*trial).id(), trial.repeat);
     let experiment = Experiment {
         schema: SCHEMA.to_owned(),
         name: request.plan.name.clone(),
         description: request.plan.description.clone(),
-        plan_hash: hash,
+        plan_hash,
         seed: request.plan.seed,
         repeats,
         best_over: request.plan.best_over.clone(),
         baseline: request.plan.baseline.clone(),
         style: request.plan.style,
         command: request.command.clone(),
-        started_unix_s: started,
+        started_unix_s,
         cells: Cells { skipped: schedule.skipped.clone(), ..schedule.all.clone() },
         order: schedule.order.iter().map(name).collect(),
     };
-    Ok(store.begin(&experiment, &request.plan_text)?)
+    Ok(run_dir.begin(&experiment, &request.plan_text)?)
 }
 
-/// The trials of one start of a target, and the place of the first in the order.
+/// The trials of one start of a target, and the position of the first in the order.
 type Start<'a> = (usize, &'a [ScheduledTrial]);
 
 struct Runner<'a> {
     request: &'a Request,
     schedule: &'a Schedule,
-    store: &'a RunDirectory,
-    ledger: Arc<ProcessRegistry>,
+    run_dir: &'a RunDirectory,
+    registry: Arc<ProcessRegistry>,
+    observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
     ports: Ports,
     /// Targets that could not be built, and why.
     unbuilt: BTreeMap<String, String>,
-    /// What the trials so far took beside their load, all together.
-    overhead: Duration,
-    /// How many there were.
+    estimator: Estimator,
+    /// Trials run so far.
     run: usize,
 }
 
 impl<'a> Runner<'a> {
-    /// Builds every target that has a trial to come, and what several have in common once; an error means that the run
-    /// is to end.
-    fn build(&mut self, todo: &[Start], watch: &mut dyn Observer) -> Result<(), NotBuilt> {
+    /// Builds every target that has a trial to come; a build that several targets share runs once.
+    fn build(&mut self, todo: &[Start]) -> Result<(), BuildError> {
         let mut built: BTreeMap<(&Option<String>, &[String]), Option<String>> = BTreeMap::new();
         for target in self.request.plan.targets.iter().filter(|target| !target.build.is_empty()) {
             if !todo.iter().any(|(_, start)| self.schedule.cell(start[0]).target == target.name) {
@@ -179,7 +163,7 @@ impl<'a> Runner<'a> {
             }
             let why = match built.entry((&target.dir, target.build.as_slice())) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(self.build_one(target, watch)?),
+                Entry::Vacant(new) => new.insert(self.build_one(target)?),
             };
             if let Some(why) = why {
                 self.unbuilt.insert(target.name.clone(), why.clone());
@@ -188,142 +172,163 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Builds a target; `Some` is why that failed.
-    fn build_one(&self, target: &Target, watch: &mut dyn Observer) -> Result<Option<String>, NotBuilt> {
-        watch.on_event(&Event::Building { target: &target.name, command: target.build.join(" ") });
-        let log = self.store.build_log(&target.name);
-        match build(target, &self.request.base, &log, &self.ledger, self.stop) {
+    /// Builds a target; returns why that failed, if it did.
+    fn build_one(&mut self, target: &Target) -> Result<Option<String>, BuildError> {
+        self.observer.on_event(&Event::Building { target: &target.name, command: target.build.join(" ") });
+        let log = self.run_dir.build_log(&target.name);
+        match build(target, &self.request.base, &log, &self.registry, self.stop) {
             Ok(()) => Ok(None),
-            Err(NotBuilt::Failed(why)) => {
-                watch.on_event(&Event::BuildFailed { target: &target.name, why: &why });
+            Err(BuildError::Failed(why)) => {
+                self.observer.on_event(&Event::BuildFailed { target: &target.name, why: &why });
                 Ok(Some(why))
             }
             Err(interrupted) => Err(interrupted),
         }
     }
 
-    /// Runs these trials; false if that was interrupted.
-    fn trials(&mut self, todo: &[Start], watch: &mut dyn Observer) -> Result<bool, Error> {
+    /// Runs these trials; false if the user stopped the run.
+    fn run_all(&mut self, todo: &[Start]) -> Result<bool, Error> {
         for done in 0..todo.len() {
-            if !self.next(&todo[done..], watch)? {
+            if !self.run_next(&todo[done..])? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// The trials whose result was disturbed and that may be run again, with those that share their start.
+    /// Runs disturbed trials again, as often as the plan allows; false if the user stopped the run.
+    fn retry_disturbed(&mut self) -> Result<bool, Error> {
+        for _ in 0..self.request.plan.retries {
+            let disturbed = self.disturbed()?;
+            if disturbed.is_empty() {
+                break;
+            }
+            self.observer.on_event(&Event::Retrying(disturbed.iter().map(|(_, start)| start.len()).sum()));
+            for done in 0..disturbed.len() {
+                if !self.retry(&disturbed[done..])? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The disturbed trials that may be run again, with those that share their start.
     fn disturbed(&self) -> Result<Vec<Start<'a>>, Error> {
-        let Some(experiment) = self.store.experiment()? else { return Ok(Vec::new()) };
-        let paces = SpeedBaseline::of(self.store, &experiment);
-        let is_fine = |slot: &ScheduledTrial| {
-            let cell = self.schedule.cell(*slot);
-            let kept = paces.outcome(self.store, cell, slot.repeat);
-            !matches!(kept, Some(TrialOutcome::Done(result)) if result.verdict.kind == Kind::Disturbed)
-                || self.store.archived_attempts(&cell.id, slot.repeat) >= self.request.plan.retries
+        let Some(experiment) = self.run_dir.experiment()? else { return Ok(Vec::new()) };
+        let baseline = SpeedBaseline::of(self.run_dir, &experiment);
+        let is_fine = |trial: &ScheduledTrial| {
+            let cell = self.schedule.cell(*trial);
+            let outcome = baseline.outcome(self.run_dir, cell, trial.repeat);
+            !matches!(outcome, Some(TrialOutcome::Done(result)) if result.verdict.kind == Kind::Disturbed)
+                || self.run_dir.archived_attempts(cell.id(), trial.repeat) >= self.request.plan.retries
         };
         Ok(self.schedule.todo(is_fine))
     }
 
-    /// Runs disturbed trials again. One that ended undisturbed counts, else the one at the better pace, and the other is
-    /// kept beside it: which one that is must not depend on what was measured. Phases of one start stay together.
-    fn again(&mut self, trials: &[Start], watch: &mut dyn Observer) -> Result<bool, Error> {
-        for (done, (_, start)) in trials.iter().enumerate() {
-            let names: Vec<(&str, u32)> =
-                start.iter().map(|slot| (self.schedule.cell(*slot).id.as_str(), slot.repeat)).collect();
-            for (cell, repeat) in &names {
-                self.store.archive_attempt(cell, *repeat)?;
-            }
-            let whole = self.next(&trials[done..], watch)?;
-            let pace = |record: Option<TrialRecord>| record?.speed;
-            let kept: Vec<Option<TrialOutcome>> =
-                names.iter().map(|(cell, repeat)| self.store.outcome(cell, *repeat)).collect();
-            let is_fine = kept
-                .iter()
-                .all(|now| matches!(now, Some(TrialOutcome::Done(result)) if result.verdict.kind != Kind::Disturbed));
-            let is_done = kept.iter().all(|now| matches!(now, Some(TrialOutcome::Done(_))));
-            let (cell, repeat) = names[0];
-            let is_worse =
-                is_better(pace(self.store.archived_record(cell, repeat)), pace(self.store.record(cell, repeat)));
-            if !is_fine && (is_worse || !is_done) {
-                for (cell, repeat) in &names {
-                    self.store.swap_archived(cell, *repeat)?;
-                }
-            }
-            if !whole {
-                return Ok(false);
+    /// Runs the trials of the first of these starts again; false if the user stopped the run.
+    ///
+    /// An undisturbed attempt counts, else the one on the faster machine; the other is archived. The choice must not depend
+    /// on what was measured. Phases of one start stay together.
+    fn retry(&mut self, rest: &[Start]) -> Result<bool, Error> {
+        let trials: Vec<(&str, u32)> =
+            rest[0].1.iter().map(|trial| (self.schedule.cell(*trial).id(), trial.repeat)).collect();
+        for (cell, repeat) in &trials {
+            self.run_dir.archive_attempt(cell, *repeat)?;
+        }
+        let completed = self.run_next(rest)?;
+        let outcomes: Vec<Option<TrialOutcome>> =
+            trials.iter().map(|(cell, repeat)| self.run_dir.outcome(cell, *repeat)).collect();
+        let is_fine = outcomes
+            .iter()
+            .all(|now| matches!(now, Some(TrialOutcome::Done(result)) if result.verdict.kind != Kind::Disturbed));
+        let is_done = outcomes.iter().all(|now| matches!(now, Some(TrialOutcome::Done(_))));
+        let (cell, repeat) = trials[0];
+        let earlier = self.run_dir.archived_record(cell, repeat).and_then(|record| record.speed);
+        let now = self.run_dir.record(cell, repeat).and_then(|record| record.speed);
+        if !is_fine && (is_faster(earlier, now) || !is_done) {
+            for (cell, repeat) in &trials {
+                self.run_dir.swap_archived(cell, *repeat)?;
             }
         }
-        Ok(true)
+        Ok(completed)
     }
 
-    /// Runs the trials of the first of these starts and tells of them; false if that was interrupted.
-    fn next(&mut self, rest: &[Start], watch: &mut dyn Observer) -> Result<bool, Error> {
+    /// Runs the trials of the first of these starts; false if the user stopped the run.
+    fn run_next(&mut self, rest: &[Start]) -> Result<bool, Error> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let (first, start) = rest[0];
         let (schedule, total) = (self.schedule, self.schedule.order.len());
+        let trials: Vec<ScheduledTrial> = rest.iter().flat_map(|(_, start)| start.iter().copied()).collect();
+        let progress = |index: usize, left: Duration| TrialProgress {
+            number: first + index + 1,
+            total,
+            cell: schedule.cell(start[index]),
+            repeat: start[index].repeat,
+            left,
+        };
+        let estimate = self.estimator.time(schedule, &trials);
+        let since = Instant::now();
+        self.observer.on_event(&Event::TrialStarted(progress(0, estimate)));
+        let statuses =
+            self.run_start(first, start, &|index| progress(index, estimate.saturating_sub(since.elapsed())))?;
+        let took = since.elapsed();
+        let load: Duration = start.iter().map(|trial| schedule.cell(*trial).load_time()).sum();
+        let interrupted = statuses.iter().any(|status| matches!(status, TrialStatus::Interrupted));
+        let run = if interrupted { 0 } else { start.len() };
+        self.run += run;
+        self.estimator.observe(took.saturating_sub(load), run);
+        let left = self.estimator.time(schedule, &trials[start.len()..]);
+        for (index, status) in statuses.iter().enumerate() {
+            let share = schedule.cell(start[index]).load_time().as_secs_f64() / load.as_secs_f64();
+            let took = took.mul_f64(share);
+            self.observer.on_event(&Event::TrialFinished { trial: progress(index, left), status, took });
+        }
+        // A trial that fails while the run is being stopped has failed because of that.
+        let failed = statuses.iter().any(|status| matches!(status, TrialStatus::Failed(_)));
+        Ok(!interrupted && !(failed && self.stop.load(Ordering::Relaxed)))
+    }
+
+    /// Runs the trials of one start and returns how each ended.
+    fn run_start(
+        &mut self,
+        first: usize,
+        start: &[ScheduledTrial],
+        progress: &dyn Fn(usize) -> TrialProgress<'a>,
+    ) -> Result<Vec<TrialStatus>, Error> {
+        let (schedule, repeat) = (self.schedule, start[0].repeat);
         let target = schedule.cell(start[0]).target.as_str();
         let target = self.request.plan.targets.iter().find(|known| known.name == target);
         let target = target.expect("cells are made of the plan's own targets");
-        let slots: Vec<ScheduledTrial> = rest.iter().flat_map(|(_, start)| start.iter().copied()).collect();
-        let whole = schedule.time(&slots, self.overhead.checked_div(self.run as u32));
-        let since = Instant::now();
-        let place = |step: usize, left: Duration| {
-            let (cell, repeat) = (schedule.cell(start[step]), start[step].repeat);
-            TrialProgress { number: first + step + 1, total, cell, repeat, left }
+        let trial = |(index, trial): (usize, &ScheduledTrial)| {
+            let cell = schedule.cell(*trial);
+            TrialSpec { cell, number: first + index + 1, dir: self.run_dir.trial(cell.id(), repeat) }
         };
-        let step = |index: usize| {
-            let TrialProgress { number, cell, repeat, .. } = place(index, whole);
-            TrialSpec { cell, number, dir: self.store.trial(&cell.id, repeat) }
-        };
-        let steps: Vec<TrialSpec> = (0..start.len()).map(step).collect();
-        watch.on_event(&Event::TrialStarted(place(0, whole)));
-        let ends = match self.unbuilt.get(&target.name) {
-            Some(why) => {
-                let failure = Failure { why: why.clone(), log: Vec::new() };
-                for step in &steps {
-                    Directory::create(&step.dir)?.write_json("failed.json", &failure)?;
-                }
-                steps.iter().map(|_| TrialStatus::Failed(failure.clone())).collect()
+        let trials: Vec<TrialSpec> = start.iter().enumerate().map(trial).collect();
+        if let Some(why) = self.unbuilt.get(&target.name) {
+            let failure = Failure { why: why.clone(), log: Vec::new() };
+            for trial in &trials {
+                Directory::create(&trial.dir)?.write_json("failed.json", &failure)?;
             }
-            None => {
-                let bench = TrialRunner {
-                    tester: &self.request.tester,
-                    added: &self.request.plan.testers,
-                    brunt: &self.request.brunt,
-                    base: &self.request.base,
-                    speed_probe: self.request.speed_probe,
-                    ledger: &self.ledger,
-                    stop: self.stop,
-                };
-                let repeat = start[0].repeat;
-                // The same for every target and cell of a repeat, so that all face the same load.
-                let seed = self.request.plan.seed.wrapping_add(u64::from(repeat) - 1);
-                let job = TrialGroup { steps, target, repeat, seed };
-                bench.run(&job, &mut self.ports, &mut |step, what| {
-                    watch.on_event(&Event::TrialRunning {
-                        place: place(step, whole.saturating_sub(since.elapsed())),
-                        what,
-                    });
-                })?
-            }
-        };
-        let took = since.elapsed();
-        let load: Duration = start.iter().map(|slot| schedule.cell(*slot).load_time()).sum();
-        self.overhead += took.saturating_sub(load);
-        let interrupted = ends.iter().any(|end| matches!(end, TrialStatus::Interrupted));
-        self.run += if interrupted { 0 } else { start.len() };
-        let overhead = self.overhead.checked_div(self.run as u32);
-        let left = schedule.time(&slots[start.len()..], overhead);
-        for (index, end) in ends.iter().enumerate() {
-            let share = schedule.cell(start[index]).load_time().as_secs_f64() / load.as_secs_f64();
-            let took = took.mul_f64(share);
-            watch.on_event(&Event::TrialFinished { place: place(index, left), end, took });
+            return Ok(trials.iter().map(|_| TrialStatus::Failed(failure.clone())).collect());
         }
-        // What fails while the run is to end has failed at ending.
-        let ending = self.stop.load(Ordering::Relaxed) && ends.iter().any(|end| matches!(end, TrialStatus::Failed(_)));
-        Ok(!interrupted && !ending)
+        let runner = TrialRunner {
+            tester: &self.request.tester,
+            tester_args: &self.request.plan.testers,
+            brunt: &self.request.brunt,
+            base: &self.request.base,
+            speed_probe: self.request.speed_probe,
+            registry: &self.registry,
+            stop: self.stop,
+        };
+        // The same for every target and cell of a repeat, so that all get the same load.
+        let seed = self.request.plan.seed.wrapping_add(u64::from(repeat) - 1);
+        let group = TrialGroup { trials, target, repeat, seed };
+        let observer = &mut self.observer;
+        Ok(runner.run(&group, &mut self.ports, &mut |index, activity| {
+            observer.on_event(&Event::TrialRunning { trial: progress(index), activity });
+        })?)
     }
 }

@@ -1,25 +1,24 @@
-//! nginx as a target: its configuration for one trial, as anyone who wants a fast constant answer would write it. No
-//! logs, one worker a core, connections that stay; everything else as nginx has it.
+//! nginx as a target: its configuration for one trial, tuned for a fast constant answer: no logs, one worker a core,
+//! persistent connections; everything else is nginx's default.
 
 use brunt_tls::Identity;
 use std::{fs, io, path::Path};
 
-/// The program.
 pub const PROGRAM: &str = "nginx";
 
-/// The files of the trial's directory that hold certificate and key, for TLS.
+/// Certificate and key for TLS, in the trial's directory.
 const IDENTITY: [&str; 2] = ["nginx.cert.pem", "nginx.key.pem"];
 
-/// The file of the trial's directory that holds the configuration.
+/// The configuration, in the trial's directory.
 pub const FILE: &str = "nginx.conf";
 
-/// The arguments; `dir` is the trial's directory.
+/// Arguments; `dir` is the trial's directory.
 pub fn args(dir: &str) -> Vec<String> {
-    // -e: until it has read its configuration, nginx would write to a log of its own choosing.
+    // -e: until nginx has read its configuration, it writes to a log at a compiled-in path.
     ["-p", dir, "-c", FILE, "-e", "stderr"].map(str::to_owned).to_vec()
 }
 
-/// Writes a certificate that nobody signed, and its key, into the trial's directory.
+/// Writes a self-signed certificate and its key into the trial's directory.
 pub fn write_identity(dir: &Path) -> io::Result<()> {
     let identity =
         Identity::self_signed(&["localhost".to_owned(), "127.0.0.1".to_owned()]).map_err(io::Error::other)?;
@@ -28,17 +27,17 @@ pub fn write_identity(dir: &Path) -> io::Result<()> {
     fs::write(key, identity.key_pem())
 }
 
-/// The configuration; with `tls` as [`write_identity`] has prepared it.
+/// The configuration; `tls` expects the files of [`write_identity`].
 pub fn config(port: u16, workers: usize, connections: u64, body: &str, tls: bool) -> String {
     let [certificate, key] = IDENTITY;
     let (ssl, identity) = match tls {
         true => (" ssl", format!("        ssl_certificate {certificate};\n        ssl_certificate_key {key};\n")),
         false => ("", String::new()),
     };
-    // One worker may get all connections; the rest is for listeners and what nginx keeps for itself.
+    // One worker may get all connections; the rest is for listeners and nginx's own files.
     let connections = connections.saturating_mul(2).saturating_add(512);
     let body = body.replace('\\', "\\\\").replace('"', "\\\"");
-    // The folders for bodies on disk: nginx makes them at its start, and its own are root's.
+    // Folders for bodies on disk: nginx creates them at startup, and the default ones belong to root.
     let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
     let folders: String = folders.iter().map(|name| format!("    {name}_temp_path tmp_{name};\n")).collect();
     format!(
@@ -70,9 +69,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_body_stands_in_quotes_and_the_load_fits() {
-        let secret = config(8080, 2, 1000, "hi", true);
-        assert!(secret.contains("listen 127.0.0.1:8080 ssl;") && secret.contains("ssl_certificate_key nginx.key.pem;"));
+    fn the_body_is_quoted_and_workers_have_enough_connections() {
+        let tls = config(8080, 2, 1000, "hi", true);
+        assert!(tls.contains("listen 127.0.0.1:8080 ssl;") && tls.contains("ssl_certificate_key nginx.key.pem;"));
         let config = config(8080, 2, 1000, "say \"hi\" \\ {}\n", false);
         assert!(config.contains("return 200 \"say \\\"hi\\\" \\\\ {}\n\";"), "{config}");
         for line in ["worker_processes 2;", "worker_connections 2512;", "listen 127.0.0.1:8080;", "access_log off;"] {

@@ -1,15 +1,14 @@
-//! What happens during an experiment, for whoever shows it. The experiment itself prints nothing.
+//! Events of an experiment: the only interface between the runner and what shows its progress.
 
-use crate::{run::trial::TrialStatus, schedule::Cell};
+use super::trial::TrialStatus;
+use crate::schedule::Cell;
 use std::time::Duration;
 
-/// Is told what happens, on the thread that runs the experiment; must return at once.
+/// Receives events on the thread that runs the experiment; must return quickly.
 pub trait Observer {
-    /// Something happened.
     fn on_event(&mut self, event: &Event<'_>);
 }
 
-/// Watches nothing.
 #[derive(Debug, Default)]
 pub struct NoObserver;
 
@@ -24,58 +23,45 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// Which trial, of how many, and how long the rest will take.
+/// Which trial of how many, and how much time is left.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialProgress<'a> {
     /// Counted from 1, trials of an earlier invocation included.
     pub number: usize,
-    /// All trials of the experiment.
+    /// Trials of the experiment.
     pub total: usize,
-    /// The cell.
     pub cell: &'a Cell,
-    /// The repeat, counted from 1.
+    /// Counted from 1.
     pub repeat: u32,
-    /// Time left for the experiment, this trial included where it is not over.
+    /// Estimated time left for the experiment, including this trial if it is not over.
     pub left: Duration,
 }
 
-/// What can happen.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Processes that an earlier, killed run had left were ended.
+    /// Number of process groups left by a killed run that were killed.
     OrphansKilled(usize),
-    /// A target is being built.
     Building {
-        /// Its name.
         target: &'a str,
-        /// The command.
         command: String,
     },
-    /// A target could not be built; its trials will be recorded as failed.
+    /// The target's trials will be recorded as failed.
     BuildFailed {
-        /// Its name.
         target: &'a str,
-        /// Why.
         why: &'a str,
     },
-    /// That many trials were disturbed and are run again.
+    /// Number of disturbed trials that are run again.
     Retrying(usize),
-    /// A trial begins.
     TrialStarted(TrialProgress<'a>),
-    /// A trial runs; sent a few times a second.
+    /// Sent a few times a second.
     TrialRunning {
-        /// Which.
-        place: TrialProgress<'a>,
-        /// What it is doing now.
-        what: &'static str,
+        trial: TrialProgress<'a>,
+
+        activity: &'static str,
     },
-    /// A trial is over.
     TrialFinished {
-        /// Which.
-        place: TrialProgress<'a>,
-        /// How.
-        end: &'a TrialStatus,
-        /// How long it took.
+        trial: TrialProgress<'a>,
+        status: &'a TrialStatus,
         took: Duration,
     },
 }

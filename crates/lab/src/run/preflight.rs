@@ -1,5 +1,5 @@
-//! What must be there before a target can be started: its folder, the programs it needs, its build. A target that
-//! cannot be had here is skipped with a reason and a remedy; one that should build and does not is a failure.
+//! Checks before a run that each target can be started here: its folder, the programs it needs, its limits. A target that
+//! cannot is skipped with a reason and a remedy.
 
 use super::nginx;
 use crate::{
@@ -13,16 +13,16 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// What a target can need that is no program: io_uring, which containers often forbid.
+/// A word of `needs` that is not a program: containers often forbid io_uring.
 pub const IO_URING: &str = "io_uring";
 
-/// The targets that cannot be started on this machine, by name, and why; and the testers, by `tester=NAME`. `no_uring`
-/// is why io_uring is not to be had, if it is not.
+/// Reasons why targets (by name) and testers (by `tester=NAME`) cannot run on this machine. `no_uring` is the reason why
+/// io_uring is unavailable, if it is.
 pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap<String, String> {
     let missing = |target: &Target| missing(target, base, no_uring).map(|why| (target.name.clone(), why));
     let testers = EXTERNAL.iter().filter(|tester| find_program(tester.name).is_none());
     let testers = testers.map(|tester| {
-        (format!("tester={}", tester.name), format!("no {} on PATH: {}", tester.name, source_of(tester.name)))
+        (format!("tester={}", tester.name), format!("no {} on PATH: {}", tester.name, install_hint(tester.name)))
     });
     plan.targets.iter().filter_map(missing).chain(testers).collect()
 }
@@ -30,7 +30,7 @@ pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap
 fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<String> {
     let own_uring = matches!(&target.kind, TargetKind::Serve { model, .. } if model == "uring");
     if let Some(why) = no_uring.filter(|_| own_uring || target.needs.iter().any(|need| need == IO_URING)) {
-        return Some(format!("needs io_uring, which this machine refuses: {why}"));
+        return Some(format!("needs io_uring, which is unavailable here: {why}"));
     }
     let dir = folder(target, base);
     if let Some(name) = &target.dir
@@ -38,24 +38,24 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
     {
         let place = std::path::absolute(&dir).unwrap_or(dir);
         let place = place.display();
-        return Some(format!("its folder '{name}' is not here (no {place}): run this inside a clone that has it"));
+        return Some(format!("its folder '{name}' does not exist (no {place}): run this inside a clone that has it"));
     }
     for tool in target.needs.iter().filter(|need| *need != IO_URING) {
         if find_program(tool).is_none() {
-            return Some(format!("needs '{tool}', which is not on PATH: {}", source_of(tool)));
+            return Some(format!("needs '{tool}', which is not on PATH: {}", install_hint(tool)));
         }
     }
     if let Some(why) = rlimits::unsupported_reason(&target.limits) {
         return Some(why);
     }
     if matches!(target.kind, TargetKind::Nginx { .. }) && find_program(nginx::PROGRAM).is_none() {
-        return Some(format!("no nginx on PATH: {}", source_of(nginx::PROGRAM)));
+        return Some(format!("no nginx on PATH: {}", install_hint(nginx::PROGRAM)));
     }
     let TargetKind::Command(words) = &target.kind else {
         return None;
     };
     let program = &words[0];
-    // What is to be built, or named by a placeholder, cannot be looked for yet.
+    // A program that is built later or named by a placeholder cannot be checked yet.
     if !target.build.is_empty() || program.contains('{') {
         return None;
     }
@@ -64,7 +64,7 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
             Some(format!("its program {} does not exist", dir.join(program).display()))
         }
         false if find_program(program).is_none() => {
-            Some(format!("its program '{program}' is not on PATH: {}", source_of(program)))
+            Some(format!("its program '{program}' is not on PATH: {}", install_hint(program)))
         }
         _ => None,
     }
@@ -73,21 +73,21 @@ fn missing(target: &Target, base: &Path, no_uring: Option<&str>) -> Option<Strin
 /// The folder that a target is built and started in.
 pub fn folder(target: &Target, base: &Path) -> PathBuf {
     let joined = base.join(target.dir.as_deref().unwrap_or(""));
-    // Done on the name alone: `a/../b` is to be found even if there is no `a`.
-    let mut plain = PathBuf::new();
+    // Lexically: `a/../b` resolves even if `a` does not exist.
+    let mut normal = PathBuf::new();
     for part in joined.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
-                plain.pop();
+            Component::ParentDir if matches!(normal.components().next_back(), Some(Component::Normal(_))) => {
+                normal.pop();
             }
-            other => plain.push(other),
+            other => normal.push(other),
         }
     }
-    if plain.as_os_str().is_empty() { PathBuf::from(".") } else { plain }
+    if normal.as_os_str().is_empty() { PathBuf::from(".") } else { normal }
 }
 
-/// A program as a plan names it: with a slash it is a file of the target's folder, else one of `PATH`.
+/// Resolves a program of a plan: with a slash a file of the target's folder, else one of `PATH`.
 pub fn program(word: &str, dir: &Path) -> PathBuf {
     if word.contains('/') { dir.join(word) } else { PathBuf::from(word) }
 }
@@ -101,8 +101,8 @@ fn find_program(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(runnable)
 }
 
-/// Where a program is to be had.
-fn source_of(program: &str) -> &'static str {
+/// How to get a program.
+fn install_hint(program: &str) -> &'static str {
     match program {
         "cargo" | "rustc" => "get it from https://rustup.rs",
         "go" => "get it from https://go.dev/dl",
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_a_remedy() {
+    fn a_missing_requirement_is_named_with_a_remedy() {
         let base = Path::new("/nowhere/experiments");
         let why = missing(&target("dir = '../peers/x'\ncommand = ['./x']"), base, None).unwrap();
         assert!(why.contains("/nowhere/peers/x") && why.contains("clone"), "{why}");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn without_io_uring_only_those_that_need_it_are_left_out() {
+    fn without_io_uring_only_targets_that_need_it_are_skipped() {
         let base = Path::new(".");
         let why = |lines: &str| missing(&target(lines), base, Some("EPERM from io_uring_setup"));
         let uring = why("serve = { service = 'echo', model = 'uring' }").unwrap();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_found_by_its_name_alone() {
+    fn folders_are_resolved_lexically() {
         let target = target("dir = '../peers/x'\ncommand = ['./x']");
         assert_eq!(folder(&target, Path::new("/a/experiments")), Path::new("/a/peers/x"));
         assert_eq!(folder(&target, Path::new("experiments")), Path::new("peers/x"));

@@ -1,6 +1,8 @@
-//! One start of a target: run `before`, start it, wait until it accepts, run the tester, once for each phase, stop it,
-//! run `after`. Whatever happens, no process of it survives, and the directory of each trial says how it went:
-//! `result.json`, or `failed.json` with the reason.
+//! Runs the trials of one start of a target: `before`, start, wait for the first accepted connection, one tester run for
+//! each phase, stop, `after`.
+//!
+//! Invariants: no process of a trial outlives it; the directory of each trial says how it ended: `result.json`, or
+//! `failed.json` with the reason.
 
 mod external_meter;
 mod hooks;
@@ -14,6 +16,7 @@ use crate::{
     schedule::{Cell, Machine},
     system::{
         cgroup::MemoryCgroup,
+        poll::{backoff, every, poll},
         ports::{self, Ports},
         process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
         process_registry::ProcessRegistry,
@@ -28,30 +31,27 @@ use std::{
     fs, io,
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
-    process::ExitStatus,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// How a trial ended.
 #[derive(Debug)]
 pub enum TrialStatus {
-    /// With a result.
     Done(Box<RunResult>),
-    /// Without one; the reason is in the directory too.
+    /// Without a result; the directory has the reason too.
     Failed(Failure),
-    /// On request; nothing of it counts.
+    /// Stopped by the user; its directory is removed.
     Interrupted,
 }
 
-/// How the pace is told; tests have one of their own.
+/// Measures the speed of a cell's cores, in microseconds for a fixed piece of work; replaced in tests.
 pub type SpeedProbe = fn(&Cell) -> Option<f64>;
 
-/// Times the work once; `None` where that cannot be done (no loopback).
+/// The probe of real runs; `None` without a loopback interface.
 pub fn probe_speed(cell: &Cell) -> Option<f64> {
     let placement = &cell.placement;
     let mut cores: Vec<usize> = placement.server.0.iter().chain(&placement.client.0).copied().collect();
@@ -62,27 +62,24 @@ pub fn probe_speed(cell: &Cell) -> Option<f64> {
 
 /// What all trials of an experiment have in common.
 pub struct TrialRunner<'a> {
-    /// Makes the load where no foreign tester does.
+    /// Makes the load where the plan names no external tester.
     pub tester: &'a Tester,
     /// Words added to the command lines of testers, by name.
-    pub added: &'a BTreeMap<String, Vec<String>>,
+    pub tester_args: &'a BTreeMap<String, Vec<String>>,
     /// The binary whose `serve` is a target.
     pub brunt: &'a Path,
     /// The plan's folder.
     pub base: &'a Path,
-    /// Tells the machine's pace.
     pub speed_probe: SpeedProbe,
-    /// Remembers process groups.
-    pub ledger: &'a Arc<ProcessRegistry>,
+    pub registry: &'a Arc<ProcessRegistry>,
     /// Set when the run is to end.
     pub stop: &'a AtomicBool,
 }
 
-/// One start of a target, for one trial or for the phases that share it.
+/// The trials that share one start of a target: one, or one for each phase.
 pub struct TrialGroup<'a> {
-    /// At least one, in order.
-    pub steps: Vec<TrialSpec<'a>>,
-    /// The server.
+    /// In order; at least one.
+    pub trials: Vec<TrialSpec<'a>>,
     pub target: &'a Target,
     /// Counted from 1.
     pub repeat: u32,
@@ -90,35 +87,60 @@ pub struct TrialGroup<'a> {
     pub seed: u64,
 }
 
-/// One trial to be run.
 pub struct TrialSpec<'a> {
-    /// Under which load, on which cores.
     pub cell: &'a Cell,
-    /// Place in the order, counted from 1.
+    /// Position in the order of the experiment, counted from 1.
     pub number: usize,
-    /// Where its files go.
+    /// Its files go here.
     pub dir: PathBuf,
 }
 
 impl TrialGroup<'_> {
     /// The cell that the target is started for.
     fn cell(&self) -> &Cell {
-        self.steps[0].cell
+        self.trials[0].cell
     }
 
-    /// Holds the files that all steps have in common.
+    /// The directory of the files that all trials share.
     fn dir(&self) -> &Path {
-        &self.steps[0].dir
+        &self.trials[0].dir
+    }
+
+    fn max_connections(&self) -> u64 {
+        self.trials.iter().map(|trial| trial.cell.connections()).max().unwrap_or(0)
     }
 }
 
-/// Why a start came to its end before its time.
-enum Stop {
-    /// On request.
+/// Why the trials of a group ended early.
+enum TrialError {
     Interrupted,
-    /// The trials from this one on have no result.
+    /// The trials from this index on have no result.
     Failed(usize, Failure),
+    /// One of brunt's own files or the machine failed: the next trial would fail too.
+    Io(io::Error),
 }
+
+impl TrialError {
+    fn failed(from: usize, why: impl Into<String>, log: Vec<String>) -> Self {
+        Self::Failed(from, Failure { why: why.into(), log })
+    }
+
+    /// A command line that cannot be built.
+    fn usage(why: String) -> Self {
+        Self::failed(0, why, Vec::new())
+    }
+}
+
+impl From<io::Error> for TrialError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+type Result<T> = std::result::Result<T, TrialError>;
+
+/// Reports the activity of the trial of this index, a few times a second.
+type Tick<'t> = dyn FnMut(usize, &'static str) + 't;
 
 /// Files of a trial beside those of the result.
 const TARGET_LOG: &str = "target.log";
@@ -126,210 +148,193 @@ const TESTER_LOG: &str = "tester.log";
 const TESTER_OUT: &str = "tester.out";
 
 impl TrialRunner<'_> {
-    /// Runs the trials of one start and says how each of them ended. `tick` is told which of them does what, a few times
-    /// a second. An error is one of our own files or of the machine: the next trial would meet it too.
-    pub fn run(
-        &self,
-        job: &TrialGroup,
-        ports: &mut Ports,
-        tick: &mut dyn FnMut(usize, &'static str),
-    ) -> io::Result<Vec<TrialStatus>> {
-        for step in &job.steps {
-            // What a run that was killed has left of this trial does not mix with what comes.
-            match fs::remove_dir_all(&step.dir) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(with_path(&step.dir)(e)),
-                _ => {}
-            }
-            Directory::create(&step.dir)?;
+    /// Runs the trials of one start and returns how each of them ended.
+    ///
+    /// # Errors
+    /// If one of brunt's own files or the machine fails, so that the next trial would fail too.
+    pub fn run(&self, group: &TrialGroup, ports: &mut Ports, tick: &mut Tick) -> io::Result<Vec<TrialStatus>> {
+        for trial in &group.trials {
+            // A killed run may have left part of this trial.
+            match fs::remove_dir_all(&trial.dir) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(with_path(&trial.dir)(e)),
+                _ => Directory::create(&trial.dir)?,
+            };
         }
-        let all = Machine::here()?;
-        let _stay = AffinityGuard::on(&job.cell().placement.client);
-        let site = TrialContext::new(job, ports.free()?, self, all)?;
+        let machine = Machine::here()?;
+        let _affinity = AffinityGuard::pin(&group.cell().placement.client);
+        let context = TrialContext::new(group, ports.free()?, self, machine)?;
 
-        let (mut done, mut left) = (Vec::new(), None);
-        let course = self.course(job, &site, &mut done, &mut left, tick);
-        // The target is stopped by now, whatever came of it.
-        let after = self.hook(job, &site, Hook::After, &mut |what| tick(job.steps.len() - 1, what));
-        drop(left);
-        let stop = match (course?.err(), after?.err()) {
-            (Some(Stop::Failed(from, mut failure)), Some(Stop::Failed(_, other))) => {
-                failure.log.push(other.line());
-                Some(Stop::Failed(from, failure))
-            }
-            // What it should have undone is still there, and must not go unsaid.
-            (Some(Stop::Interrupted), Some(other)) => Some(other),
-            (None, Some(Stop::Failed(_, failure))) => Some(Stop::Failed(job.steps.len() - 1, failure)),
-            (stop, after) => stop.or(after),
-        };
-        self.ends(job, done, stop)
-    }
-
-    /// How each trial ended, as its directory then says too.
-    fn ends(&self, job: &TrialGroup, mut ends: Vec<TrialStatus>, stop: Option<Stop>) -> io::Result<Vec<TrialStatus>> {
-        match stop {
-            None => {}
-            Some(Stop::Interrupted) => {
-                for step in &job.steps {
-                    fs::remove_dir_all(&step.dir).map_err(with_path(&step.dir))?;
+        let (mut done, mut background) = (Vec::new(), None);
+        let phases = self.run_phases(group, &context, &mut done, &mut background, tick);
+        // `run_phases` has stopped the target, however it returned.
+        let last = group.trials.len() - 1;
+        let after = self.hook(group, &context, Hook::After, &mut |what| tick(last, what));
+        drop(background);
+        match combine(phases.err(), after.err(), last) {
+            None => Ok(done),
+            Some(TrialError::Io(error)) => Err(error),
+            Some(TrialError::Interrupted) => {
+                for trial in &group.trials {
+                    fs::remove_dir_all(&trial.dir).map_err(with_path(&trial.dir))?;
                 }
-                return Ok(job.steps.iter().map(|_| TrialStatus::Interrupted).collect());
+                Ok(group.trials.iter().map(|_| TrialStatus::Interrupted).collect())
             }
-            Some(Stop::Failed(from, failure)) => {
-                ends.truncate(from);
-                let phase = job.steps[from].cell.phase().unwrap_or_default();
-                for (index, step) in job.steps.iter().enumerate().skip(from) {
-                    let failure = match index == from {
-                        true => failure.clone(),
-                        false => {
-                            Failure { why: format!("phase '{phase}' failed: {}", failure.line()), log: Vec::new() }
-                        }
-                    };
-                    // Nothing that a failed trial wrote may pass for a result later.
-                    let _ = fs::remove_file(step.dir.join("result.json"));
-                    Directory::open(&step.dir).write_json("failed.json", &failure)?;
-                    ends.push(TrialStatus::Failed(failure));
-                }
+            Some(TrialError::Failed(from, failure)) => {
+                done.truncate(from);
+                write_failures(group, from, failure, &mut done)?;
+                Ok(done)
             }
         }
-        Ok(ends)
     }
 
-    /// All from `before` until the target is stopped. Results go to `done`, what `before` left running to `left`.
-    fn course(
+    /// Everything from `before` until the target has stopped. Adds results to `done`; keeps the processes that `before`
+    /// left running in `background`.
+    fn run_phases(
         &self,
-        job: &TrialGroup,
-        site: &TrialContext,
+        group: &TrialGroup,
+        context: &TrialContext,
         done: &mut Vec<TrialStatus>,
-        left: &mut Option<ProcessGroup>,
-        tick: &mut dyn FnMut(usize, &'static str),
-    ) -> io::Result<Result<(), Stop>> {
-        let fail =
-            |why: String| Ok(Err(Stop::Failed(0, Failure { why, log: last_lines(&job.dir().join(TARGET_LOG), 3) })));
-        let cage = job.target.limits.memory.map(MemoryCgroup::new).transpose()?.flatten();
-        let oom_kill = || cage.as_ref().and_then(MemoryCgroup::oom_kill);
-        let launch = match self.target(job, site, cage.as_ref())? {
-            Ok(launch) => launch,
-            Err(why) => return fail(why),
-        };
+        background: &mut Option<ProcessGroup>,
+        tick: &mut Tick,
+    ) -> Result<()> {
+        let cgroup = group.target.limits.memory.map(MemoryCgroup::new).transpose()?.flatten();
+        let launch = self.target_launch(group, context, cgroup.as_ref())?;
         let words = launch.words();
-        match self.hook(job, site, Hook::Before, &mut |what| tick(0, what))? {
-            Ok(group) => *left = group,
-            Err(stop) => return Ok(Err(stop)),
-        }
+        *background = self.hook(group, context, Hook::Before, &mut |what| tick(0, what))?;
         tick(0, "looking at the machine");
-        let before = (self.speed_probe)(job.cell());
+        let before = (self.speed_probe)(group.cell());
 
         tick(0, "starting the target");
-        let mut target = match ProcessGroup::start(launch, self.ledger) {
-            Ok(target) => target,
-            Err(e) => return fail(e.to_string()),
-        };
-        match self.accepts(&mut target, site.port, job.target.ready_timeout.0, &mut |what| tick(0, what)) {
-            Ready::Yes => {}
-            Ready::Interrupted => return Ok(Err(Stop::Interrupted)),
-            Ready::Died(status) => {
-                let cause = oom_kill().map_or(String::new(), |cause| format!(": {cause}"));
-                return fail(format!("the target {} before it accepted a connection{cause}", describe_exit(status)));
+        let fail = |why| TrialError::failed(0, why, last_lines(&group.dir().join(TARGET_LOG), 3));
+        let mut target = ProcessGroup::start(launch, self.registry).map_err(|e| fail(e.to_string()))?;
+        self.wait_until_listening(&mut target, context.port, group.target.ready_timeout.0, tick).map_err(|error| {
+            match error {
+                NotListening::Interrupted => TrialError::Interrupted,
+                NotListening::Failed(why) => fail(with_cause(why, &cgroup)),
             }
-            Ready::Silent => {
-                let (port, within) = (site.port, job.target.ready_timeout);
-                return fail(format!("the target did not listen on 127.0.0.1:{port} within {within}"));
-            }
-        }
+        })?;
         let mut records = Vec::new();
-        for (index, step) in job.steps.iter().enumerate() {
+        for (index, trial) in group.trials.iter().enumerate() {
             let mut record = TrialRecord {
-                cell: step.cell.id.clone(),
-                repeat: job.repeat,
-                number: step.number,
+                cell: trial.cell.id().to_owned(),
+                repeat: group.repeat,
+                number: trial.number,
                 started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-                before: site.words(&job.target.before).unwrap_or_default(),
+                before: context.words(&group.target.before).unwrap_or_default(),
                 target: words.clone(),
                 tester: Vec::new(),
-                after: site.words(&job.target.after).unwrap_or_default(),
+                after: context.words(&group.target.after).unwrap_or_default(),
                 speed: None,
             };
-            let ended = self.load(job, index, &mut record, site.port, &mut target, &mut |what| tick(index, what))?;
-            let failed = |at, failure| Ok(Err(Stop::Failed(at, failure)));
-            match (ended, oom_kill()) {
-                (Ok(result), None) => done.push(TrialStatus::Done(Box::new(result))),
-                // Others of its processes may have answered on; that is not the server that was to be measured.
-                (Ok(_), Some(cause)) => {
-                    let why = format!("a process of the target died: {cause}");
-                    return failed(index, Failure { why, log: Vec::new() });
-                }
-                (Err(Stop::Failed(at, failure)), Some(cause)) => {
-                    return failed(at, Failure { why: format!("{}: {cause}", failure.why), ..failure });
-                }
-                (Err(stop), _) => return Ok(Err(stop)),
+            let result = self
+                .load(group, index, &mut record, context.port, &mut target, &mut |what| tick(index, what))
+                .map_err(|error| match error {
+                    TrialError::Failed(from, failure) => {
+                        TrialError::Failed(from, Failure { why: with_cause(failure.why, &cgroup), ..failure })
+                    }
+                    other => other,
+                })?;
+            // Its other processes may have answered on, but that is no longer the server to be measured.
+            if let Some(cause) = cgroup.as_ref().and_then(MemoryCgroup::oom_kill) {
+                return Err(TrialError::failed(index, format!("a process of the target died: {cause}"), Vec::new()));
             }
+            done.push(TrialStatus::Done(Box::new(result)));
             records.push(record);
         }
-        tick(job.steps.len() - 1, "stopping the target");
+        tick(group.trials.len() - 1, "stopping the target");
         target.stop(STOP_TIMEOUT);
-        let connections = job.steps.iter().map(|step| step.cell.connections()).max().unwrap_or(0);
-        if !freed(site.port, connections) {
-            return fail(format!(
+        if !is_freed(context.port, group.max_connections()) {
+            return Err(fail(format!(
                 "port {} is still taken although the target's process group is gone: it must stay in the foreground",
-                site.port
-            ));
+                context.port
+            )));
         }
-        if let (Some(before_us), Some(after_us)) = (before, (self.speed_probe)(job.cell())) {
-            for (step, mut record) in job.steps.iter().zip(records) {
+        if let (Some(before_us), Some(after_us)) = (before, (self.speed_probe)(group.cell())) {
+            for (trial, mut record) in group.trials.iter().zip(records) {
                 record.speed = Some(SpeedSample { before_us, after_us });
-                Directory::open(&step.dir).write_json("trial.json", &record)?;
+                Directory::open(&trial.dir).write_json("trial.json", &record)?;
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    fn accepts(
+    fn wait_until_listening(
         &self,
         target: &mut ProcessGroup,
         port: u16,
-        within: Duration,
-        tick: &mut dyn FnMut(&'static str),
-    ) -> Ready {
+        timeout: Duration,
+        tick: &mut Tick,
+    ) -> std::result::Result<(), NotListening> {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let since = Instant::now();
-        let mut pause = Duration::from_millis(1);
-        loop {
+        let listening = poll(timeout, backoff(50), || {
             if self.stop.load(Ordering::Relaxed) {
-                return Ready::Interrupted;
+                return Some(Err(NotListening::Interrupted));
             }
             if let Some(status) = target.ended() {
-                return Ready::Died(status);
+                let why = format!("the target {} before it accepted a connection", describe_exit(status));
+                return Some(Err(NotListening::Failed(why)));
             }
             if TcpStream::connect_timeout(&address, Duration::from_millis(250)).is_ok() {
-                return Ready::Yes;
+                return Some(Ok(()));
             }
-            if since.elapsed() >= within {
-                return Ready::Silent;
-            }
-            tick("waiting for the target to listen");
-            thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(50));
-        }
+            tick(0, "waiting for the target to listen");
+            None
+        });
+        let within = brunt_results::Span(timeout);
+        let late = || format!("the target did not listen on 127.0.0.1:{port} within {within}");
+        listening.unwrap_or_else(|| Err(NotListening::Failed(late())))
     }
 }
 
-enum Ready {
-    Yes,
-    Died(ExitStatus),
-    Silent,
+enum NotListening {
     Interrupted,
+    Failed(String),
 }
 
-/// Waits until nothing listens on the port: a server's sockets may outlive it for a moment while its rings are undone, and
-/// a million connections take the kernel a minute.
-fn freed(port: u16, connections: u64) -> bool {
-    let since = Instant::now();
-    let patience = Duration::from_secs(5) + Duration::from_micros(200).saturating_mul(connections.min(1 << 30) as u32);
-    while !ports::is_free(port) {
-        if since.elapsed() > patience {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(5));
+/// Adds to a failure that the target exceeded its memory limit, if it did.
+fn with_cause(why: String, cgroup: &Option<MemoryCgroup>) -> String {
+    match cgroup.as_ref().and_then(MemoryCgroup::oom_kill) {
+        Some(cause) => format!("{why}: {cause}"),
+        None => why,
     }
-    true
+}
+
+/// Joins the errors of the phases and of `after`. A failure of `after` is never hidden: what it should have undone remains.
+fn combine(phases: Option<TrialError>, after: Option<TrialError>, last: usize) -> Option<TrialError> {
+    match (phases, after) {
+        (Some(TrialError::Io(error)), _) | (_, Some(TrialError::Io(error))) => Some(TrialError::Io(error)),
+        (Some(TrialError::Failed(from, mut failure)), Some(TrialError::Failed(_, other))) => {
+            failure.log.push(other.line());
+            Some(TrialError::Failed(from, failure))
+        }
+        (None, Some(TrialError::Failed(_, failure))) => Some(TrialError::Failed(last, failure)),
+        (Some(TrialError::Interrupted) | None, after @ Some(_)) => after,
+        (phases, _) => phases,
+    }
+}
+
+/// Records the failure of the trial at `from` and of those that should have followed it.
+fn write_failures(
+    group: &TrialGroup,
+    from: usize,
+    failure: Failure,
+    statuses: &mut Vec<TrialStatus>,
+) -> io::Result<()> {
+    let phase = group.trials[from].cell.phase.as_deref().unwrap_or_default();
+    let following = Failure { why: format!("phase '{phase}' failed: {}", failure.line()), log: Vec::new() };
+    for (index, trial) in group.trials.iter().enumerate().skip(from) {
+        let failure = if index == from { &failure } else { &following };
+        // A failed trial must not leave a file that could pass for a result.
+        let _ = fs::remove_file(trial.dir.join("result.json"));
+        Directory::open(&trial.dir).write_json("failed.json", failure)?;
+        statuses.push(TrialStatus::Failed(failure.clone()));
+    }
+    Ok(())
+}
+
+/// Waits until nothing listens on the port. A server's sockets can outlive it while the kernel tears its rings down; a
+/// million connections take up to a minute.
+fn is_freed(port: u16, connections: u64) -> bool {
+    let timeout = Duration::from_secs(5) + Duration::from_micros(200).saturating_mul(connections.min(1 << 30) as u32);
+    poll(timeout, every(5), || ports::is_free(port).then_some(())).is_some()
 }

@@ -1,9 +1,9 @@
-//! From a plan and a machine to the cells: every combination of every sweep, on every target, and what cannot be run
-//! here with the reason. Pure.
+//! The cells of a plan on a machine: every combination of every sweep on every target; those that cannot run here are
+//! skipped with a reason. Pure.
 
 use super::cpu_assignment::{Machine, Placement, SkipReason, assign_cores};
 use crate::plan::{
-    PHASE, Plan, Sweep, Target,
+    Filter, PHASE, Plan, Sweep, Target,
     phase::{Phase, apply},
     settings::{Amount, Settings},
     template::expand,
@@ -15,37 +15,52 @@ use std::{
     time::Duration,
 };
 
+/// A name and a value of it.
+type Pair = (String, String);
+
 /// One combination of swept values on one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "CellRecord", into = "CellRecord")]
 pub struct Cell {
-    /// `target=uring,connections=80`: its name, its directory, and what selects it with `--only`.
-    pub id: String,
-    /// The target's name.
     pub target: String,
-    /// The swept values alone, as in `id`; equal for all targets under the same load.
-    pub combination: String,
+    /// Swept names and their values, in the order of the plan.
+    pub axes: Vec<Pair>,
+    /// The phase, if a start of the target has several.
+    pub phase: Option<String>,
     /// The load.
     pub settings: Settings,
     /// The cores.
     pub placement: Placement,
+    /// Derived from target, axes and phase as planned; a report may relabel the target later.
+    id: String,
+    combination: String,
 }
 
 impl Cell {
-    /// The phase it is, if a start of its target has several.
-    pub fn phase(&self) -> Option<&str> {
-        self.settings.custom_axes.get(PHASE).map(String::as_str)
+    pub fn new(
+        target: String,
+        axes: Vec<Pair>,
+        phase: Option<String>,
+        settings: Settings,
+        placement: Placement,
+    ) -> Self {
+        let combination = combination(&axes, phase.as_deref());
+        Self { id: id(&target, &combination), combination, target, axes, phase, settings, placement }
     }
 
-    /// The swept values alone, without the phase.
-    pub fn swept(&self) -> &str {
-        let Some(phase) = self.phase() else { return &self.combination };
-        let swept = self.combination.strip_suffix(phase).and_then(|rest| rest.strip_suffix("phase="));
-        swept.map_or(&self.combination, |swept| swept.trim_end_matches(','))
+    /// `target=uring,connections=80`: its name, its directory, and what selects it with `--only`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The swept values and the phase, as in the id; equal for all targets under the same load.
+    pub fn combination(&self) -> &str {
+        &self.combination
     }
 
     /// Whether one start of the target serves both cells, as phases that follow each other.
     pub fn shares_start(&self, other: &Self) -> bool {
-        self.phase().is_some() && self.target == other.target && self.swept() == other.swept()
+        self.phase.is_some() && other.phase.is_some() && self.target == other.target && self.axes == other.axes
     }
 
     /// Connections over all cores of the generator.
@@ -65,7 +80,7 @@ impl Cell {
         }
     }
 
-    /// How long the load of one trial lasts, warm-up included.
+    /// Warm-up and measured window of one trial.
     pub fn load_time(&self) -> Duration {
         self.settings.warmup.0 + self.settings.duration.0
     }
@@ -73,23 +88,18 @@ impl Cell {
     /// The address of a target on this port.
     ///
     /// # Errors
-    /// The placeholder of the path that has no value.
+    /// If a placeholder of the path has no value.
     pub fn url(&self, port: u16) -> Result<String, String> {
-        Ok(match &self.settings.path {
-            None => format!("tcp://127.0.0.1:{port}"),
-            Some(path) => {
-                let scheme = if self.settings.uses_tls() { "https" } else { "http" };
-                format!("{scheme}://127.0.0.1:{port}{}", expand(path, &self.placeholders())?)
-            }
-        })
+        let path = self.settings.path.as_ref().map_or(Ok(String::new()), |path| expand(path, &self.placeholders()))?;
+        Ok(format!("{}://127.0.0.1:{port}{path}", self.settings.scheme()))
     }
 
-    /// Whether `size` means anything here: over HTTP a path has to name it.
+    /// Whether the load depends on `size`: over HTTP only if the path names it.
     pub fn has_size(&self) -> bool {
         self.settings.path.as_ref().is_none_or(|path| path.contains("{size}"))
     }
 
-    /// The value of that name: totals are resolved, the rest is as the plan says.
+    /// The value of that name, with totals resolved.
     pub fn value(&self, name: &str) -> Option<String> {
         match name {
             "target" => Some(self.target.clone()),
@@ -100,7 +110,7 @@ impl Cell {
         }
     }
 
-    /// The placeholders that depend on the cell alone.
+    /// Values of the placeholders that depend on the cell alone.
     pub fn placeholders(&self) -> BTreeMap<String, String> {
         let mut values = self.settings.custom_axes.clone();
         values.insert("cores".into(), self.placement.server.to_string());
@@ -116,15 +126,94 @@ impl Cell {
     }
 }
 
-/// A cell that cannot be run here.
+/// A cell that cannot run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "SkippedRecord", into = "SkippedRecord")]
 pub struct SkippedCell {
-    /// As [`Cell::id`].
-    pub id: String,
-    /// The target's name.
     pub target: String,
-    /// Why.
+    pub axes: Vec<Pair>,
+    pub phase: Option<String>,
     pub why: SkipReason,
+}
+
+impl SkippedCell {
+    /// As [`Cell::id`].
+    pub fn id(&self) -> String {
+        id(&self.target, &combination(&self.axes, self.phase.as_deref()))
+    }
+
+    /// The value of that name in the id.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        match name {
+            "target" => Some(&self.target),
+            PHASE => self.phase.as_deref(),
+            _ => self.axes.iter().find(|(axis, _)| axis == name).map(|(_, value)| value.as_str()),
+        }
+    }
+}
+
+fn combination(axes: &[Pair], phase: Option<&str>) -> String {
+    let axes = axes.iter().map(|(name, value)| format!("{name}={value}"));
+    axes.chain(phase.map(|phase| format!("{PHASE}={phase}"))).collect::<Vec<_>>().join(",")
+}
+
+fn id(target: &str, combination: &str) -> String {
+    format!("target={target}{}{combination}", if combination.is_empty() { "" } else { "," })
+}
+
+/// [`Cell`] in `experiment.json`.
+#[derive(Serialize, Deserialize)]
+struct CellRecord {
+    id: String,
+    target: String,
+    combination: String,
+    settings: Settings,
+    placement: Placement,
+}
+
+/// [`SkippedCell`] in `experiment.json`.
+#[derive(Serialize, Deserialize)]
+struct SkippedRecord {
+    id: String,
+    target: String,
+    why: SkipReason,
+}
+
+/// The pairs of `name=value,name=value`, and the phase, which is the last.
+fn parse_pairs(text: &str) -> (Vec<Pair>, Option<String>) {
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    let mut pairs: Vec<Pair> = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let phase = pairs.pop_if(|(name, _)| name == PHASE).map(|(_, phase)| phase);
+    (pairs, phase)
+}
+
+impl From<CellRecord> for Cell {
+    fn from(record: CellRecord) -> Self {
+        let CellRecord { id, target, combination, settings, placement } = record;
+        let (axes, phase) = parse_pairs(&combination);
+        Self { target, axes, phase, settings, placement, id, combination }
+    }
+}
+
+impl From<Cell> for CellRecord {
+    fn from(cell: Cell) -> Self {
+        let Cell { target, settings, placement, id, combination, .. } = cell;
+        Self { id, target, combination, settings, placement }
+    }
+}
+
+impl From<SkippedRecord> for SkippedCell {
+    fn from(SkippedRecord { id, target, why }: SkippedRecord) -> Self {
+        let (mut axes, phase) = parse_pairs(&id);
+        axes.retain(|(name, _)| name != "target");
+        Self { target, axes, phase, why }
+    }
+}
+
+impl From<SkippedCell> for SkippedRecord {
+    fn from(cell: SkippedCell) -> Self {
+        Self { id: cell.id(), target: cell.target, why: cell.why }
+    }
 }
 
 /// The cells of a plan on a machine.
@@ -132,15 +221,14 @@ pub struct SkippedCell {
 pub struct Cells {
     /// To be measured, grouped by combination, targets in the order of the plan.
     pub run: Vec<Cell>,
-    /// To be skipped.
     pub skipped: Vec<SkippedCell>,
-    /// How many the plan's own filters leave out.
+    /// Number of cells that the plan's own filters leave out.
     #[serde(default)]
     pub filtered: usize,
 }
 
-/// Every cell of the plan. `unavailable` holds the targets that cannot be started here at all, and why, by name; and the
-/// testers, by `tester=NAME`.
+/// Every cell of the plan. `unavailable` holds the reasons why targets (by name) and testers (by `tester=NAME`) cannot run
+/// on this machine.
 pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, String>) -> Cells {
     let mut cells = Cells::default();
     let mut known = BTreeSet::new();
@@ -148,42 +236,55 @@ pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, Stri
         if plan.phases.is_empty() { vec![None] } else { plan.phases.iter().map(Some).collect() };
     let swept =
         plan.sweeps.iter().flat_map(|sweep| combinations(&plan.load, sweep).into_iter().map(move |all| (sweep, all)));
-    for (sweep, (swept, name)) in swept {
+    for (sweep, (swept, axes)) in swept {
         for (target, phase) in plan.targets.iter().flat_map(|target| phases.iter().map(move |phase| (target, *phase))) {
-            let (mut settings, mut combination) = (swept.clone(), name.clone());
-            if let Some(phase) = phase {
-                apply(&phase.set, &mut settings);
-                settings.custom_axes.insert(PHASE.to_owned(), phase.name.clone());
-                combination = joined(&name, &format!("{PHASE}={}", phase.name));
-            }
-            // A filter, like the cell's name, means the rate that a phase has a share of.
-            let rate = if phase.is_some_and(Phase::shares_rate) { swept.rate } else { settings.rate };
-            let planned = Settings { rate, ..settings.clone() };
-            let value = |name: &str| if name == "target" { Some(target.name.clone()) } else { planned.get(name) };
-            if !sweep.filter.admits(value) || !target.filter.admits(value) {
+            let Some(settings) = settings(plan, [&sweep.filter, &target.filter], &swept, target, phase) else {
                 cells.filtered += 1;
                 continue;
-            }
-            for one in plan.overrides.iter().filter(|one| one.filter.admits(value)) {
-                apply(&one.set, &mut settings);
-            }
-            let id = joined(&format!("target={}", target.name), &combination);
-            let target_name = target.name.clone();
+            };
+            let (name, axes) = (target.name.clone(), axes.clone());
+            let phase = phase.map(|phase| phase.name.clone());
             match fits(target, &settings, machine, unavailable) {
                 Ok(placement) => {
-                    // Two sweeps may meet in the same load; it is measured once.
-                    if known.insert((target_name.clone(), format!("{settings:?}"))) {
-                        cells.run.push(Cell { id, target: target_name, combination, settings, placement });
+                    // Two sweeps may contain the same load; it is measured once.
+                    if known.insert((name.clone(), format!("{settings:?}"))) {
+                        cells.run.push(Cell::new(name, axes, phase, settings, placement));
                     }
                 }
-                Err(why) => cells.skipped.push(SkippedCell { id, target: target_name, why }),
+                Err(why) => cells.skipped.push(SkippedCell { target: name, axes, phase, why }),
             }
         }
     }
     cells
 }
 
-/// Where the target may run under this load, or why it may not.
+/// The load of a cell, with the values of its phase and of overrides; `None` if a filter leaves the cell out.
+fn settings(
+    plan: &Plan,
+    filters: [&Filter; 2],
+    swept: &Settings,
+    target: &Target,
+    phase: Option<&Phase>,
+) -> Option<Settings> {
+    let mut settings = swept.clone();
+    if let Some(phase) = phase {
+        apply(&phase.set, &mut settings);
+        settings.custom_axes.insert(PHASE.to_owned(), phase.name.clone());
+    }
+    // Filters, like the id, see the rate that a phase has a share of.
+    let rate = if phase.is_some_and(Phase::shares_rate) { swept.rate } else { settings.rate };
+    let planned = Settings { rate, ..settings.clone() };
+    let value = |name: &str| if name == "target" { Some(target.name.clone()) } else { planned.get(name) };
+    if !filters.iter().all(|filter| filter.admits(value)) {
+        return None;
+    }
+    for one in plan.overrides.iter().filter(|one| one.filter.admits(value)) {
+        apply(&one.set, &mut settings);
+    }
+    Some(settings)
+}
+
+/// The cores of target and generator under this load.
 fn fits(
     target: &Target,
     settings: &Settings,
@@ -199,36 +300,27 @@ fn fits(
     }
     if let Some(tester) = settings.external_tester() {
         let here = unavailable.get(&format!("tester={}", tester.name)).cloned();
-        let http = settings
-            .path
-            .is_none()
-            .then(|| format!("{} speaks HTTP: add path = \"/\" to the plan's [load]", tester.name));
-        if let Some(why) = here.or(http).or_else(|| settings.tester_limitation()) {
+        if let Some(why) = here.or_else(|| settings.tester_limitation()) {
             return Err(SkipReason::Other(why));
         }
     }
     assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)
 }
 
-/// All combinations of the sweep's values, the last axis varying fastest, each with its name.
-fn combinations(load: &Settings, sweep: &Sweep) -> Vec<(Settings, String)> {
-    let mut all = vec![(load.clone(), String::new())];
+/// All combinations of the sweep's values, the last axis varying fastest.
+fn combinations(load: &Settings, sweep: &Sweep) -> Vec<(Settings, Vec<Pair>)> {
+    let mut all = vec![(load.clone(), Vec::new())];
     for axis in &sweep.axes {
         let mut longer = Vec::with_capacity(all.len() * axis.values.len());
-        for (settings, name) in &all {
+        for (settings, pairs) in &all {
             for value in &axis.values {
-                let mut settings = settings.clone();
-                let value = settings.set(&axis.name, value).expect("the plan holds values that `set` itself has spelt");
-                longer.push((settings, joined(name, &format!("{}={value}", axis.name))));
+                let (mut settings, mut pairs) = (settings.clone(), pairs.clone());
+                let value = settings.set(&axis.name, value).expect("the plan holds values that `set` has normalized");
+                pairs.push((axis.name.clone(), value));
+                longer.push((settings, pairs));
             }
         }
         all = longer;
     }
     all
-}
-
-/// Two lists of `name=value`, either of which may be empty.
-fn joined(first: &str, second: &str) -> String {
-    let separator = if first.is_empty() || second.is_empty() { "" } else { "," };
-    format!("{first}{separator}{second}")
 }

@@ -1,7 +1,9 @@
-//! The order of the trials: repeat by repeat, so that a machine that warms up or slows down does so under every cell;
-//! within a repeat shuffled by load, and the targets of one load shuffled but next to each other, so that what is
-//! compared is near in time. Phases of one start follow each other in the order of the plan. Pure: the same seed gives
-//! the same order.
+//! The order of the trials. Pure: the same seed gives the same order.
+//!
+//! - Repeat by repeat, so that a machine that warms up or slows down does so under every cell.
+//! - Within a repeat shuffled by load; the targets of one load are shuffled but adjacent, so that what is compared is close
+//!   in time.
+//! - Phases of one start follow each other in the order of the plan.
 
 use super::cells::Cell;
 use crate::stats::random::below;
@@ -10,7 +12,7 @@ use rand_xoshiro::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// One trial to be run.
+/// One trial of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScheduledTrial {
     /// Index of the cell.
@@ -19,46 +21,45 @@ pub struct ScheduledTrial {
     pub repeat: u32,
 }
 
-/// Every repeat of every cell exactly once.
+/// Every repeat of every cell exactly once, shuffled.
 pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut blocks = blocks(cells);
-    let mut slots = Vec::with_capacity(cells.len() * repeats as usize);
+    let mut trials = Vec::with_capacity(cells.len() * repeats as usize);
     for repeat in 1..=repeats {
         shuffle(&mut blocks, &mut random);
         for block in &mut blocks {
             shuffle(block, &mut random);
-            slots.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat }));
+            trials.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat }));
         }
     }
-    slots
+    trials
 }
 
-/// Every repeat of every cell exactly once, for comparisons: the targets of a load one after the other and back again
-/// (ABBA), so that a drift of the machine, as long as it is steady, adds as much to one as to the other. Loads are
-/// shuffled, and so is which target is first.
+/// Every repeat of every cell exactly once, in ABBA order for comparisons: the targets of a load forwards, then backwards,
+/// so that a steady drift of the machine affects all of them equally. Loads and first targets are shuffled.
 pub fn abba(cells: &[Cell], repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut blocks = blocks(cells);
-    let mut slots = Vec::with_capacity(cells.len() * repeats as usize);
-    for there in (1..=repeats).step_by(2) {
+    let mut trials = Vec::with_capacity(cells.len() * repeats as usize);
+    for repeat in (1..=repeats).step_by(2) {
         shuffle(&mut blocks, &mut random);
         for block in &mut blocks {
             shuffle(block, &mut random);
-            slots.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat: there }));
-            if there < repeats {
-                slots.extend(block.iter().rev().flatten().map(|&cell| ScheduledTrial { cell, repeat: there + 1 }));
+            trials.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat }));
+            if repeat < repeats {
+                trials.extend(block.iter().rev().flatten().map(|&cell| ScheduledTrial { cell, repeat: repeat + 1 }));
             }
         }
     }
-    slots
+    trials
 }
 
-/// The cells of each load, targets in the order of the plan, those of one start together.
+/// Cells grouped by load, then by start of a target; in the order of the plan.
 fn blocks(cells: &[Cell]) -> Vec<Vec<Vec<usize>>> {
     let mut blocks: Vec<Vec<Vec<usize>>> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
-        match blocks.iter_mut().find(|block| cells[block[0][0]].swept() == cell.swept()) {
+        match blocks.iter_mut().find(|block| cells[block[0][0]].axes == cell.axes) {
             Some(block) => match block.iter_mut().find(|start| cells[start[0]].shares_start(cell)) {
                 Some(start) => start.push(index),
                 None => block.push(vec![index]),
@@ -69,7 +70,7 @@ fn blocks(cells: &[Cell]) -> Vec<Vec<Vec<usize>>> {
     blocks
 }
 
-/// Fisher and Yates: every order is equally likely.
+/// Fisher-Yates shuffle: every order is equally likely.
 fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, random) as usize);

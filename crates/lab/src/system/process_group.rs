@@ -149,7 +149,7 @@ pub struct AffinityGuard(Option<rustix::thread::CpuSet>);
 
 impl AffinityGuard {
     /// Moves the calling thread. Where that is forbidden it stays where it is; it is a courtesy, not a need.
-    pub fn on(cores: &Cores) -> Self {
+    pub fn pin(cores: &Cores) -> Self {
         let before = rustix::thread::sched_getaffinity(None).ok();
         Self(before.filter(|_| pin(cores).is_ok()))
     }

@@ -8,7 +8,7 @@ use brunt_lab::{
     plan::{Style, builtin, read, settings::Amount},
     report::{self, Chart, Report, Row, charts},
     run_directory::{CHART_MARK, Failure, RunDirectory, TrialOutcome},
-    schedule::{Cells, Machine, cells},
+    schedule::{Cell, Cells, Machine, cells},
 };
 use model::{Figures, plan, report_of, result, run};
 use proptest::prelude::*;
@@ -176,7 +176,7 @@ fn a_failed_cell_breaks_the_line_and_leaves_its_bar_empty() {
         Row::new(row.cell.clone(), vec![(1, TrialOutcome::Failed(Failure { why: "it died".into(), log: vec![] }))])
     };
     report.rows[2] = failure(&report.rows[2]);
-    assert_eq!(lines(&report), 1, "{:?}", report.rows[2].cell.id);
+    assert_eq!(lines(&report), 1, "{:?}", report.rows[2].cell.id());
 
     let mut report = run(&plan("[load]\nconnections = 10", &["a", "b", "c"]), 2);
     report.rows[1] = failure(&report.rows[1]);
@@ -249,8 +249,8 @@ fn odd_row((target, connections, rate, cores, own): OddCell, kept: Vec<TrialOutc
     cell.settings.server_cores = cores;
     cell.placement.server.0 = (0..cores).collect();
     cell.settings.custom_axes.extend((0..own).map(|own| (format!("own{own}"), target.clone())));
-    cell.combination = format!("{connections:?},{rate:?},{cores},{own}");
-    cell.target = target;
+    let load = ("load".to_owned(), format!("{connections:?} {rate:?} {cores} {own}"));
+    let cell = Cell::new(target, vec![load], None, cell.settings, cell.placement);
     Row::new(cell, (1..).zip(kept).collect())
 }
 

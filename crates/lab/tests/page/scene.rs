@@ -37,7 +37,7 @@ pub fn scene(home: &Path, report: Report) -> Scene {
     let _lock = store.open().unwrap();
     for row in &report.rows {
         for (repeat, rate) in &row.rates {
-            leave(&store.trial(&row.cell.id, *repeat), *rate, 100.0);
+            leave(&store.trial(row.cell.id(), *repeat), *rate, 100.0);
         }
     }
     Scene { report, store }

@@ -39,7 +39,7 @@ fn large(home: &Path) -> Scene {
                 .verdict
                 .add(&ValidityIssue::Disturbed(Disturbance::SlowMachine { percent: 55.0 + 30.0 * chance(number + 3) }));
         }
-        leave(&store.trial(&cell.id, repeat), rate, 1e3 * chance(number));
+        leave(&store.trial(cell.id(), repeat), rate, 1e3 * chance(number));
         (repeat, TrialOutcome::Done(Box::new(result)))
     };
     let row =

@@ -287,6 +287,7 @@ fn what_a_tester_cannot_do_is_said_before_it_is_started() {
         (vec![("keepalive", "false")], vec!["h2load"]),
     ] {
         let mut settings = Settings::default();
+        settings.set("path", "/").unwrap();
         set.iter().for_each(|(name, value)| drop(settings.set(name, value).unwrap()));
         let refusing = EXTERNAL.iter().filter_map(|tester| {
             settings.set("tester", tester.name).unwrap();

@@ -249,8 +249,8 @@ struct At<F>(usize, F);
 
 impl<F: FnMut()> Observer for At<F> {
     fn on_event(&mut self, event: &Event<'_>) {
-        if let Event::TrialRunning { place, what: "load" } = event
-            && place.number == self.0
+        if let Event::TrialRunning { trial, activity: "load" } = event
+            && trial.number == self.0
         {
             (self.1)();
         }

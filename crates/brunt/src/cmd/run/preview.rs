@@ -4,7 +4,7 @@ use brunt_lab::{
     format::plural,
     plan::Plan,
     run_directory::RunDirectory,
-    schedule::{Machine, Schedule, ScheduledTrial, format_duration, skipped_lines},
+    schedule::{Estimator, Machine, Schedule, ScheduledTrial, format_duration, skipped_lines},
 };
 use std::fmt::Write;
 
@@ -14,8 +14,8 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
     for line in headlines(plan, schedule, machine, store, fresh) {
         let _ = writeln!(out, "{line}");
     }
-    let wanted = schedule.wanted();
-    let widest = wanted.iter().map(|cell| cell.id.len()).max().unwrap_or(0);
+    let wanted = schedule.selected();
+    let widest = wanted.iter().map(|cell| cell.id().len()).max().unwrap_or(0);
     if widest > 0 {
         out.push('\n');
     }
@@ -30,7 +30,7 @@ pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &
         let _ = writeln!(
             out,
             "{:widest$}  server on {server}, generator on {client}, {}, {what}, {rate}, {}",
-            cell.id,
+            cell.id(),
             plural(cell.connections() as usize, "connection"),
             cell.settings.duration,
         );
@@ -51,10 +51,10 @@ pub(super) fn headlines(
     store: &RunDirectory,
     fresh: bool,
 ) -> Vec<String> {
-    let is_done = |slot: &ScheduledTrial| !fresh && store.is_done(&schedule.cell(*slot).id, slot.repeat);
+    let is_done = |slot: &ScheduledTrial| !fresh && store.is_done(schedule.cell(*slot).id(), slot.repeat);
     let todo: Vec<ScheduledTrial> =
         schedule.todo(is_done).into_iter().flat_map(|(_, start)| start.iter().copied()).collect();
-    let (cells, total) = (schedule.wanted().len(), schedule.order.len());
+    let (cells, total) = (schedule.selected().len(), schedule.order.len());
     let done = match total - todo.len() {
         0 => String::new(),
         done => format!(", {done} of them done already"),
@@ -64,13 +64,13 @@ pub(super) fn headlines(
         plural(cells, "cell"),
         plural(schedule.repeats as usize, "repeat"),
         plural(total, "trial"),
-        format_duration(schedule.time(&todo, None)),
+        format_duration(Estimator::default().time(schedule, &todo)),
         store.path().display()
     )];
     if machine.cores.len() == 1 {
         lines.push("server and generator share the only core; figures include both".to_owned());
     }
-    let wanted = schedule.wanted();
+    let wanted = schedule.selected();
     let mut targets = plan.targets.iter().filter(|target| wanted.iter().any(|cell| cell.target == target.name));
     lines.extend(targets.find_map(|target| brunt_lab::system::rlimits::memory_fallback_note(&target.limits)));
     lines

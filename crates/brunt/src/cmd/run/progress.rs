@@ -98,10 +98,10 @@ impl Observer for Progress {
                 let many = if *trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
                 self.say(&format!("{many} disturbed: once more"));
             }
-            Event::TrialStarted(place) => self.show(line(&place, "begins")),
-            Event::TrialRunning { place, what } => self.show(line(&place, what)),
-            Event::TrialFinished { place, end, took } => {
-                let what = match end {
+            Event::TrialStarted(trial) => self.show(line(trial, "begins")),
+            Event::TrialRunning { trial, activity } => self.show(line(trial, activity)),
+            Event::TrialFinished { trial, status, took } => {
+                let what = match status {
                     TrialStatus::Interrupted => return,
                     TrialStatus::Failed(failure) => format!("FAILED: {}", failure.line()),
                     TrialStatus::Done(result) => {
@@ -110,24 +110,24 @@ impl Observer for Progress {
                         format!("{:.1}k req/s{p99}, {}", result.requests.rate / 1e3, result.verdict.kind.word())
                     }
                 };
-                let failed = matches!(end, TrialStatus::Failed(_));
+                let failed = matches!(status, TrialStatus::Failed(_));
                 if failed || matches!(self.display, Display::Plain) {
-                    self.say(&line(&place, &format!("{what} ({:.1} s)", took.as_secs_f64())));
+                    self.say(&line(trial, &format!("{what} ({:.1} s)", took.as_secs_f64())));
                 }
             }
         }
     }
 }
 
-fn line(place: &TrialProgress, what: &str) -> String {
-    let width = place.total.to_string().len();
+fn line(trial: &TrialProgress, what: &str) -> String {
+    let width = trial.total.to_string().len();
     format!(
         "[{:width$}/{}] {} repeat {}: {what}; {} left",
-        place.number,
-        place.total,
-        place.cell.id,
-        place.repeat,
-        format_duration(place.left)
+        trial.number,
+        trial.total,
+        trial.cell.id(),
+        trial.repeat,
+        format_duration(trial.left)
     )
 }
 

@@ -143,7 +143,7 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
     let figure = |value: Option<f64>| value.map(|value| significant(value, 5));
     let ends = |interval: Option<Interval>| interval.map(|i| (significant(i.low, 5), significant(i.high, 5)));
     RowData {
-        folder: format!("{}trials/{}", run.place, cell.id),
+        folder: format!("{}trials/{}", run.place, cell.id()),
         target,
         load,
         placement: index_of(&mut shared.placements, format!("server on {server}, generator on {client}")),
@@ -171,7 +171,7 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
 
 /// Environments of the trials by repeat.
 fn envs(row: &Row, store: &RunDirectory) -> BTreeMap<u32, Env> {
-    row.rates.keys().filter_map(|repeat| Some((*repeat, store.env(&row.cell.id, *repeat)?))).collect()
+    row.rates.keys().filter_map(|repeat| Some((*repeat, store.env(row.cell.id(), *repeat)?))).collect()
 }
 
 impl RowData {

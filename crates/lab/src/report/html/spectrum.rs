@@ -22,7 +22,7 @@ pub fn odds() -> impl Iterator<Item = f64> {
 pub fn of(row: &Row, store: &RunDirectory) -> Vec<f64> {
     let mut sum = new_histogram();
     for repeat in row.rates.keys() {
-        let log = fs::read(store.trial(&row.cell.id, *repeat).join("latency.hlog"));
+        let log = fs::read(store.trial(row.cell.id(), *repeat).join("latency.hlog"));
         let Ok(values) = log.map_err(|e| e.to_string()).and_then(|log| hlog::distribution(&log, "response")) else {
             continue;
         };

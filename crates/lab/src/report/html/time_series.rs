@@ -39,7 +39,7 @@ struct Line {
 /// Reads the series; `None` if there is none.
 pub fn of(row: &Row, store: &RunDirectory) -> Option<TimeSeries> {
     let repeat = median_repeat(row)?;
-    let text = fs::read_to_string(store.trial(&row.cell.id, repeat).join("series.jsonl")).ok()?;
+    let text = fs::read_to_string(store.trial(row.cell.id(), repeat).join("series.jsonl")).ok()?;
     // Skips lines truncated by a crash.
     let all: Vec<Line> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let begins = std::iter::once(0.0).chain(all.iter().map(|line| line.at_s));

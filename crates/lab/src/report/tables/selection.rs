@@ -24,7 +24,7 @@ pub fn selections(report: &Report) -> Vec<Selection<'_>> {
         tables.extend(best(report, over));
     }
     let title = if tables.is_empty() { String::new() } else { "Every cell".to_owned() };
-    let all = grouped(title, report.rows.iter().map(|row| (row.cell.combination.clone(), row)));
+    let all = grouped(title, report.rows.iter().map(|row| (row.cell.combination().to_owned(), row)));
     tables.push(all);
     tables
 }

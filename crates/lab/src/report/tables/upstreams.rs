@@ -33,7 +33,7 @@ pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
         column(&rows, ["", "verdict"], false, |(_, row)| row.verdict()),
     ];
     // The cases of one load belong together.
-    let loads: Vec<&str> = report.rows.iter().map(|row| row.cell.combination.as_str()).collect();
+    let loads: Vec<&str> = report.rows.iter().map(|row| row.cell.combination()).collect();
     let group = |load: &&str| loads.iter().position(|first| first == load).unwrap_or(0);
     vec![RenderedTable { title: String::new(), columns, groups: loads.iter().map(group).collect() }]
 }

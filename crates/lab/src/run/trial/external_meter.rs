@@ -1,9 +1,9 @@
-//! What is metered from outside while a foreign tester runs: the target, the tester's own CPU time, the machine, and the
-//! connections that were accepted. `brunt load` does this by itself; the same figures stand in the same places.
+//! Meters a run of an external tester: target, tester, host, accepted connections. `brunt load` meters itself; both write
+//! the same figures.
 //!
-//! The target is metered from just before the tester starts until it has ended, so that its CPU time belongs to all the
-//! requests that the tester counts, and a line a second goes to `series.jsonl`. The tester itself cannot be looked at once
-//! it has ended: it is metered over the middle of its run.
+//! - The target is metered from just before the tester starts until it has ended, so its CPU time covers all requests that
+//!   the tester counts; a line a second goes to `series.jsonl`.
+//! - The tester cannot be read after its end, so it is metered over the middle of its run.
 
 use super::TESTER_OUT;
 use crate::{
@@ -28,31 +28,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Meters one run of a foreign tester.
 pub(super) struct ExternalMeter {
     server: Result<ServerMeter, String>,
-    tester: Watched,
+    tester: TesterWindow,
     pid: u32,
     host: HostMeter,
-    /// Or why no more is written.
+    /// The error after which nothing more is written.
     series: io::Result<SeriesWriter>,
-    /// Connections ever accepted in this network namespace, at both ends.
+    /// Connections accepted in this network namespace since its start: before and after the run.
     accepted: [Option<u64>; 2],
-    since: Instant,
-    seen: Instant,
+    started: Instant,
+    last_sample: Instant,
     load: Duration,
 }
 
-/// The tester, as it goes.
-enum Watched {
+/// Metering of the tester.
+enum TesterWindow {
     NotYet,
     Open(Tree, Window),
     Done(Usage),
     Never(String),
 }
 
+/// Pauses between checks of the tester: 50 ms, or with an external meter 10 ms near the end of a load of this length.
+pub(super) fn poll_interval(metered_load: Option<Duration>) -> impl FnMut() -> Duration {
+    let started = Instant::now();
+    move || {
+        let near = metered_load.is_some_and(|load| started.elapsed() + Duration::from_millis(300) >= load);
+        Duration::from_millis(if near { 10 } else { 50 })
+    }
+}
+
 impl ExternalMeter {
-    /// Opens the target's window; the tester is to be started right after this.
+    /// Opens the target's window; start the tester right after.
     pub(super) fn open(target: u32, load: Duration, directory: &Directory) -> Self {
         let series = directory.series();
         let mut server = ServerMeter::attach(target);
@@ -61,42 +69,51 @@ impl ExternalMeter {
         host.open();
         let accepted = [accepted(), None];
         let now = Instant::now();
-        Self { server, tester: Watched::NotYet, pid: 0, host, series, accepted, since: now, seen: now, load }
+        Self {
+            server,
+            tester: TesterWindow::NotYet,
+            pid: 0,
+            host,
+            series,
+            accepted,
+            started: now,
+            last_sample: now,
+            load,
+        }
     }
 
-    /// The tester runs as this process.
     pub(super) fn started(&mut self, pid: u32) {
         self.pid = pid;
     }
 
-    /// Looks again; to be called a few times a second while the tester runs.
+    /// Samples; called a few times a second while the tester runs.
     pub(super) fn tick(&mut self) {
-        let passed = self.since.elapsed();
-        // Away from both ends, where it is starting, connecting, or counting what it has.
+        let passed = self.started.elapsed();
+        // Leaves out both ends, where the tester connects or evaluates.
         let margin = Duration::from_millis(150).min(self.load / 10);
-        self.tester = match std::mem::replace(&mut self.tester, Watched::NotYet) {
-            Watched::NotYet if passed >= margin => match Tree::new(&[self.pid]) {
+        self.tester = match std::mem::replace(&mut self.tester, TesterWindow::NotYet) {
+            TesterWindow::NotYet if passed >= margin => match Tree::new(&[self.pid]) {
                 Ok(mut tree) => {
                     let window = Window::open(&mut tree);
-                    Watched::Open(tree, window)
+                    TesterWindow::Open(tree, window)
                 }
-                Err(why) => Watched::Never(why),
+                Err(why) => TesterWindow::Never(why),
             },
-            Watched::Open(mut tree, window) if passed + margin >= self.load => {
+            TesterWindow::Open(mut tree, window) if passed + margin >= self.load => {
                 let usage = window.close(&mut tree);
-                if usage.alive { Watched::Done(usage) } else { Watched::Never("it ended before its time".to_owned()) }
+                if usage.alive { TesterWindow::Done(usage) } else { TesterWindow::Never("it ended early".to_owned()) }
             }
             other => other,
         };
-        if self.seen.elapsed() >= Duration::from_secs(1) {
-            self.look();
+        if self.last_sample.elapsed() >= Duration::from_secs(1) {
+            self.sample();
         }
     }
 
-    /// Takes down the time since the look before; this also remembers threads that end, and frequencies.
-    fn look(&mut self) {
-        self.seen = Instant::now();
-        let mut second = Second { at_s: (self.seen - self.since).as_secs_f64(), ..Second::default() };
+    /// Writes the second since the last sample; this also accounts for threads that end, and for frequencies.
+    fn sample(&mut self) {
+        self.last_sample = Instant::now();
+        let mut second = Second { at_s: (self.last_sample - self.started).as_secs_f64(), ..Second::default() };
         self.server.iter_mut().for_each(|server| server.sample(&mut second));
         self.host.sample(&mut second);
         if let Ok(series) = &mut self.series
@@ -106,24 +123,18 @@ impl ExternalMeter {
         }
     }
 
-    /// How long to wait until the next tick: short where the tester is about to end.
-    pub(super) fn pause(&self) -> Duration {
-        let near = self.since.elapsed() + Duration::from_millis(300) >= self.load;
-        Duration::from_millis(if near { 10 } else { 50 })
-    }
-
     /// The tester has ended.
     pub(super) fn close(&mut self) {
         self.server.iter_mut().for_each(ServerMeter::stop);
         self.host.stop();
         self.accepted[1] = accepted();
-        // The rest of a second; of less than this a percentage would be noise.
-        if self.seen.elapsed() >= Duration::from_millis(250) {
-            self.look();
+        // The last part of a second, unless too short for a percentage.
+        if self.last_sample.elapsed() >= Duration::from_millis(250) {
+            self.sample();
         }
     }
 
-    /// Reads what the tester has left and writes result and circumstances; the inner error is what is wrong with it.
+    /// Reads the tester's output, writes `result.json` and `env.json`; the inner error is about the output.
     pub(super) fn write(
         self,
         foreign: &ExternalTester,
@@ -152,7 +163,6 @@ impl ExternalMeter {
         Ok(Ok(()))
     }
 
-    /// The result, complete, and the circumstances.
     fn result(self, foreign: &ExternalTester, ask: &LoadSpec, seed: u64, told: ParsedOutput) -> (RunResult, Env) {
         let mut env = brunt_meter::environment::collect();
         let answered = told.completed;
@@ -168,11 +178,11 @@ impl ExternalMeter {
             Err(why) => env.absent.extend(all_absent(&why)),
         }
         match self.tester {
-            Watched::Done(usage) => result.generator = generator(&usage, ask),
+            TesterWindow::Done(usage) => result.generator = generator(&usage, ask),
             other => {
                 let why = match other {
-                    Watched::Never(why) => why,
-                    _ => "it ended before its time".to_owned(),
+                    TesterWindow::Never(why) => why,
+                    _ => "it ended early".to_owned(),
                 };
                 env.absent.extend(brunt_meter::generator::all_absent(&why));
                 for figure in ["cpu_percent", "thread_cpu_percent"] {
@@ -182,11 +192,11 @@ impl ExternalMeter {
         }
         if result.generator.rss_bytes.is_some() && result.generator.voluntary_switches.is_none() {
             for figure in ["voluntary_switches", "involuntary_switches"] {
-                let why = "threads of the tester ended, with which the kernel forgets their switches";
+                let why = "threads of the tester ended, and the kernel drops their counts";
                 env.absent.insert(format!("generator.{figure}"), why.to_owned());
             }
         }
-        let why = format!("how fast {} is by itself is not measured", foreign.capabilities.name);
+        let why = format!("the ceiling of {} is not measured", foreign.capabilities.name);
         env.absent.insert("generator.ceiling_rate".to_owned(), why);
         let (host, absent) = self.host.close();
         result.host = host;
@@ -197,7 +207,7 @@ impl ExternalMeter {
             _ if opened.is_some() => {}
             Some((first, last)) => result.connections.opened = last.saturating_sub(first),
             None => {
-                let why = format!("{} does not count them, and neither does /proc/net/snmp", foreign.capabilities.name);
+                let why = format!("neither {} nor /proc/net/snmp counts them", foreign.capabilities.name);
                 env.absent.insert("connections.opened".to_owned(), why);
             }
         }
@@ -207,8 +217,8 @@ impl ExternalMeter {
     }
 }
 
-/// What the tester used. Its fullest thread stands for all: which of its threads make load, only it knows. Go's
-/// goroutines wander over threads, so a core that is full without any one thread being so counts as well.
+/// The tester's own cost. Its busiest thread stands for all, because which threads make load is unknown. Go moves
+/// goroutines between threads, so the mean load of its cores counts too.
 fn generator(usage: &Usage, ask: &LoadSpec) -> Generator {
     let all = usage.cpu.user_percent() + usage.cpu.system_percent();
     let a_core = all / ask.cores.len().max(1) as f64;

@@ -1,20 +1,16 @@
-//! What a target has run before it is started and after it has been stopped. `after` runs to its end even where the run is
-//! to end, for it undoes something; neither runs without a limit.
+//! `before` and `after` of a target. `after` runs to its end even if the run is being stopped, because it undoes
+//! something; both have a time limit.
 
-use super::{Failure, Stop, TrialContext, TrialGroup, TrialRunner};
+use super::{Result, TrialContext, TrialError, TrialGroup, TrialRunner};
 use crate::{
     run::preflight,
-    system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
+    system::{
+        poll::{every, poll},
+        process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
+    },
 };
-use std::{
-    fs::File,
-    io,
-    sync::atomic::Ordering,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs::File, sync::atomic::Ordering};
 
-/// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hook {
     Before,
@@ -22,64 +18,59 @@ pub(super) enum Hook {
 }
 
 impl TrialRunner<'_> {
-    /// Runs it, if the target has it. What it leaves running in the background is returned, and ends with the value.
+    /// Runs the hook, if the target has it. Returns the processes it leaves in the background; dropping them ends them.
     pub(super) fn hook(
         &self,
-        job: &TrialGroup,
-        site: &TrialContext,
+        group: &TrialGroup,
+        context: &TrialContext,
         which: Hook,
         tick: &mut dyn FnMut(&'static str),
-    ) -> io::Result<Result<Option<ProcessGroup>, Stop>> {
+    ) -> Result<Option<ProcessGroup>> {
         let (name, words) = match which {
-            Hook::Before => ("before", &job.target.before),
-            Hook::After => ("after", &job.target.after),
+            Hook::Before => ("before", &group.target.before),
+            Hook::After => ("after", &group.target.after),
         };
         if words.is_empty() {
-            return Ok(Ok(None));
+            return Ok(None);
         }
-        let fail = |why: String, log: Vec<String>| Ok(Err(Stop::Failed(0, Failure { why, log })));
-        let (mut words, env) = match (site.words(words), site.env(job)) {
-            (Ok(words), Ok(env)) => (words, env),
-            (Err(why), _) | (_, Err(why)) => return fail(why, Vec::new()),
-        };
-        let log = job.dir().join(format!("{name}.log"));
+        let mut words = context.words(words).map_err(TrialError::usage)?;
         let args = words.split_off(1);
+        let log = group.dir().join(format!("{name}.log"));
         let launch = Launch {
-            program: preflight::program(&words[0], &site.dir),
+            program: preflight::program(&words[0], &context.dir),
             args,
-            dir: site.folder(),
-            env,
-            cores: Some(job.cell().placement.client.clone()),
-            stdout: File::create(job.dir().join(format!("{name}.out")))?,
+            dir: context.existing_dir(),
+            env: context.env(group).map_err(TrialError::usage)?,
+            cores: Some(group.cell().placement.client.clone()),
+            stdout: File::create(group.dir().join(format!("{name}.out")))?,
             stderr: File::create(&log)?,
         };
         let command = launch.words().join(" ");
-        let mut group = match ProcessGroup::start(launch, self.ledger) {
-            Ok(group) => group,
-            Err(e) => return fail(format!("{name}: {e}"), Vec::new()),
-        };
-        let since = Instant::now();
-        loop {
-            if let Some(status) = group.ended() {
-                if !status.success() {
-                    return fail(format!("{name} '{command}' {}", describe_exit(status)), last_lines(&log, 3));
-                }
-                // The id of a group of which nothing runs may soon be another's.
-                return Ok(Ok(group.is_running().then_some(group)));
+        let mut process = ProcessGroup::start(launch, self.registry)
+            .map_err(|e| TrialError::failed(0, format!("{name}: {e}"), Vec::new()))?;
+        let timeout = group.target.hook_timeout;
+        let status = poll(timeout.0, every(5), || {
+            if let Some(status) = process.ended() {
+                return Some(Ok(status));
             }
             if which == Hook::Before && self.stop.load(Ordering::Relaxed) {
-                return Ok(Err(Stop::Interrupted));
-            }
-            if since.elapsed() > job.target.hook_timeout.0 {
-                group.stop(STOP_TIMEOUT);
-                let why = format!(
-                    "{name} '{command}' did not end within {}: hook_timeout gives it longer",
-                    job.target.hook_timeout
-                );
-                return fail(why, last_lines(&log, 3));
+                return Some(Err(TrialError::Interrupted));
             }
             tick(name);
-            thread::sleep(Duration::from_millis(5));
+            None
+        });
+        match status.transpose()? {
+            // The id of a group without processes may be reused, so it must not be kept.
+            Some(status) if status.success() => Ok(process.is_running().then_some(process)),
+            Some(status) => {
+                let why = format!("{name} '{command}' {}", describe_exit(status));
+                Err(TrialError::failed(0, why, last_lines(&log, 3)))
+            }
+            None => {
+                process.stop(STOP_TIMEOUT);
+                let why = format!("{name} '{command}' did not end within {timeout}: raise hook_timeout");
+                Err(TrialError::failed(0, why, last_lines(&log, 3)))
+            }
         }
     }
 }

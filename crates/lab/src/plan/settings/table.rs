@@ -1,0 +1,260 @@
+//! The table of settings.
+
+use super::{Amount, ClientCores, Settings};
+use crate::{
+    plan::{
+        key::{Key, ValueType, optional},
+        template,
+        tester::{self, BRUNT},
+    },
+    suggest::did_you_mean,
+};
+use brunt_results::{Count, Rate, Size, Span, UnitError};
+use std::{fmt, time::Duration};
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    pub key: Key,
+    /// Parses a value, stores it and returns its normal form; the error lists valid forms.
+    pub(super) set: fn(&mut Settings, &str) -> Result<String, String>,
+    /// The value as shown and selected; `None` if it has none.
+    pub(super) get: fn(&Settings) -> Option<String>,
+}
+
+/// Every setting, in the order in which reports show and sort them.
+pub const TABLE: &[Setting] = &[
+    Setting {
+        key: optional("tester", ValueType::Tester, "The load generator. Default brunt."),
+        set: |settings, text| {
+            let names = tester::names();
+            if !names.contains(&text) {
+                return Err(format!("'{text}' is not a tester{}", did_you_mean(text, &names)));
+            }
+            settings.tester = (text != BRUNT).then(|| text.to_owned());
+            Ok(text.to_owned())
+        },
+        get: |settings| Some(settings.tester.clone().unwrap_or(BRUNT.to_owned())),
+    },
+    Setting {
+        key: optional("server_cores", ValueType::Cores, "Cores of the target. Default 1."),
+        set: |settings, text| store(&mut settings.server_cores, cores(text)?),
+        get: |settings| Some(settings.server_cores.to_string()),
+    },
+    Setting {
+        key: optional(
+            "client_cores",
+            ValueType::ClientCores,
+            "Cores of the generator: a number, 4x (for each core of the server), or rest. Default 1.",
+        ),
+        set: |settings, text| store(&mut settings.client_cores, client_cores(text)?),
+        get: |settings| Some(settings.client_cores.to_string()),
+    },
+    Setting {
+        key: optional(
+            "path",
+            ValueType::Path,
+            "Path of HTTP requests, with placeholders such as /bytes/{size}. Without it the load is ping-pong.",
+        ),
+        set: |settings, text| {
+            settings.path = Some(path(text)?);
+            Ok(text.to_owned())
+        },
+        get: |settings| settings.path.clone(),
+    },
+    Setting {
+        key: optional("keepalive", ValueType::Truth, "HTTP: false opens a connection for each request. Default true."),
+        set: |settings, text| store_some(&mut settings.keepalive, truth(text)?),
+        get: |settings| settings.keepalive.or(settings.path.as_ref().map(|_| true)).map(|keeps| keeps.to_string()),
+    },
+    Setting {
+        key: optional(
+            "tls",
+            ValueType::Truth,
+            "HTTP over TLS; servers of brunt and nginx are configured for it. Default false.",
+        ),
+        set: |settings, text| store_some(&mut settings.tls, truth(text)?),
+        get: |settings| settings.tls.or(settings.path.as_ref().map(|_| false)).map(|tls| tls.to_string()),
+    },
+    Setting {
+        key: optional("size", ValueType::Size, "Payload of a request in ping-pong. Default 100B."),
+        set: |settings, text| {
+            let size: Size = text.parse().map_err(|e: UnitError| e.to_string())?;
+            match size.0 {
+                1..=0x4000_0000 => store(&mut settings.size, size),
+                _ => Err(format!("'{text}' is not a size from 1B to 1GiB")),
+            }
+        },
+        get: |settings| Some(settings.size.to_string()),
+    },
+    Setting {
+        key: optional("connections", ValueType::Count, "Connections in total."),
+        set: |settings, text| {
+            let count = at_least_one(text)?;
+            settings.connections = Some(Amount::Total(count.0));
+            Ok(count.to_string())
+        },
+        get: |settings| match settings.connections {
+            Some(Amount::Total(n)) => Some(Count(n).to_string()),
+            _ => None,
+        },
+    },
+    Setting {
+        key: optional("connections_per_core", ValueType::Count, "Connections for each core of the generator."),
+        set: |settings, text| {
+            let count = at_least_one(text)?;
+            settings.connections = Some(Amount::PerCore(count.0));
+            Ok(count.to_string())
+        },
+        get: |settings| match settings.connections {
+            Some(Amount::PerCore(n)) => Some(Count(n).to_string()),
+            _ => None,
+        },
+    },
+    Setting {
+        key: optional(
+            "rate",
+            ValueType::Rate,
+            "Offered requests per second in total; max, the default, is the closed loop.",
+        ),
+        set: |settings, text| {
+            settings.rate = rate(text)?.map(|r| Amount::Total(r.0));
+            Ok(rate_text(&settings.rate))
+        },
+        get: |settings| (!is_per_core(&settings.rate)).then(|| rate_text(&settings.rate)),
+    },
+    Setting {
+        key: optional("rate_per_core", ValueType::Rate, "Offered requests per second for each core of the generator."),
+        set: |settings, text| {
+            settings.rate = rate(text)?.map(|r| Amount::PerCore(r.0));
+            Ok(rate_text(&settings.rate))
+        },
+        get: |settings| is_per_core(&settings.rate).then(|| rate_text(&settings.rate)),
+    },
+    Setting {
+        key: optional(
+            "arrival",
+            ValueType::OneOf(ARRIVALS),
+            "Gaps between the requests of a rate: equal (constant) or random (poisson). Default constant.",
+        ),
+        set: |settings, text| {
+            if !ARRIVALS.contains(&text) {
+                return Err(format!("'{text}' is not an arrival process: constant or poisson"));
+            }
+            store_some(&mut settings.arrival, text.to_owned())
+        },
+        get: |settings| settings.arrival.clone(),
+    },
+    Setting {
+        key: optional("duration", ValueType::Span, "Length of the measured window. Default 3s."),
+        set: |settings, text| store(&mut settings.duration, span(text, 1)?),
+        get: |settings| Some(settings.duration.to_string()),
+    },
+    Setting {
+        key: optional("warmup", ValueType::Span, "Load before the window. Default 500ms."),
+        set: |settings, text| store(&mut settings.warmup, span(text, 0)?),
+        get: |settings| Some(settings.warmup.to_string()),
+    },
+    Setting {
+        key: optional(
+            "timeout",
+            ValueType::Span,
+            "Time after which a request without a reply has failed. Default: the tester's own.",
+        ),
+        set: |settings, text| store_some(&mut settings.timeout, span(text, 1)?),
+        get: |settings| settings.timeout.map(|timeout| timeout.to_string()),
+    },
+];
+
+const ARRIVALS: &[&str] = &["constant", "poisson"];
+
+/// The names of [`TABLE`].
+pub const NAMES: &[&str] = &{
+    let mut names = [""; TABLE.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = TABLE[index].key.name;
+        index += 1;
+    }
+    names
+};
+
+fn store<T: fmt::Display>(field: &mut T, value: T) -> Result<String, String> {
+    *field = value;
+    Ok(field.to_string())
+}
+
+fn store_some<T: fmt::Display>(field: &mut Option<T>, value: T) -> Result<String, String> {
+    let text = value.to_string();
+    *field = Some(value);
+    Ok(text)
+}
+
+/// The rate of a closed loop.
+const MAX: &str = "max";
+
+/// Checks what may follow the port in an address. Its placeholders are checked where the plan's axes are known.
+fn path(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') || text.len() > 2000 || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("'{text}' is not a path: '/' and at most 2000 visible ASCII characters, blanks as %20"));
+    }
+    template::names(text).map(|_| text.to_owned())
+}
+
+fn truth(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| format!("'{text}' is neither true nor false"))
+}
+
+fn rate_text(rate: &Option<Amount<f64>>) -> String {
+    match rate {
+        None => MAX.to_owned(),
+        Some(Amount::Total(r) | Amount::PerCore(r)) => Rate(*r).to_string(),
+    }
+}
+
+fn is_per_core(rate: &Option<Amount<f64>>) -> bool {
+    matches!(rate, Some(Amount::PerCore(_)))
+}
+
+fn rate(text: &str) -> Result<Option<Rate>, String> {
+    if text == MAX {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|e: UnitError| format!("{e}, or 'max' for a closed loop"))
+}
+
+fn cores(text: &str) -> Result<usize, String> {
+    // A Linux affinity mask of the usual size holds 1024 cores.
+    text.parse()
+        .ok()
+        .filter(|n| (1..=1024).contains(n))
+        .ok_or_else(|| format!("'{text}' is not a number of cores from 1 to 1024"))
+}
+
+fn client_cores(text: &str) -> Result<ClientCores, String> {
+    let hint =
+        |_| format!("'{text}' is not a number of cores: 2, 4x (for each core of the server) or rest (all others)");
+    match (text, text.strip_suffix('x')) {
+        ("rest", _) => Ok(ClientCores::Rest),
+        (_, Some(factor)) => cores(factor).map(ClientCores::PerServerCore).map_err(hint),
+        (number, None) => cores(number).map(ClientCores::Fixed).map_err(hint),
+    }
+}
+
+fn at_least_one(text: &str) -> Result<Count, String> {
+    let count: Count = text.parse().map_err(|e: UnitError| e.to_string())?;
+    match count.0 {
+        // The addresses and ports of one machine hold no more.
+        1..=1_000_000_000 => Ok(count),
+        _ => Err(format!("'{text}' is not a count from 1 to 1000M")),
+    }
+}
+
+fn span(text: &str, at_least_ms: u64) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|e: UnitError| e.to_string())?;
+    let longest = Duration::from_secs(7 * 24 * 3600);
+    if span.0 < Duration::from_millis(at_least_ms) || span.0 > longest {
+        return Err(format!("'{text}' is not between {at_least_ms} ms and a week"));
+    }
+    Ok(span)
+}

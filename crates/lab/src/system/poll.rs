@@ -1,0 +1,39 @@
+//! Waiting by polling.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Calls `check` until it returns a value or `timeout` has passed, sleeping for `pause()` between calls.
+pub fn poll<T>(
+    timeout: Duration,
+    mut pause: impl FnMut() -> Duration,
+    mut check: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    let since = Instant::now();
+    loop {
+        if let Some(value) = check() {
+            return Some(value);
+        }
+        if since.elapsed() >= timeout {
+            return None;
+        }
+        thread::sleep(pause());
+    }
+}
+
+/// Pauses of a fixed length.
+pub fn every(ms: u64) -> impl FnMut() -> Duration {
+    move || Duration::from_millis(ms)
+}
+
+/// Pauses from 1 ms, each twice as long as the one before, up to `longest_ms`.
+pub fn backoff(longest_ms: u64) -> impl FnMut() -> Duration {
+    let mut next = 1;
+    move || {
+        let pause = Duration::from_millis(next);
+        next = (next * 2).min(longest_ms);
+        pause
+    }
+}
