@@ -17,7 +17,7 @@ mod terminal;
 
 use crate::plan::Style;
 use crate::{
-    run_directory::{Experiment, RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
+    run_directory::{Experiment, RunDirectory},
     schedule::SkippedCell,
 };
 use brunt_results::env::Env;
@@ -59,14 +59,8 @@ pub fn read(dir: &Path) -> io::Result<Report> {
         let message = format!("{} holds no run: there is no experiment.json", dir.display());
         io::Error::new(io::ErrorKind::NotFound, message)
     })?;
-    let paces = SpeedBaseline::of(&store, &experiment);
     let (mut rows, mut envs, mut repeated) = (Vec::new(), Vec::new(), 0);
-    for cell in &experiment.cells.run {
-        let trials: Vec<(u32, TrialOutcome)> = store
-            .repeats(cell.id())
-            .into_iter()
-            .filter_map(|repeat| Some((repeat, paces.outcome(&store, cell, repeat)?)))
-            .collect();
+    for (cell, trials) in store.recorded_trials(&experiment) {
         repeated +=
             trials.iter().map(|(repeat, _)| store.archived_attempts(cell.id(), *repeat) as usize).sum::<usize>();
         envs.extend(trials.iter().filter_map(|(repeat, _)| store.env(cell.id(), *repeat)));

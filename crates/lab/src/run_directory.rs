@@ -1,20 +1,24 @@
-//! The directory of a run: what was planned, what is done, and who is writing to it. A run that was killed at any
-//! moment can be taken up again from what is here.
+//! The directory of a run. A run that was killed at any moment can be continued from it.
 //!
 //! ```text
 //! runs/quick/
-//!   experiment.json   the plan's hash, seed, cells, skipped cells, order     plan.toml   the plan as it was read
-//!   trials/CELL/REPEAT/   one result directory a trial, or failed.json       builds/TARGET.log   output of builds
-//!   trials/CELL/REPEAT.disturbed-N/   attempts that were disturbed and repeated
-//!   report.md         rendered from the above                                running.json   process groups alive
-//!   report.html       the same as one page, rendered anew while the run goes on
-//!   charts/           linked from report.md, drawn from the same
+//!   experiment.json       plan hash, seed, cells, skipped cells, order
+//!   plan.toml             the plan as read
+//!   trials/CELL/REPEAT/   a result directory for each trial, or failed.json
+//!   trials/CELL/REPEAT.disturbed-N/   archived attempts: disturbed and repeated
+//!   builds/TARGET.log     output of builds
+//!   running.json          live process groups
+//!   report.md, report.html, charts/   rendered from the above
 //! ```
 
 pub mod machine_speed;
 mod records;
 
-use crate::{fs_error::with_path, plan::Style, schedule::Cells};
+use crate::{
+    fs_error::with_path,
+    plan::Style,
+    schedule::{Cell, Cells},
+};
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -23,11 +27,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use machine_speed::SpeedBaseline;
+
 pub use records::{Failure, TrialRecord};
 
-/// The page.
 pub const PAGE_FILE: &str = "report.html";
-/// The folder of the charts.
 pub const CHARTS_FOLDER: &str = "charts";
 /// Marks charts drawn by brunt: only marked ones are ever removed.
 pub const CHART_MARK: &str = "<desc>drawn by brunt from the results of a run";
@@ -40,40 +44,33 @@ pub const SCHEMA: &str = "brunt.experiment/1";
 pub struct Experiment {
     /// Always [`SCHEMA`].
     pub schema: String,
-    /// The plan's name.
     pub name: String,
-    /// The plan's description.
     pub description: String,
-    /// Tells plans apart.
+    /// [`Plan::hash`](crate::plan::Plan::hash).
     pub plan_hash: String,
-    /// The seed of order and load.
+    /// Seed of order and load.
     pub seed: u64,
     /// Trials of each cell.
     pub repeats: u32,
-    /// As in the plan.
     pub best_over: Option<String>,
-    /// As in the plan.
     #[serde(default)]
     pub baseline: Option<String>,
-    /// As in the plan.
     #[serde(default)]
     pub style: Option<Style>,
-    /// The command line that started or last continued the experiment.
+    /// Command line that started or last continued the experiment.
     pub command: Vec<String>,
-    /// Seconds since 1970-01-01 UTC when it was started.
+    /// Start, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// All cells that this machine can run, and those of the cells wanted that it cannot.
+    /// All cells that this machine can run, and the selected ones that it cannot.
     pub cells: Cells,
-    /// `CELL/REPEAT` of every trial wanted, in the order in which they are run.
+    /// `CELL/REPEAT` of every selected trial, in order.
     pub order: Vec<String>,
 }
 
-/// What became of one trial, as its directory tells.
+/// Outcome of one trial, as its directory records.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TrialOutcome {
-    /// It has a result.
     Done(Box<RunResult>),
-    /// It failed.
     Failed(Failure),
 }
 
@@ -84,32 +81,46 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Names a directory.
+    /// Refers to a directory, which need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory of one trial.
     pub fn trial(&self, cell: &str, repeat: u32) -> PathBuf {
         self.path.join("trials").join(cell).join(repeat.to_string())
     }
 
-    /// The log of a target's build.
     pub fn build_log(&self, target: &str) -> PathBuf {
         self.path.join("builds").join(format!("{target}.log"))
     }
 
-    /// Where the groups alive are noted.
+    /// Lists the live process groups.
     pub fn registry_file(&self) -> PathBuf {
         self.path.join("running.json")
     }
 
-    /// The experiment; `None` if there is none here, an error if there is one that cannot be read.
+    /// Every cell of the experiment with its recorded trials: repeats, ascending, and their outcomes. Verdicts include the
+    /// speed of the machine.
+    pub fn recorded_trials<'e>(
+        &self,
+        experiment: &'e Experiment,
+    ) -> impl Iterator<Item = (&'e Cell, Vec<(u32, TrialOutcome)>)> {
+        let baseline = SpeedBaseline::of(self, experiment);
+        experiment.cells.run.iter().map(move |cell| {
+            let repeats = self.repeats(cell.id()).into_iter();
+            let trials = repeats.filter_map(|repeat| Some((repeat, baseline.outcome(self, cell, repeat)?)));
+            (cell, trials.collect())
+        })
+    }
+
+    /// Reads `experiment.json`; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has another format.
     pub fn experiment(&self) -> io::Result<Option<Experiment>> {
         match Directory::open(&self.path).read_json::<Experiment>("experiment.json") {
             Ok(experiment) if experiment.schema == SCHEMA => Ok(Some(experiment)),
@@ -123,73 +134,70 @@ impl RunDirectory {
     fn unreadable(&self, why: &str) -> io::Error {
         let place = self.path.display();
         let message = format!(
-            "{place} holds a run that cannot be read; another version of brunt made it, or it is damaged \
-             ({why}): --fresh throws it away and starts over, --out DIR leaves it alone"
+            "{place} holds a run that cannot be read; it is damaged or of another version of brunt \
+             ({why}): --fresh removes it and starts over, --out DIR uses another directory"
         );
         io::Error::new(io::ErrorKind::InvalidData, message)
     }
 
-    /// What became of a trial; `None` if it was not run, or not to its end.
+    /// Outcome of a trial; `None` if it did not run to its end.
     pub fn outcome(&self, cell: &str, repeat: u32) -> Option<TrialOutcome> {
         let directory = Directory::open(self.trial(cell, repeat));
         if let Ok(result) = directory.read_result() {
-            // A tester that outlived us and was ended then writes such a result; it is no whole trial.
+            // Written by a tester that was stopped early, perhaps after brunt was killed.
             return (!result.interrupted).then(|| TrialOutcome::Done(Box::new(result)));
         }
         directory.read_json("failed.json").ok().map(TrialOutcome::Failed)
     }
 
-    /// The circumstances of a trial.
     pub fn env(&self, cell: &str, repeat: u32) -> Option<Env> {
         Directory::open(self.trial(cell, repeat)).read_env().ok()
     }
 
-    /// What was started for a trial.
     pub fn record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {
         Directory::open(self.trial(cell, repeat)).read_json("trial.json").ok()
     }
 
-    /// What was started for every trial of a cell, those set aside included.
+    /// The records of every trial of a cell, archived attempts included.
     pub fn records(&self, cell: &str) -> Vec<TrialRecord> {
         let entries = fs::read_dir(self.path.join("trials").join(cell)).into_iter().flatten().flatten();
         entries.filter_map(|entry| Directory::open(entry.path()).read_json("trial.json").ok()).collect()
     }
 
-    /// Where attempts at a trial are kept that were disturbed and repeated.
     fn archive_path(&self, cell: &str, repeat: u32, attempt: u32) -> PathBuf {
         self.path.join("trials").join(cell).join(format!("{repeat}.disturbed-{attempt}"))
     }
 
-    /// Attempts at a trial that were set aside.
+    /// Number of archived attempts of a trial.
     pub fn archived_attempts(&self, cell: &str, repeat: u32) -> u32 {
         (1..).take_while(|attempt| self.archive_path(cell, repeat, *attempt).exists()).count() as u32
     }
 
-    /// Sets a disturbed trial aside, to make room for the next attempt.
+    /// Archives a disturbed trial, to make room for the next attempt.
     pub fn archive_attempt(&self, cell: &str, repeat: u32) -> io::Result<()> {
-        let aside = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat) + 1);
-        fs::rename(self.trial(cell, repeat), aside)
+        let archived = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat) + 1);
+        fs::rename(self.trial(cell, repeat), archived)
     }
 
-    /// Lets the attempt set aside last and the present one change places, if there is a present one.
+    /// Swaps the last archived attempt with the current one, if there is a current one.
     pub fn swap_archived(&self, cell: &str, repeat: u32) -> io::Result<()> {
-        let (present, aside) =
+        let (present, archived) =
             (self.trial(cell, repeat), self.archive_path(cell, repeat, self.archived_attempts(cell, repeat)));
         let spare = present.with_extension("swapped");
         if present.exists() {
             fs::rename(&present, &spare)?;
         }
-        fs::rename(&aside, &present)?;
-        if spare.exists() { fs::rename(&spare, &aside) } else { Ok(()) }
+        fs::rename(&archived, &present)?;
+        if spare.exists() { fs::rename(&spare, &archived) } else { Ok(()) }
     }
 
-    /// What was started for the attempt set aside last.
+    /// The record of the last archived attempt.
     pub fn archived_record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {
-        let aside = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat));
-        Directory::open(aside).read_json("trial.json").ok()
+        let archived = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat));
+        Directory::open(archived).read_json("trial.json").ok()
     }
 
-    /// The repeats of a cell that have a directory, ascending.
+    /// Repeats of a cell that have a directory, ascending.
     pub fn repeats(&self, cell: &str) -> Vec<u32> {
         let Ok(entries) = fs::read_dir(self.path.join("trials").join(cell)) else {
             return Vec::new();
@@ -200,18 +208,21 @@ impl RunDirectory {
         repeats
     }
 
-    /// Whether the trial has a result, so that it need not be run again. A failed one is tried again.
+    /// Whether the trial has a result. A failed trial does not and is run again.
     pub fn is_done(&self, cell: &str, repeat: u32) -> bool {
         matches!(self.outcome(cell, repeat), Some(TrialOutcome::Done(_)))
     }
 
-    /// Whether every trial of the last order has a result.
+    /// Whether every trial of the recorded order has a result.
     pub fn is_finished(&self, experiment: &Experiment) -> bool {
         let mut trials = experiment.order.iter().filter_map(|trial| trial.rsplit_once('/'));
         trials.all(|(cell, repeat)| repeat.parse().is_ok_and(|repeat| self.is_done(cell, repeat)))
     }
 
-    /// Creates the directory and proves that it can be written; holds it against another run until the lock is dropped.
+    /// Creates the directory and locks it against other runs.
+    ///
+    /// # Errors
+    /// If it cannot be written, or another run holds the lock.
     pub fn open(&self) -> io::Result<Lock> {
         Directory::create(&self.path)?;
         let place = self.path.join("lock");
@@ -222,13 +233,13 @@ impl RunDirectory {
                 "another run is writing to {}: wait for it, or choose another directory with --out",
                 self.path.display()
             ))),
-            // Some network file systems have no locks; that alone is no reason not to run.
+            // Some network file systems have no locks.
             Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => Ok(Lock { _file: file }),
             Err(TryLockError::Error(e)) => Err(with_path(&place)(e)),
         }
     }
 
-    /// Removes what an earlier run left here. Only what brunt itself writes is removed.
+    /// Removes the files of an earlier run, and no others.
     pub fn clear(&self) -> io::Result<()> {
         for name in ["trials", "builds"] {
             tolerate_absence(fs::remove_dir_all(self.path.join(name)))?;
@@ -239,7 +250,7 @@ impl RunDirectory {
         self.remove_charts_but(&[])
     }
 
-    /// Writes down what is going to be run.
+    /// Writes plan and experiment.
     pub fn begin(&self, experiment: &Experiment, plan: &str) -> io::Result<()> {
         fs::create_dir_all(self.path.join("builds"))?;
         let place = self.path.join("plan.toml");
@@ -247,7 +258,7 @@ impl RunDirectory {
         Directory::open(&self.path).write_json("experiment.json", experiment)
     }
 
-    /// Writes the charts, each an SVG text and its file's name, and removes those that are out of date.
+    /// Writes the charts, given as SVG and file name, and removes outdated ones.
     pub fn write_charts(&self, charts: &[(String, String)]) -> io::Result<()> {
         self.remove_charts_but(charts)?;
         let folder = self.path.join(CHARTS_FOLDER);
@@ -261,27 +272,26 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// A folder of that name may have been here before us, so only what bears our mark goes.
+    /// Removes only files with our mark: the folder may hold others.
     fn remove_charts_but(&self, keep: &[(String, String)]) -> io::Result<()> {
         let folder = self.path.join(CHARTS_FOLDER);
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let is_kept = keep.iter().any(|(_, file)| entry.file_name().to_str() == Some(file));
+            let is_current = keep.iter().any(|(_, file)| entry.file_name().to_str() == Some(file));
             let is_svg = entry.path().extension().is_some_and(|extension| extension == "svg");
-            if is_svg && !is_kept && fs::read_to_string(entry.path()).is_ok_and(|text| text.contains(CHART_MARK)) {
+            if is_svg && !is_current && fs::read_to_string(entry.path()).is_ok_and(|text| text.contains(CHART_MARK)) {
                 tolerate_absence(fs::remove_file(entry.path()))?;
             }
         }
-        // Fails where something else is left in it, which is as it should be.
+        // Fails if other files are left in it.
         let _ = fs::remove_dir(&folder);
         Ok(())
     }
 
-    /// Writes the page, as a whole: a browser may be reading it.
+    /// Replaces the page atomically, because a browser may be reading it.
     pub fn write_page(&self, page: &str) -> io::Result<()> {
         Directory::open(&self.path).write_text(PAGE_FILE, page)
     }
 
-    /// Writes the report.
     pub fn write_report(&self, markdown: &str) -> io::Result<PathBuf> {
         let place = self.path.join("report.md");
         fs::write(&place, markdown).map_err(with_path(&place))?;
@@ -289,7 +299,7 @@ impl RunDirectory {
     }
 }
 
-/// Holds a run directory.
+/// Locks a run directory until dropped.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -302,14 +312,14 @@ fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Which directory a run without `--out` uses: the last of `NAME`, `NAME-2`, `NAME-3` if it is not finished, so that it
-/// is taken up again; else the next, so that no result is ever written over.
+/// The directory of a run without `--out`: the last of `NAME`, `NAME-2`, `NAME-3` if it is unfinished, which continues it;
+/// else the next one, so that no result is overwritten.
 pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
     let number = last_number(parent, name);
     let last = RunDirectory::at(numbered(parent, name, number));
-    let is_done_with = match last.experiment() {
+    let is_finished = match last.experiment() {
         Ok(Some(experiment)) => last.is_finished(&experiment),
-        // Neither a run nor empty: not ours. The ledger alone is a run that ended before it began.
+        // Neither a run nor empty: not ours. With a registry alone it is a run that was stopped before its first trial.
         Ok(None) => {
             !last.registry_file().exists()
                 && fs::read_dir(last.path()).is_ok_and(|mut entries| entries.next().is_some())
@@ -317,10 +327,10 @@ pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
         Err(e) if e.kind() == io::ErrorKind::InvalidData => true,
         Err(e) => return Err(e),
     };
-    Ok(numbered(parent, name, if is_done_with { number + 1 } else { number }))
+    Ok(numbered(parent, name, if is_finished { number + 1 } else { number }))
 }
 
-/// The last of `NAME`, `NAME-2`, `NAME-3`, finished or not; `NAME` where there is none.
+/// The last of `NAME`, `NAME-2`, `NAME-3`, finished or not; `NAME` if there is none.
 pub fn last_directory(parent: &Path, name: &str) -> PathBuf {
     numbered(parent, name, last_number(parent, name))
 }
@@ -355,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_run_is_taken_up_and_a_finished_one_kept() {
+    fn an_unfinished_run_is_continued_and_a_finished_one_kept() {
         let home = tempfile::tempdir().unwrap();
         let parent = home.path();
         assert_eq!(default_directory(parent, "x").unwrap(), parent.join("x"));
@@ -377,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_held_by_one_run_at_a_time_and_cleared_of_nothing_foreign() {
+    fn a_directory_is_locked_by_one_run_and_foreign_files_survive_clearing() {
         let home = tempfile::tempdir().unwrap();
         let store = RunDirectory::at(home.path().join("run"));
         let lock = store.open().unwrap();

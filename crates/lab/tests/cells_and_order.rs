@@ -52,7 +52,10 @@ fn an_unavailable_target_is_skipped_with_its_reason() {
     let plan = plan("", &["a", "b"]);
     let cells = cells(&plan, &machine(2), &BTreeMap::from([("b".to_owned(), "no compiler".to_owned())]));
     assert_eq!(cells.run.len(), 1);
-    assert_eq!((cells.skipped[0].id.as_str(), cells.skipped[0].why.to_string().as_str()), ("target=b", "no compiler"));
+    assert_eq!(
+        (cells.skipped[0].id().as_str(), cells.skipped[0].why.to_string().as_str()),
+        ("target=b", "no compiler")
+    );
 }
 
 #[test]
@@ -128,7 +131,7 @@ fn filters_choose_among_the_combinations_of_their_sweep_and_of_their_target() {
     let text =
         format!("name = 'p'\n[load]\nconnections = 1\n{sweep}[[target]]\nname = 'a'\n{of_target}command = ['s']\n");
     let cells = cells(&read("p", &text).unwrap(), &machine(2), &BTreeMap::new());
-    assert_eq!(cells.run.iter().map(|cell| cell.id().as_str()).collect::<Vec<_>>(), ["target=a,size=2B,rate=max"]);
+    assert_eq!(cells.run.iter().map(|cell| cell.id()).collect::<Vec<_>>(), ["target=a,size=2B,rate=max"]);
     assert_eq!((cells.filtered, cells.skipped.len()), (3, 0));
 }
 
@@ -138,7 +141,7 @@ fn every_combination_has_every_phase_and_overrides_have_the_last_word() {
                 [[override]]\nwhen = { phase = 'peak', size = '2B' }\nset = { rate = '7k', duration = '9s' }\n\
                 [[override]]\nexcept = [{ phase = 'warm' }, { target = 'a' }]\nset = { duration = '4s' }";
     let cells = all(&plan(text, &["a", "b"]), 2);
-    let told = |cell: &Cell| format!("{} {} {}", cell.id, cell.value("rate").unwrap(), cell.settings.duration);
+    let told = |cell: &Cell| format!("{} {} {}", cell.id(), cell.value("rate").unwrap(), cell.settings.duration);
     let told: Vec<String> = cells.iter().map(told).collect();
     assert_eq!(
         told,
@@ -163,7 +166,7 @@ fn a_phase_may_have_a_share_of_its_cells_rate() {
     let text = "[sweep]\nrate = ['10k', '30k']\n[[phase]]\nname = 'calm'\nrate = '33.3%'\n[[phase]]\nname = 'full'\n\
                 [[override]]\nwhen = { rate = '30k', phase = 'calm' }\nset = { duration = '9s' }";
     let plan = plan(text, &["a"]);
-    let told = |cell: &Cell| format!("{} {} {}", cell.id, cell.value("rate").unwrap(), cell.settings.duration);
+    let told = |cell: &Cell| format!("{} {} {}", cell.id(), cell.value("rate").unwrap(), cell.settings.duration);
     let expected = [
         "target=a,rate=10k,phase=calm 3330 3s",
         "target=a,rate=10k,phase=full 10k 3s",
@@ -173,7 +176,7 @@ fn a_phase_may_have_a_share_of_its_cells_rate() {
     assert_eq!(all(&plan, 2).iter().map(told).collect::<Vec<_>>(), expected);
     // The name of a cell tells what selects it.
     let only = Schedule::new(&plan, &machine(2), &BTreeMap::new(), &["rate=10k".to_owned()]).unwrap();
-    let mut wanted: Vec<&str> = only.order.iter().map(|slot| only.cell(*slot).id.as_str()).collect();
+    let mut wanted: Vec<&str> = only.order.iter().map(|slot| only.cell(*slot).id()).collect();
     wanted.sort_unstable();
     wanted.dedup();
     assert_eq!(wanted, ["target=a,rate=10k,phase=calm", "target=a,rate=10k,phase=full"]);
@@ -223,7 +226,7 @@ proptest! {
         prop_assert!(order.windows(2).all(|pair| pair[0].repeat <= pair[1].repeat));
         // The targets of one load are run one after the other.
         for block in order.chunks(targets) {
-            let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination.as_str()).collect();
+            let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination()).collect();
             prop_assert_eq!(loads.len(), 1);
         }
         prop_assert_eq!(order.clone(), brunt_lab::schedule::order(&cells, repeats, seed));
@@ -242,7 +245,7 @@ proptest! {
         prop_assert_eq!(order.len(), cells.len() * repeats as usize);
         let pairs = cells.len() * 2 * (repeats as usize / 2);
         for block in order[..pairs].chunks(2 * targets) {
-            let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination.as_str()).collect();
+            let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination()).collect();
             prop_assert_eq!(loads.len(), 1);
             let there = block[..targets].iter().map(|slot| slot.cell);
             let back = block[targets..].iter().rev().map(|slot| slot.cell);

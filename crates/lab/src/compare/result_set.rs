@@ -4,7 +4,7 @@
 use crate::{
     Error,
     fs_error::with_path,
-    run_directory::{Experiment, RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
+    run_directory::{Experiment, RunDirectory, TrialOutcome},
     suggest::did_you_mean,
 };
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
@@ -111,13 +111,11 @@ impl ResultSet {
 }
 
 fn experiment_groups(store: &RunDirectory, experiment: &Experiment) -> Vec<Group> {
-    let paces = SpeedBaseline::of(store, experiment);
-    let cells = experiment.cells.run.iter().map(|cell| {
-        let done =
-            store.repeats(cell.id()).into_iter().filter_map(|repeat| match paces.outcome(store, cell, repeat)? {
-                TrialOutcome::Done(result) => Some((repeat, *result)),
-                TrialOutcome::Failed(_) => None,
-            });
+    let cells = store.recorded_trials(experiment).map(|(cell, trials)| {
+        let done = trials.into_iter().filter_map(|(repeat, outcome)| match outcome {
+            TrialOutcome::Done(result) => Some((repeat, *result)),
+            TrialOutcome::Failed(_) => None,
+        });
         let (repeats, results) = done.unzip();
         Group {
             id: cell.id().to_owned(),

@@ -3,7 +3,7 @@
 use crate::{
     Error,
     plan::settings::NAMES,
-    run_directory::{RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
+    run_directory::{RunDirectory, TrialOutcome},
     schedule::Cell,
 };
 use brunt_results::{RunResult, directory::Directory};
@@ -39,15 +39,14 @@ impl Trials {
         let store = RunDirectory::at(dir);
         let mut trials = Self { plan: None, groups: Vec::new() };
         if let Some(experiment) = store.experiment()? {
-            let paces = SpeedBaseline::of(&store, &experiment);
-            for cell in experiment.cells.run {
-                let done = store.repeats(cell.id()).into_iter().filter_map(|repeat| {
-                    let TrialOutcome::Done(result) = paces.outcome(&store, &cell, repeat)? else { return None };
+            for (cell, outcomes) in store.recorded_trials(&experiment) {
+                let done = outcomes.into_iter().filter_map(|(repeat, outcome)| {
+                    let TrialOutcome::Done(result) = outcome else { return None };
                     Some(Trial { repeat, dir: store.trial(cell.id(), repeat), result: *result })
                 });
                 let trials_of_cell: Vec<Trial> = done.collect();
                 if !trials_of_cell.is_empty() {
-                    trials.groups.push(Group { cell: Some(cell), trials: trials_of_cell });
+                    trials.groups.push(Group { cell: Some(cell.clone()), trials: trials_of_cell });
                 }
             }
             trials.plan = Some(experiment.name);

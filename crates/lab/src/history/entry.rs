@@ -3,7 +3,7 @@
 use crate::{
     Error,
     plan::settings::NAMES,
-    run_directory::{Experiment, RunDirectory, TrialOutcome, machine_speed::SpeedBaseline},
+    run_directory::{Experiment, RunDirectory, TrialOutcome},
 };
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
@@ -123,12 +123,10 @@ impl Entry {
     }
 
     fn of_run(store: &RunDirectory, experiment: Experiment) -> Self {
-        let paces = SpeedBaseline::of(store, &experiment);
         let (mut cells, mut env) = (Vec::new(), None);
-        for cell in &experiment.cells.run {
+        for (cell, outcomes) in store.recorded_trials(&experiment) {
             let mut trials = Vec::new();
-            for repeat in store.repeats(cell.id()) {
-                let Some(kept) = paces.outcome(store, cell, repeat) else { continue };
+            for (repeat, kept) in outcomes {
                 env = env.or_else(|| store.env(cell.id(), repeat));
                 let started_unix_s = store.record(cell.id(), repeat).map(|record| record.started_unix_s);
                 trials.push(Trial { repeat, place: format!("trials/{}/{repeat}", cell.id()), started_unix_s, kept });

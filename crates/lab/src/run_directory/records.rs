@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// `failed.json`: why a trial has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// In one line.
+    /// One line.
     pub why: String,
-    /// The last lines that the culprit wrote.
+    /// The last lines of the log of the process that failed.
     pub log: Vec<String>,
 }
 
@@ -22,29 +22,24 @@ impl Failure {
     }
 }
 
-/// `trial.json`: what was started, so that anyone can do it again by hand.
+/// `trial.json`: the command lines of a trial, for repeating it by hand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Name of the cell.
+    /// Id of the cell.
     pub cell: String,
     /// Counted from 1.
     pub repeat: u32,
-    /// Place in the order of the experiment, counted from 1.
+    /// Position in the order of the experiment, counted from 1.
     pub number: usize,
     /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// The command line of what was run before the target, if anything was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
-    /// The target's command line.
     pub target: Vec<String>,
-    /// The tester's command line.
     pub tester: Vec<String>,
-    /// The command line of what is run when the target has been stopped, if anything is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// How fast the machine was before and after.
-    #[serde(default)]
-    #[serde(rename = "pace")]
+    /// Speed of the machine before and after.
+    #[serde(default, rename = "pace")]
     pub speed: Option<SpeedSample>,
 }

@@ -1,10 +1,13 @@
-//! A control group that bounds what a target and all its children hold in memory, where this machine lets us make one:
-//! then reserved address space costs nothing, and the kernel kills whoever takes more.
+//! A control group that limits the memory of a target and its children, where this machine permits one. Unlike RLIMIT_AS
+//! it does not count reserved address space; the kernel kills a process of a group that exceeds its limit.
 //!
-//! No group is changed that was not made here. Ours are removed with the value; those of a run that was killed, by the
-//! next one: the name of a group tells who made it.
+//! Invariant: only groups created here are changed. A group is removed on drop; those of a killed run by the next run,
+//! which finds the creator in the group's name.
 
-use super::proc_stat::start_time;
+use super::{
+    poll::{every, poll},
+    proc_stat::start_time,
+};
 use crate::fs_error::with_path;
 use brunt_results::Size;
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,14 +17,13 @@ use std::{
     path::{Path, PathBuf},
     process,
     sync::atomic::{AtomicU32, Ordering},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-/// How long the dead may take to leave a group.
+/// Timeout for killed processes to leave the group.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// See the head of this file.
+/// A control group with a memory limit.
 #[derive(Debug)]
 pub struct MemoryCgroup {
     path: PathBuf,
@@ -29,20 +31,20 @@ pub struct MemoryCgroup {
 }
 
 impl MemoryCgroup {
-    /// Makes a group whose processes may hold so much together, swap included; `None` where [`refused`] says why not.
+    /// Creates a group limited to this much memory including swap; `None` where [`unsupported_reason`] has a reason.
     pub fn new(limit: Size) -> io::Result<Option<Self>> {
         let Ok((parent, version)) = place() else { return Ok(None) };
-        let cage = Self { path: make(&parent)?, limit };
-        version.bound(&cage.path, limit)?;
-        Ok(Some(cage))
+        let cgroup = Self { path: make(&parent)?, limit };
+        version.set_limit(&cgroup.path, limit)?;
+        Ok(Some(cgroup))
     }
 
-    /// What a shell has to say to enter.
+    /// Shell command that moves the shell into the group.
     pub fn enter_command(&self) -> String {
         format!("echo $$ >'{}' && ", self.path.join("cgroup.procs").display())
     }
 
-    /// What the kernel did about those who took more, if any did.
+    /// Describes the kill by the kernel, if a process exceeded the limit.
     pub fn oom_kill(&self) -> Option<String> {
         let counts = ["memory.events", "memory.oom_control"];
         let text = counts.iter().find_map(|file| fs::read_to_string(self.path.join(file)).ok())?;
@@ -58,12 +60,12 @@ impl Drop for MemoryCgroup {
     }
 }
 
-/// Why no such group can be made on this machine, if that is so.
+/// Why no such group can be created on this machine, if so.
 pub fn unsupported_reason() -> Option<String> {
     place().err()
 }
 
-/// Removes the groups that killed runs have left, and ends whoever is in them.
+/// Removes the groups that killed runs left, and kills their processes.
 pub fn remove_orphans() {
     for (root, own, _) in hierarchies() {
         for parent in upwards(&root, &own) {
@@ -73,19 +75,21 @@ pub fn remove_orphans() {
     }
 }
 
-/// Removes a group of ours and ends whoever is in it.
+/// Removes a group and kills its processes.
 fn remove(path: &Path) {
-    let since = Instant::now();
-    while fs::remove_dir(path).is_err() && path.exists() && since.elapsed() < REMOVE_TIMEOUT {
+    poll(REMOVE_TIMEOUT, every(5), || {
+        if fs::remove_dir(path).is_ok() || !path.exists() {
+            return Some(());
+        }
         let members = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
         for pid in members.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)) {
             let _ = kill_process(pid, Signal::KILL);
         }
-        thread::sleep(Duration::from_millis(5));
-    }
+        None
+    });
 }
 
-/// The two interfaces of the kernel.
+/// Version of the kernel's interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Version {
     One,
@@ -93,7 +97,7 @@ enum Version {
 }
 
 impl Version {
-    /// The file that holds the bound.
+    /// The file that holds the limit.
     fn file(self) -> &'static str {
         match self {
             Self::One => "memory.limit_in_bytes",
@@ -101,13 +105,13 @@ impl Version {
         }
     }
 
-    fn bound(self, group: &Path, limit: Size) -> io::Result<()> {
+    fn set_limit(self, group: &Path, limit: Size) -> io::Result<()> {
         let file = group.join(self.file());
         fs::write(&file, limit.0.to_string()).map_err(with_path(&file))?;
-        // What is swapped out is not gone; kernels without an account of swap have no such file.
+        // Swap counts too; kernels without swap accounting have no such file.
         let _ = match self {
             Self::One => fs::write(group.join("memory.memsw.limit_in_bytes"), limit.0.to_string()),
-            // A server that has lost one of its processes is none that should be measured further.
+            // Kills the whole group: a server that lost a process must not be measured further.
             Self::Two => {
                 fs::write(group.join("memory.swap.max"), "0").and(fs::write(group.join("memory.oom.group"), "1"))
             }
@@ -116,16 +120,16 @@ impl Version {
     }
 }
 
-/// Where a group can be made, as near to our own as possible; proven by making one.
+/// The parent for new groups, as close to our own group as possible; tried by creating one.
 fn place() -> Result<(PathBuf, Version), String> {
     let mut why = "no control groups with memory are mounted".to_owned();
     for (root, own, version) in hierarchies() {
         for parent in upwards(&root, &own) {
             match make(parent) {
                 Ok(probe) => {
-                    let bounds = probe.join(version.file()).exists();
+                    let limits = probe.join(version.file()).exists();
                     remove(&probe);
-                    if bounds {
+                    if limits {
                         return Ok((parent.to_owned(), version));
                     }
                     why = format!("{} has no memory controller for its children", parent.display());
@@ -137,7 +141,7 @@ fn place() -> Result<(PathBuf, Version), String> {
     Err(why)
 }
 
-/// From our own group to the root of its hierarchy.
+/// Our own group and its ancestors up to the root of the hierarchy.
 fn upwards<'a>(root: &'a Path, own: &'a Path) -> impl Iterator<Item = &'a Path> {
     own.ancestors().take_while(move |group| group.starts_with(root))
 }
@@ -147,7 +151,7 @@ fn hierarchies() -> Vec<(PathBuf, PathBuf, Version)> {
     own_groups(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
 }
 
-/// Each mounted hierarchy that may bound memory: its root, the group in it that we are in, and its interface.
+/// Each mounted hierarchy that may limit memory: its root, our group in it, its version.
 fn own_groups(mounts: &str, groups: &str) -> Vec<(PathBuf, PathBuf, Version)> {
     let hierarchy = |line: &str| {
         // 36 35 0:30 /root/of/mount /mount/point options - type source options: proc_pid_mountinfo(5)
@@ -165,7 +169,7 @@ fn own_groups(mounts: &str, groups: &str) -> Vec<(PathBuf, PathBuf, Version)> {
             let named = controllers.split(',').any(|controller| controller == "memory");
             (if version == Version::One { named } else { controllers.is_empty() }).then_some(path)
         })?;
-        // A container may see itself under a name that its own mount does not have.
+        // In a container the own path may lie outside the mount.
         let inside = Path::new(own).strip_prefix(top).ok().map(|own| point.join(own));
         let own = inside.filter(|own| own.is_dir()).unwrap_or_else(|| point.clone());
         Some((point, own, version))
@@ -173,7 +177,7 @@ fn own_groups(mounts: &str, groups: &str) -> Vec<(PathBuf, PathBuf, Version)> {
     mounts.lines().filter_map(hierarchy).collect()
 }
 
-/// Makes a group, whose name says who did: the namespace of process ids, the process, and when that was started.
+/// Creates a group named after its creator: pid namespace, process id, start time of the process.
 fn make(parent: &Path) -> io::Result<PathBuf> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let (pid, number) = (process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -182,18 +186,18 @@ fn make(parent: &Path) -> io::Result<PathBuf> {
     Ok(group)
 }
 
-/// Whether its maker, of this namespace, is gone.
+/// Whether the creator, of this namespace, is gone.
 fn is_orphan(group: &Path) -> bool {
-    let maker = || {
+    let creator = || {
         let mut words = group.file_name()?.to_str()?.strip_prefix("brunt-")?.split('-');
         let mut next = || words.next()?.parse::<u64>().ok();
         (next()? == namespace()).then_some(())?;
         Some((u32::try_from(next()?).ok()?, next()?))
     };
-    maker().is_some_and(|(pid, started)| start_time(pid) != Some(started))
+    creator().is_some_and(|(pid, started)| start_time(pid) != Some(started))
 }
 
-/// The namespace of our process ids: those of another one say nothing here.
+/// Our pid namespace; process ids of another one mean nothing here.
 fn namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
@@ -203,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hierarchies_that_bound_memory_are_found_with_our_place_in_them() {
+    fn memory_hierarchies_are_found_with_our_group() {
         let home = tempfile::tempdir().unwrap();
         let point = home.path().display();
         fs::create_dir_all(home.path().join("one/job")).unwrap();
@@ -224,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_are_the_groups_of_those_who_are_gone() {
+    fn groups_of_dead_creators_are_orphans() {
         let (own, pid) = (namespace(), process::id());
         let started = start_time(pid).unwrap();
         for (name, orphan) in [
@@ -247,11 +251,11 @@ mod tests {
             return;
         }
         let run = |megabytes: u64| {
-            let cage = MemoryCgroup::new(Size(32 << 20)).unwrap().unwrap();
+            let cgroup = MemoryCgroup::new(Size(32 << 20)).unwrap().unwrap();
             // `dd` holds one block.
-            let script = format!("{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1", cage.enter_command());
+            let script = format!("{}exec dd if=/dev/zero of=/dev/null bs={megabytes}M count=1", cgroup.enter_command());
             let status = process::Command::new("sh").args(["-c", &script]).output().unwrap().status;
-            (status.success(), cage.oom_kill(), cage.path.clone())
+            (status.success(), cgroup.oom_kill(), cgroup.path.clone())
         };
         let (lived, oom_kill, path) = run(1);
         assert_eq!((lived, oom_kill), (true, None));

@@ -1,8 +1,7 @@
-//! A port that nothing listens on, for the next target.
+//! Free ports for targets.
 //!
-//! Below the range from which the kernel takes ports for outgoing connections, or the generator's own connections could
-//! take it first, or even connect to themselves. Each trial gets another one, so the last one's closing connections
-//! never stand in the way of a server that does not set SO_REUSEADDR.
+//! They lie below the kernel's range for outgoing connections, which the generator's connections use. Each trial gets a
+//! different one, so that a server without SO_REUSEADDR is not blocked by closing connections of the last trial.
 
 use std::{
     fs, io,
@@ -10,12 +9,12 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Ports from here up are offered: above the services that a machine usually runs.
+/// The lowest port used: above the services that a machine usually runs.
 const LOWEST: u16 = 10_000;
-/// The kernel's usual range for outgoing connections begins here.
+/// Default start of the kernel's range for outgoing connections.
 const CEILING: u16 = 32_768;
 
-/// Hands out free ports in turn.
+/// Returns free ports in turn.
 #[derive(Debug)]
 pub struct Ports {
     next: u16,
@@ -23,7 +22,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// Begins anywhere, so that two runs at a time seldom meet.
+    /// Starts at a random port, so that simultaneous runs rarely collide.
     pub fn new() -> Self {
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
         Self::from(nanos / 1000 + std::process::id().wrapping_mul(7919))
@@ -32,12 +31,12 @@ impl Ports {
     fn from(start: u32) -> Self {
         let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
         let outgoing = range.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(CEILING);
-        // A machine prepared for many connections may give them nearly all ports; then there is no place below.
+        // A machine set up for many connections may use nearly all ports for them; then there is no room below.
         let ceiling = if outgoing > LOWEST + 100 { outgoing.min(CEILING) } else { CEILING };
         Self { next: LOWEST + (start % u32::from(ceiling - LOWEST)) as u16, ceiling }
     }
 
-    /// The next port that can be listened on at 127.0.0.1.
+    /// The next port without a listener on 127.0.0.1.
     pub fn free(&mut self) -> io::Result<u16> {
         for _ in LOWEST..self.ceiling {
             let port = self.next;
@@ -56,7 +55,7 @@ impl Default for Ports {
     }
 }
 
-/// Whether nothing listens on the port at 127.0.0.1.
+/// Whether the port has no listener on 127.0.0.1.
 pub fn is_free(port: u16) -> bool {
     TcpListener::bind(("127.0.0.1", port)).is_ok()
 }
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_are_low_differ_and_avoid_a_listener() {
+    fn ports_are_low_distinct_and_free() {
         let mut ports = Ports::new();
         let first = ports.free().unwrap();
         let taken = TcpListener::bind(("127.0.0.1", ports.next)).ok();
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_port_is_followed_by_the_first() {
+    fn ports_wrap_around() {
         let mut ports = Ports { next: 20_000, ceiling: 20_001 };
         let _ = ports.free().unwrap();
         assert_eq!(ports.next, LOWEST);

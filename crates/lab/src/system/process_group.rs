@@ -1,7 +1,13 @@
-//! A program in a process group of its own, pinned to its cores, and the promise that the whole group is gone when the
-//! value is: on success, on an error, on Ctrl-C and on a panic alike. It never waits without an end.
+//! A program in its own process group, pinned to its cores.
+//!
+//! Invariants: dropping the value ends the whole group, after success, errors, Ctrl-C and panics alike; every wait has a
+//! time limit.
 
-use super::{proc_stat::is_running, process_registry::ProcessRegistry};
+use super::{
+    poll::{backoff, poll},
+    proc_stat::is_running,
+    process_registry::ProcessRegistry,
+};
 use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
@@ -13,62 +19,59 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-/// How long a group may take to end by itself once asked.
+/// Time between SIGTERM and SIGKILL.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What is to be started.
+/// A program to start.
 #[derive(Debug)]
 pub struct Launch {
-    /// The program: a name to be found in `PATH`, or a path.
+    /// A path, or a name to look up in `PATH`.
     pub program: PathBuf,
-    /// Its arguments.
     pub args: Vec<String>,
-    /// Its working directory; `None` is ours.
+    /// Working directory; `None` inherits ours.
     pub dir: Option<PathBuf>,
     /// Added to its environment.
     pub env: BTreeMap<String, String>,
-    /// The cores that it and its children may use; `None` is all of ours.
+    /// Cores of the program and its children; `None` inherits ours.
     pub cores: Option<Cores>,
-    /// Takes its standard output.
     pub stdout: File,
-    /// Takes its standard error.
     pub stderr: File,
 }
 
 impl Launch {
-    /// The command line, for people and for the record.
+    /// The command line.
     pub fn words(&self) -> Vec<String> {
         std::iter::once(self.program.display().to_string()).chain(self.args.iter().cloned()).collect()
     }
 }
 
-/// A started program and all its children that stay in its process group.
+/// A started program and its descendants in the same process group.
 #[derive(Debug)]
 pub struct ProcessGroup {
     child: Child,
     id: Pid,
     ended: Option<ExitStatus>,
     stopped: bool,
-    ledger: Arc<ProcessRegistry>,
+    registry: Arc<ProcessRegistry>,
 }
 
 impl ProcessGroup {
-    /// Starts the program. The ledger knows the group until it is gone, so that not even a killed run leaves it behind.
-    pub fn start(launch: Launch, ledger: &Arc<ProcessRegistry>) -> io::Result<Self> {
+    /// Starts the program. The registry lists the group until it is gone, so that a later run can clean up after a killed one.
+    pub fn start(launch: Launch, registry: &Arc<ProcessRegistry>) -> io::Result<Self> {
         let program = launch.program.display().to_string();
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).envs(&launch.env).process_group(0);
         command.stdin(Stdio::null()).stdout(launch.stdout).stderr(launch.stderr);
-        let (mark, path) = ledger.mark();
+        let (mark, path) = registry.mark();
         command.env(mark, path);
         if let Some(dir) = &launch.dir {
             command.current_dir(dir);
         }
-        // Affinity is inherited from the thread that starts the program, so a thread of its own is pinned for it: the
-        // program needs no flag for it, and neither `taskset` nor a hook between fork and exec is called for.
+        // A child inherits the affinity of the thread that starts it, so a pinned thread starts it: this needs neither
+        // `taskset` nor a hook between fork and exec.
         let started = thread::scope(|scope| {
             let starter = scope.spawn(|| {
                 if let Some(cores) = &launch.cores {
@@ -80,22 +83,22 @@ impl ProcessGroup {
         });
         let child = started.map_err(|e| io::Error::new(e.kind(), format!("cannot start {program}: {e}")))?;
         let id = Pid::from_child(&child);
-        let group = Self { child, id, ended: None, stopped: false, ledger: ledger.clone() };
-        ledger.add(group.pid())?;
+        let group = Self { child, id, ended: None, stopped: false, registry: registry.clone() };
+        registry.add(group.pid())?;
         Ok(group)
     }
 
-    /// The process id of the program, which is also the id of its group.
+    /// Process id of the program, also the id of its group.
     pub fn pid(&self) -> u32 {
         self.id.as_raw_nonzero().get() as u32
     }
 
-    /// Whether anything of it runs.
+    /// Whether any process of the group runs.
     pub fn is_running(&self) -> bool {
         is_running(self.id)
     }
 
-    /// How the program itself ended, if it has.
+    /// Exit status of the program, once it has ended.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait().ok().flatten();
@@ -103,37 +106,26 @@ impl ProcessGroup {
         self.ended
     }
 
-    /// Ends the whole group: asks, waits for at most `patience`, then kills. Returns when nothing of it runs.
-    pub fn stop(&mut self, patience: Duration) {
+    /// Ends the whole group: SIGTERM, then SIGKILL after `timeout`. Returns when none of its processes runs.
+    pub fn stop(&mut self, timeout: Duration) {
         if self.stopped {
             return;
         }
-        // A group that is gone already answers ESRCH to each of these, which is what is wanted.
+        // ESRCH means that the group is already gone.
         let _ = kill_process_group(self.id, Signal::TERM);
-        // A stopped process would otherwise hold the signal back for ever.
+        // A stopped process would never receive SIGTERM.
         let _ = kill_process_group(self.id, Signal::CONT);
-        if !self.gone_within(patience) {
+        if !self.wait_until_gone(timeout) {
             let _ = kill_process_group(self.id, Signal::KILL);
-            // Death by SIGKILL is certain but not immediate: memory and rings are torn down first.
-            self.gone_within(Duration::from_secs(10));
+            // SIGKILL takes time: the kernel first tears down memory and rings.
+            self.wait_until_gone(Duration::from_secs(10));
         }
         self.stopped = true;
-        self.ledger.remove(self.pid());
+        self.registry.remove(self.pid());
     }
 
-    fn gone_within(&mut self, limit: Duration) -> bool {
-        let since = Instant::now();
-        let mut pause = Duration::from_millis(1);
-        loop {
-            if self.ended().is_some() && !is_running(self.id) {
-                return true;
-            }
-            if since.elapsed() >= limit {
-                return false;
-            }
-            thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        }
+    fn wait_until_gone(&mut self, timeout: Duration) -> bool {
+        poll(timeout, backoff(20), || (self.ended().is_some() && !is_running(self.id)).then_some(())).is_some()
     }
 }
 
@@ -143,12 +135,12 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Keeps the calling thread on some cores while it lives: off those of the server, which is being measured.
+/// Pins the calling thread away from the server's cores until dropped.
 #[derive(Debug)]
 pub struct AffinityGuard(Option<rustix::thread::CpuSet>);
 
 impl AffinityGuard {
-    /// Moves the calling thread. Where that is forbidden it stays where it is; it is a courtesy, not a need.
+    /// Pins the calling thread; does nothing if that is not permitted.
     pub fn pin(cores: &Cores) -> Self {
         let before = rustix::thread::sched_getaffinity(None).ok();
         Self(before.filter(|_| pin(cores).is_ok()))
@@ -172,7 +164,7 @@ fn pin(cores: &Cores) -> io::Result<()> {
         .map_err(|e| io::Error::other(format!("cannot be pinned to cores {cores}: {e}")))
 }
 
-/// How a program ended, in words.
+/// How a program ended, as the predicate of a sentence.
 pub fn describe_exit(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with status {code}"),
@@ -181,13 +173,13 @@ pub fn describe_exit(status: ExitStatus) -> String {
     }
 }
 
-/// The last lines of a log, fit for a terminal: at most `lines` of them, of at most 200 characters each.
+/// The last lines of a log without control characters: at most `lines`, of at most 200 characters each.
 pub fn last_lines(path: &Path, lines: usize) -> Vec<String> {
     use std::io::{Read, Seek, SeekFrom};
     let mut tail = Vec::new();
     let read = File::open(path).and_then(|mut file| {
         let length = file.metadata()?.len();
-        // A program that floods its log must not fill our memory.
+        // Bounds the memory for a huge log.
         file.seek(SeekFrom::Start(length.saturating_sub(16 * 1024)))?;
         file.read_to_end(&mut tail)
     });

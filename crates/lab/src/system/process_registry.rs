@@ -1,10 +1,13 @@
-//! The process groups that are alive, on disk: the one thing that can clean up after a run that was killed itself.
+//! The live process groups of a run, in a file: cleans up after a run that was killed.
 //!
-//! The next run in the same directory reads it first and ends what is left. It never touches a process that is not
-//! certainly the one that was written down: process ids are used again, start times and boots are not. What was started
-//! in the moment of the kill, before it could be written down, is known by a variable of its environment.
+//! The next run in the same directory reads the file first and kills what is left. Invariant: it kills only processes that
+//! are certainly the recorded ones. Process ids are reused; start times and boot ids are not. A process started just before
+//! the kill, not recorded yet, is found by a variable in its environment.
 
-use super::proc_stat::{is_running, start_time, stat_field};
+use super::{
+    poll::{every, poll},
+    proc_stat::{is_running, start_time, stat_field},
+};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -13,10 +16,10 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Mutex,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-/// Every program that a run starts has this variable: the path of the run's ledger.
+/// Environment variable of every program that a run starts: the path of the run's registry.
 const MARK: &str = "BRUNT_RUN";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -28,31 +31,31 @@ struct Contents {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     group: u32,
-    /// Clock ticks since the boot, as in /proc/PID/stat.
+    /// Clock ticks since boot, as in `/proc/PID/stat`.
     started: u64,
 }
 
-/// The groups that are alive, in memory and in a file.
+/// The live process groups, in memory and in a file.
 #[derive(Debug)]
 pub struct ProcessRegistry {
     path: PathBuf,
-    page: Mutex<Contents>,
+    contents: Mutex<Contents>,
 }
 
 impl ProcessRegistry {
-    /// Opens the ledger at `path`; ends every group that an earlier run has left there, and says how many there were.
+    /// Opens the registry at `path`. Kills every group that an earlier run left there; returns their number.
     pub fn open(path: &Path) -> io::Result<(Self, usize)> {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
         let earlier: Contents =
             fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        let mut ended = 0;
+        let mut killed = 0;
         if earlier.boot == boot {
-            ended = earlier.groups.iter().filter(|entry| end(entry)).count();
+            killed = earlier.groups.iter().filter(|entry| kill_recorded(entry)).count();
         }
-        let ledger = Self { path: path.to_owned(), page: Mutex::new(Contents { boot, groups: Vec::new() }) };
-        ledger.write()?;
-        ended += marked(&ledger.mark()).into_iter().filter(|group| end_group(*group)).count();
-        Ok((ledger, ended))
+        let registry = Self { path: path.to_owned(), contents: Mutex::new(Contents { boot, groups: Vec::new() }) };
+        registry.write()?;
+        killed += marked(&registry.mark()).into_iter().filter(|group| kill(*group)).count();
+        Ok((registry, killed))
     }
 
     /// Name and value of the variable that marks the programs of this run.
@@ -60,70 +63,65 @@ impl ProcessRegistry {
         (MARK, fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone()))
     }
 
-    /// Notes a group that has just been started.
     pub fn add(&self, group: u32) -> io::Result<()> {
         let started = start_time(group).unwrap_or(0);
-        self.page().groups.push(Entry { group, started });
+        self.contents().groups.push(Entry { group, started });
         self.write()
     }
 
-    /// Forgets a group that is gone.
     pub fn remove(&self, group: u32) {
-        self.page().groups.retain(|entry| entry.group != group);
-        // At worst the next run looks for a group that does not exist.
+        self.contents().groups.retain(|entry| entry.group != group);
+        // If this fails, the next run looks for a group that does not exist.
         let _ = self.write();
     }
 
-    fn page(&self) -> std::sync::MutexGuard<'_, Contents> {
-        // A panic elsewhere must not keep the groups from being ended.
-        self.page.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn contents(&self) -> std::sync::MutexGuard<'_, Contents> {
+        // A panic in another thread must not prevent the groups from being killed.
+        self.contents.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn write(&self) -> io::Result<()> {
-        let text = serde_json::to_vec(&*self.page()).map_err(io::Error::other)?;
-        let beside = self.path.with_extension("new");
-        fs::write(&beside, text)
-            .and_then(|()| fs::rename(&beside, &self.path))
+        let text = serde_json::to_vec(&*self.contents()).map_err(io::Error::other)?;
+        let temporary = self.path.with_extension("new");
+        fs::write(&temporary, text)
+            .and_then(|()| fs::rename(&temporary, &self.path))
             .map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", self.path.display())))
     }
 }
 
-/// Kills the group if it is still the one that was noted; true if there was something to kill.
-fn end(entry: &Entry) -> bool {
+/// Kills the group if it is still the recorded one; true if it had running processes.
+fn kill_recorded(entry: &Entry) -> bool {
     let Some(group) = i32::try_from(entry.group).ok().and_then(Pid::from_raw) else {
         return false;
     };
     let same = match start_time(entry.group) {
         Some(started) => started == entry.started,
-        // Its first process is gone. A group's number is not given out again while the group has members.
+        // The leader is gone. The kernel does not reuse the id of a group while the group has members.
         None => test_kill_process_group(group).is_ok(),
     };
-    same && entry.started != 0 && end_group(group)
+    same && entry.started != 0 && kill(group)
 }
 
-/// Kills a group of which something runs; true if there was something to kill.
-fn end_group(group: Pid) -> bool {
-    // A program that changed its group itself, or init, is not for us to kill; nor are we.
-    let is_ours = group.as_raw_nonzero().get() >= 2 && group != rustix::process::getpgrp();
-    if !is_ours || !is_running(group) {
+/// Kills a group and waits until it is gone; true if it had running processes.
+fn kill(group: Pid) -> bool {
+    // Never init's group, nor our own, which a marked program may have joined.
+    let is_foreign = group.as_raw_nonzero().get() >= 2 && group != rustix::process::getpgrp();
+    if !is_foreign || !is_running(group) {
         return false;
     }
     let _ = kill_process_group(group, Signal::KILL);
-    let since = Instant::now();
-    while is_running(group) && since.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    poll(Duration::from_secs(5), every(5), || (!is_running(group)).then_some(()));
     true
 }
 
-/// The groups of all processes that bear this mark.
+/// The groups of all processes that have this variable.
 fn marked((name, path): &(&'static str, PathBuf)) -> HashSet<Pid> {
     let mark = [name.as_bytes(), b"=", path.as_os_str().as_bytes()].concat();
-    let bears = |process: &fs::DirEntry| {
+    let has_mark = |process: &fs::DirEntry| {
         let environment = fs::read(process.path().join("environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|variable| variable == mark)
     };
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(bears);
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter(has_mark);
     let group = |process: fs::DirEntry| Pid::from_raw(stat_field(&process.path().join("stat"), 5)?);
     processes.filter_map(group).collect()
 }

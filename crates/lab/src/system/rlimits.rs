@@ -1,5 +1,4 @@
-//! What a target may use at most. The limits hold from its first instruction: a shell sets them and then becomes the
-//! target, so no server can read an old limit before the new one is there.
+//! Applies the limits of a target. A shell sets them and then execs the target, so they hold from its first instruction.
 
 use super::cgroup::{self, MemoryCgroup};
 use crate::plan::Limits;
@@ -7,10 +6,10 @@ use brunt_results::Size;
 use rustix::process::{Resource, getrlimit};
 use std::path::PathBuf;
 
-/// Why this machine would refuse them, if it would: only root may raise a hard limit.
+/// Why the limits cannot be set here, if so: only root may raise a hard limit.
 pub fn unsupported_reason(limits: &Limits) -> Option<String> {
     if rustix::process::geteuid().is_root() {
-        // Even root has no more files than the kernel gives a process.
+        // The kernel's maximum holds for root too.
         let most = std::fs::read_to_string("/proc/sys/fs/nr_open").ok()?.trim().parse::<u64>().ok()?;
         let wanted = limits.nofile.filter(|nofile| nofile.0 > most)?;
         return Some(format!("limits: nofile {wanted} is above the kernel's {most}: sysctl fs.nr_open={}", wanted.0));
@@ -30,19 +29,20 @@ pub fn unsupported_reason(limits: &Limits) -> Option<String> {
     })
 }
 
-/// What becomes of the bound on memory on this machine, if it is not what was asked for.
+/// A note that the memory limit bounds address space on this machine, if so.
 pub fn memory_fallback_note(limits: &Limits) -> Option<String> {
     let why = limits.memory.and_then(|_| cgroup::unsupported_reason())?;
-    Some(format!("limits: memory bounds address space here, used or not, for no control group can be made: {why}"))
+    Some(format!(
+        "limits: memory bounds address space here, used or not, because no control group can be created: {why}"
+    ))
 }
 
-/// The program and arguments that start `program` under these limits, as the same process; in a cage, if there is one
-/// for its memory.
+/// Program and arguments that start `program` under these limits, in the control group if there is one.
 pub fn wrap_command(
     limits: &Limits,
     program: PathBuf,
     args: Vec<String>,
-    cage: Option<&MemoryCgroup>,
+    cgroup: Option<&MemoryCgroup>,
 ) -> (PathBuf, Vec<String>) {
     if limits.is_empty() {
         return (program, args);
@@ -50,11 +50,11 @@ pub fn wrap_command(
     let kib = |size: Size| (size.0 / 1024).to_string();
     let flags = [
         ("-n", limits.nofile.map(|count| count.0.to_string())),
-        ("-v", limits.memory.filter(|_| cage.is_none()).map(kib)),
+        ("-v", limits.memory.filter(|_| cgroup.is_none()).map(kib)),
         ("-l", limits.memlock.map(kib)),
     ];
     let set = flags.into_iter().filter_map(|(flag, value)| Some(format!("ulimit {flag} {} && ", value?)));
-    let enter = cage.map(MemoryCgroup::enter_command).unwrap_or_default();
+    let enter = cgroup.map(MemoryCgroup::enter_command).unwrap_or_default();
     let script = format!("{enter}{}exec \"$0\" \"$@\"", set.collect::<String>());
     let words = ["-c".to_owned(), script, program.display().to_string()];
     ("sh".into(), words.into_iter().chain(args).collect())
@@ -67,7 +67,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn the_limits_hold_in_the_program_and_its_words_stay_whole() {
+    fn limits_apply_and_arguments_are_unchanged() {
         let limits = Limits { nofile: Some(Count(57)), memory: Some(Size(512 << 20)), memlock: Some(Size(8 << 10)) };
         let script = "ulimit -n; ulimit -v; ulimit -l; echo \"$1\"".to_owned();
         let (program, args) =
@@ -77,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn without_limits_the_program_is_started_as_it_is() {
+    fn without_limits_the_command_is_unchanged() {
         let (program, args) = wrap_command(&Limits::default(), "x".into(), vec!["y".into()], None);
         assert_eq!((program, args), ("x".into(), vec!["y".to_owned()]));
         assert_eq!(unsupported_reason(&Limits::default()), None);
     }
 
     #[test]
-    fn more_than_there_can_be_is_refused_with_the_bound() {
+    fn limits_above_the_maximum_are_refused() {
         let why = unsupported_reason(&Limits { nofile: Some(Count(1 << 50)), ..Limits::default() }).unwrap();
         assert!(why.contains("nofile 1125899906842624 is above"), "{why}");
     }
