@@ -1,4 +1,4 @@
-//! A plan: what an experiment varies, on which targets, under which load. Plain data; `read` makes it from TOML.
+//! Plans: what an experiment varies, on which targets, under which load. Plain data, parsed from TOML by [`read`].
 
 pub mod builtin;
 mod cli_overrides;
@@ -33,119 +33,112 @@ pub use parse::read;
 pub use phase::{Override, Phase};
 pub use style::Style;
 
-/// The name under which a cell knows its phase.
+/// Name of the phase among the values of a cell.
 pub const PHASE: &str = "phase";
 
-/// What an experiment varies, on which targets, under which load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Names the run directory.
+    /// Also the name of the run directory.
     pub name: String,
-    /// One line for people.
     pub description: String,
-    /// Seed of the order of the trials and of everything random in their load.
+    /// Seed of the order and of the load.
     pub seed: u64,
     /// Trials of each cell.
     pub repeats: u32,
-    /// How often a disturbed trial is run again at most.
+    /// Maximum number of times a disturbed trial is run again.
     #[serde(rename = "again")]
     pub retries: u32,
-    /// What no sweep varies.
+    /// Values that no sweep varies.
     pub load: Settings,
-    /// Each is a product of its axes; the cells of all of them are measured.
+    /// The cells of all sweeps are measured.
     pub sweeps: Vec<Sweep>,
-    /// Loads that follow each other on one start of a target; empty for the one load of the cell.
+    /// Consecutive loads on one start of a target; empty for a single load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
-    /// Values for some cells in the place of those of the load and of the phases; a later one wins.
+    /// Values for some cells that replace those of load and phases; a later one wins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<Override>,
-    /// What the report begins with the best values of, for each target and each combination of the rest.
+    /// The report begins with the best values of this name for each target and combination of the rest.
     pub best_over: Option<String>,
-    /// The target that reports compare the others with, repeat by repeat.
+    /// The target that others are compared with, repeat by repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// The layout of the printed table, unless another is asked for.
+    /// Default layout of the printed table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
-    /// The servers under test, in the order in which reports show them.
+    /// In the order in which reports show them.
     pub targets: Vec<Target>,
-    /// Words added to the command lines of testers, by the tester's name; may hold placeholders.
+    /// Words added to the command lines of testers, by name; with placeholders.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub testers: BTreeMap<String, Vec<String>>,
 }
 
-/// Axes whose values are all combined with each other.
+/// A product of axes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// In the order of the plan.
     pub axes: Vec<Axis>,
-    /// Which of the combinations are measured.
+    /// Combinations that are measured.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
 }
 
-/// One value that varies.
+/// A value that varies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// A name of [`settings::NAMES`], or one of the plan's own.
     pub name: String,
-    /// The values in their usual spelling, without repeats, at least one.
+    /// In normal form, distinct, at least one.
     pub values: Vec<String>,
 }
 
 /// A server under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// Names it in reports and on the command line.
     pub name: String,
-    /// What is started.
     #[serde(rename = "start")]
     pub kind: TargetKind,
-    /// Folder that the command and the build run in, relative to the plan's folder.
+    /// Working folder of command, build and hooks, relative to the plan's folder.
     pub dir: Option<String>,
-    /// Run once before the experiment; empty for nothing.
+    /// Run once before the experiment, unless empty.
     pub build: Vec<String>,
     /// Programs without which the target is skipped.
     pub needs: Vec<String>,
-    /// Run before each start of the target; empty for nothing. Its words may hold placeholders.
+    /// Run before each start of the target, unless empty; with placeholders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
-    /// Run when the target has been stopped, however its trial went; empty for nothing. Its words may hold placeholders.
+    /// Run after each stop of the target, even after failures, unless empty; with placeholders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// How long `before` and `after` may take, each.
+    /// Time limit of `before` and of `after`.
     #[serde(default = "hook_timeout", skip_serializing_if = "is_hook_timeout")]
     pub hook_timeout: Span,
-    /// Added to the environment; values may hold placeholders.
+    /// Added to the environment; values with placeholders.
     pub env: BTreeMap<String, String>,
-    /// How long it may take to accept its first connection.
+    /// Time limit for the first accepted connection.
     pub ready_timeout: Span,
     /// Cells with more server cores than this are skipped.
     pub max_server_cores: Option<usize>,
-    /// Where it runs.
     #[serde(default, skip_serializing_if = "Pin::is_automatic")]
     pub pin: Pin,
-    /// What it may use.
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub limits: Limits,
-    /// Which cells it is measured in.
+    /// Cells that it is measured in.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
-    /// Why it is left out, if it is.
+    /// Why it is skipped, if it is.
     pub skip: Option<String>,
 }
 
-/// Where a target runs.
+/// Cores of a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pin {
-    /// On as many of the machine's highest-numbered cores as the cell says.
+    /// The highest-numbered cores of the machine, as many as the cell has.
     #[default]
     Automatic,
-    /// On as many of these as the cell says; the generator gets none of those taken.
+    /// The first of these, as many as the cell has; the generator gets none of them.
     To(Cores),
-    /// Wherever the scheduler puts it.
+    /// Any core.
     Free,
 }
 
@@ -155,7 +148,6 @@ impl Pin {
     }
 }
 
-/// What `hook_timeout` is where the plan does not say.
 pub const HOOK_TIMEOUT: Span = Span(Duration::from_secs(60));
 
 fn hook_timeout() -> Span {
@@ -172,25 +164,23 @@ fn is_hook_timeout(span: &Span) -> bool {
 pub enum TargetKind {
     /// A server of brunt itself.
     Serve {
-        /// The service, as `brunt serve` names it.
         service: String,
-        /// The model, as `--model` names it.
         model: String,
-        /// Further arguments; may hold placeholders.
+        /// Further arguments, with placeholders.
         args: Vec<String>,
     },
-    /// Any program; the words may hold placeholders.
+    /// Any program; words with placeholders.
     Command(Vec<String>),
-    /// nginx with a configuration made for the trial, which answers every request with this text.
+    /// nginx with a generated configuration.
     Nginx {
-        /// Status 200 and this body; may hold placeholders.
+        /// Body of every reply, with placeholders.
         body: String,
     },
 }
 
 impl Plan {
-    /// Tells plans apart whose trials do not belong into one directory. Comments, the description, the number of
-    /// repeats, what is done about disturbed trials and the make of the report do not count: they change no trial.
+    /// Distinguishes plans whose trials must not share a directory. Leaves out what changes no trial: comments, description,
+    /// repeats, retries and the layout of the report.
     pub fn hash(&self) -> String {
         let counted = Self {
             description: String::new(),

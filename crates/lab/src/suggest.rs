@@ -1,11 +1,11 @@
-//! The known name nearest to a mistyped one, for "did you mean".
+//! Suggests the known name closest to a mistyped one.
 
 use strsim::osa_distance;
 
-/// The candidate that a mistyped `word` most likely stands for, if any is near enough to be worth saying.
+/// The candidate closest to `word`, if close enough.
 pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let best = candidates.into_iter().map(|c| (osa_distance(word, c), c)).min()?;
-    // A third of the word wrong is still a slip of the finger; more is another word.
+    // Up to a third of the word may differ.
     (best.0 <= (word.chars().count() / 3).max(1)).then_some(best.1)
 }
 

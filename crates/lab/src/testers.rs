@@ -1,5 +1,5 @@
-//! The tester's command line for one trial. `brunt load` is a program like any other: what is known of it is that it
-//! takes these flags and writes a result directory. What other testers take and say is in [`mod@foreign`].
+//! The tester's command line for one trial. `brunt load` is run as a program that takes these flags and writes a result
+//! directory; other testers are described in [`mod@external`].
 
 mod ab;
 pub mod external;
@@ -18,10 +18,8 @@ use std::{
     time::Duration,
 };
 
-/// The testers other than `brunt load`.
 const EXTERNAL: &[&ExternalTester] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD, &oha::OHA];
 
-/// The external tester of that name.
 pub fn external(name: &str) -> Option<&'static ExternalTester> {
     EXTERNAL.iter().copied().find(|tester| tester.capabilities.name == name)
 }
@@ -29,19 +27,18 @@ pub fn external(name: &str) -> Option<&'static ExternalTester> {
 /// `brunt load`, or a program that takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tester {
-    /// The program.
     pub program: PathBuf,
     /// Words before the address and the flags.
     pub lead: Vec<String>,
-    /// What it may take beyond its load before it counts as hung: connecting, draining, writing its files.
+    /// Time beyond its load before it counts as hung: connecting, draining, writing files.
     pub grace: Duration,
 }
 
-/// A source address has more ports for one target on any machine that is not set to have fewer than the usual 28,232.
-/// The target is on loopback, and so are all addresses of 127.0.0.0/8.
+/// Connections from one source address to one target; the kernel's default range has 28,232 ports. With more, all addresses
+/// of 127.0.0.0/8 are used, since the target is on loopback.
 const PORTS: u64 = 28_000;
 
-/// Assumed where the plan leaves the timeout of a request to the tester.
+/// Assumed timeout of a request if the plan sets none.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Tester {
@@ -50,10 +47,10 @@ impl Tester {
         Self { program: program.into(), lead: vec!["load".to_owned()], grace: Duration::from_secs(30) }
     }
 
-    /// Program and arguments for one trial, with the words the plan adds for this tester.
+    /// Program and arguments for one trial, with the words that the plan adds for this tester.
     ///
     /// # Errors
-    /// Why the plan's path makes no address, or its words no command.
+    /// If a placeholder of the path or of the added words has no value.
     pub fn command(
         &self,
         cell: &Cell,
@@ -74,7 +71,7 @@ impl Tester {
             }
             Some(tester) => (tester.capabilities.name.into(), (tester.args)(&LoadSpec::new(cell, port, out)?)),
         };
-        // Last, so that what the plan says wins; but the address of a foreign tester must stay at the end.
+        // Last, so that the plan wins; but the address of an external tester must stay at the end.
         let at = if tester.is_some() { args.len() - 1 } else { args.len() };
         let values = cell.placeholders();
         let added: Vec<String> = added.iter().map(|word| expand(word, &values)).collect::<Result<_, _>>()?;
@@ -85,7 +82,7 @@ impl Tester {
     /// The arguments of `brunt load` for one trial.
     ///
     /// # Errors
-    /// Why the plan's path makes no address.
+    /// If a placeholder of the path has no value.
     pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
         let mut args = self.lead.clone();
         args.push(cell.url(port)?);
@@ -119,10 +116,10 @@ impl Tester {
         Ok(args)
     }
 
-    /// When a tester that still runs counts as hung.
+    /// Time after which a running tester counts as hung.
     pub fn limit(&self, cell: &Cell) -> Duration {
         let timeout = cell.settings.timeout.map_or(TIMEOUT, |t| t.0);
-        // A thousand connections a second is slow, but a target under a sweep of connections may be.
+        // A slow target accepts a thousand connections a second.
         cell.load_time() + timeout + self.grace + Duration::from_millis(cell.connections())
     }
 }

@@ -1,6 +1,6 @@
-//! The plans that are part of the program, so that a newcomer needs nothing but the binary.
+//! The plans compiled into the binary.
 
-/// Name and text of each, in the order in which they are offered.
+/// Name and text, in the order shown to users.
 pub const PLANS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../../experiments/quick.toml")),
     ("ping-pong-peak", include_str!("../../../../experiments/ping-pong-peak.toml")),
@@ -11,12 +11,10 @@ pub const PLANS: &[(&str, &str)] = &[
     ("million-connections", include_str!("../../../../experiments/million-connections.toml")),
 ];
 
-/// The text of the built-in plan of that name.
 pub fn text(name: &str) -> Option<&'static str> {
     PLANS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The names, for messages.
 pub fn names() -> Vec<&'static str> {
     PLANS.iter().map(|(name, _)| *name).collect()
 }

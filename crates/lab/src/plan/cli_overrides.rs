@@ -1,4 +1,4 @@
-//! Values from the command line in the place of a plan's own: a short version of an experiment, or one on other cores.
+//! Values from the command line that replace those of a plan: a short version of an experiment, or other cores.
 
 use super::{Plan, phase::share, settings::per_core_counterpart};
 use crate::{
@@ -7,15 +7,15 @@ use crate::{
 };
 
 impl Plan {
-    /// Gives every cell this value: an axis of that name is no longer swept. The error says what would do.
+    /// Gives every cell this value; an axis of that name is no longer swept.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let own = self.custom_axes().any(|axis| axis.name == name);
         if !own && !NAMES.contains(&name) {
             return Err(format!("'{name}' is nothing that a plan sets{}", did_you_mean(name, NAMES)));
         }
-        // Checked before anything is changed.
+        // Validates first: an error changes nothing.
         Settings::default().set(name, value).map_err(|e| format!("{name}: {e}"))?;
-        // A total replaces amounts per core, and the other way round.
+        // A total replaces amounts per core, and the reverse.
         let rival = per_core_counterpart(name);
         let is_other = |other: &str| other != name && other != rival;
         let is_rate = [name, rival.as_str()].contains(&"rate");
@@ -29,7 +29,7 @@ impl Plan {
             sweep.axes.retain(|axis| is_other(&axis.name));
         }
         for set in self.phases.iter_mut().map(|phase| &mut phase.set) {
-            // A share stays one, of the new rate.
+            // A share applies to the new rate.
             set.retain(|(set, value)| is_other(set) || (is_rate && share(value).is_some()));
         }
         for set in self.overrides.iter_mut().map(|one| &mut one.set) {

@@ -1,8 +1,7 @@
-//! A mistake in a plan, pointed at: file, line, column, the line itself with the place underlined, and a remedy.
+//! An error in a plan: file, line, column, the line with the place underlined, and a remedy.
 
 use std::{fmt, ops::Range};
 
-/// One mistake in a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanError {
     file: String,
@@ -14,7 +13,7 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    /// A mistake at these bytes of `source`; bytes beyond its end point at the end.
+    /// An error at these bytes of `source`; bytes beyond its end point at the end.
     pub fn new(file: &str, source: &str, place: Range<usize>, message: impl Into<String>) -> Self {
         let mut start = place.start.min(source.len());
         while !source.is_char_boundary(start) {
@@ -42,7 +41,7 @@ impl PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, text, width, message } = self;
-        // A tab would put the underline in another place on every terminal.
+        // Terminals differ in the width of a tab.
         let text = text.replace('\t', " ");
         let number = line.to_string();
         let margin = " ".repeat(number.len());

@@ -1,4 +1,4 @@
-//! `when` and `except`: which cells a sweep, a target or an override is about. Pure.
+//! `when` and `except`: the cells that a sweep, a target or an override applies to. Pure.
 
 use super::{
     PHASE,
@@ -9,25 +9,24 @@ use crate::plan::PlanError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// For each name, the values that match, in their usual spelling; all names must match.
+/// The values that match for each name, in normal form; all names must match.
 pub type Pattern = BTreeMap<String, Vec<String>>;
 
-/// Which cells something is about; without patterns, all of them.
+/// A set of cells; without patterns, all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
-    /// If there are any, one of these must match.
+    /// At least one must match, if there are any.
     pub when: Vec<Pattern>,
-    /// None of these may match.
+    /// None may match.
     pub except: Vec<Pattern>,
 }
 
 impl Filter {
-    /// Whether it admits every cell.
     pub fn is_empty(&self) -> bool {
         self.when.is_empty() && self.except.is_empty()
     }
 
-    /// Whether it admits the cell in which the names have these values.
+    /// Whether the filter admits a cell with these values.
     pub fn admits(&self, value: impl Fn(&str) -> Option<String>) -> bool {
         let matches = |pattern: &Pattern| {
             pattern.iter().all(|(name, values)| value(name).is_some_and(|value| values.contains(&value)))
@@ -35,13 +34,13 @@ impl Filter {
         (self.when.is_empty() || self.when.iter().any(matches)) && !self.except.iter().any(matches)
     }
 
-    /// Whether any pattern tells cells apart by this name.
+    /// Whether any pattern contains this name.
     pub fn names(&self, name: &str) -> bool {
         self.when.iter().chain(&self.except).any(|pattern| pattern.contains_key(name))
     }
 }
 
-/// Reads a pattern, or a list of them.
+/// Parses a pattern, or a list of them.
 pub(super) fn patterns(
     text: &Source,
     key: &str,

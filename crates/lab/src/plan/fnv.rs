@@ -1,6 +1,5 @@
-//! The 64-bit FNV-1a hash (Fowler, Noll, Vo): tells two plans apart. It protects against mistakes, not against malice.
+//! The 64-bit FNV-1a hash (Fowler, Noll, Vo). Not cryptographic: it distinguishes plans by accident, not by malice.
 
-/// The hash of `bytes`.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

@@ -12,48 +12,45 @@ pub struct Key {
     pub description: &'static str,
 }
 
-/// What may stand behind a key.
+/// Type of the value of a key.
 #[derive(Debug, Clone, Copy)]
 pub enum ValueType {
-    /// A text that can name a directory.
+    /// A string that can name a directory.
     Name,
-    /// Any text.
+    /// Any string.
     Text,
-    /// A list of texts.
+    /// A list of strings.
     Words,
     /// A command: a program and its arguments.
     Command,
-    /// One of these texts.
+    /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// A whole number within these bounds, both included.
+    /// An integer within these bounds, inclusive.
     Whole(u64, u64),
     /// `80`, `20k`, `1M`.
     Count,
     /// A count of requests per second, or `max`.
     Rate,
-    /// The same, or a share of another rate: `50%`.
+    /// A rate, or a share of the cell's rate: `50%`.
     Share,
     /// `100B`, `1KiB`.
     Size,
     /// `500us`, `10s`.
     Span,
-    /// True or false.
     Truth,
     /// A number of cores.
     Cores,
     /// A number of cores, `4x` or `rest`.
     ClientCores,
-    /// Begins with a slash.
+    /// An absolute path of a URL.
     Path,
     /// True, false or a list of cores.
     Pin,
-    /// The name of a tester.
     Tester,
-    /// For each tester a list of words.
+    /// A list of words for each tester.
     Testers,
-    /// Environment variables.
     Env,
-    /// Names and the values that match, or a list of such tables.
+    /// A pattern of a [`Filter`](super::Filter), or a list of them.
     Patterns,
     /// A table of settings.
     Settings,
@@ -63,7 +60,7 @@ pub enum ValueType {
     Tables(&'static [Key]),
     /// `[[target]]`s.
     Targets,
-    /// Of each setting one value or a list of them, axes of the plan's own, and filters; one table or several.
+    /// One or several tables of filters and axes; each axis has one value or a list.
     Sweep,
 }
 

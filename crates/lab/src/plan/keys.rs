@@ -5,15 +5,14 @@ use super::{
     settings::TABLE,
 };
 
-/// Names that tell cells apart beside the axes, or are about to.
+/// Names with a fixed meaning, which no axis may have.
 pub const TAKEN: &[&str] = &["target", "repeat", "phase"];
 
-/// The names of these keys.
 pub fn names(keys: &[Key]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
-/// The plan itself.
+/// Top level.
 pub const PLAN: &[Key] = &[
     required("name", ValueType::Name, "Names the directory of the run: 1 to 64 letters, digits, - _ . or +."),
     optional("description", ValueType::Text, "One line for people."),
@@ -111,7 +110,7 @@ const fn phase() -> [Key; TABLE.len() - 1] {
     keys
 }
 
-/// What tells cells apart.
+/// Filters of cells.
 pub const FILTER: &[Key] = &[
     optional(
         "when",
@@ -178,9 +177,9 @@ pub const SERVE: &[Key] = &[
     optional("args", ValueType::Words, "Further arguments of brunt serve, with placeholders."),
 ];
 
-/// The services of `brunt serve` that an experiment can use.
+/// Services of `brunt serve` that a plan can use.
 pub const SERVICES: &[&str] = &["echo", "http"];
-/// The models of `brunt serve echo`.
+/// Models of `brunt serve echo`.
 pub const MODELS: &[&str] = &[
     "uring",
     "epoll",
@@ -194,7 +193,7 @@ pub const MODELS: &[&str] = &[
     "prefork",
     "pool",
 ];
-/// Those of them that `brunt serve http` has as well.
+/// Models of `brunt serve http`.
 pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
 /// `nginx` of a target.

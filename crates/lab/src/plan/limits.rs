@@ -3,13 +3,13 @@
 use brunt_results::{Count, Size};
 use serde::{Deserialize, Serialize};
 
-/// Limits of a process; absent is what brunt itself has.
+/// Limits of a process; an absent one is inherited from brunt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Open files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nofile: Option<Count>,
-    /// Memory of the target and its children; address space of each where that cannot be bound.
+    /// Memory of the target and its children; without control groups the address space of each process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Size>,
     /// Locked memory.
@@ -18,7 +18,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether nothing is limited.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,5 +1,4 @@
-//! From TOML to a plan. Every mistake is pointed at in the text, with the nearest name that would do; nothing unknown
-//! is passed over in silence.
+//! Parses a plan from TOML. Every error points at its place and suggests the nearest valid name; unknown keys are errors.
 
 use super::{
     Axis, Plan, Sweep,
@@ -21,7 +20,7 @@ use crate::{
 use std::{collections::BTreeMap, ops::Range};
 use toml::de::{DeTable, DeValue};
 
-/// Reads a plan from `source`; `file` names it in messages.
+/// Parses and validates a plan; `file` is its name in messages.
 pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
     let text = Source { file, source };
     let document = DeTable::parse(source).map_err(|e| text.fault(e.span().unwrap_or(0..0), e.message()))?;
@@ -182,7 +181,7 @@ fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<
     Ok(Axis { name: key.to_owned(), values })
 }
 
-/// An axis of the plan's own must be usable as a placeholder and as a directory's name.
+/// The name of an axis must be usable as a placeholder and in a directory's name.
 fn axis_name(text: &Source, key: &str, place: Range<usize>) -> Result<(), PlanError> {
     let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if !plain || key.is_empty() || key.len() > 32 {

@@ -1,4 +1,4 @@
-//! Values that are not the same for all cells and yet not swept: those of a phase, and those of an override.
+//! Values that differ between cells without being swept: those of phases and of overrides.
 
 use super::{
     Filter, PHASE,
@@ -14,46 +14,42 @@ use crate::plan::{
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
-/// What a phase cannot change: where the two sides run is settled when the target is started.
+/// Settings that no phase can change: cores are assigned when the target is started.
 const FIXED: &[&str] = &["server_cores", "client_cores"];
 
-/// Names of settings and their values in their usual spelling, in the order of the plan. The rate of a phase may be a
-/// [`share`].
+/// Names and values of settings in normal form, in the order of the plan. The rate of a phase may be a [`share`].
 pub type Values = Vec<(String, String)>;
 
-/// One of several loads that follow each other on one start of a target.
+/// One of several consecutive loads on one start of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Names it in reports and on the command line.
     pub name: String,
-    /// In the place of the plan's own load.
+    /// Replaces values of the plan's load.
     pub set: Values,
 }
 
-/// Values for some of the cells.
+/// Values for some cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Override {
-    /// Which.
     pub filter: Filter,
-    /// In the place of those of load and phase.
+    /// Replaces values of load and phase.
     pub set: Values,
 }
 
 impl Phase {
-    /// Whether its rate is a share of the cell's.
     pub fn shares_rate(&self) -> bool {
         self.set.iter().any(|(name, value)| name == "rate" && share(value).is_some())
     }
 }
 
 impl Override {
-    /// Whether it may tell the phases of one start apart.
+    /// Whether it may differ between the phases of one start.
     pub fn is_about_phases(&self) -> bool {
         self.filter.names(PHASE)
     }
 }
 
-/// Reads a `[[phase]]`.
+/// Parses a `[[phase]]`.
 pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>) -> Result<Phase, PlanError> {
     let mut phase = Phase { name: String::new(), set: Values::new() };
     let mut here = None;
@@ -88,7 +84,7 @@ pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>)
     Ok(phase)
 }
 
-/// Reads an `[[override]]`.
+/// Parses an `[[override]]`.
 pub(super) fn an_override(
     text: &Source,
     table: &DeTable,
@@ -146,7 +142,7 @@ pub(super) fn an_override(
     Ok(one)
 }
 
-/// What part of the cell's rate `50%` stands for; `None` for a value that stands for itself.
+/// The fraction of the cell's rate that `50%` denotes; `None` for an absolute value.
 pub fn share(value: &str) -> Option<f64> {
     percent(value).map(|percent| percent / 100.0)
 }
@@ -155,10 +151,10 @@ fn percent(value: &str) -> Option<f64> {
     value.strip_suffix('%')?.trim().parse().ok()
 }
 
-/// Beyond this a slip is likelier than a wish.
+/// Higher shares are taken for typing errors.
 const MOST_PERCENT: f64 = 10_000.0;
 
-/// A percentage in its usual spelling.
+/// Parses a percentage to its normal form.
 fn shared(key: &str, text: &str) -> Result<String, String> {
     match (key, percent(text)) {
         ("rate", Some(percent)) if percent > 0.0 && percent <= MOST_PERCENT => Ok(format!("{percent}%")),
@@ -167,12 +163,12 @@ fn shared(key: &str, text: &str) -> Result<String, String> {
     }
 }
 
-/// Puts these values into the settings, whose rate is still that of the cell.
+/// Applies these values to settings that still have the cell's rate.
 pub fn apply(values: &Values, settings: &mut Settings) {
     for (name, value) in values {
         match share(value).filter(|_| name == "rate") {
             Some(share) => {
-                // To a millionth, so that a share of a round rate is as round as it should be.
+                // Rounded to a millionth, so that a share of a round rate is round.
                 let part = |rate: f64| (rate * share * 1e6).round() / 1e6;
                 settings.rate = settings.rate.map(|rate| match rate {
                     Amount::Total(rate) => Amount::Total(part(rate)),

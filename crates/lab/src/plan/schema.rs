@@ -1,5 +1,5 @@
-//! The JSON Schema of plans, for editors and for those who write plans with programs. It refuses every key that the
-//! reader refuses; what only the whole plan shows, such as a filter that matches nothing, is the reader's alone.
+//! The JSON Schema of plans, for editors and generators. It rejects every key that the parser rejects. What needs the whole
+//! plan, such as a filter that matches nothing, only the parser detects.
 
 use super::{
     key::{Key, ValueType},
@@ -67,7 +67,7 @@ fn value_schema(what: ValueType) -> Value {
         ValueType::Rate => number_or(r"^(max|[0-9.][0-9._]*[kKMG]?(/s)?)$"),
         ValueType::Share => number_or(r"^(max|[0-9.][0-9._]*([kKMG]?(/s)?|%))$"),
         ValueType::Size => number_or(r"^[0-9.][0-9._]*(B|Ki|KiB|Mi|MiB|Gi|GiB)?$"),
-        // A number alone has no unit; only zero needs none.
+        // Only zero needs no unit.
         ValueType::Span => json!({ "anyOf": [
             { "type": "string", "pattern": r"^([0-9.][0-9._]*(ns|us|µs|ms|s|m|h)|0)$" },
             { "const": 0 },
@@ -115,7 +115,7 @@ fn target() -> Value {
     Value::Object(target)
 }
 
-/// Axes may have any name that is not taken.
+/// Axes may have any name without a fixed meaning.
 fn sweep() -> Value {
     let mut properties: Map<String, Value> = FILTER.iter().map(|key| (key.name.to_owned(), described(key))).collect();
     for key in SETTINGS.iter().filter(|key| key.name != "path") {

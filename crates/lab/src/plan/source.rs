@@ -1,4 +1,4 @@
-//! The text of a plan: what stands where, of which kind it must be, and how a mistake in it is pointed at.
+//! Typed access to the TOML of a plan, with errors that point at the text.
 
 use super::{key::Key, keys};
 use crate::{
@@ -12,25 +12,23 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// A value of the text, with its place.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
-/// A key, its place and its value.
 pub(super) type Entry<'t, 'a> = (&'t str, Range<usize>, &'t Value<'a>);
 
-/// The entries of a table in the order of the text.
+/// The entries of a table in the order of the source.
 pub(super) fn entries<'t, 'a>(table: &'t DeTable<'a>) -> Vec<Entry<'t, 'a>> {
     let mut entries: Vec<Entry> = table.iter().map(|(key, value)| (&**key.get_ref(), key.span(), value)).collect();
     entries.sort_by_key(|(_, place, _)| place.start);
     entries
 }
 
-/// Where this key of the document stands.
+/// The place of a top-level key.
 pub(super) fn place(document: &[Entry], key: &str) -> Range<usize> {
     document.iter().find(|(known, ..)| *known == key).map_or(0..0, |(_, place, _)| place.clone())
 }
 
-/// The values of a list, or the one value that stands for a list of one.
+/// The values of a list; a single value counts as a list of one.
 pub(super) fn one_or_list<'t, 'a>(value: &'t Value<'a>) -> &'t [Value<'a>] {
     match value.get_ref() {
         DeValue::Array(list) => list,
@@ -38,7 +36,6 @@ pub(super) fn one_or_list<'t, 'a>(value: &'t Value<'a>) -> &'t [Value<'a>] {
     }
 }
 
-/// The text being read, to point at.
 pub(super) struct Source<'s> {
     pub(super) file: &'s str,
     pub(super) source: &'s str,
@@ -49,7 +46,7 @@ impl Source<'_> {
         PlanError::new(self.file, self.source, place, message)
     }
 
-    /// A key that `place_name` does not have.
+    /// An unknown key in the table `place_name`.
     pub(super) fn unknown(&self, key: &str, place: Range<usize>, place_name: &str, known: &[Key]) -> PlanError {
         let within = if place_name.is_empty() { String::new() } else { format!(" in {place_name}") };
         self.fault(place, format!("unknown key '{key}'{within}{}", did_you_mean(key, &keys::names(known))))
@@ -59,7 +56,7 @@ impl Source<'_> {
         value.get_ref().as_table().ok_or_else(|| self.fault(value.span(), format!("{what} must be a table")))
     }
 
-    /// The tables of an array that is written in double brackets.
+    /// The tables of `[[key]]`.
     pub(super) fn tables<'t, 'a>(
         &self,
         value: &'t Value<'a>,
@@ -72,7 +69,7 @@ impl Source<'_> {
         list.iter().map(|one| Ok((self.table(one, &format!("[[{key}]]"))?, one.span()))).collect()
     }
 
-    /// A text, a number or a truth value, as text.
+    /// A string, number or boolean, as text.
     pub(super) fn scalar(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
@@ -86,7 +83,7 @@ impl Source<'_> {
         }
     }
 
-    /// The value of a setting, in its usual spelling.
+    /// The value of a setting, in normal form.
     pub(super) fn setting(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         let usual = Settings::default().set(key, &self.scalar(value, key)?);
         usual.map_err(|e| self.fault(value.span(), format!("{key}: {e}")))
@@ -115,7 +112,7 @@ impl Source<'_> {
         list.iter().map(|word| Ok((self.string(word, key)?, word))).collect()
     }
 
-    /// A text that can name a directory and stand in `--only`.
+    /// A string that can name a directory and appear in `--only`.
     pub(super) fn name(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         let name = self.string(value, key)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
@@ -143,7 +140,7 @@ impl Source<'_> {
         })
     }
 
-    /// A total and an amount per core in one table would contradict each other.
+    /// Rejects a total beside an amount per core in one table.
     pub(super) fn no_rival(&self, key: &str, place: Range<usize>, seen: &[&str]) -> Result<(), PlanError> {
         for (total, each) in [("connections", "connections_per_core"), ("rate", "rate_per_core")] {
             if (key == total && seen.contains(&each)) || (key == each && seen.contains(&total)) {

@@ -4,21 +4,20 @@ use crate::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// A layout.
+/// Layout of the printed table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// A row for each cell, every figure.
+    /// All figures, a row for each cell.
     #[default]
     Plain,
-    /// A block for each server and load, a row for each step of the load: rate, mean latency, CPU.
+    /// Rate, mean latency and CPU; a block for each server and load, a row for each step of the load.
     PingPong,
-    /// A numbered case for each tester and server: rate, percentiles held against the median, memory, CPU.
+    /// Rate, percentiles relative to the median, memory and CPU; a numbered case for each tester and server.
     Upstreams,
 }
 
 impl Style {
-    /// Every layout by its name.
     pub const ALL: [(&'static str, Self); 3] =
         [("plain", Self::Plain), ("ping-pong", Self::PingPong), ("upstreams", Self::Upstreams)];
 }

@@ -1,4 +1,4 @@
-//! From a `[[target]]` table to a target. Every placeholder is checked here, while its place in the text is known.
+//! Parses a `[[target]]`. Checks every placeholder, while its place in the source is known.
 
 use super::{
     Filter, HOOK_TIMEOUT, Pin, Target, TargetKind,
@@ -15,7 +15,7 @@ use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};
 
-/// Reads one target. `own` are the axes of the plan's own.
+/// Parses one target. `own` are the plan's own axes.
 pub(super) fn read(
     text: &Source,
     table: &DeTable,
@@ -103,7 +103,7 @@ pub(super) fn read(
     Ok(target)
 }
 
-/// Checks the words of command lines.
+/// Parser for the words of command lines.
 struct Words<'t, 's> {
     text: &'t Source<'s>,
     own: &'t [String],
@@ -175,7 +175,7 @@ impl Words<'_, '_> {
         self.text.strings(value, key)?.into_iter().map(|(word, at)| self.check(word, at)).collect()
     }
 
-    /// Lets a word pass if the system takes it and every placeholder in it is known.
+    /// Checks that the system accepts the word and that its placeholders are known.
     fn check(&mut self, word: String, at: &Value) -> Result<String, PlanError> {
         if word.contains('\0') {
             return Err(self.text.fault(at.span(), "a word of a command cannot hold the zero character"));
@@ -214,7 +214,7 @@ fn limits(text: &Source, table: &DeTable) -> Result<Limits, PlanError> {
             "nofile" => {
                 let count: Count = word()?.parse().map_err(wrong)?;
                 limits.nofile = Some(count);
-                // Standard input, output and error, the socket that listens, and one connection.
+                // Standard input, output and error, the listener, and one connection.
                 (count.0, 5, "5")
             }
             "memory" | "memlock" => {
@@ -237,7 +237,7 @@ fn limits(text: &Source, table: &DeTable) -> Result<Limits, PlanError> {
     Ok(limits)
 }
 
-/// Lets a text pass if every placeholder in it is `known` or one of the plan's own axes, and notes them.
+/// Checks that every placeholder in `word` is `known` or one of the plan's own axes, and collects them.
 pub(super) fn check(
     text: &Source,
     word: &str,

@@ -1,32 +1,29 @@
-//! Placeholders in a target's command line: `{listen}`, `{cores}`, `{size}`, any axis. Pure.
+//! Placeholders in command lines: `{listen}`, `{cores}`, `{size}`, any axis. Pure.
 //!
-//! `{{` and `}}` stand for the braces themselves. An unknown placeholder is an error when the plan is read, never an
-//! argument passed on as it is.
+//! `{{` and `}}` are literal braces. An unknown placeholder is an error when the plan is parsed.
 
 use std::collections::BTreeMap;
 
-/// The placeholders that every target has, beside [`OF_SETTINGS`] and the plan's own axes: where to listen, the list and
-/// the number of the cores it is pinned to, the folder it runs in, the brunt binary.
+/// Placeholders of every target beside [`OF_SETTINGS`] and the plan's own axes: listen address, list and number of its
+/// cores, its folder, the brunt binary.
 pub const OWN: &[&str] = &["listen", "host", "port", "cores", "core_count", "dir", "brunt"];
 
-/// The settings that can stand in a command line: connections and rate (`max` for a closed loop) are totals, the size
-/// is a plain number of bytes.
+/// Settings as placeholders: connections and rate (`max` in a closed loop) are totals, the size is a number of bytes.
 pub const OF_SETTINGS: &[&str] = &["server_cores", "client_cores", "connections", "size", "rate", "duration", "warmup"];
 
-/// A piece of a text with placeholders.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece<'a> {
     Text(&'a str),
     Name(&'a str),
 }
 
-/// The names used in `text`, or what is wrong with its braces.
+/// The names used in `text`; the error describes unbalanced braces.
 pub fn names(text: &str) -> Result<Vec<&str>, String> {
     let pieces = pieces(text)?;
     Ok(pieces.into_iter().filter_map(|p| if let Piece::Name(n) = p { Some(n) } else { None }).collect())
 }
 
-/// `text` with every placeholder replaced; a name without a value is an error.
+/// Replaces every placeholder; a name without a value is an error.
 pub fn expand(text: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
     let mut out = String::new();
     for piece in pieces(text)? {

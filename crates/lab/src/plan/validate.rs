@@ -1,5 +1,4 @@
-//! What only the whole plan shows: names that nothing has, values that nothing uses, and parts that contradict each
-//! other. Each is pointed at where it is written.
+//! Validation of the whole plan: unknown names, unused values, contradictions. Errors point at their place.
 
 use super::{
     PHASE, Plan, Sweep, Target, TargetKind,
@@ -15,10 +14,10 @@ use crate::{
 use std::ops::Range;
 use toml::de::DeValue;
 
-/// More cells than anyone runs, and fewer than fill the memory: a slip such as one axis too many is caught here.
+/// Maximum number of cells; catches errors such as an axis too many.
 const MOST_CELLS: usize = 10_000;
 
-/// Checks a plan that has been read.
+/// Validates a parsed plan.
 pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> Result<(), PlanError> {
     named(text, plan, document)?;
     given(text, plan, noted)?;
@@ -26,7 +25,7 @@ pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], noted: &Refe
     axes(text, plan, document, noted)
 }
 
-/// Refuses a server that we know would not understand the load.
+/// Rejects a known server with the wrong protocol.
 pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: Range<usize>) -> Result<(), PlanError> {
     let speaks = match &target.kind {
         TargetKind::Serve { service, .. } => service == "http",
@@ -43,7 +42,7 @@ pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: 
     }
 }
 
-/// What `best_over` and `baseline` name must be there.
+/// `best_over` and `baseline` must name something that exists.
 fn named(text: &Source, plan: &Plan, document: &[Entry]) -> Result<(), PlanError> {
     let names: Vec<&str> = NAMES.iter().copied().chain(plan.custom_axes().map(|axis| axis.name.as_str())).collect();
     let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
@@ -56,7 +55,7 @@ fn named(text: &Source, plan: &Plan, document: &[Entry]) -> Result<(), PlanError
     Ok(())
 }
 
-/// Phases and overrides must not contradict the sweeps, nor change what a target was started with.
+/// Phases and overrides must not contradict sweeps, nor change values that a target is started with.
 fn given(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError> {
     for given in &noted.given {
         let (name, at) = (&given.name, || given.key_place.clone());
@@ -91,7 +90,7 @@ fn given(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError
     Ok(())
 }
 
-/// Why cells have no rate to have this share of, if some have none.
+/// Why some cells have no rate to take a share of, if so.
 fn unshared(plan: &Plan, share: &str) -> Option<String> {
     for sweep in &plan.sweeps {
         let axis = sweep.axes.iter().find(|axis| ["rate", "rate_per_core"].contains(&axis.name.as_str()));
@@ -112,7 +111,7 @@ fn unshared(plan: &Plan, share: &str) -> Option<String> {
     None
 }
 
-/// A filter must be about names and values that some cell has.
+/// Filters must contain names and values that some cell has.
 fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError> {
     for mention in &noted.mentions {
         let name = mention.name.as_str();
@@ -133,7 +132,7 @@ fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanEr
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let message = match known.as_slice() {
                 [] => format!("no cell has a {name}: sweep it, or add it to [load]"),
-                // Numbers that look alike are not slips for each other.
+                // Similar numbers are not typing errors.
                 _ if ["target", PHASE].contains(&name) => {
                     format!("no cell has {name}={value}{}", did_you_mean(value, &known))
                 }
@@ -145,7 +144,7 @@ fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanEr
     Ok(())
 }
 
-/// The values that cells have under this name before any override.
+/// The values of this name over all cells, before overrides.
 fn values(plan: &Plan, name: &str) -> Vec<String> {
     let mut values: Vec<String> = match name {
         "target" => plan.targets.iter().map(|target| target.name.clone()).collect(),
@@ -153,7 +152,7 @@ fn values(plan: &Plan, name: &str) -> Vec<String> {
         _ => {
             let axes = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).filter(|axis| axis.name == name);
             let phases = plan.phases.iter().flat_map(|phase| &phase.set);
-            // A filter sees the rate that a share is of.
+            // Filters see the rate that the share refers to.
             let phases = phases.filter(|(set, value)| set == name && (name != "rate" || share(value).is_none()));
             let load = plan.load.get(name).into_iter();
             axes.flat_map(|axis| axis.values.clone())
@@ -167,7 +166,7 @@ fn values(plan: &Plan, name: &str) -> Vec<String> {
     values
 }
 
-/// Connections that nobody sets, axes that nobody uses or that not every sweep has, too many cells.
+/// Checks for connections that are not set, axes that are unused or not in every sweep, and too many cells.
 fn axes(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> Result<(), PlanError> {
     let starts = plan.targets.len().saturating_mul(plan.phases.len().max(1));
     let product = |sweep: &Sweep| sweep.axes.iter().fold(starts, |n, axis| n.saturating_mul(axis.values.len()));
@@ -207,7 +206,7 @@ fn axes(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> R
     Ok(())
 }
 
-/// Where [load] sets this name.
+/// The place of this name in `[load]`.
 pub(super) fn load_place(document: &[Entry], name: &str) -> Range<usize> {
     let load = document.iter().find(|(key, ..)| *key == "load").and_then(|(_, _, value)| value.get_ref().as_table());
     let entry = load.into_iter().flat_map(|table| entries(table)).find(|(key, ..)| *key == name);

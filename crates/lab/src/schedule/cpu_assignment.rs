@@ -1,5 +1,5 @@
-//! What the machine offers, and which cores a trial gets of it: the server the highest, the generator the lowest, so
-//! that the two never share one where it can be helped. The rule is pure; `Machine::here` alone asks the kernel.
+//! Assigns cores to the server (the highest) and the generator (the lowest), so that they share none if possible. Pure,
+//! except for [`Machine::here`] and [`busy`].
 
 use crate::plan::{Pin, settings::ClientCores};
 use brunt_results::Cores;
@@ -9,40 +9,39 @@ use std::{fmt, io};
 /// The processors this process may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// Their numbers, ascending.
+    /// Ascending.
     pub cores: Vec<usize>,
 }
 
 impl Machine {
-    /// Asks the kernel.
+    /// The affinity of this process.
     pub fn here() -> io::Result<Self> {
         let set = rustix::thread::sched_getaffinity(None)?;
         Ok(Self { cores: (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect() })
     }
 }
 
-/// How many programs wanted to run over the last minute, if that is enough to show in figures: everything under half a
-/// processor is background. A measurement begins on a machine that has nothing else to do.
+/// Load average of the last minute, if above 0.5: high enough to distort figures.
 pub fn busy() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;
     (load > 0.5).then_some(load)
 }
 
-/// Which cores the two sides of a trial run on.
+/// Cores of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Cores of the target.
+    /// Of the target.
     pub server: Cores,
-    /// Cores of the generator.
+    /// Of the generator.
     pub client: Cores,
-    /// Whether the target may run on other cores than those set aside for it.
+    /// Whether the target may also run on other cores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub free: bool,
 }
 
 impl Placement {
-    /// Whether the two sides have to share a core, so that each disturbs the other.
+    /// Whether target and generator share a core and disturb each other.
     pub fn shared(&self) -> bool {
         self.server.0.iter().any(|core| self.client.0.contains(core))
     }
@@ -51,11 +50,10 @@ impl Placement {
 /// More cores than the machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TooFewCores {
-    /// Wanted for the server.
+    /// Required for the server.
     pub server: usize,
-    /// Wanted for the generator.
+    /// Required for the generator.
     pub client: usize,
-    /// What there is for both.
     pub have: usize,
 }
 
@@ -66,13 +64,12 @@ impl fmt::Display for TooFewCores {
     }
 }
 
-/// Why a cell cannot be run here.
+/// Why a cell cannot run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
-    /// The machine is too small.
     Cores(TooFewCores),
-    /// Anything else: what, and where possible what to do about it.
+    /// Any other reason, with a remedy if there is one.
     Other(String),
 }
 
@@ -85,10 +82,10 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// Chooses the cores, or says what is missing.
+/// Assigns cores for a target and its generator.
 pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {
     let have = machine.cores.len();
-    // The cores that the server may have, and of those that the generator may have.
+    // Candidates for the server and for the generator.
     let (servers, rest) = match pin {
         Pin::To(wanted) => {
             if let Some(absent) = wanted.0.iter().find(|core| !machine.cores.contains(core)) {
@@ -113,7 +110,7 @@ pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientC
         ClientCores::Rest => have.saturating_sub(server).max(1),
     };
     let free = *pin == Pin::Free;
-    // The one sharing there is: a machine of one core still gets its table, and is told what it is worth.
+    // The only case of sharing: a machine with one core; the verdict says so.
     if have == 1 && server == 1 && wanted == 1 {
         return Ok(Placement { server: Cores(machine.cores.clone()), client: Cores(machine.cores.clone()), free });
     }

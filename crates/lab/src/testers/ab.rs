@@ -1,5 +1,5 @@
-//! ab: a closed loop, HTTP/1.0, one connection a request unless told `-k`. It prints percentiles in whole milliseconds;
-//! the table that it writes with `-e` has microseconds, and that is what is read.
+//! ab: closed loop, HTTP/1.0, a connection for each request without `-k`. It prints percentiles in whole milliseconds, so
+//! the table that it writes with `-e` is read, in microseconds.
 
 use super::{
     external::{ExternalTester, LoadSpec, ParsedOutput},
@@ -22,14 +22,14 @@ pub(super) const AB: ExternalTester = ExternalTester {
 
 const TABLE: &str = "ab.csv";
 
-/// Requests of one run; room for more is refused by many systems.
+/// Maximum requests of one run; many systems refuse the memory for more.
 const MOST: u64 = 50_000_000;
 
 fn args(ask: &LoadSpec) -> Vec<String> {
     let seconds = LoadSpec::seconds(ask.duration);
-    // -t alone ends at 50,000 requests; ab sets 32 bytes aside for each that might come, untouched until it does.
+    // -t alone stops at 50,000 requests; ab allocates 32 bytes for each request of -n, untouched until used.
     let most = (seconds.saturating_mul(300_000)).min(MOST).max(ask.connections);
-    // -l: bodies may differ in length; -r: a failed connection is counted and does not end the run.
+    // -l: bodies may differ in length; -r: failed connections are counted and do not end the run.
     let mut args: Vec<String> = ["-q", "-l", "-r"].map(str::to_owned).to_vec();
     let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
     flag("-c", ask.connections.to_string());
@@ -57,7 +57,7 @@ fn read(output: &str, table: &str) -> Result<ParsedOutput, String> {
     let kinds =
         after(output, "(Connect:").map_or(String::new(), |list| format!("Connect:{}", list.trim_end_matches(')')));
     let kind = |name: &str| named(&kinds, name).unwrap_or(0);
-    // A connection that breaks is a failed receive, and often an exception beside it.
+    // A broken connection counts as a failed receive, and often as an exception too.
     let lost = kind("Receive:") + figure("Write errors:").unwrap_or(0);
     let errors = Errors {
         connect: kind("Connect:"),
@@ -79,7 +79,7 @@ fn read(output: &str, table: &str) -> Result<ParsedOutput, String> {
     })
 }
 
-/// The table: a head, then a percentage and milliseconds in each line.
+/// Parses the table: a header, then percentage and milliseconds in each line.
 fn latency(table: &str, count: u64) -> Result<LatencySummary, String> {
     let row = |percent: &str| {
         let cell = table.lines().find_map(|line| line.split_once(',').filter(|(name, _)| *name == percent));

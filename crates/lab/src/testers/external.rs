@@ -1,9 +1,8 @@
-//! A tester that is not ours: what it is asked for, what it says, and the result that makes.
+//! External testers: the load they get, their parsed output, and the result made of it.
 //!
-//! The figures keep their meaning. Most of these testers start their clock when they send, so what they call latency is
-//! *service time*. In a closed loop a request is intended when it is sent, and the same figures are the response time;
-//! at a rate from outside they are not, and one of the two is absent. Nothing is filled in that a tester does not say:
-//! it is absent, with the reason.
+//! Most of them start their clock when they send, so their latency is *service time*. In a closed loop a request is intended
+//! when it is sent, and the same figures are the response time. At a given rate they are not, and one of the two is absent.
+//! A figure that a tester does not report is absent, with the reason.
 
 use crate::{plan::tester::Capabilities, schedule::Cell};
 use brunt_results::{
@@ -12,19 +11,18 @@ use brunt_results::{
 };
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
-/// A tester that is not ours.
+/// How to run an external tester and read its output.
 pub struct ExternalTester {
-    /// Name and capabilities.
     pub capabilities: &'static Capabilities,
-    /// Its arguments; the address comes last.
+    /// Arguments; the address comes last.
     pub args: fn(&LoadSpec) -> Vec<String>,
-    /// The file beside its standard output that it writes into the trial's directory.
+    /// A file with results that it writes into the trial's directory.
     pub file: Option<&'static str>,
-    /// Reads its standard output and that file; the error says what is wrong with them.
+    /// Parses its standard output and that file.
     pub read: fn(output: &str, file: &str) -> Result<ParsedOutput, String>,
-    /// Figures of the times of requests that it never tells, and why.
+    /// Latency figures that it never reports, and why.
     pub untold: &'static [(&'static str, &'static str)],
-    /// Other figures of a result that it never tells, and why.
+    /// Other figures that it never reports, and why.
     pub absent: &'static [(&'static str, &'static str)],
 }
 
@@ -34,24 +32,22 @@ impl fmt::Debug for ExternalTester {
     }
 }
 
-/// What a foreign tester is asked for.
+/// The load that an external tester makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadSpec {
-    /// Where to.
     pub url: String,
     /// Over all threads.
     pub connections: u64,
-    /// Cores it runs on, which it is pinned to.
+    /// Cores that it is pinned to.
     pub cores: Vec<usize>,
-    /// Length of the load.
     pub duration: Duration,
     /// Requests per second over all connections; `None` is the closed loop.
     pub rate: Option<f64>,
     /// Whether a connection carries more than one request.
     pub keepalive: bool,
-    /// A request without a reply after this long has failed; `None` leaves it to the tester.
+    /// Time after which a request without a reply has failed; `None` leaves it to the tester.
     pub timeout: Option<Duration>,
-    /// Where [`ExternalTester::file`] goes.
+    /// Directory of [`ExternalTester::file`].
     pub dir: String,
 }
 
@@ -59,7 +55,7 @@ impl LoadSpec {
     /// The load of a cell.
     ///
     /// # Errors
-    /// Why the plan's path makes no address.
+    /// If a placeholder of the path has no value.
     pub fn new(cell: &Cell, port: u16, dir: &Path) -> Result<Self, String> {
         Ok(Self {
             url: cell.url(port)?,
@@ -73,47 +69,45 @@ impl LoadSpec {
         })
     }
 
-    /// Whether over TLS: targets have certificates that nobody signed.
+    /// Whether over TLS; certificates of targets are self-signed.
     pub(super) fn uses_tls(&self) -> bool {
         self.url.starts_with("https://")
     }
 
-    /// Threads: one a core, but none without a connection.
+    /// One thread for each core, at most one for each connection.
     pub(super) fn threads(&self) -> u64 {
         (self.cores.len() as u64).clamp(1, self.connections.max(1))
     }
 
-    /// Whole seconds for testers that take no fractions, at least one.
+    /// Whole seconds, rounded up, at least one.
     pub(super) fn seconds(time: Duration) -> u64 {
         (time.as_millis().div_ceil(1000) as u64).max(1)
     }
 }
 
-/// What a tester said.
+/// The figures in a tester's output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedOutput {
-    /// How long it ran by its own clock, in seconds.
+    /// Duration by its own clock.
     pub measured_s: f64,
-    /// Requests answered rightly.
+    /// Requests with a correct reply.
     pub completed: u64,
-    /// Requests that failed.
     pub failed: u64,
-    /// From sending to the end of the reply; at a rate from when it was due, with [`Capabilities::corrects_coordinated_omission`].
+    /// From sending to the end of the reply; from the intended time at a rate with
+    /// [`Capabilities::corrects_coordinated_omission`].
     pub times: LatencySummary,
-    /// What went wrong, by kind.
     pub errors: Errors,
-    /// Connections opened.
+    /// Connections.
     pub opened: Option<u64>,
-    /// Bytes received, heads included.
+    /// Bytes including heads.
     pub received: Option<u64>,
-    /// Bytes of bodies.
     pub body_bytes: Option<u64>,
-    /// Replies by status, or by its class (`2xx`) where only that is told.
+    /// Replies by status, or by class (`2xx`) if it reports only that.
     pub statuses: BTreeMap<String, u64>,
 }
 
 impl ParsedOutput {
-    /// Counts replies with this status: what is no 2xx or 3xx has failed.
+    /// Counts replies with this status; all but 2xx and 3xx have failed.
     pub(super) fn replies(&mut self, status: u32, count: u64) {
         *(if (200..400).contains(&status) { &mut self.completed } else { &mut self.errors.status }) += count;
         self.statuses.insert(status.to_string(), count);
@@ -121,7 +115,7 @@ impl ParsedOutput {
 }
 
 impl ExternalTester {
-    /// The result of what it said, without what only a meter knows; and why figures are absent.
+    /// The result without metered figures, and the reasons for absent ones.
     pub fn result(&self, ask: &LoadSpec, told: ParsedOutput) -> (RunResult, BTreeMap<String, String>) {
         let name = self.capabilities.name;
         let mut absent: BTreeMap<String, String> =

@@ -1,7 +1,6 @@
-//! fortio: a fixed rate or a closed loop, one goroutine a connection. Read as the JSON it writes to standard output.
+//! fortio: fixed rate or closed loop, one goroutine for each connection. Writes JSON to standard output.
 //!
-//! Its percentiles are interpolated within the bins of a histogram; with its default bins of a millisecond they are
-//! inventions below that, so it is asked for bins of ten microseconds.
+//! Its percentiles are interpolated within histogram bins. The default bins of 1 ms are too coarse, so bins of 10 us are set.
 
 use super::external::{ExternalTester, LoadSpec, ParsedOutput};
 use crate::plan::tester;
@@ -17,7 +16,7 @@ fn args(ask: &LoadSpec) -> Vec<String> {
     let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
     flag("-c", ask.connections.to_string());
     flag("-t", format!("{}ms", ask.duration.as_millis()));
-    // 0 is its closed loop.
+    // 0 is the closed loop.
     flag("-qps", ask.rate.map_or("0".to_owned(), |rate| rate.to_string()));
     flag("-r", "0.00001".to_owned());
     flag("-p", "50,90,99,99.9".to_owned());
@@ -78,9 +77,9 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     };
     for (code, count) in page.ret_codes {
         match code.parse::<i32>() {
-            // A socket that broke, or a reply that could not be read; it does not tell them apart.
+            // A broken connection or a malformed reply; fortio does not distinguish them.
             Ok(..100) => told.errors.reset += count,
-            // What is no 2xx is an error to it; redirects are none to us.
+            // fortio counts redirects as errors; brunt does not.
             Ok(status @ 100..) => told.replies(status as u32, count),
             Err(_) => return Err(format!("its output has the status '{code}', which is no number")),
         }

@@ -1,5 +1,5 @@
-//! h2load in its HTTP/1.1 mode: a closed loop, or a rate that each connection keeps for itself in steps of 10 ms. It
-//! prints mean and extremes of the request time, of at most a million of them, and no percentile before version 1.60.
+//! h2load in HTTP/1.1 mode: closed loop, or a rate for each connection in steps of 10 ms. It prints mean and extremes of at
+//! most a million request times, and no percentile before version 1.60.
 
 use super::{
     external::{ExternalTester, LoadSpec, ParsedOutput},
@@ -58,7 +58,7 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     told.errors.reset = errored.saturating_sub(timeout);
     told.failed = Errors::total(&told.errors);
     let traffic = after(output, "traffic:").ok_or_else(|| lacks("traffic:"))?;
-    // Its last line.
+    // The last line.
     after(output, "req/s  ").ok_or_else(|| lacks("req/s"))?;
     let exact = |name: &str| {
         let part = traffic.split(", ").find(|part| part.contains(name))?;
@@ -73,7 +73,7 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     Ok(told)
 }
 
-/// The table of times: a head of column names, then a row a thing.
+/// Parses the table of times: a header, then a row for each figure.
 fn request_times(output: &str, count: u64) -> Result<LatencySummary, String> {
     let head = output.lines().find(|line| line.split_whitespace().take(2).eq(["min", "max"]));
     let head = head.ok_or_else(|| lacks("min max"))?;

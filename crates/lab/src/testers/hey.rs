@@ -1,5 +1,4 @@
-//! hey: a closed loop, or a rate that each worker keeps for itself. It prints times in units of 100 us, and of the first
-//! million replies alone.
+//! hey: closed loop, or a rate for each worker. It prints times of the first million replies in units of 100 us.
 
 use super::{
     external::{ExternalTester, LoadSpec, ParsedOutput},
@@ -39,7 +38,7 @@ fn args(ask: &LoadSpec) -> Vec<String> {
 fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     let seconds = |label: &str| after(output, label).and_then(number::<f64>);
     let measured_s = seconds("Total:").ok_or_else(|| lacks("Total:"))?;
-    // Its last list, but for errors; without it those above may be half of what was to come.
+    // The last list except errors; without it the output is incomplete.
     after(output, "Status code distribution:").ok_or_else(|| lacks("Status code distribution:"))?;
     let mut told = ParsedOutput { measured_s, ..ParsedOutput::default() };
     let mut replies = 0;
@@ -78,7 +77,7 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     Ok(told)
 }
 
-/// The lines of a list as text and number: `[200]` and `5 responses`, or `[5]` and why.
+/// Parses a list: `[200]` and `5 responses`, or `[5]` and an error.
 fn list(output: &str, head: &str) -> Vec<(String, u64)> {
     let lines = output.lines().skip_while(|line| line.trim() != head).skip(1);
     let lines = lines.map(str::trim).take_while(|line| line.starts_with('['));

@@ -1,8 +1,7 @@
-//! oha: a closed loop, or a rate over all connections. Read as the JSON it writes to standard output.
+//! oha: closed loop, or a rate over all connections. Writes JSON to standard output.
 //!
-//! At a rate it is asked to start its clock when a request was due and not when a connection was free for it, so what it
-//! tells there is the response time. Never takes the requests that oha breaks off at its end for failed ones, nor for all
-//! that are unanswered: at a rate those that still wait for a connection are not among them.
+//! At a rate it corrects coordinated omission, so it reports the response time. Requests that oha aborts at its end count
+//! neither as failed nor as unanswered: those that still wait for a connection are not among them.
 
 use super::external::{ExternalTester, LoadSpec, ParsedOutput};
 use crate::plan::tester;
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) const OHA: ExternalTester =
     ExternalTester { capabilities: &tester::OHA, args, file: None, read, untold: &[], absent: &[] };
 
-/// What it says of requests that were under way at its end.
+/// Error of requests in flight at its end.
 const BROKEN_OFF: &str = "aborted due to deadline";
 
 fn args(ask: &LoadSpec) -> Vec<String> {
@@ -50,7 +49,7 @@ struct Page {
     error_distribution: BTreeMap<String, u64>,
 }
 
-/// Seconds, and bytes; `null` where there was no reply.
+/// Seconds and bytes; `null` without a reply.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary {

@@ -1,11 +1,11 @@
-//! Finding figures in what testers print. Pure; a figure that is not there is `None`, never zero.
+//! Extracts figures from printed output. Pure; a missing figure is `None`, never zero.
 
-/// What follows `label` in the first line that begins with it, blanks aside.
+/// The rest of the first line that begins with `label`, ignoring leading blanks.
 pub(super) fn after<'t>(text: &'t str, label: &str) -> Option<&'t str> {
     text.lines().find_map(|line| line.trim_start().strip_prefix(label)).map(str::trim)
 }
 
-/// The number that `text` begins with; what follows it, such as a unit, is passed over.
+/// The number at the start of `text`; ignores what follows, such as a unit.
 pub(super) fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     text[..end].parse().ok()
@@ -25,7 +25,7 @@ pub(super) fn time_us(text: &str) -> Option<f64> {
     text[..unit].parse::<f64>().ok().filter(|n| n.is_finite()).map(|n| n * factor)
 }
 
-/// `393.12MB` in bytes; the units are powers of 1024, as all of these testers print them.
+/// `393.12MB` in bytes; units are powers of 1024 in all of these testers.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     let text = text.strip_suffix('B')?;
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -34,12 +34,12 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
     Some((number * 1024f64.powi(power as i32)).round() as u64)
 }
 
-/// The number of this name in a list such as `connect 0, read 3`.
+/// The number of a name in a list such as `connect 0, read 3`.
 pub(super) fn named(list: &str, name: &str) -> Option<u64> {
     list.split(',').find_map(|part| part.trim().strip_prefix(name)).and_then(|rest| rest.trim().parse().ok())
 }
 
-/// What to say of an output that lacks what must be there.
+/// The error for an output without a required label.
 pub(super) fn lacks(label: &str) -> String {
     format!(
         "its output has no '{}': it did not run to its end, or is a version that prints something else",

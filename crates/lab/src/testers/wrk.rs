@@ -1,5 +1,5 @@
-//! wrk: a closed loop over persistent connections. Its rate counts every reply, so failed ones are taken out here; its
-//! latency covers them all. wrk2's output is read too.
+//! wrk: closed loop over persistent connections. Its rate counts every reply, so failed ones are subtracted; its latency
+//! includes them. Also reads the output of wrk2.
 
 use super::{
     external::{ExternalTester, LoadSpec, ParsedOutput},
@@ -34,7 +34,7 @@ fn args(ask: &LoadSpec) -> Vec<String> {
 }
 
 fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
-    // The last line but one; without it the numbers above it may be half of what was to come.
+    // The second last line; without it the output is incomplete.
     after(output, "Requests/sec:").ok_or_else(|| lacks("Requests/sec:"))?;
     let summary = output.lines().find_map(|line| line.split_once(" requests in "));
     let (replies, rest) = summary.ok_or_else(|| lacks(" requests in "))?;
@@ -53,7 +53,7 @@ fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {
     if let Some(count) = after(output, "Non-2xx or 3xx responses:") {
         errors.status = count.parse().map_err(|_| format!("'Non-2xx or 3xx responses: {count}' cannot be read"))?;
     }
-    // A timeout is a reply that came too late; its time is not recorded.
+    // A timeout is a late reply; its time is not recorded.
     let recorded = replies.saturating_sub(errors.timeout);
     let completed = recorded.saturating_sub(errors.status);
     let times = if recorded > 0 { latency(output, recorded)? } else { LatencySummary::default() };

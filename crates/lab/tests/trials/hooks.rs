@@ -57,7 +57,7 @@ fn a_before_that_cannot_be_started_or_does_not_end_is_named() {
     let scene = Scene::one("before = ['sh', '-c', 'echo $$ >HOME/log; sleep 60']\nhook_timeout = '300ms'\n");
     scene.run().unwrap();
     let failure = scene.failure("target=a");
-    assert!(failure.contains("did not end within 300ms: hook_timeout gives it longer"), "{failure}");
+    assert!(failure.contains("did not end within 300ms: raise hook_timeout"), "{failure}");
     let pid = scene.log();
     // A machine that is busy enough may end it before it could write its number.
     assert!(pid.trim().is_empty() || !is_alive(pid.trim().parse().unwrap()));
