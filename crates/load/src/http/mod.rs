@@ -6,10 +6,12 @@
 mod expect;
 mod rendered;
 pub mod source;
+mod variants;
 
 pub use expect::{Expect, Statuses};
 pub use rendered::{Pipeline, Rendered, RequestTarget, Template};
 pub use source::{Batch, Flow, Script, Source};
+pub use variants::Vary;
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -60,6 +62,14 @@ impl Http {
             Requests::Script(_) => None,
         });
         known.max_by_key(|(_, rendered)| rendered.longest_bytes(false))
+    }
+
+    /// How many variants of each request there are; `None` if requests are equal or made by a script.
+    pub fn variants(&self) -> Option<u32> {
+        self.hosts.iter().find_map(|host| match &host.requests {
+            Requests::Rendered(rendered) => rendered.variants(),
+            Requests::Script(_) => None,
+        })
     }
 
     /// How requests share a connection, as far as that is known in advance.

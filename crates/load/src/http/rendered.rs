@@ -3,12 +3,17 @@
 //!
 //! Several targets take turns by weight, spread as evenly as they can be: of weights 3 and 1 comes `aaba`, not `aaab`.
 
-use super::source::{Batch, DEEPEST};
+use super::{
+    source::{Batch, DEEPEST},
+    variants::{Vary, variant},
+};
 use brunt_wire::http1::{EncodeError, Version, client::Request};
 use std::ops::Range;
 
 /// The order repeats after so many requests at the latest.
 const LONGEST_ORDER: u64 = 10_000;
+/// Places of the order with all variants.
+const MOST_PLACES: usize = 1 << 20;
 /// All bytes together; a large body is rendered once for each place in a pipeline.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -60,6 +65,7 @@ pub struct Rendered {
     closing: Vec<Range<usize>>,
     batch: Batch,
     pipeline: Pipeline,
+    vary: Option<Vary>,
 }
 
 impl Rendered {
@@ -71,6 +77,20 @@ impl Rendered {
     pub fn render(
         template: &Template,
         targets: &[RequestTarget],
+        pipeline: Pipeline,
+        reuse: Option<u64>,
+    ) -> Result<Self, String> {
+        Self::varied(template, targets, None, pipeline, reuse)
+    }
+
+    /// As [`Self::render`], with variants of each request.
+    ///
+    /// # Errors
+    /// As [`Self::render`].
+    pub fn varied(
+        template: &Template,
+        targets: &[RequestTarget],
+        vary: Option<Vary>,
         pipeline: Pipeline,
         reuse: Option<u64>,
     ) -> Result<Self, String> {
@@ -98,19 +118,20 @@ impl Rendered {
             }
         };
         check_fields(template)?;
-        let order = order(targets)?;
-        let one = |target: &RequestTarget, keep: bool| encode(template, target, keep);
-        let keeping = targets.iter().map(|target| one(target, true)).collect::<Result<Vec<_>, _>>()?;
-        let closing = targets.iter().map(|target| one(target, false)).collect::<Result<Vec<_>, _>>()?;
+        let (order, requests) = expand(template, targets, vary)?;
+        let encoded = |keep: bool| -> Result<Vec<_>, String> {
+            requests.iter().map(|(template, target)| encode(template, target, keep)).collect()
+        };
+        let (keeping, closing) = (encoded(true)?, encoded(false)?);
         let longest = closing.iter().chain(&keeping).map(Vec::len).max().unwrap_or(0) as u64;
-        let places = if in_one_write == 1 { targets.len() } else { order.len() } as u64;
+        let places = if in_one_write == 1 { requests.len() } else { order.len() } as u64;
         let total = places * u64::from(in_one_write) * longest * (1 + u64::from(reuse.is_some()));
         if total > MOST_BYTES {
             return Err(format!(
-                "the requests would take {total} bytes and may take {MOST_BYTES}: lower --pipeline, --weight or the body"
+                "the requests would take {total} bytes and may take {MOST_BYTES}: lower --pipeline, --weight, --vary or the body"
             ));
         }
-        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch, pipeline };
+        let mut all = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch, pipeline, vary };
         let depth = in_one_write as usize;
         all.keeping = all.lay_out(&order, depth, &keeping, &keeping);
         if reuse.is_some() {
@@ -151,6 +172,11 @@ impl Rendered {
         self.pipeline
     }
 
+    /// How many variants of each request there are; `None` if requests are equal.
+    pub fn variants(&self) -> Option<u32> {
+        self.vary.map(|vary| vary.variants)
+    }
+
     /// Places of the order.
     pub(crate) fn places(&self) -> usize {
         self.keeping.len()
@@ -160,7 +186,7 @@ impl Rendered {
     pub(crate) fn longest(&self) -> Self {
         let place = (0..self.places()).max_by_key(|place| self.keeping[*place].len()).unwrap_or(0);
         let pipeline = Pipeline::Batches(self.batch.requests());
-        let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch: self.batch, pipeline };
+        let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch: self.batch, pipeline, vary: None };
         one.keeping = vec![one.append([&self.bytes[self.range(place, false)]])];
         if !self.closing.is_empty() {
             one.closing = vec![one.append([&self.bytes[self.range(place, true)]])];
@@ -196,6 +222,29 @@ fn batch(template: &Template, pipeline: u32) -> Result<Batch, String> {
         batch.push(&template.method).map_err(|why| format!("--pipeline {pipeline}: {why}"))?;
     }
     Ok(batch)
+}
+
+/// All requests, and the order in which they are sent, by their index. With variants, each round through the URLs takes the
+/// next variant.
+#[expect(clippy::type_complexity, reason = "two lists, made in one place and taken apart in one")]
+fn expand(
+    template: &Template,
+    targets: &[RequestTarget],
+    vary: Option<Vary>,
+) -> Result<(Vec<usize>, Vec<(Template, RequestTarget)>), String> {
+    let order = order(targets)?;
+    let Some(vary) = vary else {
+        return Ok((order, targets.iter().map(|target| (template.clone(), target.clone())).collect()));
+    };
+    let most = MOST_PLACES / order.len();
+    if !(1..=most).contains(&(vary.variants as usize)) {
+        return Err(format!("--vary {}: 1 to {most} variants of these requests can be prepared", vary.variants));
+    }
+    let tokens = vary.tokens();
+    let requests = targets.iter().flat_map(|target| tokens.iter().map(|token| variant(template, target, token))).collect();
+    let round = |number: usize| order.iter().map(move |target| target * vary.variants as usize + number);
+    let order = (0..tokens.len()).flat_map(round).collect();
+    Ok((order, requests))
 }
 
 /// Names the field that cannot be sent: the writer of a whole request only knows that one of them cannot.

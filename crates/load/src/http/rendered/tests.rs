@@ -164,3 +164,30 @@ fn the_longest_batch_can_stand_for_all() {
         assert_eq!(one.batch().requests(), 2);
     }
 }
+
+#[test]
+fn each_round_takes_the_next_variant_and_all_are_equally_long() {
+    let vary = Some(Vary { variants: 3, seed: 5 });
+    let rendered = Rendered::varied(&template(), &targets(&[2, 1]), vary, Batches(1), Some(9)).unwrap();
+    assert_eq!((rendered.places(), rendered.variants()), (9, Some(3)));
+    let (kept, last) = (batches(&rendered, false), batches(&rendered, true));
+    let path = |text: &String| text[5..6].to_owned();
+    assert_eq!(kept.iter().map(path).collect::<String>(), "abaabaaba");
+    let token = |text: &String| text.split("vary=").nth(1).unwrap()[..16].to_owned();
+    let tokens: Vec<String> = kept.iter().map(token).collect();
+    assert_eq!((&tokens[0], &tokens[3], &tokens[6]), (&tokens[1], &tokens[4], &tokens[7]));
+    assert!(tokens[0] != tokens[3] && tokens[3] != tokens[6] && tokens[0] != tokens[6]);
+    for (kept, last) in kept.iter().zip(&last) {
+        assert_eq!((kept.matches(&token(kept)).count(), token(kept)), (2, token(last)));
+        assert_eq!((kept.len(), last.len()), (kept.len(), kept.len() + "Connection: close\r\n".len()));
+    }
+    // A batch goes through variants too.
+    let four = Rendered::varied(&template(), &targets(&[1]), vary, Batches(4), None).unwrap();
+    let batch = &batches(&four, false)[1];
+    let order: Vec<&str> = batch.split("GET /a?vary=").skip(1).map(|request| &request[..16]).collect();
+    assert_eq!(order, [&tokens[3], &tokens[6], &tokens[0], &tokens[3]]);
+    for variants in [0, MOST_PLACES as u32 + 1] {
+        let refused = Rendered::varied(&template(), &targets(&[1]), Some(Vary { variants, seed: 1 }), Batches(1), None);
+        assert!(refused.unwrap_err().contains("--vary"));
+    }
+}

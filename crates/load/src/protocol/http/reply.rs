@@ -1,28 +1,34 @@
-//! A reply on its way in, and what it led to.
+//! Replies, and what they lead to.
 
 use super::ReplyFields;
 use crate::measure::recorder::Failure;
 use brunt_wire::http1::Persistence;
 use std::time::Duration;
 
-/// Why the conversation on a connection is over, or rests.
+/// Why the conversation on a connection ends or pauses.
 pub(super) enum End {
-    /// The connection has failed, and with it the requests under way.
+    /// The connection has failed, and its outstanding requests with it.
     Lost(Failure),
-    /// The target has closed it, and no request was under way.
+    /// The target has closed the idle connection.
     Closed,
-    /// All requests are answered; the next one may not follow at once.
+    /// All requests are answered, and the next one cannot follow at once.
     Answered {
-        /// The connection is good for more.
+        /// The connection can be used further.
         keep: bool,
-        /// The target is about to close it.
+        /// The target closes the connection.
         closes: bool,
-        /// How long to wait before the next request.
+        /// Pause before the next request.
         delay: Option<Duration>,
     },
 }
 
-/// A reply that comes in pieces, as far as it has come.
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Lost(failure)
+    }
+}
+
+/// A reply that comes in pieces, as far as it has come. Its buffers are used for later replies too.
 #[derive(Debug, Default)]
 pub(super) struct Partial {
     pub status: u16,
@@ -37,20 +43,20 @@ pub(super) struct Reply<'a> {
     pub length: u64,
     pub after: Persistence,
     pub fields: ReplyFields<'a>,
-    /// Empty if nobody looks at it.
+    /// Empty unless checked or shown to a script.
     pub body: &'a [u8],
 }
 
-/// What a received piece led to.
+/// What received bytes led to.
 pub(super) enum Taken {
-    /// More of what is awaited is to come.
+    /// A part of the outstanding replies.
     Part,
-    /// A reply, and in its place there is room for a request.
-    Room,
-    /// What follows is ready to be written.
+    /// A reply, and with it capacity for a request.
+    Capacity,
+    /// A further request can be written.
     Next,
-    /// Nothing is awaited, and nothing is due.
+    /// Nothing is outstanding, and nothing is due.
     Idle,
-    /// The connection, or its turn, is over.
+    /// The connection ends or pauses.
     End(End),
 }

@@ -1,0 +1,159 @@
+//! The loop of one open connection: requests out, replies in. Shared by all protocols.
+//!
+//! Kept here, so that no protocol has to:
+//! - Each poll counts as activity; the dispatcher bills spinning without activity as waiting.
+//! - The clock is read once for all replies that came together, in this order: [`Core::turn_now`], `Recorder::advance`,
+//!   `Recorder::moved_in`. So bytes and completions belong to the interval in which they came.
+//! - A connection without data whose request has timed out ends; the sweep has woken it for that.
+//! - An idle connection is watched for its end and for data that was not requested.
+//! - Writing and reading alternate, or a message larger than the socket buffers would block both ends.
+
+use super::{
+    transport,
+    worker::{Core, Worker},
+};
+use crate::measure::recorder::{Failure, Recorder};
+use brunt_tls::Transport;
+use std::task::{Context, Poll};
+
+/// What to do after received bytes were taken.
+pub enum Step<E> {
+    /// Receive more.
+    Receive,
+    /// Write the next request, or take one.
+    Write,
+    /// The connection ends or pauses.
+    End(E),
+}
+
+/// The protocol's part of the loop. No dynamic dispatch: this is the hot path of the generator.
+pub trait Conversation<P, T: Transport> {
+    /// Why [`poll`] ends.
+    type End: From<Failure>;
+    /// Whether an idle connection is checked for its end before it takes a request, since the target may close it at any
+    /// time. Costs a receive for each request of an open loop.
+    const CHECKS_IDLE_FIRST: bool;
+
+    /// No request is unsent or unanswered.
+    fn is_idle(&self) -> bool;
+
+    /// Another request can be taken now.
+    fn has_capacity(&self) -> bool;
+
+    /// Takes requests that the scheduler has assigned.
+    fn take_assigned(&mut self, core: &mut Core<P>);
+
+    /// Earliest time of a reply, in nanoseconds of the run's clock.
+    fn not_before(&self) -> u64 {
+        0
+    }
+
+    fn has_unwritten(&self, core: &Core<P>) -> bool;
+
+    /// Writes as much as the kernel takes now; false if the connection is lost.
+    fn write(&mut self, core: &mut Core<P>, stream: &mut T, cx: &mut Context<'_>) -> bool;
+
+    /// Takes received bytes, at least one, which may be sent back as they are.
+    fn receive(
+        &mut self,
+        core: &mut Core<P>,
+        stream: &mut T,
+        cx: &mut Context<'_>,
+        bytes: T::RecvBuf,
+        now: u64,
+    ) -> Step<Self::End>;
+
+    /// The target has closed with a reply outstanding.
+    fn end_of_stream(&mut self, core: &mut Core<P>, now: u64) -> Step<Self::End>;
+
+    /// The target has closed an idle connection.
+    fn closed_idle() -> Self::End;
+}
+
+/// Drives the conversation on connection `index` until the connection ends or pauses.
+#[inline(always)]
+pub fn poll<P, T: Transport, C: Conversation<P, T>>(
+    conversation: &mut C,
+    worker: &Worker<P>,
+    index: u32,
+    stream: &mut T,
+    cx: &mut Context<'_>,
+) -> Poll<C::End> {
+    let core = &mut *worker.core.borrow_mut();
+    core.activity += 1;
+    loop {
+        if conversation.has_capacity() {
+            if C::CHECKS_IDLE_FIRST
+                && conversation.is_idle()
+                && let Poll::Ready(end) = watch::<P, T, C>(stream, cx)
+            {
+                return Poll::Ready(end);
+            }
+            conversation.take_assigned(core);
+            if conversation.is_idle() {
+                return if C::CHECKS_IDLE_FIRST { Poll::Pending } else { watch::<P, T, C>(stream, cx) };
+            }
+        }
+        if conversation.has_unwritten(core) && !conversation.write(core, stream, cx) {
+            return Poll::Ready(Failure::Reset.into());
+        }
+        loop {
+            let Poll::Ready(received) = stream.poll_recv(cx) else {
+                return match core.scheduler.is_timed_out(index) {
+                    true => Poll::Ready(Failure::Timeout.into()),
+                    false => Poll::Pending,
+                };
+            };
+            let bytes = match received {
+                Ok(bytes) => bytes,
+                Err(error) => return Poll::Ready(transport::failure(&error).into()),
+            };
+            let now = core.turn_now(worker.clock).max(conversation.not_before());
+            core.scheduler.recorder.advance(now);
+            let step = match bytes.len() {
+                0 => conversation.end_of_stream(core, now),
+                len => {
+                    core.scheduler.recorder.moved_in(len);
+                    conversation.receive(core, stream, cx, bytes, now)
+                }
+            };
+            match step {
+                Step::Receive => (),
+                Step::Write => break,
+                Step::End(end) => return Poll::Ready(end),
+            }
+        }
+    }
+}
+
+/// Watches an idle connection.
+#[inline(never)]
+fn watch<P, T: Transport, C: Conversation<P, T>>(stream: &mut T, cx: &mut Context<'_>) -> Poll<C::End> {
+    stream.poll_recv(cx).map(|received| match received {
+        Ok(bytes) if !bytes.is_empty() => Failure::Protocol.into(),
+        Ok(_) | Err(_) => C::closed_idle(),
+    })
+}
+
+/// Writes as much of `bytes`, of which `written` are sent, as the kernel and its queue take now; false if the connection is
+/// lost.
+#[inline]
+pub fn write(
+    bytes: &[u8],
+    written: &mut usize,
+    stream: &mut impl Transport,
+    recorder: &mut Recorder,
+    cx: &mut Context<'_>,
+) -> bool {
+    while *written < bytes.len() {
+        match stream.poll_write(cx, &bytes[*written..]) {
+            Poll::Ready(Ok(len)) => {
+                *written += len;
+                recorder.moved_out(len);
+            }
+            Poll::Ready(Err(_)) => return false,
+            Poll::Pending => break,
+        }
+    }
+    true
+}

@@ -1,0 +1,228 @@
+//! Protocols of one request out, one checked reply in: [`Exchange`] is all that such a protocol implements.
+//!
+//! A connection lives as long as the target keeps it, and is then replaced. It owns no buffer: its request is borrowed from
+//! the protocol, its reply is checked in the runtime's buffer.
+
+use super::{
+    connect,
+    conversation::{self, Conversation, Step},
+    protocol::Protocol,
+    scheduler::Action,
+    transport::SendBack,
+    worker::{Core, Worker},
+};
+use crate::measure::recorder::Failure;
+use std::{future::poll_fn, io, ops::Deref, rc::Rc, task::Context};
+
+/// What the bytes of a reply amount to so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// More is to come.
+    Incomplete,
+    /// The reply is whole and right.
+    Complete,
+    /// The reply is whole and reports a failure; the connection goes on.
+    Rejected(Failure),
+    /// Not a reply to the request; the connection is closed.
+    Wrong,
+}
+
+/// A protocol on one load thread: requests and the check of their replies. Every connection's poll may touch it.
+pub trait Exchange: Sized + 'static {
+    /// An open connection.
+    type Stream: SendBack + 'static;
+    /// State of a connection: its current request and what has come of the reply.
+    type State: 'static;
+
+    /// Opens connection `index` of this thread. Calls [`Worker::accepted`] once the target has accepted it.
+    fn connect(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Self::Stream>>;
+
+    /// State of connection `number` of the run, before its first request. Kept when the connection is replaced.
+    fn state(&self, number: u32) -> Self::State;
+
+    /// Moves on to the next request.
+    fn next(&self, state: &mut Self::State);
+
+    /// Length of the request in bytes, at least 1.
+    fn request_len(&self, state: &Self::State) -> usize;
+
+    /// The whole request.
+    fn request<'a>(&'a mut self, state: &'a Self::State) -> impl Deref<Target = [u8]> + 'a;
+
+    /// Checks the next bytes of the reply, at least one.
+    fn check(&self, state: &mut Self::State, bytes: &[u8]) -> Reply;
+
+    /// Turns `reply`, the buffer with the last bytes of the reply before, into the whole request; false if it cannot be.
+    /// Saves a copy where requests equal replies.
+    #[inline]
+    fn reuse(&self, _state: &Self::State, _reply: &mut [u8]) -> bool {
+        false
+    }
+}
+
+impl<X: Exchange> Protocol for X {
+    type Link = X::Stream;
+
+    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<X::Stream>> {
+        X::connect(worker, index)
+    }
+
+    fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<X::Stream>) -> impl Future<Output = ()> + 'static {
+        run(worker, index, link)
+    }
+}
+
+async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut stream: Option<X::Stream>) {
+    worker.set_waker(index).await;
+    let mut failures = 0;
+    let mut state = worker.core.borrow().protocol.state(worker.share.global(index as usize) as u32);
+    loop {
+        let mut stream = match stream.take() {
+            Some(stream) => stream,
+            // Boxed: rarely needed, and a million tasks would each keep room for it.
+            None => match Box::pin(connect::again(&worker, index, &mut failures)).await {
+                Some(stream) => stream,
+                None => return,
+            },
+        };
+        let mut session = Session { worker: &worker, index, state, written: 0, busy: false, answered: false };
+        session.open();
+        let failure = poll_fn(|cx| conversation::poll(&mut session, &worker, index, &mut stream, cx)).await;
+        worker.closed(index, failure);
+        state = session.state;
+        if session.answered {
+            failures = 0;
+        }
+    }
+}
+
+/// The requests and replies of one open connection.
+struct Session<'w, X: Exchange> {
+    worker: &'w Worker<X>,
+    index: u32,
+    state: X::State,
+    /// Bytes of the request that are written.
+    written: usize,
+    /// A request is in flight.
+    busy: bool,
+    /// There was at least one reply.
+    answered: bool,
+}
+
+impl<X: Exchange> Session<'_, X> {
+    /// Takes the first request, if there is one.
+    fn open(&mut self) {
+        let now = self.worker.clock.now();
+        let core = &mut *self.worker.core.borrow_mut();
+        if core.scheduler.request(self.index, now) == Action::Send {
+            self.begin(core);
+        }
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, core: &Core<X>) {
+        core.protocol.next(&mut self.state);
+        self.written = 0;
+        self.busy = true;
+    }
+
+    /// Sends the next request out of the last bytes of the reply before. What cannot be sent so has to be written.
+    #[inline(always)]
+    fn send_back<T: SendBack>(
+        &mut self,
+        core: &mut Core<X>,
+        stream: &mut T,
+        cx: &mut Context<'_>,
+        mut reply: T::RecvBuf,
+    ) -> bool {
+        let len = reply.len();
+        let sent = core.protocol.reuse(&self.state, &mut reply) && stream.poll_send_back(cx, reply);
+        if sent {
+            self.written = len;
+            core.scheduler.recorder.moved_out(len);
+        }
+        sent
+    }
+}
+
+impl<X: Exchange, T: SendBack> Conversation<X, T> for Session<'_, X> {
+    type End = Failure;
+    const CHECKS_IDLE_FIRST: bool = false;
+
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        !self.busy
+    }
+
+    #[inline(always)]
+    fn has_capacity(&self) -> bool {
+        !self.busy
+    }
+
+    #[inline(never)]
+    fn take_assigned(&mut self, core: &mut Core<X>) {
+        let scheduler = &mut core.scheduler;
+        if scheduler.has_assigned(self.index)
+            && scheduler.send_assigned(self.index, self.worker.clock.now()) == Action::Send
+        {
+            self.begin(core);
+        }
+    }
+
+    #[inline(always)]
+    fn has_unwritten(&self, core: &Core<X>) -> bool {
+        self.written < core.protocol.request_len(&self.state)
+    }
+
+    #[inline(never)]
+    fn write(&mut self, core: &mut Core<X>, stream: &mut T, cx: &mut Context<'_>) -> bool {
+        let bytes = core.protocol.request(&self.state);
+        conversation::write(&bytes, &mut self.written, stream, &mut core.scheduler.recorder, cx)
+    }
+
+    #[inline(always)]
+    fn receive(
+        &mut self,
+        core: &mut Core<X>,
+        stream: &mut T,
+        cx: &mut Context<'_>,
+        bytes: T::RecvBuf,
+        now: u64,
+    ) -> Step<Failure> {
+        let reply = match core.protocol.check(&mut self.state, &bytes) {
+            Reply::Incomplete => return Step::Receive,
+            Reply::Wrong => return Step::End(Failure::Protocol),
+            // A reply before the end of its request is a guess, even if it is right.
+            _ if self.has_unwritten(core) => return Step::End(Failure::Protocol),
+            Reply::Complete => Ok(()),
+            Reply::Rejected(failure) => Err(failure),
+        };
+        self.answered = true;
+        if !core.scheduler.record_reply(self.index, now, reply, |_| ()) {
+            return Step::End(Failure::Timeout);
+        }
+        match core.scheduler.next_request(self.index, now) {
+            Action::Send => {
+                self.begin(core);
+                match self.send_back(core, stream, cx, bytes) {
+                    true => Step::Receive,
+                    false => Step::Write,
+                }
+            }
+            Action::Wait => {
+                self.busy = false;
+                Step::Write
+            }
+            Action::Close => Step::End(Failure::Timeout),
+        }
+    }
+
+    #[cold]
+    fn end_of_stream(&mut self, _: &mut Core<X>, _: u64) -> Step<Failure> {
+        Step::End(Failure::Reset)
+    }
+
+    fn closed_idle() -> Failure {
+        Failure::Reset
+    }
+}
