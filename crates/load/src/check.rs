@@ -5,7 +5,7 @@ use crate::{
     error::LoadError,
     http::Pipeline,
     local_addrs::LocalAddrs,
-    options::{Options, Target},
+    options::{Endpoint, Options, Target},
 };
 use std::{
     net::{SocketAddr, UdpSocket},
@@ -72,7 +72,7 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
     if options.requests == Some(0) {
         return refuse("0 requests make no result: give -n at least 1, or leave it out".to_owned());
     }
-    let addresses = options.target.addresses();
+    let addresses = options.target.endpoints();
     if addresses.is_empty() || *connections < addresses.len() {
         return refuse(format!(
             "{connections} connections for {} hosts: each connection goes to one host, so raise -c or name fewer hosts",
@@ -80,7 +80,11 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
         ));
     }
     if let Some(sources) = &options.sources {
-        if let Some((stranger, address)) = addresses.iter().find_map(|to| Some((sources.stranger(to.ip())?, to))) {
+        if let Some(Endpoint::Unix(_)) = addresses.first() {
+            return refuse("--source means nothing with unix://: leave it out".to_owned());
+        }
+        let mut ips = addresses.iter().filter_map(Endpoint::ip);
+        if let Some((stranger, address)) = ips.find_map(|to| Some((sources.stranger(to.ip())?, to))) {
             return refuse(format!(
                 "nothing connects from {stranger} to {address}: give --source addresses of one kind"
             ));
@@ -114,9 +118,12 @@ pub fn options(options: &Options) -> Result<(), LoadError> {
 /// What to say when so many ports of each source address are not enough for the connections.
 fn too_few_ports(options: &Options, ports: u64) -> Option<String> {
     let connections = options.connections as u64;
-    let addresses = options.target.addresses();
+    let addresses: Vec<SocketAddr> = options.target.endpoints().iter().filter_map(Endpoint::ip).collect();
     let sources = options.sources.as_ref().map_or(1, LocalAddrs::count);
     let room = ports.saturating_mul(sources).saturating_mul(addresses.len() as u64);
+    if addresses.is_empty() {
+        return None;
+    }
     let needed = connections.div_ceil(ports * addresses.len() as u64);
     let hint =
         if addresses.iter().all(|to| to.ip().is_loopback() && to.is_ipv4()) { ", such as 127.0.0.0/8" } else { "" };
@@ -133,10 +140,14 @@ mod tests {
     use super::*;
     use crate::schedule::Arrival;
 
+    fn at(address: &str) -> Endpoint {
+        address.parse::<SocketAddr>().unwrap().into()
+    }
+
     fn good() -> Options {
         Options {
             url: "tcp://127.0.0.1:7100".to_owned(),
-            target: Target::Echo { address: "127.0.0.1:7100".parse().unwrap(), size: 64 },
+            target: Target::Echo { endpoint: at("127.0.0.1:7100"), size: 64 },
             connections: 4,
             threads: vec![None, None],
             duration: Duration::from_secs(1),
@@ -161,7 +172,7 @@ mod tests {
             ("-c", |o| o.connections = 0),
             ("-t", |o| o.threads.clear()),
             ("5 threads", |o| o.threads = vec![None; 5]),
-            ("--size", |o| o.target = Target::Echo { address: "127.0.0.1:1".parse().unwrap(), size: 0 }),
+            ("--size", |o| o.target = Target::Echo { endpoint: at("127.0.0.1:1"), size: 0 }),
             ("-d", |o| o.duration = Duration::ZERO),
             ("--timeout", |o| o.timeout = Duration::from_micros(1)),
             ("-n", |o| o.requests = Some(0)),

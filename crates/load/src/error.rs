@@ -2,8 +2,9 @@
 //!
 //! A target that answers badly is not among these: that is a result, and it is reported as one.
 
+use crate::options::Endpoint;
 use brunt_tls::{Cause, TlsError};
-use std::{fmt, io, net::SocketAddr, time::Duration};
+use std::{fmt, io, time::Duration};
 
 /// Why there is no result.
 #[derive(Debug)]
@@ -11,11 +12,11 @@ pub enum LoadError {
     /// The options contradict themselves or ask for the impossible.
     Options(String),
     /// Nothing listens at the target.
-    Refused(SocketAddr),
+    Refused(Endpoint),
     /// The target cannot be reached or will not be connected to.
-    Unreachable(SocketAddr, io::Error),
+    Unreachable(Endpoint, io::Error),
     /// No attempt to connect was answered in time.
-    NoAnswer(SocketAddr, Duration),
+    NoAnswer(Endpoint, Duration),
     /// Connections were accepted, and no handshake was answered in time.
     NoHandshake(String, Duration),
     /// There is no TLS with the target.
@@ -37,7 +38,7 @@ pub enum LoadError {
     /// No local port is left for another connection to this address.
     Ports {
         /// The target.
-        address: SocketAddr,
+        endpoint: Endpoint,
         /// Connections that were open by then.
         open: u64,
         /// The range the kernel takes local ports from, if it says.
@@ -65,6 +66,10 @@ impl fmt::Display for LoadError {
             Self::Refused(address) => {
                 write!(f, "nothing listens on {address} (connection refused): start the target first or check the port")
             }
+            // The error names the path.
+            Self::Unreachable(Endpoint::Unix(_), error) => {
+                write!(f, "{error}: start the target first or check the path")
+            }
             Self::Unreachable(address, error) => {
                 write!(f, "cannot connect to {address} ({error}): check the address, the route and the firewall")
             }
@@ -84,8 +89,8 @@ impl fmt::Display for LoadError {
             Self::SystemDescriptors { open } => {
                 write!(f, "the system has no file left to open after {open} connections: raise fs.file-max or lower -c")
             }
-            Self::Ports { address, open, range } => {
-                write!(f, "no local port is left for another connection to {address} after {open}")?;
+            Self::Ports { endpoint, open, range } => {
+                write!(f, "no local port is left for another connection to {endpoint} after {open}")?;
                 if let Some((first, last)) = range {
                     write!(f, " (ports {first} to {last})")?;
                 }

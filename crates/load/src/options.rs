@@ -2,15 +2,47 @@
 
 use crate::{http::Http, local_addrs::LocalAddrs, schedule::Arrival};
 use serde::{Deserialize, Serialize};
-use std::{net::SocketAddr, time::Duration};
+use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Where a connection goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Endpoint {
+    Ip(SocketAddr),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl Endpoint {
+    /// The address, unless it is a path.
+    pub fn ip(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Ip(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self::Ip(address)
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
 
 /// Where the load goes, and in which protocol.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
-    /// Ping-pong over TCP: messages of one size, each comes back as it was sent.
+    /// Echo: messages of one size, each comes back as it was sent.
     Echo {
-        /// Resolved address.
-        address: SocketAddr,
+        endpoint: Endpoint,
         /// Payload bytes of one message, at least 1.
         size: usize,
     },
@@ -20,14 +52,54 @@ pub enum Target {
 }
 
 impl Target {
-    /// The addresses that are connected to, at least one.
-    pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.hosts().map(|(address, _)| address).collect()
+    /// Name of the protocol, in results, calibrations and messages.
+    pub fn protocol(&self) -> &'static str {
+        match self {
+            Self::Echo { endpoint: Endpoint::Ip(_), .. } => "tcp",
+            Self::Echo { endpoint: Endpoint::Unix(_), .. } => "unix",
+            Self::Http(_) => "http",
+        }
+    }
+
+    /// Size of a request in bytes, where it is fixed.
+    pub fn request_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Echo { size, .. } => Some(*size as u64),
+            Self::Http(_) => None,
+        }
+    }
+
+    /// Variants of each request; `None` if requests are equal.
+    pub(crate) fn variants(&self) -> Option<u64> {
+        match self {
+            Self::Echo { .. } => None,
+            Self::Http(http) => http.variants().map(u64::from),
+        }
+    }
+
+    /// Whether connections are closed and replaced throughout the load.
+    pub(crate) fn replaces_connections(&self) -> bool {
+        matches!(self, Self::Http(_))
+    }
+
+    /// Whether several processes can make the load.
+    pub(crate) fn is_distributable(&self) -> bool {
+        !matches!(self, Self::Http(_))
+    }
+
+    /// Whether replies have a status and a body.
+    pub(crate) fn has_responses(&self) -> bool {
+        matches!(self, Self::Http(_))
+    }
+
+    /// Where connections go, at least one.
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        self.hosts().map(|(endpoint, _)| endpoint).collect()
     }
 
     /// What a host is called in errors: its address, and its name if it is asked for by one.
-    pub(crate) fn called(&self, host: usize, address: SocketAddr) -> String {
-        let Self::Http(http) = self else { return address.to_string() };
+    pub(crate) fn called(&self, host: usize, endpoint: &Endpoint) -> String {
+        let (Self::Http(http), Endpoint::Ip(address)) = (self, endpoint) else { return endpoint.to_string() };
         let name = http.hosts.get(host).and_then(|host| host.tls.as_ref()).map(brunt_tls::Connector::host);
         match name.filter(|name| *name != address.ip().to_string()) {
             Some(name) => format!("{name} ({address})"),
@@ -44,12 +116,12 @@ impl Target {
     }
 
     /// Each host's address and how many connections it gets beside the others.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = (SocketAddr, u64)> {
-        let (ping, http) = match self {
-            Self::Echo { address, .. } => (Some((*address, 1)), &[][..]),
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (Endpoint, u64)> {
+        let (echo, http) = match self {
+            Self::Echo { endpoint, .. } => (Some((endpoint.clone(), 1)), &[][..]),
             Self::Http(http) => (None, &http.hosts[..]),
         };
-        ping.into_iter().chain(http.iter().map(|host| (host.address, host.weight)))
+        echo.into_iter().chain(http.iter().map(|host| (host.address.into(), host.weight)))
     }
 
     /// Requests with times of their own that may be under way on a connection.

@@ -1,10 +1,6 @@
 //! From totals to the result of the run.
 
-use crate::{
-    measure::collector::Totals,
-    options::{Options, Target},
-    schedule::Arrival,
-};
+use crate::{measure::collector::Totals, options::Options, schedule::Arrival};
 use brunt_results::{
     judge,
     result::{self, RunResult},
@@ -49,10 +45,7 @@ pub struct RunSummary {
 
 /// The result of a run.
 pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunResult {
-    let (request_bytes, responses) = match &options.target {
-        Target::Echo { size, .. } => (Some(*size as u64), None),
-        Target::Http(_) => (None, Some(totals.counters.replies.responses())),
-    };
+    let target = &options.target;
     let measured_s = summary.measured.as_secs_f64();
     let counters = &totals.counters;
     let percents: Vec<(f64, f64)> = totals.threads.iter().map(|thread| thread.percent()).collect();
@@ -62,9 +55,11 @@ pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunRes
         interrupted: summary.interrupted,
         load: result::Load {
             url: options.url.clone(),
+            protocol: Some(target.protocol().to_owned()),
             mode: if open { "open" } else { "closed" }.to_owned(),
             arrival: open.then(|| arrival_name(options.arrival).to_owned()),
-            request_bytes,
+            request_bytes: target.request_bytes(),
+            vary: target.variants(),
             connections: options.connections as u64,
             measured_s,
             warmup_s: options.warmup.as_secs_f64(),
@@ -87,7 +82,7 @@ pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunRes
         },
         handshakes: summary.handshakes,
         bytes: counters.bytes.clone(),
-        responses,
+        responses: target.has_responses().then(|| totals.counters.replies.responses()),
         generator: result::Generator {
             cpu_percent: Some(percents.iter().map(|(cpu, _)| cpu).sum()),
             spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),

@@ -16,7 +16,7 @@ use crate::{
     error::LoadError,
     measure::interval::Interval,
     observer::Observer,
-    options::{Options, Target},
+    options::Options,
     protocol,
     report::Report,
     schedule::{Schedule, Share},
@@ -38,8 +38,7 @@ use std::{
 /// machine cannot hold the connections. A target that answers badly is a result.
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
-    let replaced = matches!(options.target, Target::Http(_));
-    limits::make_room(options.connections, options.threads.len(), replaced)?;
+    limits::make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
     let shared = Arc::new(Shared::new(options));
     std::thread::scope(|scope| {
         // Whatever happens in here, no thread is left waiting: the scope would wait for it.

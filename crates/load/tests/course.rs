@@ -152,7 +152,7 @@ fn every_size_is_sent_and_checked_whole() {
     // The largest is larger than all socket buffers on the way: who only writes before reading never ends.
     for size in [1, 3, 8, 9, 4095, 65_537, 16 << 20] {
         let options = Options {
-            target: brunt_load::Target::Echo { address: target(echo), size },
+            target: brunt_load::Target::Echo { endpoint: target(echo).into(), size },
             requests: Some(20),
             duration: Duration::from_secs(120),
             timeout: Duration::from_secs(60),

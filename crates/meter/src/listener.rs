@@ -11,6 +11,7 @@ use std::{
     fs::{self, File},
     io::{BufRead, BufReader},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    path::Path,
 };
 
 /// Who listens on an address.
@@ -42,6 +43,30 @@ pub fn find(address: SocketAddr) -> Result<Listeners, String> {
         return Err(format!(
             "the process that listens on {address} cannot be seen ({hidden} processes may not be looked into); run as \
              its user or as root, or name it with --server-pid"
+        ));
+    }
+    Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
+}
+
+/// Finds the processes that listen on the Unix socket at `path`.
+///
+/// # Errors
+/// The reason in one sentence, with what to do instead.
+pub fn find_unix(path: &Path) -> Result<Listeners, String> {
+    // Num RefCount Protocol Flags Type St Inode Path; flag 0x10000 is __SO_ACCEPTCON.
+    let table = fs::read_to_string("/proc/net/unix").map_err(|error| format!("/proc/net/unix: {error}"))?;
+    let inode = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let listens = u32::from_str_radix(fields.nth(3)?, 16).ok()? & 0x10000 != 0;
+        let inode = fields.nth(2)?.parse().ok()?;
+        (listens && fields.next().map(Path::new) == Some(path)).then_some(inode)
+    };
+    let inodes: BTreeSet<u64> = table.lines().filter_map(inode).collect();
+    let (holders, hidden) = holders(&inodes);
+    if holders.is_empty() {
+        return Err(format!(
+            "no visible process listens on {} ({hidden} processes may not be looked into); name it with --server-pid",
+            path.display()
         ));
     }
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })

@@ -82,12 +82,16 @@ impl RunResult {
 pub struct Load {
     /// The target as typed.
     pub url: String,
+    /// Name of the protocol: `tcp`, `unix`, `http`; absent in results of older versions.
+    pub protocol: Option<String>,
     /// `closed` (the next request waits for the reply) or `open` (requests have a schedule).
     pub mode: String,
     /// Name of the arrival process of an open loop: `constant`, `poisson`.
     pub arrival: Option<String>,
     /// Payload bytes of one request, where fixed.
     pub request_bytes: Option<u64>,
+    /// Variants of each request, sent in turn; absent if requests are equal.
+    pub vary: Option<u64>,
     /// Connections requested.
     pub connections: u64,
     /// Actual length of the measured window, in seconds.

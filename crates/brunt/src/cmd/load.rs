@@ -22,11 +22,11 @@ use super::{
     signals::{self, Repeated, SIGINT, SIGTERM},
     stdout,
 };
+use brunt_load::Endpoint;
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use clap::ValueEnum;
 use std::{
     io::{self, Write as _},
-    net::SocketAddr,
     path::PathBuf,
 };
 
@@ -320,7 +320,7 @@ impl Args {
                 Ok(meter.map_err(|why| CliError::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listeners(&target.addresses()).and_then(|pids| brunt_meter::ServerMeter::attach_all(&pids)),
+            None => listeners(&target.endpoints()).and_then(|pids| brunt_meter::ServerMeter::attach_all(&pids)),
         };
         Ok(match meter {
             Ok(meter) => (Some(meter), None),
@@ -343,10 +343,14 @@ impl Args {
 }
 
 /// Processes that listen on the addresses. All or none: a subset would give a wrong sum.
-fn listeners(addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
+fn listeners(endpoints: &[Endpoint]) -> Result<Vec<u32>, String> {
     let mut pids = Vec::new();
-    for address in addresses {
-        for pid in brunt_meter::listener::find(*address)?.roots {
+    for endpoint in endpoints {
+        let found = match endpoint {
+            Endpoint::Ip(address) => brunt_meter::listener::find(*address),
+            Endpoint::Unix(path) => brunt_meter::listener::find_unix(path),
+        };
+        for pid in found?.roots {
             if !pids.contains(&pid) {
                 pids.push(pid);
             }

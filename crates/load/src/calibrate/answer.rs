@@ -1,49 +1,45 @@
-//! What the target that does nothing does on a connection: as little as can pass for an answer.
+//! Replies of the null server.
 //!
-//! Nothing is looked at, only counted: in a closed loop the bytes of a batch are known, and no others follow before their
-//! answer.
+//! Received bytes are counted, not parsed: in a closed loop the length of a batch is known, and nothing follows it before its
+//! replies.
 
 use crate::http::{Expect, Http, Requests};
-use brunt_runtime::net::TcpStream;
+use brunt_runtime::net::{Family, Stream};
 use std::sync::Arc;
 
 /// All replies to one write together; a copy of them is held for the run.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The two ways to answer.
 #[derive(Debug, Clone)]
 pub(super) enum Answer {
-    /// What comes goes back.
-    SendBack,
-    /// The same replies to every batch of requests.
+    Echo,
     Http(Arc<Replies>),
 }
 
-/// HTTP said blindly.
+/// Replies to any batch of requests.
 #[derive(Debug)]
 pub(super) struct Replies {
-    /// Bytes of a batch.
+    /// Length of a batch in bytes.
     batch: usize,
-    /// Bytes of the last batch of a connection.
+    /// Length of the last batch of a connection in bytes.
     last: usize,
-    /// Batches on a connection, which then ends.
+    /// Batches on a connection before it is closed.
     batches: u64,
     /// The replies to a batch.
     bytes: Vec<u8>,
 }
 
 impl Answer {
-    pub(super) async fn keep_answering(self, mut stream: TcpStream) {
-        let _ = stream.set_nodelay(true);
-        // It ends with the connection, whatever ends that.
+    pub(super) async fn serve<F: Family>(self, mut stream: Stream<F>) {
+        // An error ends the connection, as its end does.
         let _ = match self {
-            Self::SendBack => send_back(&mut stream).await,
-            Self::Http(replies) => replies.keep_replying(&mut stream).await,
+            Self::Echo => echo(&mut stream).await,
+            Self::Http(replies) => replies.serve(&mut stream).await,
         };
     }
 }
 
-async fn send_back(stream: &mut TcpStream) -> std::io::Result<()> {
+async fn echo<F: Family>(stream: &mut Stream<F>) -> std::io::Result<()> {
     loop {
         let lease = stream.recv().await?;
         if lease.is_empty() {
@@ -54,14 +50,13 @@ async fn send_back(stream: &mut TcpStream) -> std::io::Result<()> {
 }
 
 impl Replies {
-    /// The load on the target that does nothing, and its replies: `http`, of whose URLs the one with the longest request
-    /// stands for all, and bodies of `body` bytes.
+    /// The load on the null server, of the longest requests of `http` alone, and its replies, with bodies of `body` bytes.
     ///
     /// # Errors
-    /// One line: the requests are not known in advance, or the replies are too large.
+    /// One line: the requests are made by a script, or the replies are too large.
     pub(super) fn to(http: &Http, body: u64) -> Result<(Http, Self), String> {
         let Some((address, rendered)) = http.longest() else {
-            return Err("the requests of a script cannot be made again for a target that does nothing".to_owned());
+            return Err("the requests of a script cannot be repeated for a null server".to_owned());
         };
         let rendered = rendered.longest();
         let (words, batch) = (http.expect.body.as_deref().unwrap_or_default(), rendered.batch());
@@ -87,13 +82,13 @@ impl Replies {
             batches: http.reuse.map_or(u64::MAX, |reuse| reuse / requests),
             bytes,
         };
-        // What costs the generator nothing to check is not this target's to fulfil.
+        // Checks that cost the generator nothing are left out.
         let expect = Expect { body: http.expect.body.clone(), ..Expect::default() };
         let requests = Requests::Rendered(Arc::new(rendered));
         Ok((Http::on(address, requests, http.reuse, expect), replies))
     }
 
-    async fn keep_replying(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+    async fn serve<F: Family>(&self, stream: &mut Stream<F>) -> std::io::Result<()> {
         for batch in 1..=self.batches {
             let mut missing = if batch == self.batches { self.last } else { self.batch };
             while missing > 0 {
@@ -109,7 +104,7 @@ impl Replies {
     }
 }
 
-/// The words that are looked for stand where all else has been looked at before.
+/// A body that ends with the words searched for, so that all of it is searched.
 fn body_of(length: usize, words: &[u8]) -> Vec<u8> {
     let mut body = vec![b'.'; length.saturating_sub(words.len())];
     body.extend_from_slice(words);

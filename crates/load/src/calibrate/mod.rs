@@ -1,29 +1,39 @@
-//! How fast the generator is by itself: its load on a target that answers without looking at what came.
+//! The generator's own ceiling: its rate against a null server, which answers without parsing.
 //!
-//! What a real server reaches near this rate is the generator's figure, or that of the kernel between them, and not the
-//! server's. The target stands on the same runtime as the generator, which is the least work a reply can be here.
+//! A rate near it is a figure of the generator or of the kernel, not of the server. The null server runs on the same runtime
+//! as the generator, which is the least work a reply can be here.
 
 mod answer;
 
-use crate::{LoadError, Options, Silent, Target, run};
+use crate::{Endpoint, LoadError, Options, Silent, Target, run};
 use answer::{Answer, Replies};
-use brunt_runtime::{CancellationToken, Runtime, net, spawn};
+use brunt_runtime::{
+    CancellationToken, Runtime,
+    net::{self, Family},
+    spawn,
+};
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr, TcpListener},
-    sync::Arc,
+    net::{Ipv4Addr, TcpListener},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr, UnixListener},
+    },
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-/// Windows, of which the best counts: an interruption spoils one, and a ceiling that is too low accuses the generator.
+/// Measured windows, of which the best counts: interruptions lower a rate, and a ceiling that is too low blames the generator.
 const WINDOWS: usize = 3;
 const WINDOW: Duration = Duration::from_millis(800);
 const WARMUP: Duration = Duration::from_millis(200);
 
-/// The highest closed-loop rate, in requests per second, of this load on a target that does nothing and runs on these
-/// cores; where the scheduler puts it if none is named. Takes three seconds. Over HTTP, replies have bodies of `body`
-/// bytes, and of several URLs the one with the longest request stands for all.
+/// The highest closed-loop rate of this load, in requests per second, on a null server pinned to `cores` (unpinned if
+/// empty). Takes three seconds. Over HTTP, replies have bodies of `body` bytes, and the longest request stands for all.
 ///
 /// # Errors
 /// The requests come from a script, or the load could not be made.
@@ -34,26 +44,27 @@ pub fn ceiling(options: &Options, cores: &[usize], body: u64) -> Result<f64, Loa
         best = best.max(run(&options, &mut Silent)?.result.requests.rate);
     }
     match best {
-        0.0 => Err(LoadError::Options("the target that does nothing answered no request in time".to_owned())),
+        0.0 => Err(LoadError::Options("the null server answered no request in time".to_owned())),
         best => Ok(best),
     }
 }
 
-/// The same load in a closed loop on a target that does nothing, and that target.
-fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, Null), LoadError> {
-    let (mut target, answer) = match &options.target {
-        Target::Echo { .. } => (options.target.clone(), Answer::SendBack),
+/// The same load as a closed loop on a null server, and that server.
+fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, NullServer), LoadError> {
+    let failed = |error: io::Error| LoadError::Options(format!("the null server cannot run: {error}"));
+    let start = |endpoint: &Endpoint, answer| NullServer::start(endpoint, cores, answer).map_err(failed);
+    let (target, server) = match &options.target {
+        Target::Echo { endpoint, size } => {
+            let server = start(endpoint, Answer::Echo)?;
+            (Target::Echo { endpoint: server.endpoint.clone(), size: *size }, server)
+        }
         Target::Http(http) => {
-            let (http, replies) = Replies::to(http, body).map_err(LoadError::Options)?;
-            (Target::Http(http), Answer::Http(Arc::new(replies)))
+            let (mut http, replies) = Replies::to(http, body).map_err(LoadError::Options)?;
+            let server = start(&http.hosts[0].address.into(), Answer::Http(Arc::new(replies)))?;
+            http.hosts.iter_mut().for_each(|host| host.address = server.endpoint.ip().unwrap_or(host.address));
+            (Target::Http(http), server)
         }
     };
-    let failed = |error: io::Error| LoadError::Options(format!("the target that does nothing cannot run: {error}"));
-    let null = Null::start(cores, answer).map_err(failed)?;
-    match &mut target {
-        Target::Echo { address, .. } => *address = null.address,
-        Target::Http(http) => http.hosts.iter_mut().for_each(|host| host.address = null.address),
-    }
     let options = Options {
         target,
         duration: WINDOW,
@@ -64,54 +75,96 @@ fn redirect(options: &Options, cores: &[usize], body: u64) -> Result<(Options, N
         sources: None,
         ..options.clone()
     };
-    Ok((options, null))
+    Ok((options, server))
 }
 
-/// The target that does nothing, until it is dropped.
-struct Null {
-    address: SocketAddr,
+/// A server that answers without parsing, until dropped.
+struct NullServer {
+    endpoint: Endpoint,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Null {
-    fn start(cores: &[usize], answer: Answer) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
+/// A listening socket, which workers share.
+enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Socket {
+    /// Listens on a free endpoint of the same kind as `like`.
+    fn bind(like: &Endpoint) -> io::Result<(Self, Endpoint)> {
+        match like {
+            Endpoint::Ip(_) => {
+                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+                let endpoint = listener.local_addr()?.into();
+                Ok((Self::Tcp(listener), endpoint))
+            }
+            Endpoint::Unix(_) => {
+                static NUMBER: AtomicU32 = AtomicU32::new(0);
+                // A name of the abstract namespace, which leaves no file behind.
+                let name = format!("brunt-null-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+                let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+                Ok((Self::Unix(listener), Endpoint::Unix(format!("\0{name}").into())))
+            }
+        }
+    }
+
+    async fn serve(&self, answer: &Answer) -> io::Result<()> {
+        match self {
+            Self::Tcp(listener) => {
+                accept(net::TcpListener::from_std(listener.try_clone()?)?, answer, set_nodelay).await
+            }
+            Self::Unix(listener) => accept(net::UnixListener::from_std(listener.try_clone()?)?, answer, |_| ()).await,
+        }
+    }
+}
+
+fn set_nodelay(stream: &net::TcpStream) {
+    // It fails only on a connection that is closed, which the first receive reports.
+    let _ = stream.set_nodelay(true);
+}
+
+impl NullServer {
+    fn start(like: &Endpoint, cores: &[usize], answer: Answer) -> io::Result<Self> {
+        let (socket, endpoint) = Socket::bind(like)?;
         let workers: Vec<Option<usize>> =
             if cores.is_empty() { vec![None] } else { cores.iter().copied().map(Some).collect() };
-        let listeners = workers.iter().map(|_| listener.try_clone()).collect::<io::Result<Vec<_>>>()?;
         let stop = CancellationToken::new();
-        let stopped = stop.clone();
+        let cancelled = stop.clone();
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
-            let (stop, listeners, answer) = (&stopped, &listeners, &answer);
-            // A worker that cannot run accepts nothing, which the generator tells.
-            brunt_runtime::group::run(&Runtime::builder(), &workers, |worker| async move {
-                let listener = listeners[worker].try_clone().and_then(net::TcpListener::from_std)?;
-                let accepting = spawn(accept(listener, answer.clone()));
+            let (stop, socket, answer) = (&cancelled, &Arc::new(socket), &answer);
+            // A worker that cannot run accepts nothing, which the generator reports.
+            brunt_runtime::group::run(&Runtime::builder(), &workers, |_| async move {
+                let (socket, answer) = (Arc::clone(socket), answer.clone());
+                let accepting = spawn(async move { socket.serve(&answer).await });
                 stop.cancelled().await;
                 accepting.abort();
                 brunt_runtime::drain(Duration::ZERO).await;
                 io::Result::Ok(())
             });
         })?;
-        Ok(Self { address, stop, thread: Some(thread) })
+        Ok(Self { endpoint, stop, thread: Some(thread) })
     }
 }
 
-impl Drop for Null {
+impl Drop for NullServer {
     fn drop(&mut self) {
         self.stop.cancel();
-        // A panic has said what there is to say.
+        // A panic has printed its message.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-async fn accept(listener: net::TcpListener, answer: Answer) {
+async fn accept<F: Family>(
+    listener: net::Listener<F>,
+    answer: &Answer,
+    prepare: impl Fn(&net::Stream<F>),
+) -> io::Result<()> {
     loop {
         if let Ok(stream) = listener.accept().await {
-            spawn(answer.clone().keep_answering(stream));
+            prepare(&stream);
+            spawn(answer.clone().serve(stream));
         }
     }
 }

@@ -33,7 +33,7 @@ fn load_on(target: Target) -> Options {
     }
 }
 
-fn nowhere() -> SocketAddr {
+fn nowhere() -> std::net::SocketAddr {
     "127.0.0.1:9".parse().unwrap()
 }
 
@@ -49,12 +49,14 @@ fn get() -> Template {
 }
 
 #[test]
-fn a_ceiling_is_a_rate_and_leaves_no_thread_behind() {
+fn every_transport_has_a_ceiling_and_leaves_no_thread_behind() {
     let _alone = alone();
-    let rate = ceiling(&load_on(Target::Echo { address: nowhere(), size: 100 }), &[], 0).unwrap();
-    // Less than a thousand would be a machine of another age, or one with much else to do; what was asked of the real
-    // target must not bound it.
-    assert!(rate > 10.0, "{rate}");
+    for endpoint in [nowhere().into(), Endpoint::Unix("/nowhere".into())] {
+        let rate = ceiling(&load_on(Target::Echo { endpoint, size: 100 }), &[], 0).unwrap();
+        // Less than a thousand would be a machine of another age, or one with much else to do; what was asked of the real
+        // target must not bound it.
+        assert!(rate > 10.0, "{rate}");
+    }
     // Other tests have threads of their own; this name is the target's. The kernel takes a thread off its list a moment
     // after it was joined.
     let is_there = || {

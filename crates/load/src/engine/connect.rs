@@ -1,29 +1,25 @@
-//! Opening connections: all of them before the load, and later those that were lost.
+//! Opens connections: all of them before the load, and later those that were lost.
 
 use super::{connect_pacer::ConnectPacer, protocol::Protocol, worker::Worker};
-use brunt_runtime::{net::TcpStream, time};
+use brunt_runtime::time;
 use std::{cell::RefCell, io, rc::Rc, time::Duration};
 
-/// Attempts under way at a time on one thread. Enough to fill a network of 100 ms at a thousand connections a second,
-/// few enough not to flood a listener's queue at once ...
-const AT_A_TIME: usize = 128;
-/// ... and on all threads together, as far as each has one.
-const AT_A_TIME_IN_ALL: usize = 1024;
-/// First pause before a lost connection is opened again; it doubles with each failure in a row ...
+/// Concurrent attempts of one thread. Enough for a thousand connections a second at a round trip of 100 ms, few enough not
+/// to overflow a listener's queue.
+const CONCURRENT: usize = 128;
+/// Concurrent attempts of all threads; each has at least one.
+const CONCURRENT_TOTAL: usize = 1024;
+/// First pause before a lost connection is opened again; doubles with each failure in a row.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// ... up to this, so that a dead target costs nothing and a restarted one is soon found.
+/// Longest pause. A dead target costs nothing, and a restarted one is soon found.
 const LAST_PAUSE: Duration = Duration::from_millis(500);
 
-/// With more connections than this their end is a reset: as many ports in TIME_WAIT would keep the next run from its own
-/// for a minute (28,232 ports by default).
-const RESET_ABOVE: usize = 10_000;
-
-/// Starts to open all connections of this thread; each becomes a task of its own.
+/// Starts opening all connections of this thread. Each becomes a task.
 pub fn all<P: Protocol>(worker: &Rc<Worker<P>>) {
     worker.shared.connecting.begin(worker.clock.now());
-    let at_a_time = (AT_A_TIME_IN_ALL / worker.share.threads).clamp(1, AT_A_TIME);
+    let concurrent = (CONCURRENT_TOTAL / worker.share.threads).clamp(1, CONCURRENT);
     let pacer = Rc::new(RefCell::new(ConnectPacer::default()));
-    for _ in 0..at_a_time.min(worker.share.own()) {
+    for _ in 0..concurrent.min(worker.share.own()) {
         let (worker, pacer) = (Rc::clone(worker), Rc::clone(&pacer));
         brunt_runtime::spawn(async move {
             while let Some(index) = next(&worker) {
@@ -58,11 +54,11 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<Connect
     };
     let now_ns = clock.now();
     pacer.borrow_mut().ended(now_ns, now_ns - began_ns);
-    brunt_runtime::spawn(P::keep_talking(Rc::clone(worker), index as u32, link));
+    brunt_runtime::spawn(P::keep_open(Rc::clone(worker), index as u32, link));
     worker.shared.connecting.settle(now_ns, worker.host(index as u32), error);
 }
 
-/// Opens a lost connection again, however often it takes; `None` when the window is over.
+/// Opens a lost connection again, retrying until the window is over (`None`).
 pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<P::Link> {
     while pause(worker, failures).await {
         if let Ok(link) = open(worker, index).await {
@@ -72,7 +68,7 @@ pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u
     None
 }
 
-/// Waits before another attempt after `failures` in a row, this one included; false when the window is over.
+/// Pauses after another failure; `failures` counts those in a row. Returns false when the window is over.
 pub async fn pause<P>(worker: &Worker<P>, failures: &mut u32) -> bool {
     let pause = FIRST_PAUSE * (1 << (*failures).min(16));
     *failures += 1;
@@ -87,14 +83,9 @@ async fn open<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link
     opened.inspect_err(|_| worker.not_opened())
 }
 
-/// One attempt to open connection `index` of this thread, however long it takes; an error is the caller's to count.
+/// Makes one attempt to open connection `index` of this thread, without a timeout. The caller counts an error.
 pub async fn dial<P: Protocol>(worker: &Worker<P>, index: u32) -> io::Result<P::Link> {
-    let stream = TcpStream::connect_from(worker.address(index), worker.source()).await?;
-    if worker.share.connections > RESET_ABOVE {
-        stream.set_linger_zero()?;
-    }
-    worker.accepted(index);
-    let link = P::prepare(worker, index, stream).await?;
+    let link = P::open(worker, index).await?;
     worker.opened(index);
     Ok(link)
 }

@@ -118,10 +118,10 @@ impl<'s> Coordinator<'s> {
                 return match shared.connecting.unreached() {
                     None => Ok(()),
                     Some(host) if shared.connecting.has_accepted(host) => {
-                        let target = options.target.called(host, shared.hosts.addresses[host]);
+                        let target = options.target.called(host, &shared.hosts.endpoints[host]);
                         Err(LoadError::NoHandshake(target, options.timeout))
                     }
-                    Some(host) => Err(LoadError::NoAnswer(shared.hosts.addresses[host], options.timeout)),
+                    Some(host) => Err(LoadError::NoAnswer(shared.hosts.endpoints[host].clone(), options.timeout)),
                 };
             }
             if self.is_time_to_ask(now) {
@@ -151,7 +151,7 @@ impl<'s> Coordinator<'s> {
     /// What an error of a first attempt at a host means for the run, with so many connections open to all of them: `None`
     /// if it can go on without that connection.
     fn fatal(&self, host: usize, error: io::Error, open: u64) -> Option<LoadError> {
-        let address = self.shared.hosts.addresses[host];
+        let endpoint = self.shared.hosts.endpoints[host].clone();
         let connections = self.shared.options.connections;
         match Errno::from_io_error(&error) {
             Some(Errno::MFILE) => Some(LoadError::Descriptors {
@@ -160,12 +160,12 @@ impl<'s> Coordinator<'s> {
                 limit: rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX),
             }),
             Some(Errno::NFILE) => Some(LoadError::SystemDescriptors { open }),
-            Some(Errno::ADDRNOTAVAIL) => Some(LoadError::Ports { address, open, range: port_range() }),
+            Some(Errno::ADDRNOTAVAIL) => Some(LoadError::Ports { endpoint, open, range: port_range() }),
             _ if self.shared.connecting.opened_to(host) > 0 || error.kind() == io::ErrorKind::TimedOut => None,
-            _ if error.kind() == io::ErrorKind::ConnectionRefused => Some(LoadError::Refused(address)),
+            _ if error.kind() == io::ErrorKind::ConnectionRefused => Some(LoadError::Refused(endpoint)),
             _ => Some(match TlsError::of(&error) {
-                Some(fault) => LoadError::Tls(self.shared.options.target.called(host, address), fault.clone()),
-                None => LoadError::Unreachable(address, error),
+                Some(fault) => LoadError::Tls(self.shared.options.target.called(host, &endpoint), fault.clone()),
+                None => LoadError::Unreachable(endpoint, error),
             }),
         }
     }

@@ -8,7 +8,7 @@ use super::{
     conversation::{self, Conversation, Step},
     protocol::Protocol,
     scheduler::Action,
-    transport::SendBack,
+    transport::{Connect, SendBack},
     worker::{Core, Worker},
 };
 use crate::measure::recorder::Failure;
@@ -19,10 +19,8 @@ use std::{future::poll_fn, io, ops::Deref, rc::Rc, task::Context};
 pub enum Reply {
     /// More is to come.
     Incomplete,
-    /// The reply is whole and right.
-    Complete,
-    /// The reply is whole and reports a failure; the connection goes on.
-    Rejected(Failure),
+    /// The reply is whole; the failure is one it reports, after which the connection goes on.
+    Complete(Result<(), Failure>),
     /// Not a reply to the request; the connection is closed.
     Wrong,
 }
@@ -30,12 +28,9 @@ pub enum Reply {
 /// A protocol on one load thread: requests and the check of their replies. Every connection's poll may touch it.
 pub trait Exchange: Sized + 'static {
     /// An open connection.
-    type Stream: SendBack + 'static;
+    type Stream: Connect + SendBack;
     /// State of a connection: its current request and what has come of the reply.
     type State: 'static;
-
-    /// Opens connection `index` of this thread. Calls [`Worker::accepted`] once the target has accepted it.
-    fn connect(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Self::Stream>>;
 
     /// State of connection `number` of the run, before its first request. Kept when the connection is replaced.
     fn state(&self, number: u32) -> Self::State;
@@ -64,7 +59,7 @@ impl<X: Exchange> Protocol for X {
     type Link = X::Stream;
 
     fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<X::Stream>> {
-        X::connect(worker, index)
+        X::Stream::connect(worker, index)
     }
 
     fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<X::Stream>) -> impl Future<Output = ()> + 'static {
@@ -191,11 +186,9 @@ impl<X: Exchange, T: SendBack> Conversation<X, T> for Session<'_, X> {
     ) -> Step<Failure> {
         let reply = match core.protocol.check(&mut self.state, &bytes) {
             Reply::Incomplete => return Step::Receive,
-            Reply::Wrong => return Step::End(Failure::Protocol),
             // A reply before the end of its request is a guess, even if it is right.
-            _ if self.has_unwritten(core) => return Step::End(Failure::Protocol),
-            Reply::Complete => Ok(()),
-            Reply::Rejected(failure) => Err(failure),
+            Reply::Complete(reply) if self.written == core.protocol.request_len(&self.state) => reply,
+            Reply::Complete(_) | Reply::Wrong => return Step::End(Failure::Protocol),
         };
         self.answered = true;
         if !core.scheduler.record_reply(self.index, now, reply, |_| ()) {
@@ -213,7 +206,6 @@ impl<X: Exchange, T: SendBack> Conversation<X, T> for Session<'_, X> {
                 self.busy = false;
                 Step::Write
             }
-            Action::Close => Step::End(Failure::Timeout),
         }
     }
 

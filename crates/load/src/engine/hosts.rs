@@ -3,14 +3,16 @@
 //! Pure: shares by weight, at least one connection each, and spread so that every load thread has its part of every host
 //! and each thread's connections take turns among the hosts.
 
-use crate::{options::Target, schedule::Share};
-use std::net::SocketAddr;
+use crate::{
+    options::{Endpoint, Target},
+    schedule::Share,
+};
 
 /// The hosts of a run.
 #[derive(Debug)]
 pub struct Hosts {
-    /// Their addresses; never empty.
-    pub addresses: Vec<SocketAddr>,
+    /// Where their connections go; never empty.
+    pub endpoints: Vec<Endpoint>,
     /// The host of each connection, thread after thread; empty if there is one host.
     order: Vec<u32>,
 }
@@ -20,7 +22,7 @@ impl Hosts {
     pub fn new(target: &Target, connections: usize) -> Self {
         let weights: Vec<u64> = target.hosts().map(|(_, weight)| weight).collect();
         let order = if weights.len() > 1 { spread(&shares(&weights, connections)) } else { Vec::new() };
-        Self { addresses: target.addresses(), order }
+        Self { endpoints: target.endpoints(), order }
     }
 
     /// The host of a thread's connection `index`.
@@ -93,7 +95,7 @@ mod tests {
             let shares = shares(&weights, connections);
             prop_assert_eq!(shares.iter().sum::<usize>(), connections);
             prop_assert!(shares.iter().all(|share| *share >= 1));
-            let hosts = Hosts { addresses: Vec::new(), order: spread(&shares) };
+            let hosts = Hosts { endpoints: Vec::new(), order: spread(&shares) };
             let mut counts = vec![0; weights.len()];
             for thread in 0..threads {
                 let share = Share { thread, threads, connections };

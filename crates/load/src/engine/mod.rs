@@ -2,8 +2,10 @@
 
 pub(crate) mod connect;
 mod connect_pacer;
+pub(crate) mod conversation;
 pub(crate) mod coordinator;
 mod dispatch;
+pub(crate) mod exchange;
 mod hosts;
 pub(crate) mod limits;
 pub(crate) mod peers;
@@ -13,4 +15,3 @@ pub(crate) mod shared;
 pub(crate) mod thread;
 pub(crate) mod transport;
 pub(crate) mod worker;
-pub(crate) mod write;

@@ -33,8 +33,6 @@ pub enum Action {
     Send,
     /// Wait to be woken.
     Wait,
-    /// Close the connection: its request has timed out and is recorded.
-    Close,
 }
 
 /// What the dispatcher waits for.
@@ -196,15 +194,6 @@ impl Scheduler {
         }
         self.recorder.sent(now_ns, intended, base_ns);
         Action::Send
-    }
-
-    /// Records the right reply of a connection with one request in flight, and takes the next request.
-    #[inline]
-    pub fn complete(&mut self, index: u32, now_ns: u64) -> Action {
-        match self.record_reply(index, now_ns, Ok(()), |_| ()) {
-            true => self.next_request(index, now_ns),
-            false => Action::Close,
-        }
     }
 
     /// Records a whole reply to the oldest request of a connection, right or with a failure of its own; `note` counts what

@@ -278,7 +278,7 @@ impl Shared {
         Self {
             options: options.clone(),
             clock,
-            connecting: Connecting::new(hosts.addresses.len()),
+            connecting: Connecting::new(hosts.endpoints.len()),
             hosts,
             start: AtomicU64::new(0),
             open: AtomicU64::new(0),

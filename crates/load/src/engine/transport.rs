@@ -1,7 +1,8 @@
-//! The socket as a [`Transport`], and what an error of any transport means.
+//! Sockets as transports of the load, and what an error of any transport means.
 
-use crate::measure::recorder::Failure;
-use brunt_runtime::net::{RecvBuf, TcpStream};
+use super::worker::Worker;
+use crate::{measure::recorder::Failure, options::Endpoint};
+use brunt_runtime::net::{Family, RecvBuf, Stream, Tcp, TcpStream, Unix, UnixStream};
 use brunt_tls::{Cause, TlsError, Transport};
 use std::{
     io,
@@ -9,9 +10,9 @@ use std::{
 };
 
 /// A connection without TLS.
-pub struct Socket(pub TcpStream);
+pub struct Socket<F: Family>(pub Stream<F>);
 
-impl Transport for Socket {
+impl<F: Family> Transport for Socket<F> {
     type RecvBuf = RecvBuf;
 
     #[inline(always)]
@@ -22,6 +23,50 @@ impl Transport for Socket {
     #[inline(always)]
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.0.poll_write(cx, bytes)
+    }
+}
+
+/// With more connections than this they are closed by a reset: as many ports in TIME_WAIT would keep the next run from
+/// connecting for a minute (28,232 ports by default).
+const RESET_ABOVE: usize = 10_000;
+
+/// A transport that can be opened without a handshake of its own.
+pub trait Connect: Transport + Sized + 'static {
+    /// Opens connection `index` of the worker. Calls [`Worker::accepted`] once the target has accepted it.
+    fn connect<P>(worker: &Worker<P>, index: u32) -> impl Future<Output = io::Result<Self>>;
+}
+
+impl Connect for Socket<Tcp> {
+    async fn connect<P>(worker: &Worker<P>, index: u32) -> io::Result<Self> {
+        let Endpoint::Ip(address) = worker.endpoint(index) else { return Err(io::ErrorKind::Unsupported.into()) };
+        let stream = TcpStream::connect_from(*address, worker.source()).await?;
+        if worker.share.connections > RESET_ABOVE {
+            stream.set_linger_zero()?;
+        }
+        worker.accepted(index);
+        Ok(Self(stream))
+    }
+}
+
+impl Connect for Socket<Unix> {
+    async fn connect<P>(worker: &Worker<P>, index: u32) -> io::Result<Self> {
+        let Endpoint::Unix(path) = worker.endpoint(index) else { return Err(io::ErrorKind::Unsupported.into()) };
+        let stream = UnixStream::connect(path).await?;
+        worker.accepted(index);
+        Ok(Self(stream))
+    }
+}
+
+/// A transport that can send a received buffer without a copy.
+pub trait SendBack: Transport {
+    /// Sends all of `buffer`; false if it cannot be sent now, and is dropped.
+    fn poll_send_back(&mut self, cx: &mut Context<'_>, buffer: Self::RecvBuf) -> bool;
+}
+
+impl<F: Family> SendBack for Socket<F> {
+    #[inline(always)]
+    fn poll_send_back(&mut self, cx: &mut Context<'_>, buffer: RecvBuf) -> bool {
+        matches!(self.0.poll_send(cx, &mut Some(buffer)), Poll::Ready(Ok(())))
     }
 }
 

@@ -7,13 +7,16 @@ use super::{
 use crate::{
     measure::interval::Usage,
     measure::recorder::{Failure, Links, Recorder},
+    options::Endpoint,
     schedule::{Schedule, Share},
 };
 use std::{
     cell::{Cell, RefCell},
+    future::poll_fn,
     net::SocketAddr,
     rc::Rc,
     sync::Arc,
+    task::Poll,
     time::Instant,
 };
 
@@ -88,8 +91,18 @@ impl<P> Worker<P> {
     }
 
     /// Where connection `index` of this thread goes.
-    pub fn address(&self, index: u32) -> SocketAddr {
-        self.shared.hosts.addresses[self.host(index)]
+    pub fn endpoint(&self, index: u32) -> &Endpoint {
+        &self.shared.hosts.endpoints[self.host(index)]
+    }
+
+    /// Sets the waker of connection `index` to that of the calling task: it is woken when it is assigned a request or its
+    /// request has timed out. Comes first in a connection's task.
+    pub async fn set_waker(&self, index: u32) {
+        poll_fn(|cx| {
+            self.core.borrow_mut().scheduler.set_waker(index, cx.waker());
+            Poll::Ready(())
+        })
+        .await;
     }
 
     /// Where the next connection comes from, if that was said. The threads take turns as their connections do.

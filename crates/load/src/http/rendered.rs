@@ -186,7 +186,14 @@ impl Rendered {
     pub(crate) fn longest(&self) -> Self {
         let place = (0..self.places()).max_by_key(|place| self.keeping[*place].len()).unwrap_or(0);
         let pipeline = Pipeline::Batches(self.batch.requests());
-        let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch: self.batch, pipeline, vary: None };
+        let mut one = Self {
+            bytes: Vec::new(),
+            keeping: Vec::new(),
+            closing: Vec::new(),
+            batch: self.batch,
+            pipeline,
+            vary: None,
+        };
         one.keeping = vec![one.append([&self.bytes[self.range(place, false)]])];
         if !self.closing.is_empty() {
             one.closing = vec![one.append([&self.bytes[self.range(place, true)]])];
@@ -241,7 +248,8 @@ fn expand(
         return Err(format!("--vary {}: 1 to {most} variants of these requests can be prepared", vary.variants));
     }
     let tokens = vary.tokens();
-    let requests = targets.iter().flat_map(|target| tokens.iter().map(|token| variant(template, target, token))).collect();
+    let requests =
+        targets.iter().flat_map(|target| tokens.iter().map(|token| variant(template, target, token))).collect();
     let round = |number: usize| order.iter().map(move |target| target * vary.variants as usize + number);
     let order = (0..tokens.len()).flat_map(round).collect();
     Ok((order, requests))

@@ -63,7 +63,10 @@ mod tests {
             let template = Template { method: "GET".to_owned(), fields, body: None, http10: false };
             let target = RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight: 1 };
             let (template, target) = variant(&template, &target, "7");
-            (target.target, template.fields.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<String>())
+            (
+                target.target,
+                template.fields.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<String>(),
+            )
         };
         assert_eq!(made("/", &[]), ("/?vary=7".to_owned(), "Cookie=vary=7".to_owned()));
         assert_eq!(made("/a?b=c", &[("cookie", "x=y")]), ("/a?b=c&vary=7".to_owned(), "cookie=x=y; vary=7".to_owned()));

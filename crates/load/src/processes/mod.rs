@@ -13,10 +13,7 @@ mod worker;
 pub use parent::run;
 pub use worker::run_worker;
 
-use crate::{
-    error::LoadError,
-    options::{Options, Target},
-};
+use crate::{error::LoadError, options::Options};
 use brunt_multiprocess::{Part, fd_limit, partition};
 
 /// Arguments with which this executable starts its workers; the command line must call [`run_worker`] for them.
@@ -28,7 +25,7 @@ pub const WORKER_ARGS: [&str; 2] = ["worker", "load"];
 /// No number of processes suffices.
 pub fn layout(options: &Options) -> Result<Vec<Vec<Option<usize>>>, LoadError> {
     // HTTP requests and their scripts stay in one process, which reports if it is too small.
-    if matches!(options.target, Target::Http(_)) {
+    if !options.target.is_distributable() {
         return Ok(vec![options.threads.clone()]);
     }
     let limit = fd_limit::hard();

@@ -70,7 +70,7 @@ fn report(
 ) -> Result<(), LoadError> {
     let lost = |error: io::Error| LoadError::Process(format!("the parent cannot be reached: {error}"));
     let send = |report: Report| parent.send(&report).map_err(lost);
-    let mut reported = (Progress::none(shared.hosts.addresses.len()), Instant::now());
+    let mut reported = (Progress::none(shared.hosts.endpoints.len()), Instant::now());
     loop {
         let ended = match messages.recv_timeout(REPORT_INTERVAL) {
             Ok((thread, Message::Ready { tid, backend, fallback })) => {

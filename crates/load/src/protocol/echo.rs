@@ -3,28 +3,27 @@
 //! Each message carries its connection and number, so that a reply to another one is noticed.
 
 use crate::engine::{
-    connect,
     exchange::{Exchange, Reply},
-    worker::Worker,
+    transport::{Connect, SendBack},
 };
-use brunt_runtime::net::TcpStream;
 use brunt_wire::echo::{self, Checker, MessageId, Pattern};
-use std::{io, num::NonZeroUsize, ops::Deref};
+use std::{marker::PhantomData, num::NonZeroUsize, ops::Deref};
 
 /// The messages of one load thread.
-pub struct Echo {
+pub struct Echo<S> {
     pattern: Pattern,
     /// Bytes of a message.
     size: usize,
     /// Whether replies are compared, not only counted.
     verify: bool,
+    _stream: PhantomData<S>,
 }
 
-impl Echo {
+impl<S> Echo<S> {
     /// Messages of `size` bytes, at least 1.
     pub fn new(size: usize, verify: bool, seed: u64) -> Self {
         let pattern = Pattern::new(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN), seed);
-        Self { size: pattern.size(), pattern, verify }
+        Self { size: pattern.size(), pattern, verify, _stream: PhantomData }
     }
 }
 
@@ -34,13 +33,9 @@ pub struct State {
     checker: Checker,
 }
 
-impl Exchange for Echo {
-    type Stream = TcpStream;
+impl<S: Connect + SendBack> Exchange for Echo<S> {
+    type Stream = S;
     type State = State;
-
-    fn connect(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<TcpStream>> {
-        connect::tcp(worker, index)
-    }
 
     fn state(&self, number: u32) -> State {
         State { message: MessageId { connection: number, sequence: 0 }, checker: Checker::default() }
@@ -70,7 +65,7 @@ impl Exchange for Echo {
         };
         match reply {
             echo::Check::Incomplete => Reply::Incomplete,
-            echo::Check::Complete => Reply::Complete,
+            echo::Check::Complete => Reply::Complete(Ok(())),
             echo::Check::WrongByte { .. } | echo::Check::Excess { .. } => Reply::Wrong,
         }
     }

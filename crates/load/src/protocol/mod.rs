@@ -7,12 +7,14 @@ use crate::{
     engine::{
         shared::Shared,
         thread::{self, Channels, Message},
+        transport::Socket,
         worker::Worker,
     },
     error::LoadError,
-    options::Target,
+    options::{Endpoint, Target},
     schedule::{Schedule, Share},
 };
+use brunt_runtime::net::{Tcp, Unix};
 use echo::Echo;
 use http::HttpProtocol;
 use std::sync::Arc;
@@ -27,9 +29,18 @@ pub(crate) fn run_thread(
 ) -> Option<Schedule> {
     let options = &shared.options;
     thread::run(share, core, channels, async || match &options.target {
-        Target::Echo { size, .. } => {
-            let echo = Echo::new(*size, options.verify, options.seed);
-            thread::run_phases(Worker::new(shared, share, schedule, echo), channels).await
+        Target::Echo { size, endpoint } => {
+            let (size, verify, seed) = (*size, options.verify, options.seed);
+            match endpoint {
+                Endpoint::Ip(_) => {
+                    let echo = Echo::<Socket<Tcp>>::new(size, verify, seed);
+                    thread::run_phases(Worker::new(shared, share, schedule, echo), channels).await
+                }
+                Endpoint::Unix(_) => {
+                    let echo = Echo::<Socket<Unix>>::new(size, verify, seed);
+                    thread::run_phases(Worker::new(shared, share, schedule, echo), channels).await
+                }
+            }
         }
         Target::Http(http) => match HttpProtocol::new(http, share, options.rate.is_some()) {
             Ok(http) => thread::run_phases(Worker::new(shared, share, schedule, http), channels).await,

@@ -42,7 +42,7 @@ pub fn listener() -> TcpListener {
 pub fn options(address: SocketAddr) -> Options {
     Options {
         url: format!("tcp://{address}"),
-        target: Target::Echo { address, size: SIZE },
+        target: Target::Echo { endpoint: address.into(), size: SIZE },
         connections: 2,
         threads: vec![None],
         duration: Duration::from_secs(1),

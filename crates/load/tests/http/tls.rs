@@ -260,9 +260,9 @@ fn a_target_that_cannot_be_trusted_or_understood_ends_the_run_with_one_line() {
     let silent = target(|_stream| thread::sleep(Duration::from_secs(3600)));
     let shy = target(|mut stream| drop(stream.read(&mut [0; 5000])));
     for (address, asked, name, needles) in [
-        (stranger, trusting(), "localhost", ["nobody who is trusted", "--cacert"]),
+        (stranger, trusting(), "localhost", ["no trusted issuer", "--cacert"]),
         (known, trusting(), "other.example", ["for localhost and not for other.example", "--insecure"]),
-        (wants, trusting(), "localhost", ["wants a certificate", "--cert FILE"]),
+        (wants, trusting(), "localhost", ["requires a client certificate", "--cert FILE"]),
         (rude, anybody(), "localhost", ["no TLS", "http://"]),
         (shy, anybody(), "localhost", ["closed the connection within", "http://"]),
         (silent, anybody(), "localhost", ["did not answer one TLS handshake within 500ms", "--timeout"]),

@@ -9,7 +9,8 @@ use std::{
 };
 
 /// Supported URL forms, for error messages.
-const SCHEMES: &str = "tcp://HOST:PORT (an echo server), http:// and https://HOST[:PORT]/PATH (a web server)";
+const SCHEMES: &str =
+    "tcp://HOST:PORT or unix://PATH (an echo server), http:// and https://HOST[:PORT]/PATH (a web server)";
 
 /// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(super) struct Url {
 pub(super) enum Protocol {
     /// Stream echo.
     Tcp,
+    /// Stream echo on a Unix socket, whose path is the host.
+    Unix,
     Http {
         /// Host and port as typed, for the `Host` header.
         authority: String,
@@ -41,6 +44,7 @@ pub(super) fn parse(url: &str) -> Result<Url, CliError> {
     };
     match scheme {
         "tcp" => tcp(rest).map_err(|why| wrong(&why)),
+        "unix" => unix(rest).map_err(|why| wrong(&why)),
         "http" => http(rest, false).map_err(|why| wrong(&why)),
         "https" => http(rest, true).map_err(|why| wrong(&why)),
         _ => Err(wrong(&format!("uses the unknown protocol '{}'; known are: {SCHEMES}", scheme.escape_debug()))),
@@ -52,6 +56,13 @@ fn tcp(rest: &str) -> Result<Url, String> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let (host, port) = rest.rsplit_once(':').ok_or_else(form)?;
     Ok(Url { host: unbracketed(host).ok_or_else(form)?, port: number(port)?, protocol: Protocol::Tcp })
+}
+
+fn unix(path: &str) -> Result<Url, String> {
+    match path {
+        "" => Err("is not of the form unix://PATH, as unix:///run/echo.sock".to_owned()),
+        path => Ok(Url { host: path.to_owned(), port: 0, protocol: Protocol::Unix }),
+    }
 }
 
 fn http(rest: &str, tls: bool) -> Result<Url, String> {

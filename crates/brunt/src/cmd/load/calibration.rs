@@ -64,11 +64,7 @@ impl Calibration {
 
 /// Calibration key of this run, or the reason why there is none.
 fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<CalibrationKey, String> {
-    let protocol = match &options.target {
-        Target::Http(_) => "http",
-        _ => "tcp",
-    };
-    let all = CalibrationKey::of(result, env, protocol, options.verify);
+    let all = CalibrationKey::of(result, env, options.target.protocol(), options.verify);
     let Target::Http(http) = &options.target else { return Ok(all) };
     if is_secret(options) {
         return Err(NO_TLS.to_owned());

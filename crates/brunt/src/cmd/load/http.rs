@@ -7,7 +7,7 @@ use super::{
 };
 use brunt_load::{
     Target,
-    http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template},
+    http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary},
 };
 use brunt_results::{Count, Size};
 use std::{fs, sync::Arc, time::Duration};
@@ -39,6 +39,9 @@ pub(super) struct Flags {
     /// -R each sent when due
     #[arg(long, value_name = "N", help_heading = HEADING)]
     pipeline: Option<u32>,
+    /// Variants of each request, sent in turn: query, cookie and each {vary} of the path differ from request to request
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    vary: Option<Count>,
     /// New connection for each request: same as --reuse 1
     #[arg(long, help_heading = HEADING)]
     no_keepalive: bool,
@@ -81,6 +84,7 @@ impl Flags {
             ("--body", self.body.is_some()),
             ("--weight", !self.weight.is_empty()),
             ("--pipeline", self.pipeline.is_some()),
+            ("--vary", self.vary.is_some()),
             ("--no-keepalive", self.no_keepalive),
             ("--reuse", self.reuse.is_some()),
             ("--http1.0", self.http10),
@@ -96,6 +100,7 @@ impl Flags {
         let flags = [
             ("--weight", !self.weight.is_empty()),
             ("--pipeline", self.pipeline.is_some()),
+            ("--vary", self.vary.is_some()),
             ("--no-keepalive", self.no_keepalive),
             ("--reuse", self.reuse.is_some()),
             ("--http1.0", self.http10),
@@ -113,7 +118,14 @@ impl Flags {
     }
 
     /// Builds the generator's target. Name lookups come after all other checks.
-    pub(super) fn target(&self, urls: &[Url], tls: &Tls, timeout: Duration, is_open: bool) -> Result<Target, CliError> {
+    pub(super) fn target(
+        &self,
+        urls: &[Url],
+        tls: &Tls,
+        timeout: Duration,
+        is_open: bool,
+        seed: u64,
+    ) -> Result<Target, CliError> {
         let reuse = match (self.no_keepalive, self.reuse) {
             (true, Some(reuse)) => {
                 return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
@@ -135,7 +147,9 @@ impl Flags {
             (Some(depth), true) => Pipeline::Single(depth),
             (Some(depth), false) => Pipeline::Batches(depth),
         };
-        let render = |asked: &Asked| Rendered::render(&form, &asked.goals, pipeline, reuse).map_err(CliError::Usage);
+        let vary = self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed });
+        let render =
+            |asked: &Asked| Rendered::varied(&form, &asked.goals, vary, pipeline, reuse).map_err(CliError::Usage);
         let rendered = asked.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
@@ -185,7 +199,7 @@ impl Flags {
         let mut all: Vec<Asked> = Vec::new();
         for (number, url) in urls.iter().enumerate() {
             let Protocol::Http { authority, target, tls } = &url.protocol else {
-                return usage("tcp:// and http:// cannot be asked for in one load".to_owned());
+                return usage("http:// and other protocols cannot be loaded together".to_owned());
             };
             let goal = RequestTarget {
                 host: host.unwrap_or(authority).to_owned(),

@@ -7,7 +7,7 @@ use super::{
     Args, Arrival, CliError,
     address::{self, Protocol, Url},
 };
-use brunt_load::{Options, Target};
+use brunt_load::{Endpoint, Options, Target};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Count, Rate, Size, Span};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -36,8 +36,9 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Cli
     if args.requests == Some(Count(0)) {
         return usage("-n 0: at least 1 request is needed");
     }
-    let target = target(args, &urls, rate.is_some())?;
-    let hosts = target.addresses().len() as u64;
+    let seed = args.seed.unwrap_or_else(seed_from_clock);
+    let target = target(args, &urls, rate.is_some(), seed)?;
+    let hosts = target.endpoints().len() as u64;
     if connections < hosts {
         return usage(&format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
@@ -58,7 +59,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Cli
         connect_rate: args.connect_rate.map(|rate| rate.0),
         sources: args.source.clone(),
         verify: !args.no_verify,
-        seed: args.seed.unwrap_or_else(seed_from_clock),
+        seed,
     })
 }
 
@@ -72,7 +73,7 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
         return Ok(layout.clone());
     }
     // This machine holds both ends of local connections.
-    let ends = if options.target.addresses().iter().any(|to| brunt_meter::listener::is_local(to.ip())) { 2 } else { 1 };
+    let ends = if options.target.endpoints().iter().any(is_local) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
         return Err(CliError::Failed(format!("-c {connections} exceeds the limits of this machine: {why}")));
     }
@@ -91,25 +92,35 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
 }
 
 /// Builds the target from the URLs and the flags of their protocol.
-fn target(args: &Args, urls: &[Url], is_open: bool) -> Result<Target, CliError> {
+fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, CliError> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
         [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
             let stray = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
             match stray.iter().find(|(_, given)| *given) {
                 Some((flag, _)) => usage(&format!("{flag} means nothing with http://: leave it out")),
-                None => args.http.target(urls, &args.tls, args.timeout.0, is_open),
+                None => args.http.target(urls, &args.tls, args.timeout.0, is_open, seed),
             }
         }
         [Url { protocol: Protocol::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
-        [Url { host, port, protocol: Protocol::Tcp }] => {
+        [Url { protocol: Protocol::Unix, .. }, _, ..] => usage("unix:// takes one URL alone"),
+        [Url { host, port, protocol: protocol @ (Protocol::Tcp | Protocol::Unix) }] => {
+            let scheme = if *protocol == Protocol::Tcp { "tcp" } else { "unix" };
             if let Some(flag) = args.http.given().or_else(|| args.tls.given()) {
-                return usage(&format!("{flag} means nothing with tcp://: leave it out, or load an http:// URL"));
+                return usage(&format!("{flag} means nothing with {scheme}://: leave it out, or load an http:// URL"));
             }
             let size = size(args)?;
-            Ok(Target::Echo { address: address::resolve(host, *port, args.timeout.0)?, size })
+            let endpoint = match protocol {
+                Protocol::Unix => Endpoint::Unix(host.into()),
+                _ => address::resolve(host, *port, args.timeout.0)?.into(),
+            };
+            Ok(Target::Echo { endpoint, size })
         }
     }
+}
+
+fn is_local(endpoint: &Endpoint) -> bool {
+    endpoint.ip().is_none_or(|address| brunt_meter::listener::is_local(address.ip()))
 }
 
 fn size(args: &Args) -> Result<usize, CliError> {
@@ -297,6 +308,11 @@ mod tests {
             ("http://127.0.0.1:1/ http://127.0.0.1:2/ http://127.0.0.1:3/ -c 2", "the 3 hosts"),
             ("http://a/ --insecure", "--insecure means nothing without https://"),
             ("tcp://a:1 -k", "--insecure means nothing with tcp://"),
+            ("unix:///a unix:///b", "one URL"),
+            ("unix:///a -k", "--insecure means nothing with unix://"),
+            ("http://a/ --vary 0", "--vary 0"),
+            ("http://a/ --vary 2M", "--vary 2000000"),
+            ("tcp://a:1 --vary 2", "--vary means nothing with tcp://"),
             ("http://a/ --weight 1,2", "2 numbers for 1 URLs"),
             ("http://a/ http://a/x --weight 1,0", "at least 1"),
             ("http://a/ --no-keepalive --reuse 3", "--reuse 3"),

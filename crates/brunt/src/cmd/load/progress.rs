@@ -3,7 +3,7 @@
 //! Write errors on stderr are ignored.
 
 use super::format;
-use brunt_load::{Options, Target};
+use brunt_load::Options;
 use brunt_results::{Span, series::Second};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{
@@ -137,10 +137,7 @@ fn ends_by_time(options: &Options) -> bool {
 }
 
 fn announcement(options: &Options, processes: usize) -> String {
-    let messages = match options.target {
-        Target::Echo { size, .. } => format!(" of {size} B"),
-        Target::Http(_) => String::new(),
-    };
+    let messages = options.target.request_bytes().map_or(String::new(), |size| format!(" of {size} B"));
     let end = match options.requests {
         Some(requests) => format::plural(requests, "request"),
         None => Span(options.duration).to_string(),
@@ -155,7 +152,7 @@ fn announcement(options: &Options, processes: usize) -> String {
     };
     format!(
         "{}: {}{messages} {threads}, {rate}; {} of warm-up, then {end}",
-        options.target.addresses().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        options.target.endpoints().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         format::plural(options.connections as u64, "connection"),
         Span(options.warmup),
     )

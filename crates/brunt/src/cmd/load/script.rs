@@ -35,9 +35,9 @@ impl Scripting {
             };
         };
         let name = path.display();
-        let Target::Http(http) = &mut options.target else {
-            return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
-        };
+        let protocol = options.target.protocol();
+        let no_http = format!("--script {name} means nothing with {protocol}://: load an http:// URL");
+        let Target::Http(http) = &mut options.target else { return usage(no_http) };
         if let Some(flag) = args.http.shaping() {
             return usage(format!("{flag} and --script {name}: the script makes the requests; leave {flag} out"));
         }
@@ -45,9 +45,7 @@ impl Scripting {
             return usage(format!("--script {name} takes one URL: let the script choose among paths"));
         };
         let parsed = address::parse(url)?;
-        let Protocol::Http { authority, target, tls } = parsed.protocol else {
-            return usage(format!("--script {name} means nothing with tcp://: load an http:// URL"));
-        };
+        let Protocol::Http { authority, target, tls } = parsed.protocol else { return usage(no_http) };
         let [host] = &mut http.hosts[..] else {
             return usage(format!("--script {name} takes one host"));
         };

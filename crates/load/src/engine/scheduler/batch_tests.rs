@@ -76,7 +76,7 @@ fn a_paused_connection_gets_nothing_and_loses_nothing() {
         test.scheduler.dispatch(at);
         assert_eq!((test.scheduler.has_assigned(0), test.scheduler.has_assigned(1)), (false, true));
         assert_eq!(test.scheduler.send_assigned(1, at), Action::Send);
-        assert_eq!(test.scheduler.complete(1, at + MS), Action::Wait);
+        assert_eq!(test.complete(1, at + MS), Some(Action::Wait));
     }
     assert_eq!(test.scheduler.request(0, START + 25 * MS), Action::Wait);
     test.scheduler.dispatch(START + 30 * MS);

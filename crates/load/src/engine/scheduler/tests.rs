@@ -98,10 +98,16 @@ impl Test {
         }
     }
 
+    /// A connection with one request has its reply, and takes the next request; `None` if the reply came too late.
+    pub fn complete(&mut self, index: u32, now: u64) -> Option<Action> {
+        let in_time = self.scheduler.record_reply(index, now, Ok(()), |_| ());
+        in_time.then(|| self.scheduler.next_request(index, now))
+    }
+
     /// A connection, polled for it, has its oldest reply; false if that came too late.
     pub fn answer(&mut self, index: u32, now: u64) -> bool {
         if self.scheduler.depth == 1 {
-            return self.scheduler.complete(index, now) != Action::Close;
+            return self.complete(index, now).is_some();
         }
         self.send_assigned(index, now);
         let in_time = self.scheduler.record_reply(index, now, Ok(()), |_| ());
@@ -138,7 +144,7 @@ impl Test {
 fn a_reply_that_came_before_its_request_took_no_time() {
     let mut test = test(1, 0, 1000);
     assert_eq!(test.scheduler.send_assigned(0, START + 2 * MS), Action::Send);
-    assert_eq!(test.scheduler.complete(0, START + MS), Action::Send);
+    assert_eq!(test.complete(0, START + MS), Some(Action::Send));
     let outcome = test.end();
     assert_eq!((outcome.counters.completed, outcome.counters.failed, outcome.service), (1, 0, vec![0]));
 }
@@ -150,7 +156,7 @@ fn a_closed_loop_starts_with_every_connection_and_goes_on_with_each_reply() {
     assert_eq!(test.scheduler.send_assigned(0, START + MS), Action::Send);
     assert_eq!(test.scheduler.send_assigned(1, START + 2 * MS), Action::Send);
     for reply in 1..=3 {
-        assert_eq!(test.scheduler.complete(0, START + MS + reply * 10 * MS), Action::Send);
+        assert_eq!(test.complete(0, START + MS + reply * 10 * MS), Some(Action::Send));
     }
     let outcome = test.end();
     assert_eq!((outcome.counters.sent, outcome.counters.completed), (5, 3));
@@ -167,7 +173,7 @@ fn a_due_request_goes_to_the_connection_that_has_been_idle_longest() {
         assert_eq!(test.scheduler.dispatch(at), Due::At(at + 10 * MS));
         assert!(test.scheduler.has_assigned(expected), "request {request}");
         assert_eq!(test.scheduler.send_assigned(expected, at), Action::Send);
-        assert_eq!(test.scheduler.complete(expected, at + MS), Action::Wait);
+        assert_eq!(test.complete(expected, at + MS), Some(Action::Wait));
     }
     assert_eq!((test.wakes(0), test.wakes(1), test.wakes(2)), (2, 2, 1));
 }
@@ -179,11 +185,11 @@ fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
     assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
     assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
     // Free 25 ms later than due: sent at once, and none of it is the generator's fault.
-    assert_eq!(test.scheduler.complete(0, START + 35 * MS), Action::Send);
+    assert_eq!(test.complete(0, START + 35 * MS), Some(Action::Send));
     // Two more have become due meanwhile; the schedule was not shifted.
-    assert_eq!(test.scheduler.complete(0, START + 36 * MS), Action::Send);
-    assert_eq!(test.scheduler.complete(0, START + 37 * MS), Action::Send);
-    assert_eq!(test.scheduler.complete(0, START + 38 * MS), Action::Wait);
+    assert_eq!(test.complete(0, START + 36 * MS), Some(Action::Send));
+    assert_eq!(test.complete(0, START + 37 * MS), Some(Action::Send));
+    assert_eq!(test.complete(0, START + 38 * MS), Some(Action::Wait));
     assert_eq!(test.scheduler.dispatch(START + 38 * MS), Due::At(START + 40 * MS));
     let outcome = test.end();
     assert_eq!(outcome.counters.waited, 3);
@@ -198,9 +204,9 @@ fn a_late_dispatcher_is_the_generators_fault() {
     assert_eq!(test.scheduler.dispatch(START + 5 * MS), Due::At(START + 10 * MS));
     assert_eq!(test.scheduler.send_assigned(0, START + 7 * MS), Action::Send);
     // While one is idle a reply helps the dispatcher out, in its order: the longest idle goes first.
-    assert_eq!(test.scheduler.complete(0, START + 14 * MS), Action::Wait);
+    assert_eq!(test.complete(0, START + 14 * MS), Some(Action::Wait));
     assert_eq!(test.scheduler.send_assigned(1, START + 14 * MS), Action::Send);
-    assert_eq!(test.scheduler.complete(1, START + 15 * MS), Action::Wait);
+    assert_eq!(test.complete(1, START + 15 * MS), Some(Action::Wait));
     let outcome = test.end();
     assert_eq!(outcome.lag, [4, 7]);
     assert_eq!(outcome.response, [5, 14]);
@@ -214,14 +220,14 @@ fn what_waits_behind_a_late_request_is_the_generators_fault_too() {
     assert_eq!(test.scheduler.dispatch(START + 50 * MS), Due::NoCapacity);
     assert_eq!(test.scheduler.send_assigned(0, START + 50 * MS), Action::Send);
     for reply in 51..=55 {
-        assert_eq!(test.scheduler.complete(0, START + reply * MS), Action::Send);
+        assert_eq!(test.complete(0, START + reply * MS), Some(Action::Send));
     }
-    assert_eq!(test.scheduler.complete(0, START + 56 * MS), Action::Wait);
+    assert_eq!(test.complete(0, START + 56 * MS), Some(Action::Wait));
     // The target takes 25 ms for a request that was in time: what waits for that does not wait for the generator.
     assert_eq!(test.scheduler.dispatch(START + 60 * MS), Due::At(START + 70 * MS));
     assert_eq!(test.scheduler.send_assigned(0, START + 60 * MS), Action::Send);
-    assert_eq!(test.scheduler.complete(0, START + 85 * MS), Action::Send);
-    assert_eq!(test.scheduler.complete(0, START + 86 * MS), Action::Send);
+    assert_eq!(test.complete(0, START + 85 * MS), Some(Action::Send));
+    assert_eq!(test.complete(0, START + 86 * MS), Some(Action::Send));
     let outcome = test.end();
     assert_eq!(outcome.lag, [0, 0, 0, 5, 14, 23, 32, 41, 50]);
 }
@@ -234,9 +240,9 @@ fn a_parked_dispatcher_is_woken_when_a_connection_has_nothing_to_do() {
     test.scheduler.send_assigned(0, START);
     assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
     test.scheduler.park_dispatcher(&Waker::from(Arc::clone(&wakes)));
-    assert_eq!(test.scheduler.complete(0, START + 12 * MS), Action::Send);
+    assert_eq!(test.complete(0, START + 12 * MS), Some(Action::Send));
     assert_eq!(wakes.0.load(Relaxed), 0);
-    assert_eq!(test.scheduler.complete(0, START + 13 * MS), Action::Wait);
+    assert_eq!(test.complete(0, START + 13 * MS), Some(Action::Wait));
     assert_eq!((wakes.0.load(Relaxed), test.scheduler.is_dispatcher_parked()), (1, false));
 }
 
@@ -248,7 +254,7 @@ fn a_request_given_to_a_dying_connection_goes_to_another() {
     test.scheduler.lost(0, START + MS, Failure::Reset);
     test.scheduler.dispatch(START + MS);
     assert_eq!(test.scheduler.send_assigned(1, START + MS), Action::Send);
-    test.scheduler.complete(1, START + 2 * MS);
+    test.complete(1, START + 2 * MS);
     let outcome = test.end();
     assert_eq!((outcome.counters.sent, outcome.counters.completed, outcome.counters.failed), (1, 1, 0));
     assert_eq!(outcome.counters.errors.reset, 1);
@@ -264,7 +270,7 @@ fn an_idle_connection_that_dies_is_given_nothing_until_it_is_back() {
     assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
     // Back, and idle twice over in the hints: it is given one request at a time.
     assert_eq!(test.scheduler.request(0, START + 11 * MS), Action::Send);
-    assert_eq!(test.scheduler.complete(0, START + 12 * MS), Action::Wait);
+    assert_eq!(test.complete(0, START + 12 * MS), Some(Action::Wait));
     test.scheduler.lost(0, START + 13 * MS, Failure::Reset);
     assert_eq!(test.scheduler.request(0, START + 14 * MS), Action::Wait);
     assert_eq!(test.scheduler.dispatch(START + 20 * MS), Due::At(START + 30 * MS));
@@ -282,10 +288,10 @@ fn the_sweep_gives_up_what_is_older_than_the_timeout_and_nothing_else() {
     assert!(test.scheduler.is_timed_out(0) && !test.scheduler.is_timed_out(1));
     assert_eq!(test.wakes(0), 2);
     // A reply that comes now is for nobody; the lost connection is not counted again.
-    assert_eq!(test.scheduler.complete(0, START + 108 * MS), Action::Close);
+    assert_eq!(test.complete(0, START + 108 * MS), None);
     test.scheduler.lost(0, START + 109 * MS, Failure::Timeout);
     // A reply as late as the timeout is a timeout even before the sweep comes by.
-    assert_eq!(test.scheduler.complete(1, START + 150 * MS), Action::Close);
+    assert_eq!(test.complete(1, START + 150 * MS), None);
     let outcome = test.end();
     assert_eq!((outcome.counters.failed, outcome.counters.errors.timeout), (2, 2));
     // At the timeout's value, not when it was noticed.

@@ -4,9 +4,9 @@
 //! and opens the next socket when it has a request, so that connecting is part of that request's response time. What is
 //! lost with a connection is an error, never tried again.
 
-use super::{HttpProtocol, conversation::Conversation, link::Link, reply::End};
+use super::{HttpProtocol, conversation::HttpConversation, link::Link, reply::End};
 use crate::{
-    engine::{connect, worker::Worker},
+    engine::{connect, conversation::poll, worker::Worker},
     measure::recorder::Failure,
 };
 use brunt_runtime::time;
@@ -18,14 +18,10 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Keeps place `index` of this thread talking until the window is over. `link` is its first connection, if it could be
 /// opened.
 pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: Option<Link>) {
-    poll_fn(|cx| {
-        worker.core.borrow_mut().scheduler.set_waker(index, cx.waker());
-        Poll::Ready(())
-    })
-    .await;
+    worker.set_waker(index).await;
     let mut failures = 0;
-    let mut conversation = Conversation::new(&worker, index);
-    conversation.free();
+    let mut conversation = HttpConversation::new(&worker, index);
+    conversation.request();
     loop {
         let mut open = match link.take() {
             Some(open) => open,
@@ -43,8 +39,8 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
             },
         };
         let end = poll_fn(|cx| match &mut open {
-            Link::Plain(stream) => conversation.poll(stream, cx),
-            Link::Tls(stream) => conversation.poll(&mut **stream, cx),
+            Link::Plain(stream) => poll(&mut conversation, &worker, index, stream, cx),
+            Link::Tls(stream) => poll(&mut conversation, &worker, index, &mut **stream, cx),
         })
         .await;
         if std::mem::take(&mut conversation.answered) {
@@ -60,7 +56,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
             }
             End::Closed => {
                 worker.retired();
-                conversation.forget();
+                conversation.reset();
             }
             End::Answered { keep, closes, delay } => {
                 if keep {
@@ -68,23 +64,23 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                 } else {
                     Box::pin(part(open, closes)).await;
                     worker.retired();
-                    conversation.forget();
+                    conversation.reset();
                 }
                 if let Some(delay) = delay {
                     Box::pin(time::sleep(delay)).await;
                 }
-                conversation.free();
+                conversation.request();
             }
         }
     }
 }
 
 /// Pauses after a failure and is ready for a request again; false when the window is over.
-async fn recovered(worker: &Worker<HttpProtocol>, conversation: &mut Conversation<'_>, failures: &mut u32) -> bool {
-    conversation.forget();
+async fn recovered(worker: &Worker<HttpProtocol>, conversation: &mut HttpConversation<'_>, failures: &mut u32) -> bool {
+    conversation.reset();
     let goes_on = Box::pin(connect::pause(worker, failures)).await;
     if goes_on {
-        conversation.free();
+        conversation.request();
     }
     goes_on
 }
@@ -92,7 +88,7 @@ async fn recovered(worker: &Worker<HttpProtocol>, conversation: &mut Conversatio
 /// Waits for a request, and opens a connection for it.
 async fn open_for(
     worker: &Worker<HttpProtocol>,
-    conversation: &mut Conversation<'_>,
+    conversation: &mut HttpConversation<'_>,
     index: u32,
 ) -> Result<Link, Failure> {
     poll_fn(|_| match conversation.has_request() {

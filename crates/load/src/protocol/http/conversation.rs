@@ -248,7 +248,7 @@ impl<'w> HttpConversation<'w> {
                 self.begin(core, now);
                 Taken::Next
             }
-            Action::Wait | Action::Close => Taken::Idle,
+            Action::Wait => Taken::Idle,
         }
     }
 

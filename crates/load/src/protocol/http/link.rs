@@ -1,23 +1,27 @@
 use super::{HttpProtocol, tls};
-use crate::engine::{transport::Socket, worker::Worker};
-use brunt_runtime::net::TcpStream;
+use crate::engine::{
+    transport::{Connect, Socket},
+    worker::Worker,
+};
+use brunt_runtime::net::{Tcp, TcpStream};
 use brunt_tls::Stream;
 use std::io;
 
 /// An open HTTP connection, with or without TLS.
 pub enum Link {
-    Plain(Socket),
+    Plain(Socket<Tcp>),
     /// Boxed, to keep plain connections small.
-    Tls(Box<Stream<Socket>>),
+    Tls(Box<Stream<Socket<Tcp>>>),
 }
 
 impl Link {
-    /// Makes a new connection ready: completes the TLS handshake, if its host speaks TLS.
-    pub(super) async fn on(stream: TcpStream, worker: &Worker<HttpProtocol>, index: u32) -> io::Result<Self> {
+    /// Opens connection `index`, and completes the TLS handshake, if its host speaks TLS.
+    pub(super) async fn open(worker: &Worker<HttpProtocol>, index: u32) -> io::Result<Self> {
+        let socket = Socket::<Tcp>::connect(worker, index).await?;
         let connector = worker.core.borrow().protocol.client(worker.host(index) as u32);
         match connector {
-            None => Ok(Self::Plain(Socket(stream))),
-            Some(connector) => Box::pin(tls::handshake(stream, &connector, worker)).await.map(Box::new).map(Self::Tls),
+            None => Ok(Self::Plain(socket)),
+            Some(connector) => Box::pin(tls::handshake(socket, &connector, worker)).await.map(Box::new).map(Self::Tls),
         }
     }
 

@@ -11,7 +11,6 @@ use crate::{
     http::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source},
     schedule::Share,
 };
-use brunt_runtime::net::TcpStream;
 use brunt_tls::Connector;
 use brunt_wire::http1::{Fields, client::HeadCache};
 use link::Link;
@@ -197,11 +196,11 @@ impl HttpProtocol {
 impl Protocol for HttpProtocol {
     type Link = Link;
 
-    fn prepare(worker: &Worker<Self>, index: u32, stream: TcpStream) -> impl Future<Output = io::Result<Link>> {
-        Link::on(stream, worker, index)
+    fn open(worker: &Worker<Self>, index: u32) -> impl Future<Output = io::Result<Link>> {
+        Link::open(worker, index)
     }
 
-    fn keep_talking(worker: Rc<Worker<Self>>, index: u32, link: Option<Link>) -> impl Future<Output = ()> + 'static {
+    fn keep_open(worker: Rc<Worker<Self>>, index: u32, link: Option<Link>) -> impl Future<Output = ()> + 'static {
         connection::run(worker, index, link)
     }
 }
