@@ -63,6 +63,11 @@ pub mod time;
 mod timer;
 mod trace;
 
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub use blocking::spawn_blocking;
 pub use builder::{Builder, Runtime};
 pub use cancel::CancellationToken;
