@@ -1,49 +1,23 @@
 //! The same suite on both backends.
 
+#[allow(dead_code)]
+mod common;
+
 use brunt_runtime::{
     BackendKind, CancellationToken, Runtime,
     net::{RecvBuf, TcpListener, TcpStream},
     spawn,
     time::{sleep, sleep_until, timeout},
 };
+use common::{backends, echo, listen, on, pair};
 use std::{
     cell::Cell,
-    future::Future,
     io,
     io::{Read, Write},
     net::{Shutdown, SocketAddr},
     rc::Rc,
     time::{Duration, Instant},
 };
-
-fn on<T>(backend: BackendKind, body: impl Future<Output = T>) -> T {
-    let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
-    assert_eq!(runtime.backend(), backend);
-    let guarded = runtime.block_on(timeout(Duration::from_secs(120), body));
-    guarded.expect("the test hangs")
-}
-
-fn listen() -> (TcpListener, SocketAddr) {
-    let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let address = listener.local_addr().unwrap();
-    (listener, address)
-}
-
-async fn pair() -> (TcpStream, TcpStream) {
-    let (listener, address) = listen();
-    let client = TcpStream::connect(address).await.unwrap();
-    (client, listener.accept().await.unwrap())
-}
-
-async fn echo(mut stream: TcpStream) -> io::Result<()> {
-    loop {
-        let received = stream.recv().await?;
-        if received.is_empty() {
-            return Ok(());
-        }
-        stream.send(received).await?;
-    }
-}
 
 async fn echo_server(listener: TcpListener) {
     while let Ok(stream) = listener.accept().await {
@@ -319,7 +293,7 @@ on_both_backends! {
 
 #[test]
 fn a_stream_that_outlives_its_runtime_returns_errors() {
-    for backend in [BackendKind::Uring, BackendKind::Epoll] {
+    for backend in backends() {
         let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
         let (mut stream, received) = runtime.block_on(async {
             let (mut client, mut server) = pair().await;
@@ -345,7 +319,7 @@ fn dropping_a_runtime_in_full_flight_returns_every_descriptor() {
         assert!(status.success());
         return;
     }
-    for backend in [BackendKind::Uring, BackendKind::Epoll] {
+    for backend in backends() {
         let before = open();
         for _ in 0..20 {
             let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();

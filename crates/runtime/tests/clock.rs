@@ -1,11 +1,15 @@
 //! The virtual clock: hours pass in milliseconds, exact to the nanosecond.
 
+#[allow(dead_code)]
+mod common;
+
 use brunt_runtime::{
     BackendKind, Runtime,
     net::{TcpListener, TcpStream, UdpSocket},
     spawn,
     time::{Elapsed, advance, interval, now, sleep, sleep_until, timeout},
 };
+use common::{backends, is_available};
 use std::{
     cell::{Cell, RefCell},
     future::{Future, pending},
@@ -19,12 +23,14 @@ const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// Runs a test on a virtual clock; it must be quick in real time.
-fn on<T>(backend: BackendKind, body: impl Future<Output = T>) -> T {
+fn on(backend: BackendKind, body: impl Future) {
+    if !is_available(backend) {
+        return;
+    }
     let runtime = Runtime::builder().backend(Some(backend)).virtual_clock(true).build().unwrap();
     let start = Instant::now();
-    let output = runtime.block_on(body);
+    runtime.block_on(body);
     assert!(start.elapsed() < 120 * SECOND, "it took {:?} of real time", start.elapsed());
-    output
 }
 
 macro_rules! on_both_backends {
@@ -260,7 +266,7 @@ on_both_backends! {
 
 #[test]
 fn without_a_deadline_the_worker_waits_for_other_threads_as_usual() {
-    for backend in [BackendKind::Uring, BackendKind::Epoll] {
+    for backend in backends() {
         let stop = brunt_runtime::CancellationToken::new();
         let raiser = stop.clone();
         let thread = std::thread::spawn(move || {

@@ -1,4 +1,7 @@
-//! The examples, as a user runs them: started, talked to, and stopped, on both backends.
+//! The examples as a user runs them: started, used and stopped, on both backends.
+
+#[allow(dead_code)]
+mod common;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use futures_rustls::{
@@ -18,11 +21,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-const BACKENDS: [&str; 2] = ["uring", "epoll"];
-/// What takes longer hangs.
+/// The backends of this machine, as the examples' argument.
+fn backends() -> Vec<&'static str> {
+    let name = |backend| if backend == brunt_runtime::BackendKind::Uring { "uring" } else { "epoll" };
+    common::backends().into_iter().map(name).collect()
+}
+
+/// Longer counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running example. It is killed with this.
+/// A running example, killed on drop.
 struct Example {
     child: Child,
     address: SocketAddr,
@@ -40,7 +48,7 @@ impl Example {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let line = lines.recv_timeout(PATIENCE).expect("it says nothing");
+        let line = lines.recv_timeout(PATIENCE).expect("no output");
         let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
         Self { child, address: address.unwrap_or_else(|| panic!("'{line}' names no address")) }
     }
@@ -55,14 +63,14 @@ impl Example {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
     }
 
-    /// How it ended, by itself.
+    /// Waits for its exit.
     fn end(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(start.elapsed() < PATIENCE, "it does not end");
+            assert!(start.elapsed() < PATIENCE, "it does not exit");
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -92,7 +100,7 @@ fn ask(stream: &mut TcpStream, question: &[u8]) {
 
 #[test]
 fn echo() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let server = Example::start("echo", backend);
         let (mut one, mut other) = (server.connect(), server.connect());
         ask(&mut one, b"hello");
@@ -114,7 +122,7 @@ fn a_bad_address_is_named() {
 
 #[test]
 fn echo_timeout() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let server = Example::start("echo_timeout", backend);
         let mut stream = server.connect();
         ask(&mut stream, b"hello");
@@ -131,7 +139,7 @@ fn echo_timeout() {
 
 #[test]
 fn graceful_shutdown() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let mut server = Example::start("graceful_shutdown", backend);
         let (mut busy, mut idle) = (server.connect(), server.connect());
         ask(&mut idle, b"hello");
@@ -166,7 +174,7 @@ fn expect_hello(stream: &mut TcpStream) {
 
 #[test]
 fn hyper_server() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let mut server = Example::start("hyper_server", backend);
         let (mut busy, mut idle) = (server.connect(), server.connect());
         for _ in 0..50 {
@@ -191,7 +199,7 @@ fn hyper_server() {
 fn channel_across_cores() {
     const CLIENTS: u64 = 4;
     const LINES: u64 = 200;
-    for backend in BACKENDS {
+    for backend in backends() {
         let server = Example::start("channel_across_cores", backend);
         let drawn: Vec<Vec<u64>> = thread::scope(|scope| {
             let client = || {
@@ -213,7 +221,7 @@ fn channel_across_cores() {
 
 #[test]
 fn select_semaphore() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let server = Example::start("select_semaphore", backend);
         let mut clients: Vec<_> = (0..4).map(|_| server.connect()).collect();
         clients.iter_mut().for_each(|client| ask(client, b"hello"));
@@ -235,7 +243,7 @@ fn select_semaphore() {
 
 #[test]
 fn remote_spawn() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let server = Example::start("remote_spawn", backend);
         for turn in 0..6 {
             let mut client = server.connect();
@@ -252,7 +260,7 @@ fn tls_echo() {
     trusted.add(certificate).unwrap();
     let config = ClientConfig::builder().with_root_certificates(trusted).with_no_client_auth();
     let connector = TlsConnector::from(Arc::new(config));
-    for backend in BACKENDS {
+    for backend in backends() {
         let server = Example::start("tls_echo", backend);
         // Whoever does not speak TLS is let go, and the others do not notice.
         let mut rude = server.connect();

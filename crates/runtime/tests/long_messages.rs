@@ -1,15 +1,19 @@
 //! Long messages are received into large buffers: exhausted, kept, dropped, and mixed with short messages.
 
+#[allow(dead_code)]
+mod common;
+
 use brunt_runtime::{
-    BackendKind, Runtime,
+    Runtime,
     net::{RecvBuf, TcpListener, TcpStream},
     spawn,
     time::timeout,
 };
+use common::backends;
 use std::time::Duration;
 
 fn on_both(body: impl AsyncFn()) {
-    for backend in [BackendKind::Uring, BackendKind::Epoll] {
+    for backend in backends() {
         let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
         runtime.block_on(timeout(Duration::from_secs(120), body())).expect("the test hangs");
     }

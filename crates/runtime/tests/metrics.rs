@@ -1,22 +1,20 @@
 //! Counters, and reading them from other threads.
 
+#[allow(dead_code)]
+mod common;
+
 use brunt_runtime::{
     BackendKind, CancellationToken, Metrics, MetricsHandle, Runtime,
     net::{TcpListener, TcpStream},
     spawn,
     time::{sleep, timeout},
 };
+use common::{backends, build};
 use std::{
     sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
-
-const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
-
-fn build(backend: BackendKind) -> Runtime {
-    Runtime::builder().backend(Some(backend)).build().unwrap()
-}
 
 /// Reads until a condition holds: the worker publishes once a turn.
 fn read_until(handle: &MetricsHandle, wanted: impl Fn(&Metrics) -> bool) -> Metrics {
@@ -33,7 +31,7 @@ fn read_until(handle: &MetricsHandle, wanted: impl Fn(&Metrics) -> bool) -> Metr
 
 #[test]
 fn another_thread_reads_the_counters_of_a_sleeping_worker() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let stop = CancellationToken::new();
         let (sender, receiver) = mpsc::channel();
         let worker = thread::spawn({
@@ -104,7 +102,7 @@ fn a_handle_never_goes_back_while_the_worker_runs() {
 
 #[test]
 fn a_new_handle_is_up_to_date() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let runtime = build(backend);
         let counted = runtime.block_on(async {
             for _ in 0..10 {

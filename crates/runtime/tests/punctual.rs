@@ -1,26 +1,24 @@
 //! Lateness of sleeps, and restoring the thread's timer slack.
 
+#[allow(dead_code)]
+mod common;
+
 use brunt_runtime::{
-    BackendKind, Runtime,
+    BackendKind,
     time::{Interval, interval, sleep},
 };
+use common::{backends, build, nth_backend};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 use std::{
     num::NonZeroU64,
     time::{Duration, Instant},
 };
 
-const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
-
-fn build(backend: BackendKind) -> Runtime {
-    Runtime::builder().backend(Some(backend)).build().unwrap()
-}
-
 #[test]
 fn timer_slack_is_set_inside_and_restored_outside() {
     // Timer slack is per thread.
     std::thread::spawn(|| {
-        let [outer, inner] = BACKENDS.map(build);
+        let [outer, inner] = [0, 1].map(nth_backend).map(build);
         let mine = NonZeroU64::new(123_456);
         set_current_timer_slack(mine).unwrap();
         let slack = || NonZeroU64::new(current_timer_slack().unwrap());
@@ -30,7 +28,7 @@ fn timer_slack_is_set_inside_and_restored_outside() {
             assert_eq!(slack(), NonZeroU64::new(1));
         });
         assert_eq!(slack(), mine);
-        let panic = std::panic::catch_unwind(|| build(BACKENDS[1]).block_on(async { panic!("on purpose") }));
+        let panic = std::panic::catch_unwind(|| build(BackendKind::Epoll).block_on(async { panic!("on purpose") }));
         let ended: Result<(), _> = panic;
         assert!(ended.is_err());
         assert_eq!(slack(), mine);
@@ -44,7 +42,7 @@ fn timer_slack_is_set_inside_and_restored_outside() {
 #[ignore = "a measurement"]
 fn lateness_of_sleeps() {
     for (period, times) in [(Duration::from_millis(1), 2000), (Duration::from_secs(1), 5)] {
-        for backend in BACKENDS {
+        for backend in backends() {
             for slack in [50_000, 1] {
                 build(backend).block_on(async {
                     set_current_timer_slack(NonZeroU64::new(slack)).unwrap();
@@ -69,7 +67,7 @@ fn lateness_of_sleeps() {
 
 #[test]
 fn no_sleep_ends_early_and_ticks_keep_their_phase() {
-    for backend in BACKENDS {
+    for backend in backends() {
         build(backend).block_on(async {
             let mut ticks: Interval = interval(Duration::from_micros(500));
             let first = ticks.tick().await;

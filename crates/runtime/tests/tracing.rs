@@ -1,12 +1,16 @@
 //! Events and spans of the feature `tracing`, on both backends.
 #![cfg(feature = "tracing")]
 
+#[allow(dead_code)]
+mod common;
+
 use brunt_runtime::{
     BackendKind, Runtime,
     net::{TcpListener, TcpStream},
     spawn, spawn_blocking,
     time::{sleep, timeout},
 };
+use common::backends;
 use std::{
     fmt::{self, Write as _},
     fs::File,
@@ -84,11 +88,9 @@ fn noted<T>(backend: BackendKind, body: impl Future<Output = T>) -> (Notes, T) {
     (notes, output)
 }
 
-const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
-
 #[test]
 fn start_end_and_panics_are_reported() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let (notes, ()) = noted(backend, async {
             assert!(
                 spawn(async {
@@ -117,7 +119,7 @@ fn start_end_and_panics_are_reported() {
 
 #[test]
 fn requests_are_not_reported() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let (notes, ()) = noted(backend, async {
             let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
             let address = listener.local_addr().unwrap();
@@ -144,7 +146,7 @@ fn a_pause_of_accepting_is_reported_once() {
         assert!(std::process::Command::new(me).args(args).env("ALONE", "1").status().unwrap().success());
         return;
     }
-    for backend in BACKENDS {
+    for backend in backends() {
         let (notes, ()) = noted(backend, async {
             let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
             let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -166,7 +168,7 @@ fn a_pause_of_accepting_is_reported_once() {
 
 #[test]
 fn exhausted_buffers_are_reported_rarely() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let (notes, ()) = noted(backend, async {
             let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
             let address = listener.local_addr().unwrap();

@@ -9,6 +9,7 @@ mod conn_task;
 mod kernel;
 mod net;
 mod plan;
+mod real;
 mod request;
 mod script;
 mod socket;

@@ -49,7 +49,7 @@ pub(crate) struct Sock {
     unread: usize,
     window: usize,
     awaited: usize,
-    stopped_reading: bool,
+    pub stopped_reading: bool,
     /// The peer sends no more.
     pub fin: bool,
     /// A pending error; whether there ever was one; whether sending is impossible.
@@ -103,6 +103,11 @@ impl Sock {
     pub fn open(&mut self, near: RawFd, far: Option<OwnedFd>) {
         (self.fd, self.inode, self.far) = (near, inode(near).expect("it was just opened"), far);
         self.stage = Stage::Open;
+    }
+
+    /// Another descriptor of the far end, once open.
+    pub fn far(&self) -> Option<OwnedFd> {
+        self.far.as_ref().map(|far| far.try_clone().unwrap())
     }
 
     /// Updates whether the descriptor was closed or shut down.

@@ -12,6 +12,7 @@ use super::{
     kernel::Kernel,
     net::Net,
     plan::{Choices, ConnPlan, Op, Origin, Plan, plan, scarce_buffers},
+    real,
     script::Script,
     socket::{self, PeerAct, Sock, Stage},
     world::World,
@@ -52,6 +53,28 @@ fn run(plan: &Plan) -> Result<(), TestCaseError> {
     runtime.block_on(scenario(&world, plan));
     drop(runtime);
     world.check_end();
+    let faults = std::mem::take(&mut kernel.borrow_mut().net.faults);
+    prop_assert!(faults.is_empty(), "{:#?}", &faults[..faults.len().min(5)]);
+    Ok(())
+}
+
+/// The same program on the kernel's ring. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
+fn run_on_real_ring(plan: &Plan) -> Result<(), TestCaseError> {
+    let runtime = match Runtime::builder().backend(Some(BackendKind::Uring)).build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            assert!(std::env::var_os("BRUNT_URING").is_none_or(|value| value != "must"), "{error}");
+            eprintln!("skipped: {error}");
+            return Ok(());
+        }
+    };
+    let kernel = kernel(plan);
+    let mut world = World::new(kernel.clone(), plan);
+    world.on_real_ring = true;
+    let world = Rc::new(world);
+    runtime.block_on(real::scenario(&world, plan));
+    drop(runtime);
+    real::check_end(&world);
     let faults = std::mem::take(&mut kernel.borrow_mut().net.faults);
     prop_assert!(faults.is_empty(), "{:#?}", &faults[..faults.len().min(5)]);
     Ok(())
@@ -120,6 +143,10 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
 }
 
 fn check(plans: impl Strategy<Value = Plan>, share: u32) {
+    check_with(plans, share, run);
+}
+
+fn check_with(plans: impl Strategy<Value = Plan>, share: u32, run: fn(&Plan) -> Result<(), TestCaseError>) {
     let config = Config { failure_persistence: None, max_shrink_time: 60_000, ..Config::default() };
     let cases = (config.cases / share).max(1);
     let mut runner = TestRunner::new(Config { cases, ..config });
@@ -131,6 +158,11 @@ fn check(plans: impl Strategy<Value = Plan>, share: u32) {
 #[test]
 fn random_programs_lose_nothing_and_never_hang() {
     check(plan(Just(None)), 1);
+}
+
+#[test]
+fn random_programs_lose_nothing_on_a_real_ring() {
+    check_with(plan(Just(None)), 4, run_on_real_ring);
 }
 
 /// Unit tests have few overflow buffers: these plans use all of them, all but a few, or need more than exist.

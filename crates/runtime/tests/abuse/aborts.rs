@@ -146,5 +146,5 @@ fn at_every_poll(backend: BackendKind) {
 
 #[test]
 fn a_task_may_end_at_every_await() {
-    alone("aborts::a_task_may_end_at_every_await", || BACKENDS.into_iter().for_each(at_every_poll));
+    alone("aborts::a_task_may_end_at_every_await", || backends().into_iter().for_each(at_every_poll));
 }

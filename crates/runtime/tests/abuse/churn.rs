@@ -22,7 +22,7 @@ const CLIENTS: u64 = 200;
 #[test]
 fn nothing_leaks_from_twenty_thousand_resets_and_aborts() {
     alone("churn::nothing_leaks_from_twenty_thousand_resets_and_aborts", || {
-        for backend in BACKENDS {
+        for backend in backends() {
             storm(backend);
         }
     });

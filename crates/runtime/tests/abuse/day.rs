@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 #[ignore = "a minute of two cores; the head of this file says how to run it"]
 fn a_days_worth_of_abuse_leaves_nothing_behind() {
     alone("day::a_days_worth_of_abuse_leaves_nothing_behind", || {
-        for backend in BACKENDS {
+        for backend in backends() {
             // Warm-up: allocates what is per thread or process.
             abuse(backend, CONNECTIONS / 50);
             // A leak grows each time; the allocator's caches grow once.

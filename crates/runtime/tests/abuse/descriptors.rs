@@ -53,7 +53,7 @@ async fn a_socket_that_does_not_listen_is_an_error() {
 #[test]
 fn accepting_pauses_without_descriptors_and_resumes() {
     alone("descriptors::accepting_pauses_without_descriptors_and_resumes", || {
-        for backend in BACKENDS {
+        for backend in backends() {
             on(backend, async {
                 let (listener, address) = listen();
                 let mut clients: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
@@ -89,7 +89,7 @@ fn begin<T>(future: impl Future<Output = T>) {
 #[test]
 fn a_listener_dropped_while_connections_arrive_leaks_none() {
     alone("descriptors::a_listener_dropped_while_connections_arrive_leaks_none", || {
-        for backend in BACKENDS {
+        for backend in backends() {
             on(backend, async {
                 let before = open_descriptors();
                 for n in 0..100u64 {

@@ -6,6 +6,7 @@
 mod aborts;
 mod buffers;
 mod churn;
+#[path = "../common/mod.rs"]
 mod common;
 mod day;
 mod descriptors;

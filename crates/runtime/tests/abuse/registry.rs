@@ -65,7 +65,7 @@ fn workers_are_created_and_dropped_while_others_wake_their_tasks() {
                 scope.spawn(move || {
                     let mut lives = 0u32;
                     while Instant::now() < end {
-                        live(board, BACKENDS[(n + lives as usize) % 2]);
+                        live(board, nth_backend(n + lives as usize));
                         lives += 1;
                     }
                     lives

@@ -76,7 +76,7 @@ async fn timeouts_around_reads_that_never_come() {
 
 #[test]
 fn a_timer_begun_on_one_runtime_is_right_on_another() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let (first, second) = (build(backend), build(backend));
         let wait = Duration::from_millis(30);
         let start = Instant::now();

@@ -225,7 +225,7 @@ async fn a_waker_that_owns_a_stream_may_be_dropped() {
 
 #[test]
 fn the_end_of_a_runtime_wakes_foreign_waiters() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let runtime = build(backend);
         let flag = Arc::new(Flag::default());
         let (_client, mut server) = runtime.block_on(guarded(pair()));

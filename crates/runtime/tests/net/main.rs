@@ -4,7 +4,7 @@
 
 mod async_fd;
 #[allow(dead_code, reason = "each test program uses its part of what they share")]
-#[path = "../abuse/common.rs"]
+#[path = "../common/mod.rs"]
 mod common;
 mod split;
 mod udp;

@@ -52,8 +52,8 @@ impl Drop for Remote {
     }
 }
 
-fn remotes() -> [Remote; 2] {
-    BACKENDS.map(Remote::start)
+fn remotes() -> Vec<Remote> {
+    backends().into_iter().map(Remote::start).collect()
 }
 
 async fn a_future_that_is_not_send_runs_on_the_other_worker() {
@@ -127,7 +127,7 @@ async fn a_task_may_be_spawned_on_its_own_worker() {
 
 #[test]
 fn a_task_of_an_ended_runtime_is_aborted() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let remote = Remote::start(backend);
         let (handle, kept) = (remote.handle.clone(), Arc::new(()));
         let running = handle.spawn(std::future::pending::<()>);
@@ -145,7 +145,7 @@ fn a_task_of_an_ended_runtime_is_aborted() {
 /// Closures that were posted and never run are dropped with the runtime.
 #[test]
 fn a_runtime_dropped_before_it_runs_aborts_what_was_spawned() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let runtime = build(backend);
         let handle = runtime.block_on(async { Handle::current() });
         let task = handle.spawn(|| async { 1 });

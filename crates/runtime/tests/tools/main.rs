@@ -3,7 +3,7 @@
 //! Every test runs on both backends. Tests that count the process's resources or signal it run in a process of
 //! their own ([`common::alone`]).
 
-#[path = "../abuse/common.rs"]
+#[path = "../common/mod.rs"]
 #[allow(dead_code)]
 mod common;
 

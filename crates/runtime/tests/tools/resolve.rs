@@ -115,7 +115,7 @@ fn tarpit() -> (Socket, Vec<Socket>, SocketAddr) {
 #[test]
 fn a_connect_that_times_out_leaks_no_descriptor() {
     alone("resolve::a_connect_that_times_out_leaks_no_descriptor", || {
-        for backend in BACKENDS {
+        for backend in backends() {
             on(backend, async {
                 let (_listener, _filling, address) = tarpit();
                 let before = open_descriptors();

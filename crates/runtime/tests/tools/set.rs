@@ -178,7 +178,7 @@ async fn a_set_may_be_joined_by_a_task() {
 
 #[test]
 fn tasks_of_a_set_that_outlives_its_runtime_are_aborted() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let runtime = build(backend);
         let mut set = runtime.block_on(async {
             let mut set = JoinSet::new();

@@ -16,7 +16,7 @@ use std::{os::unix::process::ExitStatusExt, process::Command, sync::mpsc, thread
 #[test]
 fn a_signal_wakes_a_sleeping_worker() {
     alone("signal::a_signal_wakes_a_sleeping_worker", || {
-        for backend in BACKENDS {
+        for backend in backends() {
             on(backend, async {
                 let mut signals = Signals::new(&[Signal::Terminate, Signal::Hangup]).unwrap();
                 for (number, signal) in [(SIGTERM, Signal::Terminate), (SIGHUP, Signal::Hangup)] {
@@ -36,7 +36,7 @@ fn a_signal_wakes_a_sleeping_worker() {
 #[test]
 fn every_listener_receives_the_signals_it_named_only() {
     alone("signal::every_listener_receives_the_signals_it_named_only", || {
-        for backend in BACKENDS {
+        for backend in backends() {
             on(backend, async {
                 let mut both = Signals::new(&[Signal::User1, Signal::User2, Signal::User1]).unwrap();
                 let mut first = Signals::new(&[Signal::User1]).unwrap();
@@ -64,7 +64,7 @@ fn no_signal_is_lost_between_workers() {
     alone("signal::no_signal_is_lost_between_workers", || {
         let (heard, all_heard) = mpsc::channel();
         let stop = CancellationToken::new();
-        let backends = [BackendKind::Uring, BackendKind::Epoll, BackendKind::Uring];
+        let backends = [0, 1, 0].map(nth_backend);
         let workers = backends.map(|backend| {
             let (heard, stop) = (heard.clone(), stop.clone());
             thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What the tests share: a runtime with a guard, pairs of streams, an echo server, a process of one's own.
+//! Shared by the tests: runtimes with a time limit, pairs of streams, an echo server, separate processes.
 
 use brunt_runtime::{
     BackendKind, Runtime,
@@ -10,33 +10,56 @@ use std::{
     io,
     net::SocketAddr,
     process::Command,
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
-/// Both of them.
-pub const BACKENDS: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Epoll];
+/// Whether this machine has the backend. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
+pub fn is_available(backend: BackendKind) -> bool {
+    static MISSING: OnceLock<Option<String>> = OnceLock::new();
+    let check = || Runtime::builder().backend(Some(BackendKind::Uring)).build().err().map(|error| error.to_string());
+    let Some(reason) = MISSING.get_or_init(check).as_ref().filter(|_| backend == BackendKind::Uring) else {
+        return true;
+    };
+    assert!(std::env::var_os("BRUNT_URING").is_none_or(|value| value != "must"), "{reason}");
+    eprintln!("skipped: {reason}");
+    false
+}
 
-/// Longest that anything here may take on a busy machine; what takes longer hangs.
+/// The backends of this machine.
+pub fn backends() -> Vec<BackendKind> {
+    [BackendKind::Uring, BackendKind::Epoll].into_iter().filter(|backend| is_available(*backend)).collect()
+}
+
+/// One of them by number, alternating.
+pub fn nth_backend(n: usize) -> BackendKind {
+    let backends = backends();
+    backends[n % backends.len()]
+}
+
+/// Time limit of a test on a busy machine; longer counts as hanging.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A fresh runtime on that backend.
+/// A new runtime on that backend.
 pub fn build(backend: BackendKind) -> Runtime {
     let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
     assert_eq!(runtime.backend(), backend);
     runtime
 }
 
-/// Runs a test's future on a fresh runtime.
-pub fn on<T>(backend: BackendKind, body: impl Future<Output = T>) -> T {
-    build(backend).block_on(guarded(body))
+/// Runs a test's future on a new runtime, if this machine has the backend.
+pub fn on(backend: BackendKind, body: impl Future) {
+    if is_available(backend) {
+        build(backend).block_on(guarded(body));
+    }
 }
 
-/// Fails instead of hanging.
+/// Panics instead of hanging.
 pub async fn guarded<T>(body: impl Future<Output = T>) -> T {
     timeout(PATIENCE, body).await.expect("the test hangs")
 }
 
-/// One test for each backend of every async function named.
+/// Defines one test for each backend of every named async function.
 #[macro_export]
 macro_rules! on_both_backends {
     ($($name:ident),* $(,)?) => {
@@ -49,7 +72,7 @@ macro_rules! on_both_backends {
     };
 }
 
-/// Runs `body` in a process of its own: this test program again, with nothing but the test of that name (as `module::test`).
+/// Runs `body` in a separate process: this test program again, with only the test of that name (`module::test`).
 pub fn alone(name: &str, body: impl FnOnce()) {
     const ALONE: &str = "BRUNT_ABUSE_ALONE";
     if std::env::var_os(ALONE).is_some() {
@@ -64,29 +87,25 @@ pub fn alone(name: &str, body: impl FnOnce()) {
     println!("{text}");
 }
 
-/// Receive buffers that a worker uses as long as nobody hoards them.
+/// The usual receive buffers of a worker, without overflow buffers.
 pub const BUFFERS: usize = 1984;
 
-/// Descriptors this process has open.
+/// Open descriptors of this process.
 pub fn open_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
-/// A listener on a port below those that the kernel gives to clients, so that no client can have taken it.
+/// A listener on a port below the ephemeral range, so no client can have taken it.
 pub fn listen() -> (TcpListener, SocketAddr) {
     use std::sync::atomic::{AtomicU16, Ordering};
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 12_000 + (std::process::id() % 500) as u16 * 16;
     loop {
         let port = first + NEXT.fetch_add(1, Ordering::Relaxed) % 8_000;
-        // A listener of the standard library does not share its port: it finds out whether somebody has it.
-        if let Ok(free) = std::net::TcpListener::bind(("127.0.0.1", port)) {
-            let address = free.local_addr().unwrap();
-            drop(free);
-            // Another process of these tests may have asked at the same moment.
-            if let Ok(listener) = TcpListener::bind(address) {
-                return (listener, address);
-            }
+        // Another process of these tests may have taken it.
+        if let Ok(listener) = TcpListener::bind(([127, 0, 0, 1], port).into()) {
+            let address = listener.local_addr().unwrap();
+            return (listener, address);
         }
     }
 }
@@ -97,13 +116,13 @@ pub async fn pair() -> (TcpStream, TcpStream) {
     pair_at(&listener, address).await
 }
 
-/// Both ends of a connection to a listener that nobody else uses meanwhile.
+/// Both ends of a connection to a listener without other clients.
 pub async fn pair_at(listener: &TcpListener, address: SocketAddr) -> (TcpStream, TcpStream) {
     let client = TcpStream::connect(address).await.unwrap();
     (client, listener.accept().await.unwrap())
 }
 
-/// Whatever arrives goes back.
+/// Echoes until the end of the stream.
 pub async fn echo(mut stream: TcpStream) -> io::Result<()> {
     loop {
         let received = stream.recv().await?;
@@ -114,7 +133,7 @@ pub async fn echo(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// One question, one answer.
+/// Sends a request and checks the echoed reply.
 pub async fn ask(stream: &mut TcpStream, question: &[u8]) -> io::Result<()> {
     stream.write_all(question).await?;
     let mut answer = vec![0; question.len()];
@@ -123,21 +142,21 @@ pub async fn ask(stream: &mut TcpStream, question: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until no connection is left; the guard around each test bounds the wait.
+/// Waits until no connection is open; the guard around each test bounds the wait.
 pub async fn until_no_connection_is_left() {
     while brunt_runtime::metrics().connections > 0 {
         sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// Waits until no more descriptors are open: the kernel lets go of the last ones some turns later.
+/// Waits until at most `idle` descriptors are open: the kernel closes the last ones some turns later.
 pub async fn until_descriptors_are(idle: usize) {
     while open_descriptors() > idle {
         sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// A number from 0 to `below`, from a small generator: abuse needs variety, not quality.
+/// A small random number generator.
 pub struct Dice(u64);
 
 impl Dice {
@@ -153,7 +172,7 @@ impl Dice {
     }
 }
 
-/// How long something took.
+/// The output of `what` and its duration.
 pub fn timed<T>(what: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let value = what();

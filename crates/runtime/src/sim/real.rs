@@ -1,0 +1,141 @@
+//! The random programs on a real ring: the same tasks on socket pairs whose far ends are played by other tasks.
+//!
+//! Checks the bytes of both directions and that nothing leaks. Not checked: what only the simulated kernel knows, that is
+//! which waits are justified and where each buffer is.
+
+use super::{
+    conn_task,
+    plan::{ConnPlan, Origin, Plan},
+    socket::{self, PeerAct, Sock, Stage},
+    world::World,
+};
+use crate::{executor, net::AsyncFd, spawn, time::sleep};
+use std::{
+    io::{Read, Write},
+    net::Shutdown,
+    os::unix::net::UnixStream,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+const STEP: Duration = Duration::from_micros(100);
+
+fn with_sock<T>(world: &World, me: usize, f: impl FnOnce(&mut Sock) -> T) -> T {
+    f(&mut world.kernel.borrow_mut().net.socks[me])
+}
+
+/// Reads what the connection sends, unless the peer has stopped reading.
+async fn read(world: Rc<World>, me: usize, far: UnixStream) {
+    let (fd, mut buffer) = (AsyncFd::new(far), [0; 8192]);
+    while let Ok(len @ 1..) = fd.read_with(|mut far| far.read(&mut buffer)).await {
+        with_sock(&world, me, |sock| sock.take(&buffer[..len]));
+        while with_sock(&world, me, |sock| sock.stopped_reading) {
+            sleep(STEP).await;
+        }
+    }
+}
+
+/// Performs the peer's steps.
+async fn act(world: Rc<World>, me: usize, plan: ConnPlan) {
+    let far = loop {
+        match with_sock(&world, me, |sock| sock.far()) {
+            Some(far) => break UnixStream::from(far),
+            None => sleep(STEP).await,
+        }
+    };
+    far.set_nonblocking(true).unwrap();
+    spawn(read(world.clone(), me, far.try_clone().unwrap()));
+    let (fd, mut awaited) = (AsyncFd::new(far), 0);
+    for step in plan.peer {
+        match step {
+            PeerAct::Send(len) => {
+                let from = with_sock(&world, me, |sock| sock.sent);
+                with_sock(&world, me, |sock| sock.sent += usize::from(len));
+                let bytes: Vec<u8> = (from..from + usize::from(len)).map(|at| socket::byte(me, at)).collect();
+                let mut rest = &bytes[..];
+                while !rest.is_empty() {
+                    // The connection may be closed.
+                    let Ok(len) = fd.write_with(|mut far| far.write(rest)).await else { return };
+                    rest = &rest[len..];
+                }
+            }
+            PeerAct::Await(len) => {
+                awaited += usize::from(len);
+                while with_sock(&world, me, |sock| sock.taken.len()) < awaited {
+                    sleep(STEP).await;
+                }
+            }
+            PeerAct::Fin => {
+                with_sock(&world, me, |sock| sock.fin = true);
+                return fd.get_ref().shutdown(Shutdown::Write).unwrap();
+            }
+            PeerAct::StopReading => with_sock(&world, me, |sock| sock.stopped_reading = true),
+            PeerAct::Reset { .. } => {
+                with_sock(&world, me, |sock| (sock.fin, sock.failed) = (true, true));
+                return fd.get_ref().shutdown(Shutdown::Both).unwrap();
+            }
+        }
+    }
+}
+
+async fn until(limit: Duration, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() && start.elapsed() < limit {
+        sleep(STEP).await;
+    }
+}
+
+pub(super) async fn scenario(world: &Rc<World>, plan: &Plan) {
+    let adopted = |conn: &ConnPlan| ConnPlan { origin: Origin::Adopted, ..conn.clone() };
+    let conns: Rc<Vec<ConnPlan>> = Rc::new(plan.conns.iter().map(adopted).collect());
+    for (me, conn) in conns.iter().enumerate() {
+        spawn(act(world.clone(), me, conn.clone()));
+        let task = spawn(conn_task::run(world.clone(), me, conns.clone(), None));
+        world.handles.borrow_mut().push((conn.abort, task));
+    }
+    for round in 0..plan.rounds {
+        world.handles.borrow().iter().filter(|(at, _)| *at == Some(round)).for_each(|(_, task)| task.abort());
+        crate::yield_now().await;
+    }
+    if plan.early {
+        return;
+    }
+    // Some tasks wait for bytes that their peers never send.
+    until(Duration::from_millis(10), || world.handles.borrow().iter().all(|(_, task)| task.is_finished())).await;
+    let tasks = std::mem::take(&mut *world.handles.borrow_mut());
+    tasks.iter().for_each(|(_, task)| task.abort());
+    for (_, task) in tasks {
+        if let Err(error) = task.await
+            && error.is_panic()
+        {
+            world.fault(error.to_string());
+        }
+    }
+    world.kept.borrow_mut().clear();
+    // Pending writes are sent after the streams are dropped, unless the peer has stopped reading.
+    for me in 0..conns.len() {
+        let sent = || {
+            let written = world.written(me);
+            with_sock(world, me, |sock| sock.failed || sock.stopped_reading || sock.taken.len() == written)
+        };
+        until(Duration::from_secs(20), sent).await;
+        if !sent() {
+            world.fault(format!("socket {me}: not all written bytes were sent"));
+        }
+    }
+    world.check_sent(false);
+    executor::current(|worker| worker.io().age());
+}
+
+/// After the runtime is dropped: no descriptor of a connection may be open.
+pub(super) fn check_end(world: &World) {
+    world.kept.borrow_mut().clear();
+    let open = |sock: &mut Sock| {
+        sock.look();
+        sock.stage == Stage::Open
+    };
+    let left = world.kernel.borrow_mut().net.socks.iter_mut().filter_map(|sock| open(sock).then_some(())).count();
+    if left > 0 {
+        world.fault(format!("{left} descriptors are still open"));
+    }
+}
