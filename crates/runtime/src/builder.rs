@@ -1,124 +1,153 @@
-//! `Runtime` and how one is built.
+//! `Runtime` and its builder.
 
 use crate::{
-    driver::BackendKind,
-    driver::uring::{self, RingFeature},
-    executor::Worker,
-    executor::spin::Spinning,
+    driver::{
+        BackendKind,
+        uring::{Features, RingFeature},
+    },
+    executor::{self, Worker, spin::Spinning},
     metrics::MetricsHandle,
     timer::clock::Clock,
     trace::event,
 };
 use std::{future::Future, io, rc::Rc, time::Duration};
 
-/// A thread's runtime. It stays on the thread that built it, and everything spawned on it does too.
+/// A thread's runtime. It and everything spawned on it stay on the thread that built it.
 ///
-/// Dropping it drops all tasks, waits until the kernel has given back every buffer, and closes every connection.
+/// Dropping it drops all tasks, waits for the last completion of every request, and closes every connection.
 #[derive(Debug)]
 pub struct Runtime {
     worker: Rc<Worker>,
     fallback: Option<String>,
 }
 
-impl std::fmt::Debug for Worker {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Worker").field("id", &self.id()).finish_non_exhaustive()
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // Here and not when the worker is dropped: user code in destructors still refers to the worker.
+        self.worker.shut_down();
     }
 }
 
 impl Runtime {
-    /// Choices, all with good defaults.
+    /// Returns a builder with the default settings.
     pub fn builder() -> Builder {
-        Builder { backend: None, spin: Spinning::default(), virtual_clock: false }
+        Builder::default()
     }
 
-    /// A runtime with the best backend of this machine.
+    /// Builds a runtime with default settings: on io_uring if available, else on epoll.
+    ///
+    /// # Errors
+    /// See [`Builder::build`].
     pub fn new() -> io::Result<Self> {
         Self::builder().build()
     }
 
-    /// Runs `future`, and every spawned task beside it, until `future` is done. Tasks left over wait for the next call.
+    /// Runs `future`, and all spawned tasks, until `future` is done. Other tasks continue at the next call.
+    ///
+    /// # Panics
+    /// Inside another `block_on` of the same runtime.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.worker.block_on(future)
     }
 
-    /// Which backend it stands on.
+    /// The backend in use.
     pub fn backend(&self) -> BackendKind {
         self.worker.io().backend()
     }
 
-    /// The optional features of io_uring that it found, and those that it did not; none on epoll. The environment variable
-    /// `BRUNT_RING` leaves some out: their names with commas between them, or `plain` for all.
+    /// The optional features of io_uring, used or missing; none on epoll.
     pub fn ring_features(&self) -> Vec<RingFeature> {
-        self.worker.io().rungs()
+        self.worker.io().features()
     }
 
-    /// Its counters, for any thread to read at any time.
+    /// Returns a handle to the counters, which any thread may read at any time.
     pub fn metrics_handle(&self) -> MetricsHandle {
         self.worker.metrics_handle()
     }
 
-    /// Why it does not stand on io_uring; `None` if it does.
+    /// Why the backend is not io_uring; `None` if it is.
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback.as_deref()
     }
 }
 
-/// Choices for a [`Runtime`].
-#[derive(Debug, Clone)]
+/// Settings of a [`Runtime`].
+#[derive(Debug, Clone, Default)]
 #[must_use = "a builder does nothing until build()"]
 pub struct Builder {
     backend: Option<BackendKind>,
     spin: Spinning,
     virtual_clock: bool,
+    features: Features,
+    env_prefix: Option<&'static str>,
 }
 
 impl Builder {
-    /// Forces a backend. Without it the environment variable `BRUNT_BACKEND` (`uring` or `epoll`) decides, and without
-    /// that io_uring is tried and epoll is the fallback.
+    /// Sets the backend. By default (`None`) io_uring is tried, and epoll is the fallback.
     pub fn backend(mut self, backend: Option<BackendKind>) -> Self {
         self.backend = backend;
         self
     }
 
-    /// The longest look for work before a sleep (default 50 us; zero: none). It saves the peer the time it takes to wake
-    /// a core, burns the core meanwhile, and becomes rare while it does not pay. Never with a virtual clock.
+    /// Leaves out optional features of io_uring: names as in [`RingFeature::name`] separated by commas, or `plain` for all.
+    /// For testing a machine as if its kernel were older.
+    ///
+    /// # Errors
+    /// An unknown name; the message lists the known ones.
+    pub fn without_ring_features(mut self, names: &str) -> io::Result<Self> {
+        self.features = Features::without(names, "the list of ring features")?;
+        Ok(self)
+    }
+
+    /// Lets the user of the program choose by environment variables, which [`build`](Self::build) reads: `PREFIX_BACKEND`
+    /// (`uring` or `epoll`) unless a backend is set here, and `PREFIX_RING` as [`without_ring_features`]. Without a prefix, the
+    /// default, no variable is read.
+    ///
+    /// [`without_ring_features`]: Self::without_ring_features
+    pub fn env_prefix(mut self, prefix: &'static str) -> Self {
+        self.env_prefix = Some(prefix);
+        self
+    }
+
+    /// Sets the longest spin before a sleep (default 50 us, zero for none). Spinning saves the time it takes to wake a core,
+    /// keeps the core busy meanwhile, and becomes rare while it does not pay. Never with a virtual clock.
     pub fn spin(mut self, most: Duration) -> Self {
         self.spin.most = most;
         self
     }
 
-    /// It spins only while at most so many connections talk (default 2; from 64 on, however many). More of them keep a
-    /// core awake by themselves when there is much to do, and when there is little a spin for many burns a core for long.
+    /// Sets the largest number of active connections with which the worker spins (default 2; 64 or more: any number). More
+    /// connections keep a core awake by themselves under load; at low load, spinning for many occupies the core for long.
     pub fn spin_connections(mut self, most: u32) -> Self {
         self.spin.connections = most;
         self
     }
 
-    /// Gives the runtime a clock for tests: [`time::now`](crate::time::now) stands still as long as anything is ready,
-    /// and when nothing is it jumps to the next deadline, so that an hour passes in no time.
-    /// [`time::advance`](crate::time::advance) moves it by hand.
+    /// Uses a virtual clock, for tests: [`time::now`](crate::time::now) stands still while anything is ready, and jumps to the
+    /// next deadline when nothing is. [`time::advance`](crate::time::advance) moves it.
     ///
-    /// The kernel and other threads, those of [`spawn_blocking`](crate::spawn_blocking) too, live in real time. While sockets are open,
-    /// the clock waits one real millisecond for them before it jumps: a peer that takes longer, or another thread that is
-    /// to wake a task, looks as if it had been silent until the next deadline. Without any deadline the runtime sleeps as
-    /// usual.
+    /// The kernel and other threads run in real time. While sockets are open, the clock waits one real millisecond for them
+    /// before it jumps: a peer or thread that takes longer appears silent until the next deadline. Without a deadline the
+    /// runtime sleeps as usual.
     pub fn virtual_clock(mut self, on: bool) -> Self {
         self.virtual_clock = on;
         self
     }
 
     /// Builds the runtime on this thread.
+    ///
+    /// # Errors
+    /// The backend that was set is not available, descriptors or memory have run out, or an environment variable (see
+    /// [`env_prefix`](Self::env_prefix)) has an invalid value.
     pub fn build(self) -> io::Result<Runtime> {
-        let wanted = match self.backend {
-            Some(backend) => Some(backend),
-            None => from_environment(std::env::var("BRUNT_BACKEND").ok().as_deref())?,
-        };
-        uring::check_environment()?;
-        // What stands still cannot be waited for.
+        let (wanted, features) = self.from_environment()?;
+        // A virtual clock does not move during a spin.
         let most = if self.virtual_clock { Duration::ZERO } else { self.spin.most };
         let spin = Spinning { most, ..self.spin };
-        let (worker, fallback) = Worker::new(wanted, spin, Clock::new(self.virtual_clock))?;
+        let (worker, fallback) = Worker::new(wanted, features, spin, Clock::new(self.virtual_clock))?;
+        let worker = Rc::new(worker);
+        // SAFETY: `Runtime::drop` shuts the worker down, which unregisters it.
+        unsafe { executor::register(Rc::as_ptr(&worker)) };
         let runtime = Runtime { worker, fallback };
         event!(INFO, "a worker begins"; worker = runtime.worker.id(), backend = runtime.backend());
         if let Some(why) = runtime.fallback_reason().filter(|_| wanted.is_none()) {
@@ -126,15 +155,33 @@ impl Builder {
         }
         Ok(runtime)
     }
+
+    /// The backend and the ring features, with the user's choices from the environment.
+    fn from_environment(&self) -> io::Result<(Option<BackendKind>, Features)> {
+        let Some(prefix) = self.env_prefix else { return Ok((self.backend, self.features.clone())) };
+        let read = |name: &str| {
+            let variable = format!("{prefix}_{name}");
+            std::env::var(&variable).ok().map(|value| (variable, value))
+        };
+        let backend = match (self.backend, read("BACKEND")) {
+            (None, Some((variable, value))) => parse_backend(&variable, &value)?,
+            (backend, _) => backend,
+        };
+        let features = match read("RING") {
+            Some((variable, names)) => Features::without(&names, &variable)?,
+            None => self.features.clone(),
+        };
+        Ok((backend, features))
+    }
 }
 
-fn from_environment(value: Option<&str>) -> io::Result<Option<BackendKind>> {
+fn parse_backend(variable: &str, value: &str) -> io::Result<Option<BackendKind>> {
     match value {
-        None | Some("") => Ok(None),
-        Some("uring") => Ok(Some(BackendKind::Uring)),
-        Some("epoll") => Ok(Some(BackendKind::Epoll)),
-        Some(other) => {
-            let message = format!("BRUNT_BACKEND is '{other}'; set it to uring or epoll, or unset it");
+        "" => Ok(None),
+        "uring" => Ok(Some(BackendKind::Uring)),
+        "epoll" => Ok(Some(BackendKind::Epoll)),
+        other => {
+            let message = format!("{variable} is '{other}'; set it to uring or epoll, or unset it");
             Err(io::Error::new(io::ErrorKind::InvalidInput, message))
         }
     }

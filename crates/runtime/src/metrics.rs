@@ -2,7 +2,6 @@
 //!
 //! Without a handle, a turn pays one load; with one, no locked instruction.
 
-use crate::executor::Worker;
 use std::{
     sync::{
         Arc,
@@ -123,34 +122,22 @@ impl std::fmt::Debug for MetricsHandle {
 #[derive(Default)]
 pub(crate) struct Published(Arc<Block>);
 
-impl Worker {
-    pub fn metrics(&self) -> Metrics {
-        let mut metrics = self.io().report();
-        self.spin.borrow().report(&mut metrics);
-        metrics.polls = self.polls.get();
-        metrics.panicked_tasks = self.panicked_tasks.get();
-        metrics.tasks = self.task_count() as u64;
-        metrics.timers = self.timers().len() as u64;
-        metrics
-    }
-
-    pub fn metrics_handle(&self) -> MetricsHandle {
-        let handle = MetricsHandle(self.published.0.clone());
-        self.publish();
-        handle
+impl Published {
+    pub fn handle(&self) -> MetricsHandle {
+        MetricsHandle(self.0.clone())
     }
 
     /// Copies the counters if a handle exists. Nothing of the worker may be borrowed.
     #[inline]
-    pub fn publish(&self) {
-        if Arc::strong_count(&self.published.0) > 1 {
-            self.copy_out();
+    pub fn publish(&self, metrics: impl FnOnce() -> Metrics) {
+        if Arc::strong_count(&self.0) > 1 {
+            self.write(metrics);
         }
     }
 
     #[inline(never)]
-    fn copy_out(&self) {
-        self.published.0.write(&self.metrics());
+    fn write(&self, metrics: impl FnOnce() -> Metrics) {
+        self.0.write(&metrics());
     }
 }
 

@@ -1,26 +1,58 @@
-//! Letting go of the program text that only the start has needed. Mapped pages of the executable and its libraries count as
-//! memory of the process, though the page cache holds them anyway; a server that runs needs a small part of them.
+//! Memory of the program text. Mapped pages of the executable and its libraries count as resident memory of the process,
+//! though the page cache holds them anyway; a running server needs a small part of them.
 
 use rustix::mm::{Advice, madvise};
-use std::{fs, io};
+use std::{
+    ffi::{c_int, c_void},
+    fs, io,
+    ops::Range,
+    slice,
+};
 
-/// Unmaps all program text of this process. What runs is mapped again from the page cache at its next use, a few
-/// microseconds each time: to be called once, between the start and the work.
+/// Unmaps the pages of all program text of this process. Text in use is mapped again from the page cache at a few
+/// microseconds per page; call it once, between the start and the work.
 ///
 /// # Errors
-/// `/proc` is not there, or the kernel refuses.
+/// `/proc` is not mounted, or the kernel refuses.
 pub fn drop_text_pages() -> io::Result<()> {
-    for (start, len) in clean_text(&fs::read_to_string("/proc/self/smaps")?) {
-        // SAFETY: a private mapping of a file that cannot be written and of which no page is this process's own: each
-        // page comes back from the file as it was.
-        unsafe { madvise(start as *mut _, len, Advice::LinuxDontNeed) }?;
-    }
-    Ok(())
+    let mut state = DropPages { clean: clean_text(&fs::read_to_string("/proc/self/smaps")?), result: Ok(()) };
+    // SAFETY: `drop_pages` gets a pointer to `state`, which lives through the call.
+    unsafe { libc::dl_iterate_phdr(Some(drop_pages), (&raw mut state).cast()) };
+    state.result
 }
 
-/// Where executable mappings of files lie that have no page of their own (which a debugger or a probe makes), and how long
-/// they are.
-fn clean_text(smaps: &str) -> Vec<(usize, usize)> {
+struct DropPages {
+    /// Text without pages of its own.
+    clean: Vec<Range<usize>>,
+    result: io::Result<()>,
+}
+
+/// Drops the pages of the text of one loaded object. What `smaps` said may be out of date: another thread can have unmapped a
+/// library since, and mapped its own memory there. So only ranges are dropped that belong to an object now: while this
+/// callback runs, the loader's lock keeps every object loaded.
+unsafe extern "C" fn drop_pages(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the loader passes a valid description, and `data` as given by `drop_text_pages`.
+    let (info, state) = unsafe { (&*info, &mut *data.cast::<DropPages>()) };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader says how many headers there are.
+    let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    for header in headers.iter().filter(|header| header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0) {
+        let start = (info.dlpi_addr as usize).wrapping_add(header.p_vaddr as usize);
+        let end = start.wrapping_add(header.p_memsz as usize);
+        for text in state.clean.iter().filter(|text| text.start <= start && start < text.end && end <= text.end) {
+            // SAFETY: a private, read-only mapping of a file, of an object that stays loaded; no page of it is this process's
+            // own, so each comes back from the file as it was.
+            let dropped = unsafe { madvise(text.start as *mut _, text.len(), Advice::LinuxDontNeed) };
+            state.result = std::mem::replace(&mut state.result, Ok(())).and(dropped.map_err(io::Error::from));
+        }
+    }
+    0
+}
+
+/// The executable mappings of files without pages of their own (which a debugger or a probe creates).
+fn clean_text(smaps: &str) -> Vec<Range<usize>> {
     let (mut found, mut current) = (Vec::new(), None);
     for line in smaps.lines() {
         let mut words = line.split_whitespace();
@@ -33,11 +65,11 @@ fn clean_text(smaps: &str) -> Vec<(usize, usize)> {
     found
 }
 
-fn text<'a>(range: &str, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, usize)> {
+fn text<'a>(range: &str, mut words: impl Iterator<Item = &'a str>) -> Option<Range<usize>> {
     let (start, end) = range.split_once('-')?;
     let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
     let is_text = words.next()? == "r-xp" && words.nth(3)?.starts_with('/');
-    is_text.then_some((start, end.checked_sub(start)?))
+    (is_text && start <= end).then_some(start..end)
 }
 
 #[cfg(test)]
@@ -45,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_text_of_files_without_pages_of_its_own_is_let_go() {
+    fn only_text_of_files_without_pages_of_its_own_is_dropped() {
         let of = |range: &str, rights: &str, name: &str, own: u32| {
             format!("{range} {rights} 00001000 fe:00 12 {name}\nRss:  8 kB\nAnonymous:  {own} kB\nVmFlags: rd ex\n")
         };
@@ -56,7 +88,7 @@ mod tests {
             + &of("6000-7000", "r-xp", "[vdso]", 0)
             + &of("7000-8000", "r-xp", "", 0)
             + "nonsense\n";
-        assert_eq!(clean_text(&smaps), [(0x1000, 0x2000)]);
+        assert_eq!(clean_text(&smaps), [0x1000..0x3000]);
     }
 
     #[test]

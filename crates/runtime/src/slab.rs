@@ -152,9 +152,6 @@ impl<T> Drop for Slab<T> {
     }
 }
 
-// SAFETY: a slab owns its slots and shares them with nobody, as a vector does.
-unsafe impl<T: Send> Send for Slab<T> {}
-
 /// Bytes one value of `T` takes in a slab.
 pub(crate) const fn slot_size<T>() -> usize {
     size_of::<Slot<T>>()

@@ -1,9 +1,9 @@
-//! What an operator wants to read, as `tracing` events and spans; nothing at all without the feature `tracing`.
+//! `tracing` events and spans for an operator's log; nothing without the feature `tracing`.
 //!
-//! A subscriber is foreign code: nothing of the worker may be borrowed, and no lock held, where one of these is called.
-//! Never for what happens once a request.
+//! A subscriber is foreign code: nothing of the worker may be borrowed, and no lock held, where one of these is used. Not for
+//! anything that happens once per request.
 
-/// An event: `event!(WARN, "what has happened"; name = value, ...)`, with values that have a `Display`.
+/// Emits an event: `event!(WARN, "message"; name = value, ...)`, with values that implement `Display`.
 macro_rules! event {
     ($level:ident, $what:literal $(; $($name:ident = $value:expr),+)?) => {{
         #[cfg(feature = "tracing")]
@@ -13,7 +13,7 @@ macro_rules! event {
     }};
 }
 
-/// A span from here to the end of the scope that holds what this returns: `span!("what"; name = value, ...)`.
+/// Enters a span, which ends when the returned guard is dropped: `span!("name"; field = value, ...)`.
 macro_rules! span {
     ($what:literal $(; $($name:ident = $value:expr),+)?) => {{
         #[cfg(feature = "tracing")]
@@ -24,32 +24,33 @@ macro_rules! span {
     }};
 }
 
-/// Tells that slow readers or peers have come to hold all the usual receive buffers: once each time, and once a second
-/// at most.
+/// Reports that slow readers or peers hold all usual receive buffers: once per episode, at most once a second.
 #[derive(Default)]
-pub(crate) struct Hunger {
+pub(crate) struct BufferShortage {
+    /// Whether there is a shortage, and when one was last reported.
     #[cfg(feature = "tracing")]
-    told: std::cell::Cell<(bool, Option<std::time::Instant>)>,
+    state: std::cell::Cell<(bool, Option<std::time::Instant>)>,
 }
 
-impl Hunger {
-    /// Looks at how many spare buffers are out after a turn.
+impl BufferShortage {
+    /// Called after each turn; `overflow` counts the overflow buffers in use.
     #[cfg(feature = "tracing")]
-    pub fn look(&self, worker: u16, spares_out: impl FnOnce() -> u64) {
-        let (hungry, (was_hungry, told)) = (spares_out() > 0, self.told.get());
-        if !hungry || was_hungry || told.is_some_and(|told| told.elapsed() < std::time::Duration::from_secs(1)) {
-            return self.told.set((hungry, told));
+    pub fn observe(&self, worker: u16, overflow: impl FnOnce() -> u64) {
+        let (short, (was_short, reported)) = (overflow() > 0, self.state.get());
+        let recently = reported.is_some_and(|at| at.elapsed() < std::time::Duration::from_secs(1));
+        if !short || was_short || recently {
+            return self.state.set((short, reported));
         }
-        self.told.set((true, Some(std::time::Instant::now())));
+        self.state.set((true, Some(std::time::Instant::now())));
         event!(WARN, "receive buffers have run out, for slow readers or peers hold them; spare ones serve"; worker = worker);
     }
 
     #[cfg(not(feature = "tracing"))]
     #[inline(always)]
-    pub fn look(&self, _: u16, _: impl FnOnce() -> u64) {}
+    pub fn observe(&self, _: u16, _: impl FnOnce() -> u64) {}
 }
 
-/// What stands for a span where there are none.
+/// The guard of a span without the feature.
 #[cfg(not(feature = "tracing"))]
 pub(crate) struct NoSpan;
 

@@ -63,7 +63,7 @@ fn ceiling() -> Finding {
 
 /// io_uring features found by brunt's runtime.
 fn ring() -> Vec<Finding> {
-    let runtime = match Runtime::builder().backend(None).build() {
+    let runtime = match Runtime::builder().env_prefix("BRUNT").build() {
         Ok(runtime) => runtime,
         Err(error) => {
             let consequence = "brunt's own server and generator cannot run";

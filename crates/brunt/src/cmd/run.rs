@@ -211,7 +211,7 @@ impl Args {
 
 /// Reason why io_uring is unavailable; `None` if it is available.
 fn no_uring() -> Option<String> {
-    match brunt_runtime::Runtime::new() {
+    match brunt_runtime::Runtime::builder().env_prefix("BRUNT").build() {
         Ok(probe) if probe.backend() == brunt_runtime::BackendKind::Uring => None,
         Ok(probe) => Some(probe.fallback_reason().unwrap_or("no reason was given").to_owned()),
         Err(error) => Some(error.to_string()),

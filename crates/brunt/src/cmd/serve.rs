@@ -132,7 +132,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Best backend of brunt's runtime, and the reason if it is not io_uring.
 fn best_model<M: From<Model>>() -> (M, Option<String>) {
-    match brunt_runtime::Runtime::new() {
+    match brunt_runtime::Runtime::builder().env_prefix("BRUNT").build() {
         Ok(probe) if probe.backend() == brunt_runtime::BackendKind::Uring => (Model::Uring.into(), None),
         Ok(probe) => (Model::Epoll.into(), probe.fallback_reason().map(str::to_owned)),
         // The server start reports the same error.

@@ -135,7 +135,7 @@ impl NullServer {
         let thread = thread::Builder::new().name("null".to_owned()).spawn(move || {
             let (stop, socket, answer) = (&cancelled, &Arc::new(socket), &answer);
             // A worker that cannot run accepts nothing, which the generator reports.
-            brunt_runtime::group::run(&Runtime::builder(), &workers, |_| async move {
+            brunt_runtime::group::run(&Runtime::builder().env_prefix("BRUNT"), &workers, |_| async move {
                 let (socket, answer) = (Arc::clone(socket), answer.clone());
                 let accepting = spawn(async move { socket.serve(&answer).await });
                 stop.cancelled().await;

@@ -82,7 +82,7 @@ fn set_up(core: Option<usize>) -> io::Result<Runtime> {
     if let Some(core) = core {
         brunt_runtime::group::pin_to_core(core)?;
     }
-    Runtime::new()
+    Runtime::builder().env_prefix("BRUNT").build()
 }
 
 impl Channels {

@@ -1,43 +1,45 @@
-//! The worker's receive buffers: one mapping of equal blocks, shared by all connections, and the segments in them.
+//! The receive buffers of a worker, shared by all connections: one mapping of equal blocks, and the segments in them.
 //!
-//! By number: the usual ones, the large ones (each as many blocks in a row, named by its first), the spares.
-//!
-//! No connection owns a buffer while it is idle. A received segment occupies one buffer from its arrival until the reader
-//! has copied it or dropped its lease. Memory is reserved at once and touched only as buffers are first given out.
+//! ```text
+//! number: 0 .. BUFFERS   .. OVERFLOW_START  .. ALL
+//!         usual          large (8 blocks)   overflow
+//! ```
+//! An idle connection holds no buffer. A received segment occupies one buffer from its arrival until the reader has copied
+//! it or dropped its `RecvBuf`. Address space is reserved at once; memory is touched as buffers are first provided.
 
 use std::{
     io,
     ptr::{self, NonNull},
 };
 
-/// Bytes of one buffer. Small, because the hot set must stay in the first cache levels.
+/// Bytes of one buffer. Small: the active set has to fit into the first cache levels.
 pub(crate) const BUFFER_SIZE: usize = 4096;
-/// Entries of the kernel's buffer ring; a power of two, as it wants.
+/// Entries of the kernel's buffer ring; a power of two.
 pub(crate) const RING: u16 = 2048;
-/// Spare buffers handed out at a time, when slow readers and peers hold all others.
-pub(crate) const SPARES_AT_ONCE: u16 = 64;
-/// The usual buffers of a worker at most. They and the spares of one time fit into the ring together.
-pub(crate) const BUFFERS: u16 = RING - SPARES_AT_ONCE;
-/// Blocks of one large buffer: what comes in long messages comes in fewer pieces.
+/// Overflow buffers added at a time when all others are held by slow readers or peers.
+pub(crate) const OVERFLOW_BATCH: u16 = 64;
+/// Usual buffers of a worker at most. With one batch of overflow buffers they fit into the ring.
+pub(crate) const BUFFERS: u16 = RING - OVERFLOW_BATCH;
+/// Blocks of one large buffer, which divides long messages into fewer pieces.
 const LARGE_BLOCKS: u16 = 8;
 /// Bytes of one large buffer.
 pub(crate) const LARGE_SIZE: usize = BUFFER_SIZE * LARGE_BLOCKS as usize;
-/// Large buffers of a worker at most, 4 MiB, and entries of the kernel's ring of them.
+/// Large buffers of a worker at most (4 MiB), and entries of the kernel's ring of them.
 pub(crate) const LARGE_RING: u16 = 128;
-/// Large buffers given out when the first connection wants one; more follow when they run out.
+/// Large buffers provided at first use; more follow when they run out.
 const LARGE_FIRST: u16 = 32;
-/// The first spare.
-pub(crate) const SPARES: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
-/// All buffers, spares included: what slow readers and peers can make a worker hold at most, 256 MiB. Few in unit tests,
-/// which want to see the end of them.
-const ALL: u16 = if cfg!(test) { SPARES + 1088 } else { NO_BUFFER };
+/// The first overflow buffer.
+pub(crate) const OVERFLOW_START: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
+/// All buffers, overflow included: 256 MiB, the most that slow readers and peers can make a worker hold. Few in unit tests,
+/// which exhaust them.
+const ALL: u16 = if cfg!(test) { OVERFLOW_START + 1088 } else { NO_BUFFER };
 const BYTES: usize = BUFFER_SIZE * ALL as usize;
-/// Buffers given out at the start; more follow when the kernel runs out of them.
+/// RecvBuffers given out at the start; more follow when the kernel runs out of them.
 const FIRST: u16 = 128;
-/// Marks the absence of a buffer.
+/// Stands for no buffer.
 pub(crate) const NO_BUFFER: u16 = u16::MAX;
 
-/// Where one segment lies in its buffer, and which segment of the same connection follows.
+/// The position of a segment in its buffer, and the next segment of the same connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Segment {
     pub next: u16,
@@ -49,19 +51,21 @@ impl Segment {
     const EMPTY: Self = Self { next: NO_BUFFER, offset: 0, len: 0 };
 }
 
-pub(crate) struct Buffers {
+pub(crate) struct RecvBuffers {
     base: NonNull<u8>,
     segments: Vec<Segment>,
-    given_out: u16,
-    large_given_out: u16,
-    /// Spares that are at home, all of them below `next_spare`, which no one has seen yet.
-    spares: Vec<u16>,
-    next_spare: u16,
-    /// Leases alive in user hands: while there are any the mapping must stay.
+    provided: u16,
+    large_provided: u16,
+    /// Overflow buffers that are free, all below `next_overflow`; from that number on they were never used.
+    overflow: Vec<u16>,
+    next_overflow: u16,
+    /// Buffers lent to the user.
     pub leased: u32,
+    /// The kernel has finished with every buffer. Set by [`free_on_drop`](Self::free_on_drop).
+    reaped: bool,
 }
 
-impl Buffers {
+impl RecvBuffers {
     pub fn new() -> io::Result<Self> {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
@@ -77,68 +81,73 @@ impl Buffers {
         Ok(Self {
             base,
             segments: Vec::new(),
-            given_out: 0,
-            large_given_out: 0,
-            spares: Vec::new(),
-            next_spare: SPARES,
+            provided: 0,
+            large_provided: 0,
+            overflow: Vec::new(),
+            next_overflow: OVERFLOW_START,
             leased: 0,
+            reaped: false,
         })
     }
 
-    /// The next buffers never given out before, for the driver to publish; empty at the cap.
+    /// The next buffers never provided before; empty at the cap.
     pub fn more(&mut self) -> std::ops::Range<u16> {
-        let first = self.given_out;
-        self.given_out = (first.max(FIRST / 2) * 2).min(BUFFERS);
-        self.know(self.given_out);
-        first..self.given_out
+        let first = self.provided;
+        self.provided = (first.max(FIRST / 2) * 2).min(BUFFERS);
+        self.reserve_segments(self.provided);
+        first..self.provided
     }
 
-    /// The next large buffers never given out before; none at the cap.
+    /// The next large buffers never provided before; empty at the cap.
     pub fn more_large(&mut self) -> impl ExactSizeIterator<Item = u16> + use<> {
-        let first = self.large_given_out;
-        self.large_given_out = (first.max(LARGE_FIRST / 2) * 2).min(LARGE_RING);
-        self.know(BUFFERS + self.large_given_out * LARGE_BLOCKS);
+        let first = self.large_provided;
+        self.large_provided = (first.max(LARGE_FIRST / 2) * 2).min(LARGE_RING);
+        self.reserve_segments(BUFFERS + self.large_provided * LARGE_BLOCKS);
         let number = |nth: u16| BUFFERS + nth * LARGE_BLOCKS;
-        (number(first)..number(self.large_given_out)).step_by(usize::from(LARGE_BLOCKS))
+        (number(first)..number(self.large_provided)).step_by(usize::from(LARGE_BLOCKS))
     }
 
-    /// A buffer beyond the usual ones, for one use; none when all are out.
-    pub fn take_spare(&mut self) -> Option<u16> {
-        if let Some(spare) = self.spares.pop() {
-            return Some(spare);
+    /// Takes an overflow buffer, for one use; `None` if all are in use.
+    pub fn take_overflow(&mut self) -> Option<u16> {
+        if let Some(buffer) = self.overflow.pop() {
+            return Some(buffer);
         }
-        let spare = (self.next_spare < ALL).then_some(self.next_spare)?;
-        self.next_spare += 1;
-        self.know(self.next_spare);
-        Some(spare)
+        let buffer = (self.next_overflow < ALL).then_some(self.next_overflow)?;
+        self.next_overflow += 1;
+        self.reserve_segments(self.next_overflow);
+        Some(buffer)
     }
 
-    /// Makes room for what is in the first `many` buffers.
-    fn know(&mut self, many: u16) {
+    /// Makes room for the segments of the first `many` buffers.
+    fn reserve_segments(&mut self, many: u16) {
         let many = self.segments.len().max(usize::from(many));
         self.segments.resize(many, Segment::EMPTY);
     }
 
-    /// A spare has come home. When all have, their memory goes back to the system.
-    pub fn put_spare(&mut self, spare: u16) {
-        self.spares.push(spare);
-        if self.spares_out() == 0 {
-            let bytes = BUFFER_SIZE * self.spares.len();
-            // SAFETY: the spares lie one after another, and nobody refers to any of them.
+    /// Returns an overflow buffer. With the last one their memory goes back to the system.
+    pub fn return_overflow(&mut self, buffer: u16) {
+        self.overflow.push(buffer);
+        if self.overflow_in_use() == 0 {
+            let bytes = BUFFER_SIZE * self.overflow.len();
+            // SAFETY: the overflow buffers are contiguous, and nothing refers to any of them.
             let _ = unsafe {
-                rustix::mm::madvise(self.address(SPARES).as_ptr().cast(), bytes, rustix::mm::Advice::LinuxDontNeed)
+                rustix::mm::madvise(
+                    self.address(OVERFLOW_START).as_ptr().cast(),
+                    bytes,
+                    rustix::mm::Advice::LinuxDontNeed,
+                )
             };
-            self.spares = Vec::new();
-            self.next_spare = SPARES;
+            self.overflow = Vec::new();
+            self.next_overflow = OVERFLOW_START;
         }
     }
 
-    /// Spares handed out and not yet home.
-    pub fn spares_out(&self) -> u16 {
-        self.next_spare - SPARES - self.spares.len() as u16
+    /// Overflow buffers in use.
+    pub fn overflow_in_use(&self) -> u16 {
+        self.next_overflow - OVERFLOW_START - self.overflow.len() as u16
     }
 
-    /// Start of a buffer.
+    /// The start of a buffer.
     #[inline]
     pub fn address(&self, buffer: u16) -> NonNull<u8> {
         debug_assert!(buffer < ALL);
@@ -152,30 +161,40 @@ impl Buffers {
     }
 }
 
-impl Drop for Buffers {
+impl RecvBuffers {
+    /// Unmaps the memory on drop, unless a `RecvBuf` is alive then. Without this call the memory is leaked.
+    ///
+    /// # Safety
+    /// Every request that names one of the buffers has completed, and none will be submitted.
+    pub unsafe fn free_on_drop(&mut self) {
+        self.reaped = true;
+    }
+}
+
+impl Drop for RecvBuffers {
     fn drop(&mut self) {
-        // A lease that outlives its runtime keeps the bytes it points to: the mapping is leaked rather than pulled away.
-        if self.leased == 0 {
-            // SAFETY: the mapping was made in `new` with this length; no lease and, the ring being closed, no kernel
-            // request refers to it any more.
+        // Leaked unless it is known to be unused: closing a ring does not end its requests, only a completion does. A `RecvBuf`
+        // that outlives its runtime keeps the memory it points to as well.
+        if self.reaped && self.leased == 0 {
+            // SAFETY: mapped in `new` with this length. No `RecvBuf` refers to it, and every request that did has completed.
             let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), BYTES) };
         }
     }
 }
 
 #[cfg(test)]
-impl Buffers {
-    /// All that were ever given out and have not been forgotten since.
+impl RecvBuffers {
+    /// All that were ever provided.
     pub fn known(&self) -> impl Iterator<Item = u16> {
-        let large = (0..self.large_given_out).map(|nth| BUFFERS + nth * LARGE_BLOCKS);
-        (0..self.given_out).chain(large).chain(SPARES..self.next_spare)
+        let large = (0..self.large_provided).map(|nth| BUFFERS + nth * LARGE_BLOCKS);
+        (0..self.provided).chain(large).chain(OVERFLOW_START..self.next_overflow)
     }
 
-    pub fn spares_at_home(&self) -> &[u16] {
-        &self.spares
+    pub fn free_overflow(&self) -> &[u16] {
+        &self.overflow
     }
 
     pub fn all_are_out(&self) -> bool {
-        self.given_out == BUFFERS && self.next_spare == ALL && self.spares.is_empty()
+        self.provided == BUFFERS && self.next_overflow == ALL && self.overflow.is_empty()
     }
 }

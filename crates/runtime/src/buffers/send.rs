@@ -1,28 +1,30 @@
-//! Send blocks: where `write` puts bytes that the kernel takes later.
+//! Send buffers: `write` copies into one, and the kernel sends from it later.
 //!
-//! A block is busy from the write until its completion; the last one freed is used first, for it is warm. Memory is
-//! reserved a group at a time and touched only as far as blocks are really filled.
+//! A buffer is in use from the write until the completion of the send. The last one released is used first, as it is in the
+//! cache. Memory is mapped a group at a time, and touched as far as buffers are filled.
 
 use std::{
     io::{self, IoSlice},
     ptr::NonNull,
 };
 
-/// Bytes of one block: enough that streaming is not one round trip for every few kilobytes.
+/// Bytes of one buffer, and so the most that one send takes.
 pub(crate) const BLOCK_SIZE: usize = 16 * 1024;
 const GROUP: u32 = 64;
 
-pub(crate) struct Blocks {
+pub(crate) struct SendBuffers {
     groups: Vec<NonNull<u8>>,
     free: Vec<u32>,
+    /// The kernel has finished with every buffer.
+    reaped: bool,
 }
 
-impl Blocks {
+impl SendBuffers {
     pub fn new() -> Self {
-        Self { groups: Vec::new(), free: Vec::new() }
+        Self { groups: Vec::new(), free: Vec::new(), reaped: false }
     }
 
-    /// A free block. Fails only when the address space or memory is exhausted.
+    /// Takes a free buffer. Fails only if memory or address space is exhausted.
     #[inline]
     pub fn take(&mut self) -> io::Result<u32> {
         match self.free.pop() {
@@ -51,7 +53,7 @@ impl Blocks {
     }
 
     #[inline]
-    pub fn give_back(&mut self, block: u32) {
+    pub fn release(&mut self, block: u32) {
         self.free.push(block);
     }
 
@@ -62,17 +64,17 @@ impl Blocks {
         unsafe { group.add((block % GROUP) as usize * BLOCK_SIZE) }
     }
 
-    /// Copies as much of `bytes` as fits into a block; returns how much.
+    /// Copies as much of `bytes` as fits into a buffer; returns how much.
     #[inline]
     pub fn fill(&mut self, block: u32, bytes: &[u8]) -> usize {
         let len = bytes.len().min(BLOCK_SIZE);
-        // SAFETY: the block was taken and not yet given to the kernel, so it is ours alone; it holds BLOCK_SIZE bytes,
+        // SAFETY: the block was taken and is not yet with the kernel, so nothing else refers to it; it holds BLOCK_SIZE bytes,
         // and a borrowed slice cannot overlap a mapping that no slice was ever made of.
         unsafe { self.address(block).copy_from_nonoverlapping(NonNull::from(bytes).cast(), len) };
         len
     }
 
-    /// As `fill`, of several pieces one after the other.
+    /// As `fill`, of several pieces in order.
     pub fn gather(&mut self, block: u32, pieces: &[IoSlice<'_>]) -> usize {
         let mut filled = 0;
         for piece in pieces {
@@ -85,27 +87,29 @@ impl Blocks {
     }
 }
 
-impl Blocks {
-    /// Keeps all memory for good, because the kernel may still read from it.
-    #[cold]
-    pub fn leak(&mut self) {
-        self.groups.clear();
-        self.free.clear();
+impl SendBuffers {
+    /// Unmaps the memory on drop. Without this call it is leaked.
+    ///
+    /// # Safety
+    /// Every send from one of the buffers has completed, and none will be submitted.
+    pub unsafe fn free_on_drop(&mut self) {
+        self.reaped = true;
     }
 }
 
-impl Drop for Blocks {
+impl Drop for SendBuffers {
     fn drop(&mut self) {
-        for group in &self.groups {
-            // SAFETY: mapped in `grow` with this length; the ring is closed before the blocks are dropped.
+        // Leaked unless it is known to be unused: closing a ring does not end its requests, only a completion does.
+        for group in self.groups.iter().filter(|_| self.reaped) {
+            // SAFETY: mapped in `grow` with this length, and every send from it has completed.
             let _ = unsafe { rustix::mm::munmap(group.as_ptr().cast(), BLOCK_SIZE * GROUP as usize) };
         }
     }
 }
 
 #[cfg(test)]
-impl Blocks {
-    /// Those that are not free, in order.
+impl SendBuffers {
+    /// Buffers in use, in order.
     pub fn busy(&self) -> Vec<u32> {
         (0..self.groups.len() as u32 * GROUP).filter(|block| !self.free.contains(block)).collect()
     }

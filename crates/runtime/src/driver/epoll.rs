@@ -1,6 +1,6 @@
 //! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
 
-use crate::{driver::Opened, driver::user_data::Kind, metrics::Metrics, slab::Key};
+use crate::{driver::Opened, driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use std::{
     io,
@@ -16,6 +16,12 @@ const EVENTS: usize = 64;
 /// The kernel may end a wait late by a thousandth of it (select_estimate_accuracy in its fs/select.c): a longer one than this
 /// ends early instead, and the worker waits for the rest.
 const LONG: Duration = Duration::from_millis(10);
+
+const _: () = assert!(
+    size_of::<epoll::Event>() == size_of::<libc::epoll_event>()
+        && align_of::<epoll::Event>() == align_of::<libc::epoll_event>(),
+    "rustix's event has the layout of the kernel's"
+);
 
 pub(crate) struct Epoll {
     fd: OwnedFd,
@@ -42,7 +48,7 @@ pub(crate) enum Event {
     /// A listener has connections to accept.
     Acceptable(Key),
     /// Another thread rang.
-    Rung,
+    Wake,
     /// A descriptor of the user's can be read or written, or is at its end.
     Watched(Key),
 }
@@ -83,7 +89,7 @@ impl Epoll {
     /// A descriptor nobody is interested in leaves the set, for end-of-file cannot be masked there.
     pub fn watch(
         &self,
-        kind: Kind,
+        kind: OpKind,
         key: Key,
         fd: BorrowedFd<'_>,
         registered: bool,
@@ -105,7 +111,7 @@ impl Epoll {
     /// Watches a descriptor until the next event; after that it stays in the set and reports nothing.
     pub fn watch_once(
         &self,
-        kind: Kind,
+        kind: OpKind,
         key: Key,
         fd: BorrowedFd<'_>,
         registered: bool,
@@ -153,7 +159,7 @@ impl Epoll {
     fn wait_coarse(&mut self, timeout: Option<Duration>) {
         let room = self.events.spare_capacity_mut();
         let millis = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
-        // SAFETY: rustix's event has the layout of the kernel's, and there is room for as many as announced.
+        // SAFETY: the events have the layout of the kernel's, asserted above, and there is room for as many as announced.
         let count =
             unsafe { libc::epoll_wait(self.fd.as_raw_fd(), room.as_mut_ptr().cast(), room.len() as i32, millis) };
         if count >= 0 {
@@ -179,12 +185,12 @@ impl Epoll {
         loop {
             let event = *self.events.get(self.next)?;
             self.next += 1;
-            let (kind, key) = Kind::untag(event.data.u64());
+            let (kind, key) = OpKind::untag(event.data.u64());
             let flags = event.flags;
             match kind {
-                Some(Kind::Accept) => return Some(Event::Acceptable(key)),
-                Some(Kind::Bell) => return Some(Event::Rung),
-                Some(Kind::Conn) => {
+                Some(OpKind::Accept) => return Some(Event::Acceptable(key)),
+                Some(OpKind::WakeFd) => return Some(Event::Wake),
+                Some(OpKind::Conn) => {
                     let (input, output) =
                         (flags.intersects(INPUT | ENDED), flags.intersects(epoll::EventFlags::OUT | ENDED));
                     match (input, output) {
@@ -197,7 +203,7 @@ impl Epoll {
                         (false, false) => continue,
                     }
                 }
-                _ if Kind::untag_watch(event.data.u64()).is_some() => return Some(Event::Watched(key)),
+                _ if OpKind::untag_watch(event.data.u64()).is_some() => return Some(Event::Watched(key)),
                 _ => continue,
             }
         }

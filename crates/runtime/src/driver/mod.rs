@@ -1,4 +1,4 @@
-//! The one place that knows that there are two backends.
+//! The backend of a worker: io_uring or epoll.
 
 pub(crate) mod epoll;
 pub(crate) mod uring;
@@ -6,13 +6,14 @@ pub(crate) mod user_data;
 
 #[cfg(test)]
 use crate::sim::Ring as Uring;
-use crate::{buffers::recv::Buffers, metrics::Metrics};
+use crate::{buffers::recv::RecvBuffers, metrics::Metrics};
 use epoll::Epoll;
 use std::{fmt, io, time::Duration};
+use uring::Features;
 #[cfg(not(test))]
 use uring::Uring;
 
-/// Which mechanism of the kernel a runtime stands on.
+/// The kernel interface that a runtime uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackendKind {
     /// io_uring with deferred task work, multishot requests and provided buffers (Linux 6.1 and later).
@@ -30,7 +31,7 @@ impl fmt::Display for BackendKind {
     }
 }
 
-/// What became of opening something that is opened at first use.
+/// The result of opening something that is opened at first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opened {
     Now,
@@ -45,17 +46,17 @@ pub(crate) enum Driver {
 }
 
 impl Driver {
-    /// Sets up the wanted backend, or the best one there is; the second value says why it is not io_uring.
-    pub fn new(wanted: Option<BackendKind>) -> io::Result<(Self, Option<String>)> {
+    /// Sets up the wanted backend, or io_uring with epoll as the fallback. The second value says why it is not io_uring.
+    pub fn new(wanted: Option<BackendKind>, features: Features) -> io::Result<(Self, Option<String>)> {
         match wanted {
-            Some(BackendKind::Uring) => Uring::new().map(|uring| (Self::Uring(uring), None)).map_err(|error| {
+            Some(BackendKind::Uring) => Uring::new(features).map(|uring| (Self::Uring(uring), None)).map_err(|error| {
                 io::Error::new(
                     error.kind(),
                     format!("io_uring was asked for and is not available: {}", explain(&error)),
                 )
             }),
             Some(BackendKind::Epoll) => Ok((Self::Epoll(Epoll::new()?), Some("epoll was asked for".to_owned()))),
-            None => match Uring::new() {
+            None => match Uring::new(features) {
                 Ok(uring) => Ok((Self::Uring(uring), None)),
                 Err(error) => Ok((Self::Epoll(Epoll::new()?), Some(explain(&error)))),
             },
@@ -69,49 +70,49 @@ impl Driver {
         }
     }
 
-    /// Makes a receive buffer available again.
+    /// Provides a receive buffer to the kernel.
+    ///
+    /// # Safety
+    /// The buffer is free: nothing else refers to its memory until a completion names it.
     #[inline]
-    pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
+    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
         match self {
-            Self::Uring(uring) => uring.give(buffers, buffer),
+            // SAFETY: as demanded of the caller.
+            Self::Uring(uring) => unsafe { uring.provide(buffers, buffer) },
             Self::Epoll(epoll) => epoll.free_buffers.push(buffer),
         }
     }
 
-    /// How many buffers have ever been given, modulo 2^16. Epoll needs no count: it looks for a buffer when it has one to
-    /// fill, and knows.
-    pub fn given(&self) -> u16 {
+    /// Provides a large receive buffer.
+    ///
+    /// # Safety
+    /// As [`provide`](Self::provide).
+    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
         match self {
-            Self::Uring(uring) => uring.given(),
-            Self::Epoll(_) => 0,
-        }
-    }
-
-    /// Makes a large receive buffer available again.
-    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
-        match self {
-            Self::Uring(uring) => uring.give_large(buffers, buffer),
+            // SAFETY: as demanded of the caller.
+            Self::Uring(uring) => unsafe { uring.provide_large(buffers, buffer) },
             Self::Epoll(epoll) => epoll.free_large.push(buffer),
         }
     }
 
-    /// Makes ready to receive into large buffers, at first use; false if the kernel refuses.
-    pub fn open_large(&mut self, buffers: &mut Buffers) -> bool {
+    /// Sets large buffers up, at first use. Returns false if the kernel refuses.
+    pub fn open_large(&mut self, buffers: &mut RecvBuffers) -> bool {
         let opened = match self {
             Self::Uring(uring) => uring.open_large(),
             Self::Epoll(epoll) => epoll.open_large(),
         };
         if opened == Opened::Now {
-            self.give_more_large(buffers);
+            self.provide_more_large(buffers);
         }
         opened != Opened::Refused
     }
 
-    /// Makes large buffers available that were never used before; false at the cap.
-    pub fn give_more_large(&mut self, buffers: &mut Buffers) -> bool {
+    /// Provides large buffers that were never used before. Returns false at the cap.
+    pub fn provide_more_large(&mut self, buffers: &mut RecvBuffers) -> bool {
         let more = buffers.more_large();
         let any = more.len() > 0;
-        more.for_each(|buffer| self.give_large(buffers, buffer));
+        // SAFETY: buffers that were never used are free.
+        more.for_each(|buffer| unsafe { self.provide_large(buffers, buffer) });
         any
     }
 
@@ -125,7 +126,7 @@ impl Driver {
     }
 }
 
-/// An errno of `io_uring_setup` in words an operator can act on.
+/// Explains an errno of `io_uring_setup`, with the setting that causes it.
 fn explain(error: &io::Error) -> String {
     let why = match error.raw_os_error() {
         Some(libc::EPERM) => "forbidden here (a container's seccomp profile, or sysctl kernel.io_uring_disabled)",

@@ -5,12 +5,12 @@ use crate::slab::Key;
 /// The kind of a request or a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum OpKind {
     Receive = 1,
     Send = 2,
     Accept = 3,
     Connect = 4,
-    Bell = 5,
+    WakeFd = 5,
     Cancel = 6,
     Conn = 7,
     WatchInput = 8,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Message = 10,
 }
 
-impl Kind {
+impl OpKind {
     /// kind (8) | generation (24) | index (32).
     #[inline]
     pub fn tag(self, key: Key) -> u64 {
@@ -34,7 +34,7 @@ impl Kind {
             2 => Some(Self::Send),
             3 => Some(Self::Accept),
             4 => Some(Self::Connect),
-            5 => Some(Self::Bell),
+            5 => Some(Self::WakeFd),
             6 => Some(Self::Cancel),
             7 => Some(Self::Conn),
             10 => Some(Self::Message),

@@ -1,8 +1,8 @@
 //! Spawning tasks on a worker from any thread.
 
 use crate::{
-    executor::{self, wake_worker},
-    task::{JoinError, registry::Remote},
+    executor,
+    task::{JoinError, context, registry::Remote},
 };
 use std::{
     fmt,
@@ -64,7 +64,7 @@ impl Handle {
             drop(crate::spawn(task));
         });
         if let Ok(true) = self.remote.mailbox.post_spawn(spawn) {
-            executor::with_current(|worker| wake_worker(worker, self.remote.clone()));
+            context::wake_worker(self.remote.clone());
         }
         RemoteJoinHandle { result }
     }
@@ -82,7 +82,7 @@ async fn catch_panics<F: Future>(future: F) -> Result<F::Output, JoinError> {
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
         Err(payload) => {
-            executor::current(|worker| worker.panicked_tasks.set(worker.panicked_tasks.get() + 1));
+            executor::current(executor::Worker::count_panic);
             Poll::Ready(Err(JoinError::panic(payload)))
         }
     })

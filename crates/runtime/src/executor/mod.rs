@@ -1,4 +1,4 @@
-//! The workers of this thread, and the one whose `block_on` runs.
+//! The workers of this thread, and the current one: the one whose `block_on` runs.
 
 pub(crate) mod handle;
 pub(crate) mod spin;
@@ -6,122 +6,92 @@ pub(crate) mod worker;
 
 pub(crate) use worker::Worker;
 
-use crate::task::{
-    Token,
-    registry::{self, Remote},
-};
+use crate::task::context;
 use std::{
     cell::{Cell, RefCell},
     ptr,
-    sync::Arc,
     time::Instant,
 };
 
 thread_local! {
-    /// The worker whose `block_on` runs on this thread.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-    /// All workers that live on this thread.
+    /// All workers alive on this thread.
     static LIVE: RefCell<Vec<*const Worker>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Adds a worker to those of this thread.
-fn register(worker: *const Worker) {
+///
+/// # Safety
+/// [`unregister`] must be called before the worker is dropped or borrowed mutably.
+pub(crate) unsafe fn register(worker: *const Worker) {
     LIVE.with(|live| live.borrow_mut().push(worker));
 }
 
-/// Removes a worker that is about to be dropped.
-fn unregister(worker: *const Worker) {
+/// Removes a worker from those of this thread.
+pub(crate) fn unregister(worker: *const Worker) {
+    // The thread may be ending, and the list gone already.
     let _ = LIVE.try_with(|live| live.borrow_mut().retain(|live| !ptr::eq(*live, worker)));
 }
 
 /// Makes a worker the current one until the guard is dropped, also by a panic.
-fn enter(worker: *const Worker) -> Entered {
-    Entered(CURRENT.replace(worker))
-}
-
-struct Entered(*const Worker);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        CURRENT.set(self.0);
+fn enter(worker: &Worker) -> impl Drop + use<> {
+    struct Entered(*const Worker, #[expect(dead_code, reason = "held for its destructor")] context::Entered);
+    impl Drop for Entered {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
     }
+    // SAFETY: the callers keep the guard in a local of a function that borrows the worker.
+    let scheduler = unsafe { context::enter(&worker.scheduler) };
+    Entered(CURRENT.replace(worker), scheduler)
 }
 
-/// Calls `f` with the worker whose `block_on` runs here.
+/// Calls `f` with the current worker.
+///
+/// # Panics
+/// Outside `block_on`.
 #[inline]
 pub(crate) fn current<R>(f: impl FnOnce(&Worker) -> R) -> R {
     let worker = CURRENT.get();
     assert!(!worker.is_null(), "this must be called inside Runtime::block_on");
-    // SAFETY: `block_on` sets the pointer to a worker that it keeps alive and resets it before it returns.
+    // SAFETY: `enter` sets the pointer to a worker that is borrowed until the pointer is reset.
     f(unsafe { &*worker })
 }
 
-/// The time on the clock of the worker whose `block_on` runs here, or else the machine's.
+/// The time on the clock of the current worker, else of the machine.
 #[inline]
 pub(crate) fn now() -> Instant {
-    with_current(|worker| worker.map_or_else(Instant::now, |worker| worker.clock.now()))
+    // SAFETY: as in `current`.
+    unsafe { CURRENT.get().as_ref() }.map_or_else(Instant::now, |worker| worker.clock.now())
 }
 
-/// Calls `f` with that worker if it lives on this thread.
+/// Calls `f` with the worker of that number if it is alive on this thread.
 #[inline(always)]
 pub(crate) fn with<R>(id: u16, f: impl FnOnce(&Worker) -> R) -> Option<R> {
     // SAFETY: the reference ends with the call of `f`.
     unsafe { find(id) }.map(f)
 }
 
-/// That worker if it lives on this thread, for those to whom a closure is too dear: the compiler keeps it a call.
+/// As [`with`], where a closure would cost: the compiler does not inline it.
 ///
 /// # Safety
-/// The worker is alive now, for its owner is further up this thread's stack or idle. The reference must not outlive the
-/// caller.
+/// The reference must not outlive the caller, which keeps the owner of the worker, further up the stack, from dropping it.
 #[inline(always)]
 pub(crate) unsafe fn find<'a>(id: u16) -> Option<&'a Worker> {
     let mut worker = CURRENT.get();
     // SAFETY: as in `current`.
-    if worker.is_null() || unsafe { (*worker).id } != id {
+    if worker.is_null() || unsafe { (*worker).scheduler.id } != id {
         worker = find_live(id)?;
     }
-    // SAFETY: a worker leaves both places before it is dropped.
+    // SAFETY: a worker is neither current nor live when it is dropped; see `enter` and `register`.
     Some(unsafe { &*worker })
 }
 
 #[cold]
 fn find_live(id: u16) -> Option<*const Worker> {
     let live = LIVE.try_with(|live| {
-        // SAFETY: a worker leaves the list before it is dropped, on this same thread.
-        live.borrow().iter().copied().find(|worker| unsafe { (**worker).id } == id)
+        // SAFETY: `register` demands that a worker leaves the list before it is dropped.
+        live.borrow().iter().copied().find(|worker| unsafe { (**worker).scheduler.id } == id)
     });
     live.ok().flatten()
-}
-
-/// Calls `f` with the worker whose `block_on` runs here, if any.
-#[inline]
-pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
-    // SAFETY: as in `current`.
-    f(unsafe { CURRENT.get().as_ref() })
-}
-
-/// Wakes a task, from any thread.
-#[inline]
-pub(crate) fn wake(token: Token) {
-    with_current(|worker| match worker {
-        Some(worker) if worker.id == token.worker() => worker.io().wakers.tasks.wake(token),
-        _ => wake_elsewhere(worker, token),
-    });
-}
-
-/// Wakes a task of another worker, from this one if there is one.
-#[cold]
-fn wake_elsewhere(from: Option<&Worker>, token: Token) {
-    if let Some(sleeper) = registry::post(token) {
-        wake_worker(from, sleeper);
-    }
-}
-
-/// Wakes a sleeping worker: by a ring message from this thread's worker if there is one, else by its eventfd.
-fn wake_worker(from: Option<&Worker>, sleeper: Arc<Remote>) {
-    match from {
-        Some(worker) => worker.io().ring(sleeper),
-        None => sleeper.ring(),
-    }
 }

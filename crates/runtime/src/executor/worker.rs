@@ -1,17 +1,24 @@
-//! One thread's runtime: its tasks, timers and I/O, and the loop that turns them.
+//! One thread's worker: its tasks, timers and I/O, and the loop that runs them.
+//!
+//! ```text
+//! block_on: main future -> ready tasks -> turn -> ...
+//! turn:     spin or announce sleep -> io.turn (one system call) -> timers -> wake-ups of other threads -> foreign wakers
+//! ```
+//! Invariant: user code (futures, wakers, destructors) runs only while nothing of the worker is borrowed.
 
+use super::spin::{Spin, Spinning};
 use crate::{
-    driver::BackendKind,
-    executor::spin::{Spin, Spinning},
+    driver::{BackendKind, uring::Features},
     io::Io,
-    metrics::Published,
-    task::mailbox::Mailbox,
-    task::registry::{self, Remote},
-    task::waiter::Due,
+    metrics::{Metrics, MetricsHandle, Published},
     task::{
-        Token, catch_panic,
-        cell::{Runnable, TaskCell},
-        join::JoinHandle,
+        JoinHandle, Token, catch_panic,
+        cell::Progress,
+        context::Scheduler,
+        mailbox::Mailbox,
+        queue::Tasks,
+        registry::{self, Remote},
+        waiter::Due,
         waker,
     },
     timer::{
@@ -24,6 +31,7 @@ use crate::{
 use rustix::event::{EventfdFlags, eventfd};
 use std::{
     cell::{Cell, RefCell, RefMut},
+    fmt,
     future::Future,
     io,
     mem::ManuallyDrop,
@@ -34,35 +42,45 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Polls between two trips to the kernel: tasks that always find work must not keep others from their events.
+/// Polls between two calls into the kernel, so that tasks that are always ready do not hold back events.
 const POLLS_A_TURN: u64 = 1024;
+/// Rounds of shutting down in which destructors may spawn tasks; later ones are leaked.
+const SHUTDOWN_ROUNDS: usize = 16;
 
 pub(crate) struct Worker {
-    pub id: u16,
+    pub scheduler: Scheduler,
     timers: RefCell<Timers>,
     io: RefCell<Io>,
-    pub spin: RefCell<Spin>,
+    spin: RefCell<Spin>,
     pub remote: Arc<Remote>,
-    pub polls: Cell<u64>,
-    pub panicked_tasks: Cell<u64>,
-    pub published: Published,
+    polls: Cell<u64>,
+    panicked_tasks: Cell<u64>,
+    published: Published,
     pub clock: Clock,
     /// `block_on` runs, here or further up the stack.
     running: Cell<bool>,
-    /// When this turn's events were handed over, once somebody has asked.
-    pub turn_time: Cell<Option<Instant>>,
-    hunger: trace::Hunger,
+    /// When this turn's events were received; read at the first request.
+    turn_time: Cell<Option<Instant>>,
+    shortage: trace::BufferShortage,
 }
 
 impl Worker {
-    pub fn new(backend: Option<BackendKind>, spin: Spinning, clock: Clock) -> io::Result<(Rc<Self>, Option<String>)> {
+    /// Returns the worker, and why it does not run on io_uring if so.
+    pub fn new(
+        backend: Option<BackendKind>,
+        features: Features,
+        spin: Spinning,
+        clock: Clock,
+    ) -> io::Result<(Self, Option<String>)> {
         let few = (!spin.most.is_zero()).then_some(spin.connections);
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        let (io, fallback) = Io::new(backend, few, bell.clone())?;
-        let door = io.door();
-        let remote = registry::take(|id| Remote { mailbox: Mailbox::new(), id, bell, door })?;
-        let worker = Rc::new(Self {
-            id: remote.id,
+        let wake_fd = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let tasks = Rc::new(Tasks::new());
+        let (io, fallback) = Io::new(backend, features, few, wake_fd.clone(), tasks.clone())?;
+        let ring_fd = io.ring_fd();
+        let remote = registry::register(|id| Remote { mailbox: Mailbox::new(), id, wake_fd, ring_fd })?;
+        let wake_worker = |sleeper| super::current(|worker| worker.io().wake_worker(sleeper));
+        let worker = Self {
+            scheduler: Scheduler { id: remote.id, tasks, wake_worker },
             timers: RefCell::new(Timers::new(clock.now())),
             io: RefCell::new(io),
             spin: RefCell::new(Spin::new(spin.most)),
@@ -73,15 +91,14 @@ impl Worker {
             clock,
             running: Cell::new(false),
             turn_time: Cell::new(None),
-            hunger: trace::Hunger::default(),
-        });
-        super::register(Rc::as_ptr(&worker));
+            shortage: trace::BufferShortage::default(),
+        };
         Ok((worker, fallback))
     }
 
     #[inline]
     pub fn id(&self) -> u16 {
-        self.id
+        self.scheduler.id
     }
 
     #[inline]
@@ -94,30 +111,66 @@ impl Worker {
         self.timers.borrow_mut()
     }
 
-    /// Tasks alive, the future of `block_on` aside.
+    /// Tasks alive, without the future of `block_on`.
     pub fn task_count(&self) -> usize {
-        self.io().wakers.tasks.len()
+        self.scheduler.tasks.len()
     }
 
     pub fn spawn<F: Future + 'static>(&self, future: F) -> JoinHandle<F::Output> {
-        let cell = Rc::new(TaskCell::new(future));
-        let key = self.io().wakers.tasks.insert(cell.clone());
-        JoinHandle::new(cell, Token::new(self.id, key))
+        self.scheduler.spawn(future)
     }
 
-    /// Runs `future` and everything spawned, until `future` is done.
+    /// See [`crate::turn_time`].
+    #[inline]
+    pub fn turn_time(&self) -> Instant {
+        self.turn_time.get().unwrap_or_else(|| {
+            let now = self.clock.now();
+            self.turn_time.set(Some(now));
+            now
+        })
+    }
+
+    /// The counters as of now.
+    pub fn metrics(&self) -> Metrics {
+        let mut metrics = self.io().report();
+        self.spin.borrow().report(&mut metrics);
+        metrics.polls = self.polls.get();
+        metrics.panicked_tasks = self.panicked_tasks.get();
+        metrics.tasks = self.task_count() as u64;
+        metrics.timers = self.timers().len() as u64;
+        metrics
+    }
+
+    pub fn metrics_handle(&self) -> MetricsHandle {
+        let handle = self.published.handle();
+        self.publish();
+        handle
+    }
+
+    /// Counts a task that ended in a panic.
+    pub fn count_panic(&self) {
+        self.panicked_tasks.set(self.panicked_tasks.get() + 1);
+    }
+
+    #[inline]
+    fn publish(&self) {
+        self.published.publish(|| self.metrics());
+    }
+
+    /// Runs `future` and all spawned tasks until `future` is done.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         assert!(!self.running.replace(true), "block_on was called inside itself");
         let _running = OnDrop(|| self.running.set(false));
         let _current = super::enter(self);
-        let _span = span!("worker"; worker = self.id);
+        let _span = span!("worker"; worker = self.id());
         let _punctual = TimerSlackGuard::new();
+        let tasks = &*self.scheduler.tasks;
         let mut future = pin!(future);
-        let waker = waker::new(Token::main(self.id));
+        let waker = waker::new(Token::main(self.id()));
         let mut cx = Context::from_waker(&waker);
-        self.io().wakers.tasks.main_ready = true;
+        tasks.wake_main();
         loop {
-            if std::mem::take(&mut self.io().wakers.tasks.main_ready)
+            if tasks.take_main_ready()
                 && let Poll::Ready(output) = future.as_mut().poll(&mut cx)
             {
                 self.publish();
@@ -125,30 +178,40 @@ impl Worker {
             }
             self.run_ready();
             self.turn();
-            self.hunger.look(self.id, || self.io().report().spare_buffers);
+            self.shortage.observe(self.id(), || self.io().report().spare_buffers);
         }
     }
 
     /// Polls the tasks that are ready, up to a bound.
     fn run_ready(&self) {
-        self.io().wakers.tasks.begin_batch();
+        let tasks = &*self.scheduler.tasks;
+        tasks.begin_batch();
         let mut polls = 0;
         while polls < POLLS_A_TURN {
-            let Some((key, task)) = self.io().wakers.tasks.pop() else { break };
+            let Some((key, task)) = tasks.pop() else { break };
             polls += 1;
             // A token owns nothing, so its waker need not be dropped.
-            let waker = ManuallyDrop::new(waker::new(Token::new(self.id, key)));
-            // SAFETY: a task is removed only below and in `shut_down`, which does not run inside `block_on`; nothing is
-            // borrowed while it runs.
-            if unsafe { &*task }.run(&mut Context::from_waker(&waker)) {
-                let ended = self.io().wakers.tasks.remove(key);
-                drop_catching_panic(ended);
+            let waker = ManuallyDrop::new(waker::new(Token::new(self.id(), key)));
+            // SAFETY: a task is removed only below and in `shut_down`, which does not run inside `block_on`.
+            match unsafe { &*task }.run(&mut Context::from_waker(&waker)) {
+                Progress::Pending => (),
+                ended => self.remove(key, ended),
             }
         }
         self.polls.set(self.polls.get() + polls);
     }
 
-    /// One trip to the kernel: timers and events make tasks ready.
+    /// Removes a task that has ended. If nothing else refers to it, its output is dropped here, and a panic in that
+    /// destructor ends here.
+    fn remove(&self, key: crate::slab::Key, progress: Progress) {
+        if progress == Progress::Panicked {
+            self.count_panic();
+        }
+        let ended = self.scheduler.tasks.remove(key);
+        catch_panic(|| drop(ended));
+    }
+
+    /// One call into the kernel; timers and events make tasks ready.
     fn turn(&self) {
         self.publish();
         let mut timeout = Some(Duration::ZERO);
@@ -157,7 +220,7 @@ impl Worker {
             timeout = self.time_to_sleep();
             if timeout != Some(Duration::ZERO) {
                 let may_spin = self.io().is_quiet();
-                // What is queued goes first: a spin would hold it back, and the peer with it.
+                // Queued requests are submitted first: a spin would hold them back, and the peer with them.
                 if may_spin && self.spin.borrow().is_worth_it() && self.io().has_queued()
                     || may_spin && self.spin_for_work(timeout)
                 {
@@ -188,33 +251,33 @@ impl Worker {
         self.wake_all(io);
     }
 
-    /// Spins for a while if that has paid lately; true when there is work.
+    /// Spins for a while if that has paid lately; returns whether there is work.
     fn spin_for_work(&self, sleep: Option<Duration>) -> bool {
         let mut spin = self.spin.borrow_mut();
         spin.wait(sleep, || self.io().has_work() || self.remote.mailbox.is_pending())
     }
 
-    /// How long nothing will happen: `None` is for ever, zero means that something is due.
+    /// How long the worker may sleep: `None` without a bound, zero if something is due.
     fn time_to_sleep(&self) -> Option<Duration> {
-        if self.io.borrow().is_hungry() {
+        if self.io.borrow().needs_replenishing() {
             return Some(Duration::ZERO);
         }
         let timer = self.timers.borrow().next_deadline();
         if let (Some(deadline), Some(now)) = (timer, self.clock.virtual_now()) {
-            let patient = deadline > now && self.io.borrow().has_io();
-            return Some(if patient { GRACE } else { Duration::ZERO });
+            let waits = deadline > now && self.io.borrow().has_io();
+            return Some(if waits { GRACE } else { Duration::ZERO });
         }
         let next = [timer, self.io.borrow().lingering_until()].into_iter().flatten().min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Makes ready what other threads named. Foreign wakers run code of others, so nothing is borrowed by then.
+    /// Makes the tasks ready that other threads have woken, then uses the foreign wakers that are due.
     #[inline]
     fn wake_all(&self, mut io: RefMut<'_, Io>) {
         let mut spawns = Vec::new();
         if self.remote.mailbox.is_pending() {
             let mail = self.remote.mailbox.take();
-            mail.tokens.into_iter().for_each(|token| io.wakers.tasks.wake(token));
+            mail.tokens.into_iter().for_each(|token| self.scheduler.tasks.wake(token));
             spawns = mail.spawns;
         }
         if io.wakers.has_due() || !spawns.is_empty() {
@@ -225,52 +288,40 @@ impl Worker {
         }
     }
 
-    /// Ends every task, then everything the kernel holds. True when nothing of this worker's has outlived it.
-    fn shut_down(&self) -> bool {
+    /// Ends every task, then everything the kernel holds; the worker is of no use afterwards. Takes `&self`, for the user's
+    /// destructors that it runs find the worker through [`find`](super::find).
+    pub fn shut_down(&self) {
+        let _unregister = OnDrop(|| super::unregister(self));
         let _current = super::enter(self);
         self.remote.mailbox.close().into_iter().for_each(|spawn| catch_panic(|| drop(spawn)));
-        // A destructor may spawn: go on until none is left, but not for ever.
-        for round in 0..=16 {
-            let keys = self.io().wakers.tasks.keys();
-            for key in keys {
-                if round == 16 {
-                    // A task whose end begets another, again and again: forgotten, for no destructor of it may run now.
-                    std::mem::forget(self.io().wakers.tasks.remove(key));
+        for round in 0..=SHUTDOWN_ROUNDS {
+            for key in self.scheduler.tasks.keys() {
+                if round == SHUTDOWN_ROUNDS {
+                    // Leaks tasks whose destructors keep spawning: no destructor may run any more.
+                    std::mem::forget(self.scheduler.tasks.remove(key));
                     continue;
                 }
-                let task = self.io().wakers.tasks.task(key);
-                if let Some(task) = task {
-                    task.cancel();
-                }
-                let ended = self.io().wakers.tasks.remove(key);
-                drop_catching_panic(ended);
+                let task = self.scheduler.tasks.task(key);
+                let progress = task.map_or(Progress::Ended, |task| task.cancel());
+                self.remove(key, progress);
             }
         }
         let nothing_left = self.io().shut_down() && self.timers.borrow().len() == 0;
         let due = self.io().wakers.take_due();
         due.into_iter().for_each(Due::run);
         self.publish();
-        nothing_left
+        registry::unregister(self.id(), nothing_left);
+        event!(INFO, "a worker has ended"; worker = self.id(), left_nothing = nothing_left);
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let nothing_left = self.shut_down();
-        super::unregister(self);
-        registry::leave(self.id, nothing_left);
-        event!(INFO, "a worker has ended"; worker = self.id, left_nothing = nothing_left);
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("id", &self.id()).finish_non_exhaustive()
     }
 }
 
-/// Lets go of an ended task. If nobody wants its output any more that is dropped here, and a panic in its destructor stays
-/// in the task as every other panic does.
-#[inline]
-fn drop_catching_panic(ended: Option<Rc<dyn Runnable>>) {
-    catch_panic(|| drop(ended));
-}
-
-/// Calls a function when it is dropped, also when a panic passes.
+/// Calls a function when dropped, also by a panic.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {

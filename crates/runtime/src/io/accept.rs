@@ -1,11 +1,11 @@
 //! Listeners: accepted sockets wait in a queue until somebody calls `accept`.
 
 use super::{Io, closed};
-use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::Kind, slab::Key, task::waiter::Waiter};
+use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
 use std::{
     collections::VecDeque,
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     task::{Context, Poll},
 };
 
@@ -62,28 +62,26 @@ impl Io {
             Driver::Uring(uring) => uring.accept(key, fd.as_raw_fd()),
             Driver::Epoll(epoll) => {
                 let interest = Interest { input: true, output: false };
-                listener.registered = epoll.watch(Kind::Accept, key, fd.as_fd(), listener.registered, interest)?;
+                listener.registered = epoll.watch(OpKind::Accept, key, fd.as_fd(), listener.registered, interest)?;
             }
         }
         listener.armed = true;
         Ok(())
     }
 
-    /// A completion of an accept, or what epoll's accepts amount to.
-    pub(super) fn accepted(&mut self, key: Key, result: i32, more: bool) {
-        // SAFETY: a result that is no error is a new descriptor that nobody else owns.
-        let fd = (result >= 0).then(|| unsafe { OwnedFd::from_raw_fd(result) });
+    /// Handles an accepted socket or a failed accept; `more` says whether the request remains armed.
+    /// `accepted` is the new socket or an errno.
+    pub(super) fn accepted(&mut self, key: Key, accepted: Result<OwnedFd, i32>, more: bool) {
         let Some(listener) = self.listeners.get(key) else {
             return;
         };
         listener.armed = more;
-        match fd {
-            Some(_) if listener.dropped => (),
-            Some(fd) => listener.accepted.push_back(fd),
-            // The peer gave up before we came: not the listener's trouble.
-            None if matches!(-result, libc::ECONNABORTED | libc::EINTR | libc::EAGAIN) => (),
-            None if result == -libc::ECANCELED => (),
-            None => listener.errno = -result,
+        match accepted {
+            Ok(_) if listener.dropped => (),
+            Ok(fd) => listener.accepted.push_back(fd),
+            // The peer has given up, or the accept was cancelled: no error of the listener.
+            Err(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN | libc::ECANCELED) => (),
+            Err(errno) => listener.errno = errno,
         }
         if listener.dropped {
             if !more {
@@ -94,7 +92,7 @@ impl Io {
         self.wakers.wake(&mut listener.acceptor);
     }
 
-    /// Epoll says that connections wait.
+    /// Epoll: connections wait to be accepted.
     pub(super) fn acceptable(&mut self, key: Key) {
         for _ in 0..ACCEPTS_A_TURN {
             let Some(fd) = self.listeners.get(key).and_then(|listener| listener.fd.as_ref()) else {
@@ -102,28 +100,25 @@ impl Io {
             };
             let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
             match rustix::net::accept_with(fd, flags) {
-                Ok(socket) => {
-                    use std::os::fd::IntoRawFd;
-                    self.accepted(key, socket.into_raw_fd(), true);
-                }
+                Ok(socket) => self.accepted(key, Ok(socket), true),
                 Err(rustix::io::Errno::AGAIN) => return,
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => (),
                 Err(errno) => {
-                    // Out of descriptors, most likely. Level-triggered epoll would report it for ever: look away until
-                    // the acceptor asks again.
+                    // Usually out of descriptors. Level-triggered epoll would report it for ever: leave the set until the
+                    // acceptor asks again.
                     let listener = self.listeners.get(key).expect("it was just used");
                     if let (Driver::Epoll(epoll), Some(fd)) = (&self.driver, &listener.fd) {
                         let none = Interest { input: false, output: false };
-                        let _ = epoll.watch(Kind::Accept, key, fd.as_fd(), listener.registered, none);
+                        let _ = epoll.watch(OpKind::Accept, key, fd.as_fd(), listener.registered, none);
                         listener.registered = false;
                     }
-                    return self.accepted(key, -errno.raw_os_error(), false);
+                    return self.accepted(key, Err(errno.raw_os_error()), false);
                 }
             }
         }
     }
 
-    /// Whether somebody has this listener and has not dropped it.
+    /// Whether the listener is alive and not dropped.
     pub(super) fn listener_is_held(&mut self, key: Key) -> bool {
         self.listeners.get(key).is_some_and(|listener| !listener.dropped)
     }
@@ -138,15 +133,15 @@ impl Io {
         match &mut self.driver {
             Driver::Uring(uring) if listener.armed => {
                 listener.dropped = true;
-                uring.cancel(Kind::Accept, key);
+                uring.cancel(OpKind::Accept, key);
             }
             _ => drop(self.listeners.remove(key)),
         }
     }
 
-    /// Whether this is the process or the system running out of descriptors or memory: worth waiting for.
+    /// Whether the process or the system has run out of descriptors or memory, which waiting may cure.
     pub fn is_exhaustion(error: &io::Error) -> bool {
-        // ENOSPC: the user's share of epoll watches is used up.
+        // ENOSPC: the user's limit of epoll watches is reached.
         matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM | libc::ENOSPC))
     }
 }

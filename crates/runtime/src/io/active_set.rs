@@ -8,13 +8,13 @@ const PERIOD: u64 = 16;
 /// Connections seen lately, one bit for each, by slot number and generation modulo 64: those that come and go in one slot
 /// are many.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Crowd {
+pub(super) struct ActiveSet {
     now: u64,
     before: u64,
     few: u32,
 }
 
-impl Crowd {
+impl ActiveSet {
     /// Up to `few` connections are few; 64 or more are however many there be.
     pub fn new(few: u32) -> Self {
         Self { now: 0, before: 0, few }
@@ -22,7 +22,7 @@ impl Crowd {
 
     /// Data arrived on this connection.
     #[inline]
-    pub fn saw(&mut self, key: Key) {
+    pub fn insert(&mut self, key: Key) {
         self.now |= 1 << (key.index.wrapping_add(key.generation) & 63);
     }
 
@@ -34,7 +34,7 @@ impl Crowd {
         }
     }
 
-    pub fn is_small(&self) -> bool {
+    pub fn is_few(&self) -> bool {
         (self.now | self.before).count_ones() <= self.few
     }
 }
@@ -45,27 +45,27 @@ mod tests {
 
     #[test]
     fn few_are_told_from_many_and_the_silent_are_forgotten() {
-        let mut crowd = Crowd::new(2);
+        let mut active = ActiveSet::new(2);
         let key = |index| Key { index, generation: 1 };
         for turn in 1..100 {
-            crowd.turn(turn);
-            crowd.saw(key(turn as u32 % 2));
-            assert!(crowd.is_small(), "turn {turn}");
+            active.turn(turn);
+            active.insert(key(turn as u32 % 2));
+            assert!(active.is_few(), "turn {turn}");
         }
         for turn in 100..110 {
-            crowd.turn(turn);
-            crowd.saw(key(turn as u32));
+            active.turn(turn);
+            active.insert(key(turn as u32));
         }
-        assert!(!crowd.is_small());
+        assert!(!active.is_few());
         for turn in 110..150 {
-            crowd.turn(turn);
-            crowd.saw(key(7));
+            active.turn(turn);
+            active.insert(key(7));
         }
-        assert!(crowd.is_small());
+        assert!(active.is_few());
         for turn in 150..160 {
-            crowd.turn(turn);
-            crowd.saw(Key { index: 7, generation: turn as u32 });
+            active.turn(turn);
+            active.insert(Key { index: 7, generation: turn as u32 });
         }
-        assert!(!crowd.is_small());
+        assert!(!active.is_few());
     }
 }

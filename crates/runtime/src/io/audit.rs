@@ -2,8 +2,9 @@
 
 use super::Io;
 use crate::{
+    buffers::recv::{BUFFERS, NO_BUFFER, OVERFLOW_START},
     driver::Driver,
-    driver::user_data::Kind,
+    driver::user_data::OpKind,
     io::conn::{Source, flag},
     sim::Ring,
 };
@@ -31,9 +32,15 @@ impl Io {
         let kernel = sim.kernel();
         let mut book = Book::default();
         kernel.held.iter().for_each(|buffer| book.enter(*buffer, "with the kernel"));
-        self.buffers.spares_at_home().iter().for_each(|spare| book.enter(*spare, "at home"));
+        let is_large = |buffer: &&u16| (BUFFERS..OVERFLOW_START).contains(*buffer);
+        let held = kernel.held.len() - kernel.held.iter().filter(is_large).count();
+        if held != self.replenisher.available() as usize {
+            book.faults.push(format!("{} buffers are counted as provided, {held} are", self.replenisher.available()));
+        }
+        self.buffers.free_overflow().iter().for_each(|spare| book.enter(*spare, "at home"));
         let mut blocks = Vec::new();
-        let kinds = [(Kind::Receive, flag::RECEIVING), (Kind::Send, flag::SENDING), (Kind::Connect, flag::CONNECTING)];
+        let kinds =
+            [(OpKind::Receive, flag::RECEIVING), (OpKind::Send, flag::SENDING), (OpKind::Connect, flag::CONNECTING)];
         for key in self.conns.keys() {
             let conn = self.conns.get(key).expect("the key is live");
             for (kind, bit) in kinds {
@@ -52,7 +59,7 @@ impl Io {
             while let Some(buffer) = segment {
                 book.enter(buffer, "in an inbox");
                 let next = self.buffers.segment(buffer).next;
-                segment = (next != crate::buffers::recv::NO_BUFFER).then_some(next);
+                segment = (next != NO_BUFFER).then_some(next);
                 many += 1;
                 if many > conn.inbox_len {
                     book.faults.push(format!("{key:?} has more than its {} segments", conn.inbox_len));
@@ -77,8 +84,8 @@ impl Io {
             book.faults.push(format!("of {all} buffers {places} are somewhere, and {counted} leased"));
         }
         blocks.sort_unstable();
-        if blocks != self.blocks.busy() {
-            book.faults.push(format!("blocks {blocks:?} are being sent, {:?} are not free", self.blocks.busy()));
+        if blocks != self.send_buffers.busy() {
+            book.faults.push(format!("blocks {blocks:?} are being sent, {:?} are not free", self.send_buffers.busy()));
         }
         if book.faults.is_empty() { Ok(()) } else { Err(book.faults.join("; ")) }
     }
@@ -102,10 +109,10 @@ impl Io {
             ("watches", self.watches.len()),
             ("addresses", self.addresses.len()),
             ("lingering sends", self.lingering.len()),
-            ("hungry", usize::from(!self.hunger.is_over())),
+            ("waiting connections", usize::from(!self.replenisher.is_idle())),
             ("foreign wakers", self.wakers.foreign_count()),
-            ("tasks", self.wakers.tasks.len()),
-            ("blocks", self.blocks.busy().len()),
+            ("tasks", self.wakers.task_count()),
+            ("blocks", self.send_buffers.busy().len()),
             ("leases", self.buffers.leased as usize),
         ];
         let left: Vec<String> =

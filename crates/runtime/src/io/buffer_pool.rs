@@ -1,159 +1,179 @@
-//! When receive buffers run out: who waits for one, and where more come from.
+//! The receive buffers of a worker: returning them, and what happens when they run out.
 //!
-//! A worker has a usual set of buffers, small enough to stay in the cache. Readers that are slow and peers that read
-//! nothing can hold all of it, and nobody else may starve for that: when none has come back for some turns, spare ones
-//! are handed out, a few at a time. A spare goes home after one use, so the usual set is the usual set again when the
-//! hunger is over.
+//! A worker provides a small set of buffers to the kernel, so that they stay in the cache. Slow readers can hold all of them.
+//! After [`REPLENISH_DELAY`] turns without any, overflow buffers are added, [`OVERFLOW_BATCH`] at a time; each is retired
+//! after one use, so the usual set is restored when the shortage is over.
 //!
-//! Must never put more spares into the kernel's ring than it has room for: a receive that found the ring empty proves
-//! that all spares handed out before it began are gone.
+//! Invariants:
+//! - `available` = buffers provided - completions with `F_BUFFER` (large buffers aside). The kernel may have taken more,
+//!   whose completions are on their way, so it is an upper bound of what the kernel's ring holds, and 0 means that the
+//!   ring is empty.
+//! - `available` never exceeds the entries of the ring ([`RING`]).
+//! - A connection that found no buffer tries again at the start of a later turn, never in the same: one armed again in the
+//!   turn in which it failed can fail in that turn for ever.
 
 use super::Io;
 use crate::{
-    buffers::recv::{BUFFERS, SPARES, SPARES_AT_ONCE},
-    driver::Driver,
+    buffers::recv::{BUFFERS, OVERFLOW_BATCH, OVERFLOW_START, RING},
     io::conn::flag,
     slab::Key,
 };
 use std::collections::VecDeque;
 
-/// Starved connections that may try again in one turn.
-const FEED: usize = 64;
-/// Turns that hungry connections wait for buffers to come back by themselves: those of tasks that are about to run, and of
-/// sends just begun.
-const PATIENCE: u8 = 2;
-/// No spare is left either: only a buffer that comes back can help.
-const HOPELESS: u8 = u8::MAX;
+/// Waiting connections that may try again in one turn.
+const RETRIES: usize = 64;
+/// Turns without a change before overflow buffers are added. Until then tasks that are about to run and sends that have just
+/// begun may return some.
+const REPLENISH_DELAY: u8 = 2;
+/// No overflow buffer is left: only a returned buffer helps, and the worker may sleep.
+const EXHAUSTED: u8 = u8::MAX;
 
-pub(super) struct Hunger {
-    starved: VecDeque<Key>,
-    /// Buffers below this number go straight back to the driver: the usual set, or none while anybody starves.
-    straight_below: u16,
-    /// A buffer has come back since somebody was fed last.
-    hopeful: bool,
-    /// Who was fed last, and how many buffers had been given to the driver by then. If one of these finds nothing and
-    /// no buffer was given since, nothing is there.
-    fed: VecDeque<Key>,
-    given: u16,
-    /// One of them has found nothing.
-    dry: bool,
-    /// Turns gone by since then.
-    waited: u8,
+pub(super) struct Replenisher {
+    /// Connections that found no buffer, in order.
+    waiting: VecDeque<Key>,
+    /// Buffers in the kernel's ring, or on epoll in the free list.
+    available: u32,
+    /// `available` and the length of `waiting` at the last look.
+    last: (u32, usize),
+    /// Looks since one of the two changed; or [`EXHAUSTED`].
+    idle_turns: u8,
 }
 
-impl Hunger {
+impl Replenisher {
     pub fn new() -> Self {
-        let (starved, fed) = (VecDeque::new(), VecDeque::new());
-        Self { starved, straight_below: BUFFERS, hopeful: false, fed, given: 0, dry: false, waited: 0 }
+        Self { waiting: VecDeque::new(), available: 0, last: (0, 0), idle_turns: 0 }
+    }
+
+    /// A completion took a buffer from the ring.
+    #[inline(always)]
+    pub fn on_buffer_used(&mut self, buffer: u16) {
+        // One comparison: large buffers lie between the usual ones and the overflow.
+        let is_large = buffer.wrapping_sub(BUFFERS) < OVERFLOW_START - BUFFERS;
+        self.available -= u32::from(!is_large);
     }
 
     #[inline]
-    pub fn is_over(&self) -> bool {
-        self.starved.is_empty()
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
     }
 
-    /// Something can be done for those who starve: the worker must not sleep.
-    pub fn is_urgent(&self) -> bool {
-        !self.is_over() && (self.hopeful || !self.dry || self.waited != HOPELESS)
+    fn state(&self) -> (u32, usize) {
+        (self.available, self.waiting.len())
+    }
+
+    #[cfg(test)]
+    pub fn available(&self) -> u32 {
+        self.available
     }
 }
 
 impl Io {
-    /// Gives a buffer back; a connection that waited for one goes on.
+    /// Returns a buffer to the kernel, or to its place if the kernel has no use for it.
     #[inline(always)]
     pub fn release_buffer(&mut self, buffer: u16) {
-        if buffer >= self.hunger.straight_below {
-            return self.release_while_starved(buffer);
+        if buffer >= BUFFERS {
+            return self.release_special(buffer);
         }
-        self.driver.give(&self.buffers, buffer);
+        self.provide(buffer);
+    }
+
+    #[inline(always)]
+    fn provide(&mut self, buffer: u16) {
+        self.replenisher.available += 1;
+        debug_assert!(self.replenisher.available <= u32::from(RING));
+        // SAFETY: the buffer is free: the caller has just released it, or it was never provided.
+        unsafe { self.driver.provide(&self.buffers, buffer) };
     }
 
     #[cold]
-    fn release_while_starved(&mut self, buffer: u16) {
-        if buffer < BUFFERS {
-            self.hunger.hopeful = true;
-            return self.driver.give(&self.buffers, buffer);
+    fn release_special(&mut self, buffer: u16) {
+        if buffer < OVERFLOW_START {
+            // SAFETY: as in `provide`.
+            return unsafe { self.driver.provide_large(&self.buffers, buffer) };
         }
-        if buffer < SPARES {
-            return self.driver.give_large(&self.buffers, buffer);
-        }
-        self.buffers.put_spare(buffer);
-        self.hunger.waited = self.hunger.waited.min(PATIENCE);
+        self.buffers.return_overflow(buffer);
+        self.replenisher.idle_turns = self.replenisher.idle_turns.min(REPLENISH_DELAY);
     }
 
-    /// A connection found no buffer to receive into.
-    pub(super) fn starve(&mut self, key: Key) {
+    /// Provides usual buffers that were never used before; false at the cap.
+    pub(super) fn provide_more(&mut self) -> bool {
+        let more = self.buffers.more();
+        let any = !more.is_empty();
+        more.for_each(|buffer| self.provide(buffer));
+        any
+    }
+
+    /// A receive ended for want of a buffer.
+    pub(super) fn on_no_buffers(&mut self, key: Key) {
         self.metrics.buffers_exhausted += 1;
         let Some(conn) = self.conns.get(key) else { return };
         if conn.has(flag::LARGE) {
-            if !self.driver.give_more_large(&mut self.buffers) {
+            if !self.driver.provide_more_large(&mut self.buffers) {
                 conn.clear(flag::LARGE);
             }
             return self.start_receive(key);
         }
-        if self.hand_out_more_buffers() {
+        if self.provide_more() {
             return self.start_receive(key);
         }
         let Some(conn) = self.conns.get(key) else { return };
         if conn.front().is_some() {
-            // It has something to read: its reader asks for more when that is gone.
+            // Its inbox is not empty: its reader arms the receive when it is.
             return;
         }
-        conn.set(flag::STARVED);
-        let hunger = &mut self.hunger;
-        hunger.starved.push_back(key);
-        hunger.straight_below = 0;
-        hunger.dry |= match &self.driver {
-            // It has looked itself, just now.
-            Driver::Epoll(_) => true,
-            // Its completion may be older than buffers that were given since, or come turns after those of others.
-            Driver::Uring(_) => hunger.given == self.driver.given() && hunger.fed.contains(&key),
-        };
+        conn.set(flag::NO_BUFFER);
+        self.replenisher.waiting.push_back(key);
     }
 
-    /// Does in one turn what can be done for those who starve.
+    /// Whether waiting connections can be helped now: the worker must not sleep.
+    pub fn needs_replenishing(&self) -> bool {
+        let replenisher = &self.replenisher;
+        !replenisher.is_idle() && (replenisher.idle_turns != EXHAUSTED || replenisher.state() != replenisher.last)
+    }
+
+    /// At the start of a turn in which connections wait for buffers: adds overflow buffers if nothing else has helped, and
+    /// lets those that wait longest try again if there may be a buffer for them.
     #[cold]
-    pub(super) fn relieve(&mut self) {
-        let hunger = &mut self.hunger;
-        if hunger.hopeful || !hunger.dry {
-            (hunger.hopeful, hunger.dry, hunger.waited) = (false, false, 0);
-            self.feed();
-        } else if hunger.waited < PATIENCE {
-            hunger.waited += 1;
-        } else if hunger.waited == PATIENCE {
-            hunger.waited = HOPELESS;
-            for _ in 0..SPARES_AT_ONCE {
-                let Some(spare) = self.buffers.take_spare() else { break };
-                self.driver.give(&self.buffers, spare);
-                // Whoever is fed next may find them.
-                self.hunger.dry = false;
-            }
+    pub(super) fn replenish(&mut self) {
+        let state = self.replenisher.state();
+        if state != self.replenisher.last {
+            (self.replenisher.last, self.replenisher.idle_turns) = (state, 0);
+        }
+        match self.replenisher.idle_turns {
+            EXHAUSTED => return,
+            REPLENISH_DELAY => self.add_overflow(),
+            _ => self.replenisher.idle_turns += 1,
+        }
+        if self.replenisher.available > 0 {
+            self.retry_waiting();
         }
     }
 
-    /// Lets those who starve longest try again. They may find something or not; who does not will say so.
-    fn feed(&mut self) {
-        let given = self.driver.given();
-        if self.hunger.given != given {
-            self.hunger.given = given;
-            self.hunger.fed.clear();
-        }
-        let mut fed = 0;
-        while fed < FEED
-            && let Some(key) = self.hunger.starved.pop_front()
-        {
-            if let Some(conn) = self.conns.get(key).filter(|conn| conn.has(flag::STARVED) && !conn.has(flag::DROPPED)) {
-                conn.clear(flag::STARVED);
-                if self.hunger.fed.len() == FEED {
-                    self.hunger.fed.pop_front();
-                }
-                self.hunger.fed.push_back(key);
-                self.start_receive(key);
-                fed += 1;
+    fn add_overflow(&mut self) {
+        self.replenisher.idle_turns = EXHAUSTED;
+        for _ in 0..OVERFLOW_BATCH {
+            // One more would overwrite an entry of the ring that the kernel may not have consumed.
+            if self.replenisher.available >= u32::from(RING) {
+                return;
             }
+            let Some(buffer) = self.buffers.take_overflow() else { return };
+            self.provide(buffer);
+            self.replenisher.idle_turns = 0;
         }
-        if self.hunger.is_over() {
-            self.hunger.straight_below = BUFFERS;
+    }
+
+    /// Arms the receives of those that wait longest. Idle connections use no buffer; others that find none wait again.
+    fn retry_waiting(&mut self) {
+        let mut retried = 0;
+        while retried < RETRIES
+            && let Some(key) = self.replenisher.waiting.pop_front()
+        {
+            let waits = |conn: &&mut crate::io::conn::Conn| conn.has(flag::NO_BUFFER) && !conn.has(flag::DROPPED);
+            if let Some(conn) = self.conns.get(key).filter(waits) {
+                conn.clear(flag::NO_BUFFER);
+                self.start_receive(key);
+                retried += 1;
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The end of a connection and of the worker: cancel, reap, close, and only then free.
+//! Closing a connection, and shutting the worker down: cancel, reap, close, then free.
 
 use super::Io;
 use crate::{
     driver::Driver,
-    driver::user_data::Kind,
+    driver::user_data::OpKind,
     io::conn::{Source, flag},
     slab::Key,
 };
@@ -12,9 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a send of a dropped stream may still take before it is cancelled: the peer does not read.
+/// Timeout of a send whose stream was dropped; after it the peer is taken not to read, and the send is cancelled.
 const LINGER: Duration = Duration::from_secs(5);
-/// How long shutting down waits for the kernel to give back what it holds; unit tests have one that never does.
+/// Timeout of shutting down for the completions of all requests. Some unit tests simulate a kernel that never completes any.
 const REAP: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 2000 });
 
 pub(super) struct Lingering {
@@ -23,7 +23,7 @@ pub(super) struct Lingering {
 }
 
 impl Io {
-    /// The stream was dropped: stop receiving, let a send in flight finish, then close.
+    /// Handles a dropped stream: stops receiving, lets a send in flight finish, then closes.
     pub fn drop_conn(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         conn.set(flag::DROPPED);
@@ -34,7 +34,7 @@ impl Io {
         }
         let Some(conn) = self.conns.get(key) else { return };
         let (sending, connecting) = (conn.has(flag::SENDING), conn.has(flag::CONNECTING));
-        // Closing takes a descriptor out of epoll's set by itself.
+        // Closing removes a descriptor from the epoll set.
         if sending || matches!(self.driver, Driver::Uring(_)) {
             self.stop_receive(key);
         }
@@ -43,14 +43,14 @@ impl Io {
         }
         if connecting {
             match &mut self.driver {
-                Driver::Uring(uring) => uring.cancel(Kind::Connect, key),
+                Driver::Uring(uring) => uring.cancel(OpKind::Connect, key),
                 Driver::Epoll(_) => self.connected(key, -libc::ECANCELED),
             }
         }
         self.close_if_quiet(key);
     }
 
-    /// Closes a dropped connection once the kernel has let go of it.
+    /// Closes a dropped connection once no request refers to it.
     pub(super) fn close_if_quiet(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         if conn.has(flag::DROPPED) && conn.is_quiet() {
@@ -61,7 +61,7 @@ impl Io {
         }
     }
 
-    /// When the oldest lingering send runs out of time.
+    /// The deadline of the oldest lingering send.
     pub fn lingering_until(&self) -> Option<Instant> {
         self.lingering.front().map(|lingering| lingering.until)
     }
@@ -86,22 +86,22 @@ impl Io {
         match &mut self.driver {
             Driver::Uring(uring) => {
                 conn.set(flag::GIVEN_UP);
-                uring.cancel(Kind::Send, key);
+                uring.cancel(OpKind::Send, key);
             }
             Driver::Epoll(_) => {
                 let source: Source = conn.source;
                 conn.clear(flag::SENDING);
                 match source.as_buffer() {
                     Some(buffer) => self.release_buffer(buffer),
-                    None => self.blocks.give_back(source.as_block()),
+                    None => self.send_buffers.release(source.as_block()),
                 }
                 self.close_if_quiet(key);
             }
         }
     }
 
-    /// Shuts everything down: no task is left, so no stream is either, save those that somebody else holds. True when
-    /// there was none of these, nor a lease.
+    /// Shuts everything down, after the last task. Returns whether nothing was left: no stream that outlived its task, no
+    /// buffer lent to the user.
     pub fn shut_down(&mut self) -> bool {
         let mut nothing_left = self.buffers.leased == 0;
         for key in self.listeners.keys() {
@@ -112,7 +112,7 @@ impl Io {
         for key in self.conns.keys() {
             if let Some(conn) = self.conns.get(key).filter(|conn| !conn.has(flag::DROPPED)) {
                 nothing_left = false;
-                // Whoever waits is told, perhaps a future that another executor polls.
+                // A future that another executor polls may wait for it.
                 self.wakers.wake(&mut conn.reader);
                 self.wakers.wake(&mut conn.writer);
                 self.drop_conn(key);
@@ -122,16 +122,16 @@ impl Io {
         nothing_left
     }
 
-    /// Ends what the kernel still does for dropped streams, and closes them.
+    /// Cancels and reaps the requests of dropped streams, and closes them.
     fn close_all(&mut self) {
         let Driver::Uring(_) = &self.driver else {
             for key in self.conns.keys() {
                 self.cancel_send(key);
                 self.close_if_quiet(key);
             }
-            return;
+            return self.free_memory_on_drop();
         };
-        // What was written moments ago still goes out; a peer that does not read is not waited for.
+        // What was written just before is still sent; a peer that does not read is not waited for.
         self.turn(Some(Duration::ZERO));
         for key in self.conns.keys() {
             self.cancel_send(key);
@@ -140,16 +140,25 @@ impl Io {
         while self.in_flight() > 0 && Instant::now() < deadline {
             self.turn(Some(Duration::from_millis(10)));
         }
-        if self.in_flight() > 0 {
-            // The kernel still holds requests that point into our buffers: leak them rather than free them under it.
-            self.buffers.leased += 1;
-            self.blocks.leak();
+        // Otherwise the kernel still holds requests that refer to the memory, which is then leaked.
+        if self.in_flight() == 0 {
+            self.free_memory_on_drop();
         }
         for key in self.conns.keys() {
             if let Some(conn) = self.conns.remove(key) {
                 // SAFETY: the slot owned this descriptor and is gone.
                 drop(unsafe { OwnedFd::from_raw_fd(conn.fd) });
             }
+        }
+    }
+
+    /// No request is in flight and none will be submitted: the memory may be unmapped on drop.
+    pub(super) fn free_memory_on_drop(&mut self) {
+        debug_assert_eq!(self.in_flight(), 0);
+        // SAFETY: as asserted. On epoll the kernel refers to no memory between two calls.
+        unsafe {
+            self.buffers.free_on_drop();
+            self.send_buffers.free_on_drop();
         }
     }
 

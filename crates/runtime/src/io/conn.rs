@@ -1,42 +1,43 @@
-//! What a worker knows of a connection: 44 bytes, no buffer, no timer, no allocation.
+//! The state of one connection: 44 bytes, without a buffer, timer or allocation of its own.
 
 use crate::{
-    buffers::recv::{Buffers, NO_BUFFER},
+    buffers::{
+        recv::{LARGE_SIZE, NO_BUFFER, RecvBuffers},
+        send::BLOCK_SIZE,
+    },
     task::waiter::Waiter,
 };
 use std::os::fd::RawFd;
 
-/// What is going on with a connection, as bits.
+/// Bits of [`Conn::flags`].
 pub(crate) mod flag {
-    /// A multishot receive is armed, or the descriptor is watched for input.
+    /// A multishot receive is armed; on epoll, the descriptor is watched for input.
     pub const RECEIVING: u16 = 1;
-    /// The receive was asked to stop; its last completion is on the way.
+    /// The receive was cancelled; its last completion is on the way.
     pub const STOPPING: u16 = 1 << 1;
     /// The peer has closed its side.
     pub const EOF: u16 = 1 << 2;
     /// A send is in flight.
     pub const SENDING: u16 = 1 << 3;
-    /// The stream was dropped; the slot lives on until the kernel has let go.
+    /// The stream was dropped; the slot remains until the last completion.
     pub const DROPPED: u16 = 1 << 4;
     /// The descriptor is in the epoll set.
     pub const REGISTERED: u16 = 1 << 5;
-    /// It waits for a receive buffer.
-    pub const STARVED: u16 = 1 << 6;
+    /// The receive ended for want of a buffer and will be armed again.
+    pub const NO_BUFFER: u16 = 1 << 6;
     /// A connect is in flight.
     pub const CONNECTING: u16 = 1 << 7;
-    /// A writer waits until the descriptor can be written (epoll).
+    /// Epoll: a writer waits until the descriptor is writable.
     pub const WANTS_OUTPUT: u16 = 1 << 8;
-    /// The send in flight was cancelled: whatever it has sent until then, it is over.
+    /// The send in flight was cancelled: its completion ends it, however much was sent.
     pub const GIVEN_UP: u16 = 1 << 9;
-    /// Its messages are long: it receives into large buffers.
+    /// Receives into large buffers, for its messages are long.
     pub const LARGE: u16 = 1 << 10;
-    /// Nobody writes any more: the write direction is shut down when the send in flight has ended.
+    /// The write half was dropped: the write direction is shut down when the send in flight has ended.
     pub const ENDING: u16 = 1 << 11;
-    /// The lowest of the bits that count short pieces received into large buffers; the highest bits of the word.
-    pub const SHORT: u16 = 1 << 13;
 }
 
-/// What a send in flight points to: a send block, or a leased receive buffer.
+/// The memory of a send in flight: a send buffer, or a receive buffer that was lent to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Source(u32);
 
@@ -72,9 +73,17 @@ pub(crate) struct Conn {
     pub read_errno: u16,
     pub write_errno: u16,
     pub source: Source,
-    pub send_offset: u32,
-    pub send_len: u32,
+    pub send_offset: u16,
+    pub send_len: u16,
+    /// Short pieces in a row, received into large buffers.
+    short_pieces: u8,
 }
+
+/// Short pieces in a row after which a connection goes back to buffers of the usual size.
+const SHORT_PIECES: u8 = 8;
+
+const _: () =
+    assert!(LARGE_SIZE <= u16::MAX as usize && BLOCK_SIZE <= u16::MAX as usize, "lengths are kept in 16 bits");
 
 const _: () = assert!(crate::slab::slot_size::<Conn>() == 48, "a connection slot has grown");
 
@@ -99,6 +108,7 @@ impl Conn {
             source: Source::default(),
             send_offset: 0,
             send_len: 0,
+            short_pieces: 0,
         }
     }
 
@@ -117,15 +127,19 @@ impl Conn {
         self.flags &= !bits;
     }
 
-    /// Counts a short piece in a large buffer; true for the eighth in a row.
-    pub fn count_short(&mut self) -> bool {
-        self.flags = self.flags.wrapping_add(flag::SHORT);
-        self.flags < flag::SHORT
+    /// Counts a piece received into a large buffer. Returns true after [`SHORT_PIECES`] short ones in a row.
+    pub fn count_piece(&mut self, short: bool) -> bool {
+        self.short_pieces = if short { self.short_pieces + 1 } else { 0 };
+        let all_short = self.short_pieces == SHORT_PIECES;
+        if all_short {
+            self.short_pieces = 0;
+        }
+        all_short
     }
 
     /// Appends a filled buffer to the inbox.
     #[inline]
-    pub fn push_segment(&mut self, buffers: &mut Buffers, buffer: u16, len: u16) {
+    pub fn push_segment(&mut self, buffers: &mut RecvBuffers, buffer: u16, len: u16) {
         let segment = buffers.segment(buffer);
         segment.next = NO_BUFFER;
         segment.offset = 0;
@@ -139,15 +153,15 @@ impl Conn {
         self.inbox_len += 1;
     }
 
-    /// The oldest filled buffer.
+    /// The oldest filled buffer of the inbox.
     #[inline]
     pub fn front(&self) -> Option<u16> {
         (self.inbox_head != NO_BUFFER).then_some(self.inbox_head)
     }
 
-    /// Takes the oldest filled buffer out of the inbox.
+    /// Removes the oldest filled buffer from the inbox.
     #[inline]
-    pub fn pop_segment(&mut self, buffers: &mut Buffers) -> Option<u16> {
+    pub fn pop_segment(&mut self, buffers: &mut RecvBuffers) -> Option<u16> {
         let buffer = self.front()?;
         self.inbox_head = buffers.segment(buffer).next;
         if self.inbox_head == NO_BUFFER {
@@ -157,7 +171,7 @@ impl Conn {
         Some(buffer)
     }
 
-    /// Nothing of the kernel's refers to this connection any more.
+    /// Whether no request refers to this connection.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         !self.has(flag::SENDING | flag::CONNECTING) && (!self.has(flag::RECEIVING) || self.has(flag::REGISTERED))

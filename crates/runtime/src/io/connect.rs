@@ -14,16 +14,17 @@ use std::{
 };
 
 impl Io {
-    /// Starts to connect a fresh non-blocking socket.
+    /// Starts connecting a new non-blocking socket.
     pub fn start_connect(&mut self, fd: OwnedFd, address: SockAddr) -> Key {
         let raw = fd.into_raw_fd();
         let key = self.conns.insert(Conn::new(raw));
         let conn = self.conns.get(key).expect("just inserted");
         conn.set(flag::CONNECTING);
         if let Driver::Uring(uring) = &mut self.driver {
-            // The kernel reads the address when the request is submitted, which may be a turn away: keep it in place.
+            // The kernel reads the address when the request is submitted, which may be a turn later.
             let address = Box::new(address);
-            uring.connect(key, raw, &address);
+            // SAFETY: the box is kept in `addresses` until the connect has completed, so its contents do not move.
+            unsafe { uring.connect(key, raw, &address) };
             self.addresses.push((key, address));
             return key;
         }
@@ -36,7 +37,7 @@ impl Io {
         key
     }
 
-    /// Waits for the end of a connect.
+    /// Waits until the connect has ended.
     pub fn poll_connected(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
         let Some(conn) = self.conns.get(key) else {
             return Poll::Ready(Err(closed()));
@@ -51,7 +52,7 @@ impl Io {
         }
     }
 
-    /// Epoll: the descriptor is connected or has failed; the socket knows which.
+    /// Epoll: the connect has ended; the socket says how.
     pub(super) fn connect_writable(&mut self, key: Key) {
         let Ok(fd) = self.fd(key) else { return };
         let result = match socket2::SockRef::from(&fd).take_error() {
@@ -62,7 +63,7 @@ impl Io {
         self.update_interest(key);
     }
 
-    /// A connect has ended.
+    /// Handles the end of a connect.
     pub(super) fn connected(&mut self, key: Key, result: i32) {
         if matches!(self.driver, Driver::Uring(_)) {
             self.addresses.retain(|(of, _)| *of != key);

@@ -1,6 +1,10 @@
-//! Everything a worker does with the kernel: connections, listeners, buffers, and the events that drive them.
+//! A worker's I/O: connections, listeners, watched descriptors, buffers, and the events that drive them.
 //!
-//! No user code ever runs in here: events end in [`Wakers`], and the worker wakes tasks when nothing is borrowed.
+//! ```text
+//! poll_* (a task asks) -> driver: request or interest -> turn: completion or event -> state of the connection -> Wakers
+//! ```
+//! Invariant: no user code runs in here. Events end in [`Wakers`], which make tasks ready and keep foreign wakers until nothing
+//! is borrowed.
 
 mod accept;
 mod active_set;
@@ -16,24 +20,29 @@ mod transmit;
 mod wake_fd;
 
 use crate::{
-    buffers::recv::Buffers,
-    buffers::send::Blocks,
+    buffers::recv::RecvBuffers,
+    buffers::send::SendBuffers,
     driver::epoll::{Event, Interest},
-    driver::user_data::Kind,
-    driver::{BackendKind, Driver},
+    driver::user_data::OpKind,
+    driver::{
+        BackendKind, Driver,
+        uring::{Features, RingFeature},
+    },
     io::conn::{Conn, flag},
     metrics::Metrics,
     slab::{Key, Slab},
-    task::waiter::Wakers,
+    task::{queue::Tasks, waiter::Wakers},
 };
 use accept::Listener;
-use active_set::Crowd;
+use active_set::ActiveSet;
+use buffer_pool::Replenisher;
 use io_uring::cqueue;
 use std::{
     collections::VecDeque,
     io,
     mem::MaybeUninit,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd},
+    rc::Rc,
     sync::Arc,
     time::Duration,
 };
@@ -44,51 +53,59 @@ pub(crate) use receive::Received;
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
 
-// The driver is dropped first: the ring is closed before the memory it points to is freed.
+// The driver is dropped first: the ring is closed before the memory it points to. That alone frees nothing: only a completion
+// shows that the kernel has finished with a buffer, so the memory is unmapped only after `shut_down` has reaped all of them.
 pub(crate) struct Io {
     driver: Driver,
-    buffers: Buffers,
-    blocks: Blocks,
+    buffers: RecvBuffers,
+    send_buffers: SendBuffers,
     conns: Slab<Conn>,
     listeners: Slab<Listener>,
     watches: Slab<readiness::Watched>,
-    /// Addresses that connects in flight point to.
+    /// Addresses of connects in flight, which the kernel reads.
     addresses: Vec<(Key, Box<socket2::SockAddr>)>,
-    hunger: buffer_pool::Hunger,
+    replenisher: Replenisher,
     lingering: VecDeque<close::Lingering>,
-    bell: Arc<OwnedFd>,
-    /// Kept only where spinning is allowed.
-    crowd: Option<Crowd>,
+    wake_fd: Arc<OwnedFd>,
+    /// Only if the worker may spin.
+    active: Option<ActiveSet>,
     pub wakers: Wakers,
     pub metrics: Metrics,
 }
 
 impl Io {
-    /// `few` is how many connections still count as hardly any, where that is of interest.
+    /// `few` is the largest number of active connections with which the worker may spin. Returns also why the backend is not
+    /// io_uring, if so.
     pub fn new(
         wanted: Option<BackendKind>,
+        features: Features,
         few: Option<u32>,
-        bell: Arc<OwnedFd>,
+        wake_fd: Arc<OwnedFd>,
+        tasks: Rc<Tasks>,
     ) -> io::Result<(Self, Option<String>)> {
-        let (driver, fallback) = Driver::new(wanted)?;
+        let (driver, fallback) = Driver::new(wanted, features)?;
         let mut io = Self {
             driver,
-            buffers: Buffers::new()?,
-            blocks: Blocks::new(),
+            buffers: RecvBuffers::new()?,
+            send_buffers: SendBuffers::new(),
             conns: Slab::new(),
             listeners: Slab::new(),
             watches: Slab::new(),
             addresses: Vec::new(),
-            hunger: buffer_pool::Hunger::new(),
+            replenisher: Replenisher::new(),
             lingering: VecDeque::new(),
-            bell,
-            crowd: few.map(Crowd::new),
-            wakers: Wakers::new(),
+            wake_fd,
+            active: few.map(ActiveSet::new),
+            wakers: Wakers::new(tasks),
             metrics: Metrics::default(),
         };
-        io.hand_out_more_buffers();
-        io.watch_bell()?;
-        Ok((io, fallback))
+        io.provide_more();
+        let armed = io.arm_wake_fd();
+        if armed.is_err() {
+            // No request was submitted.
+            io.free_memory_on_drop();
+        }
+        armed.map(|()| (io, fallback))
     }
 
     pub fn backend(&self) -> BackendKind {
@@ -96,16 +113,15 @@ impl Io {
     }
 
     /// The optional features of the ring; none on epoll.
-    pub fn rungs(&self) -> Vec<crate::driver::uring::RingFeature> {
+    pub fn features(&self) -> Vec<RingFeature> {
         match &self.driver {
-            Driver::Uring(uring) => uring.rungs(),
+            Driver::Uring(uring) => uring.features(),
             Driver::Epoll(_) => Vec::new(),
         }
     }
 
-    /// Takes a connected socket in.
+    /// Adds a connected socket.
     pub fn adopt(&mut self, fd: OwnedFd) -> Key {
-        use std::os::fd::IntoRawFd;
         self.conns.insert(Conn::new(fd.into_raw_fd()))
     }
 
@@ -116,12 +132,12 @@ impl Io {
         Ok(unsafe { BorrowedFd::borrow_raw(conn.fd) })
     }
 
-    /// Whether hardly anybody talks to us: then nothing is won by letting requests gather while we sleep.
+    /// Whether so few connections are active that sleeping would not gather requests into batches.
     pub fn is_quiet(&self) -> bool {
-        self.crowd.is_some_and(|crowd| crowd.is_small())
+        self.active.is_some_and(|active| active.is_few())
     }
 
-    /// True when waiting would return at once.
+    /// Whether waiting would return at once.
     #[inline]
     pub fn has_work(&mut self) -> bool {
         match &mut self.driver {
@@ -130,7 +146,7 @@ impl Io {
         }
     }
 
-    /// True when requests wait to be handed to the kernel.
+    /// Whether requests wait to be submitted.
     #[inline]
     pub fn has_queued(&mut self) -> bool {
         match &mut self.driver {
@@ -139,22 +155,25 @@ impl Io {
         }
     }
 
-    /// Nobody is ready, and nothing that is here already will make anybody ready.
+    /// Whether nothing is ready, nor will be by what has arrived already.
     pub fn is_idle(&mut self) -> bool {
-        self.wakers.is_idle() && !self.is_hungry() && !self.has_work()
+        self.wakers.is_idle() && !self.needs_replenishing() && !self.has_work()
     }
 
-    /// The kernel may have something for us at any time.
+    /// Whether the kernel may report an event at any time.
     pub fn has_io(&self) -> bool {
         self.conns.len() + self.listeners.len() + self.watches.len() > 0
     }
 
-    /// One trip to the kernel, and all that came of it.
+    /// Makes one call into the kernel and handles all events.
     pub fn turn(&mut self, timeout: Option<Duration>) {
         self.metrics.turns += 1;
         let before = self.metrics.events;
-        if let Some(crowd) = &mut self.crowd {
-            crowd.turn(self.metrics.turns);
+        if let Some(active) = &mut self.active {
+            active.turn(self.metrics.turns);
+        }
+        if !self.replenisher.is_idle() {
+            self.replenish();
         }
         self.driver.wait(timeout, &mut self.metrics);
         match &self.driver {
@@ -165,23 +184,15 @@ impl Io {
         if !self.lingering.is_empty() {
             self.end_lingering();
         }
-        if !self.hunger.is_over() {
-            self.relieve();
-        }
     }
 
     /// The counters as of now.
     pub fn report(&self) -> Metrics {
-        let (connections, spare_buffers) = (self.conns.len() as u64, u64::from(self.buffers.spares_out()));
+        let (connections, spare_buffers) = (self.conns.len() as u64, u64::from(self.buffers.overflow_in_use()));
         Metrics { connections, spare_buffers, ..self.metrics }
     }
 
-    /// Connections starve and something can be done about it: the next turn must come soon.
-    pub fn is_hungry(&self) -> bool {
-        self.hunger.is_urgent()
-    }
-
-    /// Handles all completions of the ring.
+    /// Handles all completions.
     fn reap(&mut self) {
         loop {
             let mut batch = [const { MaybeUninit::uninit() }; BATCH];
@@ -197,42 +208,49 @@ impl Io {
         }
     }
 
-    /// One completion: what was asked, how it ended, and whether the request goes on.
+    /// Handles one completion.
     #[inline(always)]
     fn completed(&mut self, data: u64, result: i32, flags: u32) {
-        let (kind, key) = Kind::untag(data);
+        let (kind, key) = OpKind::untag(data);
         let more = cqueue::more(flags);
         match kind {
-            Some(Kind::Receive) => {
-                self.request_goes_on(more);
-                self.received(key, result, cqueue::buffer_select(flags), more);
+            Some(OpKind::Receive) => {
+                self.count_ended(more);
+                let buffer = cqueue::buffer_select(flags);
+                if let Some(buffer) = buffer {
+                    self.replenisher.on_buffer_used(buffer);
+                }
+                self.received(key, result, buffer, more);
             }
-            Some(Kind::Send) => {
-                self.request_goes_on(false);
+            Some(OpKind::Send) => {
+                self.count_ended(false);
                 self.sent(key, result);
             }
-            Some(Kind::Accept) => {
-                self.request_goes_on(more);
-                self.accepted(key, result, more);
+            Some(OpKind::Accept) => {
+                self.count_ended(more);
+                // SAFETY: the result of an accept, if it is no error, is a new descriptor that nothing else owns.
+                let accepted = if result < 0 { Err(-result) } else { Ok(unsafe { OwnedFd::from_raw_fd(result) }) };
+                self.accepted(key, accepted, more);
             }
-            Some(Kind::Connect) => {
-                self.request_goes_on(false);
+            Some(OpKind::Connect) => {
+                self.count_ended(false);
                 self.connected(key, result);
             }
-            Some(Kind::Bell) => self.rung(more),
-            Some(Kind::Message) => self.messaged(result, key.index),
+            Some(OpKind::WakeFd) => self.on_wake(more),
+            Some(OpKind::Message) => self.messaged(result, key.index),
             _ => self.polled(data, result),
         }
     }
 
+    /// Counts a request that has posted its last completion.
     #[inline]
-    fn request_goes_on(&mut self, more: bool) {
+    fn count_ended(&mut self, more: bool) {
         if !more && let Driver::Uring(uring) = &mut self.driver {
             uring.ended();
         }
     }
 
-    /// Handles all that epoll reported.
+    /// Handles all events of epoll.
     fn ready(&mut self) {
         while let Driver::Epoll(epoll) = &mut self.driver
             && let Some(event) = epoll.next_event()
@@ -242,13 +260,13 @@ impl Io {
                 Event::Readable(key) => self.readable(key),
                 Event::Writable(key) => self.writable(key),
                 Event::Acceptable(key) => self.acceptable(key),
-                Event::Rung => self.rung(true),
+                Event::Wake => self.on_wake(true),
                 Event::Watched(key) => self.watched(key),
             }
         }
     }
 
-    /// Brings the epoll watch in line with what the connection waits for.
+    /// Epoll: sets the interest to what the connection waits for.
     fn update_interest(&mut self, key: Key) {
         let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else {
             return;
@@ -259,11 +277,11 @@ impl Io {
         };
         // SAFETY: a live slot owns its open descriptor.
         let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
-        match epoll.watch(Kind::Conn, key, fd, conn.has(flag::REGISTERED), interest) {
+        match epoll.watch(OpKind::Conn, key, fd, conn.has(flag::REGISTERED), interest) {
             Ok(true) => conn.set(flag::REGISTERED),
             Ok(false) => conn.clear(flag::REGISTERED),
             Err(error) => {
-                // Out of watches or memory: the reader or writer gets the error instead of waiting for ever.
+                // Out of watches or memory: the reader and writer get the error instead of waiting for ever.
                 let errno = error.raw_os_error().unwrap_or(libc::EIO) as u16;
                 (conn.read_errno, conn.write_errno) = (errno, errno);
                 conn.clear(flag::RECEIVING | flag::CONNECTING | flag::WANTS_OUTPUT);
@@ -279,7 +297,6 @@ pub(crate) fn closed() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the stream's runtime has shut down")
 }
 
-/// An errno kept in a slot.
 fn from_errno(errno: u16) -> io::Error {
     io::Error::from_raw_os_error(i32::from(errno))
 }

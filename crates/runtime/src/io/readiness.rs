@@ -4,7 +4,7 @@
 //! and on epoll a watch reports one event and is silent until it is asked again.
 
 use super::{Io, closed};
-use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::Kind, slab::Key, task::waiter::Waiter};
+use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
 use std::{
     io, mem,
     os::fd::{AsRawFd, BorrowedFd},
@@ -19,10 +19,10 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    fn kind(self) -> Kind {
+    fn kind(self) -> OpKind {
         match self {
-            Self::Input => Kind::WatchInput,
-            Self::Output => Kind::WatchOutput,
+            Self::Input => OpKind::WatchInput,
+            Self::Output => OpKind::WatchOutput,
         }
     }
 }
@@ -94,7 +94,7 @@ impl Io {
         };
         let interest =
             Interest { input: watched.is_armed(Direction::Input), output: watched.is_armed(Direction::Output) };
-        let result = epoll.watch_once(Kind::WatchInput, key, fd, watched.registered, interest);
+        let result = epoll.watch_once(OpKind::WatchInput, key, fd, watched.registered, interest);
         let side = &mut watched.sides[direction as usize];
         match result {
             Ok(()) => watched.registered = true,
@@ -117,9 +117,9 @@ impl Io {
     #[cold]
     pub(super) fn polled(&mut self, data: u64, result: i32) {
         // None: a cancel that found nothing to cancel, for the request had already ended.
-        let Some((kind, key)) = Kind::untag_watch(data) else { return };
-        let direction = if kind == Kind::WatchInput { Direction::Input } else { Direction::Output };
-        self.request_goes_on(false);
+        let Some((kind, key)) = OpKind::untag_watch(data) else { return };
+        let direction = if kind == OpKind::WatchInput { Direction::Input } else { Direction::Output };
+        self.count_ended(false);
         let Some(watched) = self.watches.get(key) else { return };
         let side = &mut watched.sides[direction as usize];
         side.armed = false;
@@ -179,7 +179,7 @@ impl Io {
         for key in self.watches.keys() {
             let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else { continue };
             nothing_left = false;
-            // Whoever waits is told, perhaps a future that another executor polls.
+            // A future that another executor polls may wait for it.
             watched.sides.iter_mut().for_each(|side| self.wakers.wake(&mut side.waiter));
             self.drop_watch(key, None);
         }

@@ -1,10 +1,10 @@
-//! The receiving side: events fill a connection's inbox, readers empty it, and a slow reader stops its peer.
+//! Receiving: events fill a connection's inbox, readers empty it, and a full inbox stops its receive.
 
 use super::{Io, closed, from_errno};
 use crate::{
     buffers::recv::{BUFFER_SIZE, LARGE_SIZE},
     driver::Driver,
-    driver::user_data::Kind,
+    driver::user_data::OpKind,
     io::conn::flag,
     slab::Key,
 };
@@ -16,12 +16,12 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Segments a connection may hold before its receive is stopped: a slow reader costs its peer, not our memory.
+/// Segments in an inbox that stop the receive: a slow reader then slows its peer and uses no more memory.
 const INBOX_LIMIT: u16 = 16;
-/// Reads from one ready descriptor in one turn (epoll): enough for bursts, few enough that nobody starves.
+/// Epoll: reads from one ready descriptor per turn; enough for bursts, and fair to other connections.
 const READS_A_TURN: usize = 4;
 
-/// A filled part of a receive buffer, now the reader's.
+/// The filled part of a receive buffer, which now belongs to the reader.
 pub(crate) struct Received {
     pub buffer: u16,
     pub start: NonNull<u8>,
@@ -29,28 +29,18 @@ pub(crate) struct Received {
 }
 
 impl Io {
-    /// Publishes buffers never used before; false at the cap.
-    pub(super) fn hand_out_more_buffers(&mut self) -> bool {
-        let more = self.buffers.more();
-        let any = !more.is_empty();
-        for buffer in more {
-            self.driver.give(&self.buffers, buffer);
-        }
-        any
-    }
-
-    /// As `release`, for a buffer that was leased to the user.
+    /// Returns a buffer that was lent to the user.
     #[inline(always)]
     pub fn end_lease(&mut self, buffer: u16) {
         self.buffers.leased -= 1;
         self.release_buffer(buffer);
     }
 
-    /// Arms the receive of a connection that can still deliver.
+    /// Arms the receive, unless it is armed or the connection can deliver nothing.
     #[inline]
     pub(super) fn start_receive(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
-        if conn.has(flag::RECEIVING | flag::STARVED | flag::EOF | flag::DROPPED | flag::CONNECTING)
+        if conn.has(flag::RECEIVING | flag::NO_BUFFER | flag::EOF | flag::DROPPED | flag::CONNECTING)
             || conn.read_errno != 0
         {
             return;
@@ -62,13 +52,13 @@ impl Io {
         }
     }
 
-    /// Asks for the end of an armed receive; data on the way is still delivered.
+    /// Cancels an armed receive; data on the way is still delivered.
     pub(super) fn stop_receive(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         match &mut self.driver {
             Driver::Uring(uring) if conn.flags & (flag::RECEIVING | flag::STOPPING) == flag::RECEIVING => {
                 conn.set(flag::STOPPING);
-                uring.cancel(Kind::Receive, key);
+                uring.cancel(OpKind::Receive, key);
             }
             Driver::Uring(_) => (),
             Driver::Epoll(_) => {
@@ -78,7 +68,7 @@ impl Io {
         }
     }
 
-    /// A completion of a receive, or what epoll's reads amount to.
+    /// Handles a completion of a receive, or a read on epoll.
     #[inline(always)]
     pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
         let Some(conn) = self.conns.get(key) else {
@@ -87,14 +77,14 @@ impl Io {
         if !more {
             conn.clear(flag::RECEIVING | flag::STOPPING);
         }
-        // One comparison: something, and less than fills the buffer.
+        // One comparison: not empty, and less than the buffer holds.
         if (result as u32).wrapping_sub(1) < BUFFER_SIZE as u32 - 1
             && let Some(buffer) = buffer
             && !conn.has(flag::DROPPED | flag::LARGE)
         {
             conn.push_segment(&mut self.buffers, buffer, result as u16);
-            if let Some(crowd) = &mut self.crowd {
-                crowd.saw(key);
+            if let Some(active) = &mut self.active {
+                active.insert(key);
             }
             self.wakers.wake(&mut conn.reader);
             if more && conn.inbox_len >= INBOX_LIMIT {
@@ -105,7 +95,7 @@ impl Io {
         self.received_otherwise(key, result, buffer, more);
     }
 
-    /// What is not a short piece for somebody who is there.
+    /// Everything but a short piece for a live connection.
     #[inline(never)]
     fn received_otherwise(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
         match (buffer, self.conns.get(key)) {
@@ -115,7 +105,7 @@ impl Io {
                 if more && conn.inbox_len >= INBOX_LIMIT {
                     self.pause_receive(key);
                 }
-                self.fit_receive(key, result as usize);
+                self.adapt_buffer_size(key, result as usize);
             }
             _ => {
                 self.drop_received(buffer);
@@ -124,30 +114,27 @@ impl Io {
         }
     }
 
-    /// A full buffer has more behind it: from then on the connection receives into large ones, until what it receives is
-    /// short again.
-    fn fit_receive(&mut self, key: Key, len: usize) {
+    /// Switches a connection to large buffers when one of the usual size is full, and back after some short pieces in a row.
+    fn adapt_buffer_size(&mut self, key: Key, len: usize) {
         let Some(conn) = self.conns.get(key) else { return };
         let short = len < BUFFER_SIZE;
-        match conn.has(flag::LARGE) {
-            false if short => return,
-            false => {
-                if !self.driver.open_large(&mut self.buffers) {
-                    return;
-                }
-                conn.set(flag::LARGE);
+        if !conn.has(flag::LARGE) {
+            if short || !self.driver.open_large(&mut self.buffers) {
+                return;
             }
-            true if !short => return conn.flags &= flag::SHORT - 1,
-            true if !conn.count_short() => return,
-            true => conn.clear(flag::LARGE),
+            conn.set(flag::LARGE);
+        } else if conn.count_piece(short) {
+            conn.clear(flag::LARGE);
+        } else {
+            return;
         }
         if matches!(self.driver, Driver::Uring(_)) {
-            // The request names its kind of buffer: it ends, and the next one names the other.
+            // The request names its buffer group: it ends, and the next one names the other group.
             self.stop_receive(key);
         }
     }
 
-    /// A buffer comes back whatever became of its connection.
+    /// Returns the buffer of data whose connection is gone.
     #[cold]
     fn drop_received(&mut self, buffer: Option<u16>) {
         if let Some(buffer) = buffer {
@@ -161,7 +148,7 @@ impl Io {
         self.stop_receive(key);
     }
 
-    /// Whatever is not data: the end of the stream, an error, a receive that stopped.
+    /// Handles a completion without data: the end of the stream, an error, or a receive that was stopped.
     #[cold]
     fn receive_ended(&mut self, key: Key, result: i32) {
         let Some(conn) = self.conns.get(key) else { return };
@@ -170,8 +157,8 @@ impl Io {
         }
         match -result {
             0 => conn.set(flag::EOF),
-            libc::ENOBUFS => return self.starve(key),
-            // Stopped on request, or interrupted: the reader arms it again when it has emptied the inbox.
+            libc::ENOBUFS => return self.on_no_buffers(key),
+            // Cancelled or interrupted: the reader arms it again when the inbox is empty.
             libc::ECANCELED | libc::EINTR | libc::EAGAIN => {
                 if conn.front().is_none() && !conn.reader.is_none() {
                     self.start_receive(key);
@@ -189,7 +176,7 @@ impl Io {
         }
     }
 
-    /// Epoll says that there is something to read: read it into the inbox.
+    /// Epoll: reads into the inbox.
     pub(super) fn readable(&mut self, key: Key) {
         for _ in 0..READS_A_TURN {
             let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else {
@@ -206,8 +193,9 @@ impl Io {
             let size = if large.is_some() { LARGE_SIZE } else { BUFFER_SIZE };
             let Some(buffer) = large.or_else(|| epoll.free_buffers.pop()) else {
                 self.stop_receive(key);
-                return self.starve(key);
+                return self.on_no_buffers(key);
             };
+            self.replenisher.on_buffer_used(buffer);
             // SAFETY: the buffer is free, so no segment, lease or request refers to it; it holds that many bytes.
             let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.address(buffer).as_ptr(), size) };
             // SAFETY: a live slot owns its open descriptor.
@@ -226,7 +214,7 @@ impl Io {
         }
     }
 
-    /// Nothing is in the inbox: the end of the stream, an error, or a wait.
+    /// The result with an empty inbox: the end of the stream, an error, or a wait.
     #[inline]
     fn poll_empty<T>(&mut self, key: Key, cx: &Context<'_>, end: T) -> Poll<io::Result<T>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
@@ -243,7 +231,7 @@ impl Io {
         Poll::Pending
     }
 
-    /// Takes the oldest segment; `None` is the end of the stream.
+    /// Takes the oldest segment out of the inbox; `None` is the end of the stream.
     #[inline(always)]
     pub fn poll_receive(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<Option<Received>>> {
         let Some(buffer) = self.conns.get(key).and_then(|conn| conn.pop_segment(&mut self.buffers)) else {
@@ -256,7 +244,7 @@ impl Io {
         Poll::Ready(Ok(Some(Received { buffer, start, len: u32::from(segment.len) })))
     }
 
-    /// Copies out of the inbox as much as there is and fits; 0 is the end of the stream.
+    /// Copies from the inbox as much as there is and fits; 0 is the end of the stream.
     #[inline]
     pub fn poll_read(
         &mut self,

@@ -1,4 +1,4 @@
-//! The sending side: one send in flight a connection; what comes meanwhile waits, which is backpressure.
+//! Sending: one send in flight per connection; a writer waits for its end, which is the backpressure.
 
 use super::{Io, closed, from_errno};
 use crate::{
@@ -17,16 +17,15 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Now or not at all, and an error instead of a signal.
 const AT_ONCE: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
-/// Pieces that the kernel takes at a time (UIO_MAXIOV).
+/// Pieces that the kernel takes per call (UIO_MAXIOV).
 const MOST_PIECES: usize = 1024;
 
-/// A leased buffer, where its data begins, and how much there is.
+/// A buffer lent to the user: its number, the start of its data, and their length.
 pub(crate) type Part = (u16, NonNull<u8>, u32);
 
 impl Io {
-    /// Waits until nothing is in flight; an error of an earlier send is reported here.
+    /// Waits until nothing is in flight; returns the error of an earlier send.
     #[inline]
     pub fn poll_flush(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
         let Some(conn) = self.conns.get(key) else {
@@ -42,7 +41,7 @@ impl Io {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends a leased buffer and gives it back when the kernel has taken it all. Only a good result has taken the lease.
+    /// Sends a buffer that was lent to the user, and returns it to the kernel afterwards. Takes the buffer only if `Ready(Ok)`.
     #[inline(always)]
     pub fn poll_send(&mut self, key: Key, cx: &Context<'_>, (buffer, start, len): Part) -> Poll<io::Result<()>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
@@ -52,15 +51,16 @@ impl Io {
         self.buffers.leased -= 1;
         let offset = start.as_ptr() as usize - self.buffers.address(buffer).as_ptr() as usize;
         conn.set(flag::SENDING);
-        (conn.source, conn.send_offset, conn.send_len) = (Source::buffer(buffer), offset as u32, len);
+        (conn.source, conn.send_offset, conn.send_len) = (Source::buffer(buffer), offset as u16, len as u16);
         match &mut self.driver {
-            Driver::Uring(uring) => uring.send(key, conn.fd, start, len),
+            // SAFETY: the buffer was lent to the caller, who has given it up; it stays untouched until the last completion.
+            Driver::Uring(uring) => unsafe { uring.send(key, conn.fd, start, len) },
             Driver::Epoll(_) => self.continue_send(key),
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Sends as much of `bytes` as goes without waiting, at least one byte.
+    /// Sends as much of `bytes` as possible without waiting, at least one byte.
     #[inline(always)]
     pub fn poll_write(&mut self, key: Key, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
@@ -73,18 +73,19 @@ impl Io {
         let Driver::Uring(uring) = &mut self.driver else {
             return self.poll_write_direct(key, cx, |fd| rustix::net::send(fd, bytes, AT_ONCE));
         };
-        let block = match self.blocks.take() {
+        let block = match self.send_buffers.take() {
             Ok(block) => block,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let len = self.blocks.fill(block, bytes);
+        let len = self.send_buffers.fill(block, bytes);
         conn.set(flag::SENDING);
-        (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u32);
-        uring.send(key, conn.fd, self.blocks.address(block), len as u32);
+        (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u16);
+        // SAFETY: the send buffer was taken, and stays untouched until the last completion releases it.
+        unsafe { uring.send(key, conn.fd, self.send_buffers.address(block), len as u32) };
         Poll::Ready(Ok(len))
     }
 
-    /// As `poll_write`, of several pieces: one send.
+    /// As `poll_write`, of several pieces in one send.
     pub fn poll_write_vectored(
         &mut self,
         key: Key,
@@ -101,18 +102,19 @@ impl Io {
             let send = |fd: BorrowedFd<'_>| sendmsg(fd, pieces, &mut SendAncillaryBuffer::default(), AT_ONCE);
             return self.poll_write_direct(key, cx, send);
         };
-        let block = match self.blocks.take() {
+        let block = match self.send_buffers.take() {
             Ok(block) => block,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let len = self.blocks.gather(block, pieces);
+        let len = self.send_buffers.gather(block, pieces);
         conn.set(flag::SENDING);
-        (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u32);
-        uring.send(key, conn.fd, self.blocks.address(block), len as u32);
+        (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u16);
+        // SAFETY: the send buffer was taken, and stays untouched until the last completion releases it.
+        unsafe { uring.send(key, conn.fd, self.send_buffers.address(block), len as u32) };
         Poll::Ready(Ok(len))
     }
 
-    /// Epoll: from the caller's memory straight into the socket.
+    /// Epoll: writes from the caller's memory into the socket.
     fn poll_write_direct(
         &mut self,
         key: Key,
@@ -142,26 +144,27 @@ impl Io {
         }
     }
 
-    fn source_address(&self, source: Source, offset: u32) -> NonNull<u8> {
+    fn source_address(&self, source: Source, offset: u16) -> NonNull<u8> {
         let start = match source.as_buffer() {
             Some(buffer) => self.buffers.address(buffer),
-            None => self.blocks.address(source.as_block()),
+            None => self.send_buffers.address(source.as_block()),
         };
         // SAFETY: the offset of a send lies inside its buffer or block.
-        unsafe { start.add(offset as usize) }
+        unsafe { start.add(usize::from(offset)) }
     }
 
-    /// Hands what is left of a send to the kernel.
+    /// Submits the rest of a send.
     #[inline]
     fn continue_send(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         let (fd, len, source, offset) = (conn.fd, conn.send_len, conn.source, conn.send_offset);
         let start = self.source_address(source, offset);
         if let Driver::Uring(uring) = &mut self.driver {
-            return uring.send(key, fd, start, len);
+            // SAFETY: the memory of the send stays untouched until the last completion.
+            return unsafe { uring.send(key, fd, start, u32::from(len)) };
         }
-        // SAFETY: the bytes were received or filled earlier and stay untouched until the send has ended.
-        let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), len as usize) };
+        // SAFETY: the bytes were received or filled before, and stay untouched until the send has ended.
+        let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), usize::from(len)) };
         // SAFETY: a live slot owns its open descriptor.
         let fd = unsafe { BorrowedFd::borrow_raw(fd) };
         let result = match rustix::net::send(fd, bytes, AT_ONCE) {
@@ -171,11 +174,11 @@ impl Io {
         self.sent(key, result);
     }
 
-    /// A send took some or all of its bytes, or failed.
+    /// Handles the end of a send: of all bytes, of some, or an error.
     #[inline(always)]
     pub(super) fn sent(&mut self, key: Key, result: i32) {
         let Some(conn) = self.conns.get(key) else { return };
-        if result != conn.send_len as i32 {
+        if result != i32::from(conn.send_len) {
             return self.sent_short(key, result);
         }
         conn.clear(flag::SENDING);
@@ -187,7 +190,7 @@ impl Io {
         }
     }
 
-    /// After the last byte, what most connections do not need: look away from output, shut it down, close.
+    /// Rare steps after the last byte: stop watching for output, shut it down, close.
     #[cold]
     fn sent_all(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
@@ -203,7 +206,7 @@ impl Io {
         self.close_if_quiet(key);
     }
 
-    /// Nobody writes any more: the write direction is shut down after everything written has gone.
+    /// Shuts the write direction down after everything written was sent.
     pub fn end_output(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         self.wakers.forget(&mut conn.writer);
@@ -219,7 +222,7 @@ impl Io {
 
     fn shut_output(&mut self, key: Key) {
         if let Ok(fd) = self.fd(key) {
-            // The only error is that the peer has ended the connection, and there is nothing left to shut down.
+            // Fails only if the peer has ended the connection, which leaves nothing to shut down.
             let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Write);
         }
     }
@@ -227,7 +230,7 @@ impl Io {
     #[cold]
     fn sent_short(&mut self, key: Key, result: i32) {
         let Some(conn) = self.conns.get(key) else { return };
-        // A cancelled send that had sent a part says how much, not that it was cancelled.
+        // A cancelled send that was partly done reports its bytes, not the cancellation.
         let result = if conn.has(flag::GIVEN_UP) { -libc::ECANCELED } else { result };
         match -result {
             libc::EINTR => self.continue_send(key),
@@ -248,14 +251,14 @@ impl Io {
                 self.close_if_quiet(key);
             }
             _ => {
-                conn.send_offset += result as u32;
-                conn.send_len -= result as u32;
+                conn.send_offset += result as u16;
+                conn.send_len -= result as u16;
                 self.continue_send(key);
             }
         }
     }
 
-    /// Epoll says that there is room, or that the descriptor has ended.
+    /// Epoll: the descriptor is writable, or at its end.
     pub(super) fn writable(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
         if conn.has(flag::CONNECTING) {
@@ -275,7 +278,7 @@ impl Io {
     fn release_source(&mut self, source: Source) {
         match source.as_buffer() {
             Some(buffer) => self.release_buffer(buffer),
-            None => self.blocks.give_back(source.as_block()),
+            None => self.send_buffers.release(source.as_block()),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     buffers::recv::{LARGE_RING, RING},
     driver::Opened,
-    driver::user_data::Kind,
+    driver::user_data::OpKind,
     slab::Key,
 };
 use io_uring::cqueue;
@@ -29,7 +29,7 @@ const FOREVER: Duration = Duration::from_millis(500);
 
 enum Entry {
     Request(Request),
-    Cancel(Kind, Key),
+    Cancel(OpKind, Key),
 }
 
 #[derive(Default)]
@@ -47,9 +47,8 @@ pub(crate) struct Kernel {
     /// Capacity of the completion queue.
     capacity: usize,
     /// Requests whose last completion has not been taken; buffers and sends likewise.
-    pub open: Vec<(Kind, Key)>,
+    pub open: Vec<(OpKind, Key)>,
     pub held: HashSet<u16>,
-    pub given: u16,
     sends: Vec<(Key, usize, usize)>,
     in_flight: u32,
     /// Calls so far: a worker that loops forever fails the test instead of hanging it.
@@ -75,7 +74,7 @@ impl Kernel {
     }
 
     /// The runtime lends a receive buffer.
-    pub fn give(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
+    pub fn provide(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
         if !self.held.insert(buffer) {
             self.fault(format!("buffer {buffer} was given twice"));
         }
@@ -88,7 +87,6 @@ impl Kernel {
         // SAFETY: the caller lends `size` bytes from here.
         unsafe { start.write_bytes(POISON, size) };
         self.net.group(large).0.push_back((buffer, start));
-        self.given = self.given.wrapping_add(u16::from(!large));
     }
 
     /// Opens the group of large buffers, which some kernels refuse.
@@ -117,7 +115,7 @@ impl Kernel {
         if large && self.large != Some(true) {
             self.fault(format!("receive {key:?} names a group of buffers that is not there"));
         }
-        self.push(What::Receive { large }, Kind::Receive, key, sock);
+        self.push(What::Receive { large }, OpKind::Receive, key, sock);
     }
 
     pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
@@ -130,11 +128,11 @@ impl Kernel {
             self.fault(format!("send {key:?} of nothing"));
         }
         let sock = self.sock(fd);
-        self.push(What::Send(Sending { from, copy, done: 0 }), Kind::Send, key, sock);
+        self.push(What::Send(Sending { from, copy, done: 0 }), OpKind::Send, key, sock);
     }
 
     pub fn accept(&mut self, key: Key) {
-        self.push(What::Accept, Kind::Accept, key, 0);
+        self.push(What::Accept, OpKind::Accept, key, 0);
     }
 
     /// The port number encodes the socket's index.
@@ -143,27 +141,27 @@ impl Kernel {
         self.net.socks[sock].open(fd, None);
         // SAFETY: the address has this length.
         let copy = unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) };
-        self.push(What::Connect(address.as_ptr().cast(), copy.to_vec()), Kind::Connect, key, sock);
+        self.push(What::Connect(address.as_ptr().cast(), copy.to_vec()), OpKind::Connect, key, sock);
     }
 
     /// Holds the file itself, as the real kernel does.
-    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+    pub fn poll(&mut self, kind: OpKind, key: Key, fd: RawFd) {
         // SAFETY: the caller's descriptor is open through the call.
         let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned().unwrap();
-        let events = if kind == Kind::WatchInput { libc::POLLIN } else { libc::POLLOUT };
+        let events = if kind == OpKind::WatchInput { libc::POLLIN } else { libc::POLLOUT };
         self.push(What::Poll(file, events), kind, key, 0);
     }
 
-    pub fn watch_bell(&mut self, fd: RawFd) {
+    pub fn arm_wake_fd(&mut self, fd: RawFd) {
         let key = Key { index: 0, generation: 0 };
-        self.queue.push_back(Entry::Request(Request::new(What::Bell(fd), Kind::Bell, key, 0)));
+        self.queue.push_back(Entry::Request(Request::new(What::Bell(fd), OpKind::WakeFd, key, 0)));
     }
 
-    pub fn cancel(&mut self, kind: Kind, key: Key) {
+    pub fn cancel(&mut self, kind: OpKind, key: Key) {
         self.queue.push_back(Entry::Cancel(kind, key));
     }
 
-    fn push(&mut self, what: What, kind: Kind, key: Key, sock: usize) {
+    fn push(&mut self, what: What, kind: OpKind, key: Key, sock: usize) {
         if self.open.contains(&(kind, key)) {
             self.fault(format!("a second {kind:?} of {key:?} while the first one is open"));
         }
@@ -190,7 +188,7 @@ impl Kernel {
             Entry::Request(request) => Some(request),
             Entry::Cancel(..) => None,
         });
-        let of_socks = |request: &&Request| matches!(request.kind, Kind::Receive | Kind::Send | Kind::Connect);
+        let of_socks = |request: &&Request| matches!(request.kind, OpKind::Receive | OpKind::Send | OpKind::Connect);
         let closed: Vec<String> = (queued.chain(&self.requests).filter(of_socks))
             .filter(|request| self.net.socks[request.sock].stage == Stage::Closed)
             .map(|request| format!("{:?} {:?} is open and its descriptor closed", request.kind, request.key))
@@ -264,7 +262,7 @@ impl Kernel {
         self.queue.is_empty()
     }
 
-    fn cancel_now(&mut self, kind: Kind, key: Key) {
+    fn cancel_now(&mut self, kind: OpKind, key: Key) {
         let Some(request) = self.requests.iter_mut().find(|r| r.kind == kind && r.key == key && !r.ended) else {
             return self.requests.push(Request::answer(key, libc::ENOENT));
         };
@@ -352,15 +350,15 @@ impl Kernel {
         {
             self.fault(format!("buffer {buffer} comes back and was never given"));
         }
-        let watch = Kind::untag_watch(completion.data);
-        let of = |(kind, key): (Option<Kind>, Key)| kind.map(|kind| (kind, key));
-        let Some((kind, key)) = watch.or_else(|| of(Kind::untag(completion.data))) else { return };
-        if kind == Kind::Bell {
+        let watch = OpKind::untag_watch(completion.data);
+        let of = |(kind, key): (Option<OpKind>, Key)| kind.map(|kind| (kind, key));
+        let Some((kind, key)) = watch.or_else(|| of(OpKind::untag(completion.data))) else { return };
+        if kind == OpKind::WakeFd {
             self.net.bell_on_its_way = false;
         }
         if completion.is_last() {
             self.open.retain(|open| *open != (kind, key));
-            if kind == Kind::Send {
+            if kind == OpKind::Send {
                 self.sends.retain(|(of, ..)| *of != key);
             }
         }
@@ -368,7 +366,7 @@ impl Kernel {
 
     /// Whether a send of that socket waits only for its peer to read.
     pub fn waits_for_peer(&self, sock: usize) -> bool {
-        let sends = |request: &&Request| request.kind == Kind::Send && request.sock == sock;
+        let sends = |request: &&Request| request.kind == OpKind::Send && request.sock == sock;
         self.requests.iter().find(sends).is_some_and(|request| !request.ended && !request.can_act(&self.net))
     }
 

@@ -17,10 +17,10 @@ mod tests;
 mod world;
 
 use crate::{
-    buffers::recv::Buffers,
+    buffers::recv::RecvBuffers,
     driver::Opened,
-    driver::uring::{RingFeature, Uring},
-    driver::user_data::Kind,
+    driver::uring::{Features, RingFeature, Uring},
+    driver::user_data::OpKind,
     metrics::Metrics,
     slab::Key,
     task::registry::Remote,
@@ -78,10 +78,10 @@ macro_rules! either {
 }
 
 impl Ring {
-    pub fn new() -> io::Result<Self> {
+    pub fn new(features: Features) -> io::Result<Self> {
         Ok(match NEXT.take() {
             Some(kernel) => Self::Sim(SimRing(kernel)),
-            None => Self::Real(Uring::new()?),
+            None => Self::Real(Uring::new(features)?),
         })
     }
 
@@ -92,29 +92,29 @@ impl Ring {
         }
     }
 
-    pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
-        either!(self, ring => ring.give(buffers, buffer), kernel => kernel.give(buffer, buffers.address(buffer), false));
-    }
-
-    pub fn given(&self) -> u16 {
-        match self {
-            Self::Real(ring) => ring.given(),
-            Self::Sim(sim) => sim.kernel().given,
-        }
-    }
-
-    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+    /// # Safety
+    /// See [`Uring::provide`].
+    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
         let start = buffers.address(buffer);
-        either!(self, ring => ring.give_large(buffers, buffer), kernel => kernel.give(buffer, start, true));
+        // SAFETY: as demanded of the caller.
+        either!(self, ring => unsafe { ring.provide(buffers, buffer) }, kernel => kernel.provide(buffer, start, false));
+    }
+
+    /// # Safety
+    /// See [`Uring::provide_large`].
+    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
+        let start = buffers.address(buffer);
+        // SAFETY: as demanded of the caller.
+        either!(self, ring => unsafe { ring.provide_large(buffers, buffer) }, kernel => kernel.provide(buffer, start, true));
     }
 
     pub fn open_large(&mut self) -> Opened {
         either!(self, ring => ring.open_large(), kernel => kernel.open_large())
     }
 
-    pub fn rungs(&self) -> Vec<RingFeature> {
+    pub fn features(&self) -> Vec<RingFeature> {
         match self {
-            Self::Real(ring) => ring.rungs(),
+            Self::Real(ring) => ring.features(),
             Self::Sim(_) => Vec::new(),
         }
     }
@@ -123,33 +123,39 @@ impl Ring {
         either!(self, ring => ring.receive(key, fd, large), kernel => kernel.receive(key, fd, large));
     }
 
-    pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
-        either!(self, ring => ring.send(key, fd, from, len), kernel => kernel.send(key, fd, from, len));
+    /// # Safety
+    /// See [`Uring::send`].
+    pub unsafe fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
+        // SAFETY: as demanded of the caller.
+        either!(self, ring => unsafe { ring.send(key, fd, from, len) }, kernel => kernel.send(key, fd, from, len));
     }
 
     pub fn accept(&mut self, key: Key, fd: RawFd) {
         either!(self, ring => ring.accept(key, fd), kernel => kernel.accept(key));
     }
 
-    pub fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
-        either!(self, ring => ring.connect(key, fd, address), kernel => kernel.connect(key, fd, address));
+    /// # Safety
+    /// See [`Uring::connect`].
+    pub unsafe fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
+        // SAFETY: as demanded of the caller.
+        either!(self, ring => unsafe { ring.connect(key, fd, address) }, kernel => kernel.connect(key, fd, address));
     }
 
-    pub fn cancel(&mut self, kind: Kind, key: Key) {
+    pub fn cancel(&mut self, kind: OpKind, key: Key) {
         either!(self, ring => ring.cancel(kind, key), kernel => kernel.cancel(kind, key));
     }
 
-    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+    pub fn poll(&mut self, kind: OpKind, key: Key, fd: RawFd) {
         either!(self, ring => ring.poll(kind, key, fd), kernel => kernel.poll(kind, key, fd));
     }
 
-    pub fn watch_bell(&mut self, fd: RawFd) {
-        either!(self, ring => ring.watch_bell(fd), kernel => kernel.watch_bell(fd));
+    pub fn arm_wake_fd(&mut self, fd: RawFd) {
+        either!(self, ring => ring.arm_wake_fd(fd), kernel => kernel.arm_wake_fd(fd));
     }
 
-    pub fn door(&self) -> Option<OwnedFd> {
+    pub fn ring_fd(&self) -> Option<OwnedFd> {
         match self {
-            Self::Real(ring) => ring.door(),
+            Self::Real(ring) => ring.ring_fd(),
             Self::Sim(_) => None,
         }
     }
@@ -157,7 +163,7 @@ impl Ring {
     pub fn message(&mut self, to: Arc<Remote>) {
         match self {
             Self::Real(ring) => ring.message(to),
-            Self::Sim(_) => to.ring(),
+            Self::Sim(_) => to.wake(),
         }
     }
 

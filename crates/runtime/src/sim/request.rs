@@ -4,7 +4,7 @@ use super::{
     net::{Net, POISON},
     socket,
 };
-use crate::{driver::user_data::Kind, slab::Key};
+use crate::{driver::user_data::OpKind, slab::Key};
 use io_uring::cqueue;
 use std::{
     collections::VecDeque,
@@ -68,7 +68,7 @@ pub(crate) enum What {
 #[derive(Debug)]
 pub(crate) struct Request {
     pub what: What,
-    pub kind: Kind,
+    pub kind: OpKind,
     pub key: Key,
     pub sock: usize,
     pub cancelled: bool,
@@ -78,12 +78,12 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub fn new(what: What, kind: Kind, key: Key, sock: usize) -> Self {
+    pub fn new(what: What, kind: OpKind, key: Key, sock: usize) -> Self {
         Self { what, kind, key, sock, cancelled: false, ended: false, outbox: VecDeque::new() }
     }
 
     pub fn answer(key: Key, errno: i32) -> Self {
-        let mut answer = Self::new(What::Answer, Kind::Cancel, key, 0);
+        let mut answer = Self::new(What::Answer, OpKind::Cancel, key, 0);
         answer.end(-errno, 0);
         answer
     }
@@ -106,7 +106,7 @@ impl Request {
             What::Send(_) => net.socks[self.sock].is_writable(),
             What::Accept => !net.backlog.is_empty(),
             What::Connect(..) => !net.socks[self.sock].silent,
-            What::Bell(bell) => !net.bell_on_its_way && socket::is_ready(*bell, libc::POLLIN),
+            What::Bell(wake_fd) => !net.bell_on_its_way && socket::is_ready(*wake_fd, libc::POLLIN),
             What::Poll(file, events) => socket::is_ready(file.as_raw_fd(), *events),
             What::Answer => false,
         }
@@ -114,12 +114,12 @@ impl Request {
 
     pub fn act(&mut self, net: &mut Net) {
         match self.kind {
-            Kind::Receive => self.receive(net),
-            Kind::Send => self.send(net),
-            Kind::Accept => self.accept(net),
-            Kind::Connect => self.connect(net),
-            Kind::WatchInput | Kind::WatchOutput if self.cancelled => self.end(-libc::ECANCELED, 0),
-            Kind::WatchInput | Kind::WatchOutput => self.end(1, 0),
+            OpKind::Receive => self.receive(net),
+            OpKind::Send => self.send(net),
+            OpKind::Accept => self.accept(net),
+            OpKind::Connect => self.connect(net),
+            OpKind::WatchInput | OpKind::WatchOutput if self.cancelled => self.end(-libc::ECANCELED, 0),
+            OpKind::WatchInput | OpKind::WatchOutput => self.end(1, 0),
             _ => {
                 net.bell_on_its_way = true;
                 if net.script.rarely(4) { self.end(1, 0) } else { self.complete_more(1, 0) }

@@ -1,7 +1,16 @@
 //! One task: its future, then its output, in one allocation shared by the run queue and the join handle.
+//!
+//! ```text
+//!            run: Pending
+//!            +--------+
+//!            v        |
+//!   (new) -> idle -> POLLING -> DONE      run: Ready or a panic
+//!            |                   ^
+//!            +-- ABORTED --------+        request_abort, then run; or cancel
+//! ```
+//! Invariant: `stage` is touched only while `POLLING` is set by the toucher or after `DONE`.
 
-use super::{catch_panic, join::JoinError};
-use crate::executor;
+use super::{JoinError, catch_panic};
 use std::{
     cell::{Cell, RefCell, UnsafeCell},
     future::Future,
@@ -10,30 +19,43 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+/// The future is being polled or dropped, further up the stack.
+const POLLING: u8 = 1;
+/// The task was asked to end.
+const ABORTED: u8 = 2;
+/// The output is there, or has been taken.
+const DONE: u8 = 4;
+
 enum Stage<F: Future> {
     Running(F),
     Done(Result<F::Output, JoinError>),
     Empty,
 }
 
-/// The shared cell. It lives on one thread: `Rc`, no atomics.
+/// Lives on one thread: `Rc`, no atomics.
 pub(crate) struct TaskCell<F: Future> {
     stage: UnsafeCell<Stage<F>>,
-    polling: Cell<bool>,
-    aborted: Cell<bool>,
-    done: Cell<bool>,
+    state: Cell<u8>,
     joiner: RefCell<Option<Waker>>,
 }
 
-/// What the run queue needs of a task.
-pub(crate) trait Runnable {
-    /// Polls once; true when the task has ended. Never panics on the future's account.
-    fn run(&self, cx: &mut Context<'_>) -> bool;
-    /// Ends the task now, unless it is being polled (then it ends as soon as that poll returns).
-    fn cancel(&self);
+/// What a poll of a task led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Pending,
+    Ended,
+    Panicked,
 }
 
-/// What the join handle needs of a task.
+/// The run queue's view of a task.
+pub(crate) trait Runnable {
+    /// Polls once. Does not panic when the future does.
+    fn run(&self, cx: &mut Context<'_>) -> Progress;
+    /// Ends the task now; if it is being polled, when that poll returns.
+    fn cancel(&self) -> Progress;
+}
+
+/// The join handle's view of a task.
 pub(crate) trait Joinable<T> {
     fn poll_join(&self, cx: &Context<'_>) -> Poll<Result<T, JoinError>>;
     fn request_abort(&self);
@@ -42,104 +64,153 @@ pub(crate) trait Joinable<T> {
 
 impl<F: Future> TaskCell<F> {
     pub fn new(future: F) -> Self {
-        Self {
-            stage: UnsafeCell::new(Stage::Running(future)),
-            polling: Cell::new(false),
-            aborted: Cell::new(false),
-            done: Cell::new(false),
-            joiner: RefCell::new(None),
-        }
+        Self { stage: UnsafeCell::new(Stage::Running(future)), state: Cell::new(0), joiner: RefCell::new(None) }
     }
 
-    /// Replaces the future by its result and tells the joiner. The future's destructor is the user's code: a panic in it
-    /// stays here.
-    fn finish(&self, result: Result<F::Output, JoinError>) {
-        self.polling.set(true);
+    #[inline]
+    fn has(&self, bits: u8) -> bool {
+        self.state.get() & bits != 0
+    }
+
+    #[inline]
+    fn set(&self, bits: u8) {
+        self.state.set(self.state.get() | bits);
+    }
+
+    #[inline]
+    fn clear(&self, bits: u8) {
+        self.state.set(self.state.get() & !bits);
+    }
+
+    /// Replaces the future by its result and wakes the joiner. A panic in the future's destructor becomes the result.
+    fn finish(&self, result: Result<F::Output, JoinError>) -> Progress {
+        self.set(POLLING);
         let dropped = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the cell lives on one thread and `polling` keeps `run` and `cancel` from coming back here while
-            // the future's destructor runs; no reference into the stage exists. The future is dropped in place: pinned.
+            // SAFETY: the cell lives on one thread, and `POLLING` keeps `run` and `cancel` away while the future's destructor
+            // runs; no reference into the stage exists. The future is dropped in place: pinned.
             unsafe { *self.stage.get() = Stage::Empty };
         }));
-        self.polling.set(false);
+        self.clear(POLLING);
         let result = match dropped {
             Ok(()) => result,
             Err(panic) => {
-                // The output goes with it, and its destructor may panic as well.
+                // The output is dropped as well; its destructor may panic too.
                 catch_panic(|| drop(result));
                 Err(JoinError::panic(panic))
             }
         };
-        if result.as_ref().is_err_and(JoinError::is_panic) {
-            executor::current(|worker| worker.panicked_tasks.set(worker.panicked_tasks.get() + 1));
-        }
-        // SAFETY: as above; the stage is `Empty`, so nothing of the user's is dropped by this assignment.
+        let panicked = result.as_ref().is_err_and(JoinError::is_panic);
+        // SAFETY: as above; the stage is `Empty`, so this assignment drops nothing of the user's.
         unsafe { *self.stage.get() = Stage::Done(result) };
-        self.done.set(true);
+        self.set(DONE);
         let joiner = self.joiner.borrow_mut().take();
         if let Some(joiner) = joiner {
-            // Perhaps a foreign one, whose panic is not this task's.
+            // It may be foreign; its panic is not this task's.
             catch_panic(|| joiner.wake());
         }
+        if panicked { Progress::Panicked } else { Progress::Ended }
+    }
+
+    /// A poll of a task that is done, aborted, or being polled already.
+    #[cold]
+    fn run_special(&self) -> Progress {
+        if self.has(DONE) {
+            return Progress::Ended;
+        }
+        // A nested loop on the same worker does not exist; if it did, a second `&mut` to the future would be unsound.
+        assert!(!self.has(POLLING), "a task was polled inside its own poll");
+        self.finish(Err(JoinError::aborted()))
     }
 }
 
 impl<F: Future> Runnable for TaskCell<F> {
     #[inline]
-    fn run(&self, cx: &mut Context<'_>) -> bool {
-        if self.done.get() {
-            return true;
+    fn run(&self, cx: &mut Context<'_>) -> Progress {
+        if self.state.get() != 0 {
+            return self.run_special();
         }
-        if self.aborted.get() {
-            self.finish(Err(JoinError::aborted()));
-            return true;
-        }
-        self.polling.set(true);
+        self.state.set(POLLING);
         let polled = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the cell lives on one thread, and `polling` keeps everyone else from the stage during this poll.
+            // SAFETY: the cell lives on one thread. `POLLING` was clear, checked above, and is set during this poll, which
+            // keeps every other access from the stage.
             let Stage::Running(future) = (unsafe { &mut *self.stage.get() }) else {
                 unreachable!("a task that is not done has a future")
             };
             // SAFETY: the cell is behind an `Rc` that is never unwrapped, and the future is only dropped in place.
             unsafe { Pin::new_unchecked(future) }.poll(cx)
         }));
-        self.polling.set(false);
+        self.clear(POLLING);
         match polled {
-            Ok(Poll::Pending) if self.aborted.get() => self.finish(Err(JoinError::aborted())),
-            Ok(Poll::Pending) => return false,
+            Ok(Poll::Pending) if self.has(ABORTED) => self.finish(Err(JoinError::aborted())),
+            Ok(Poll::Pending) => Progress::Pending,
             Ok(Poll::Ready(output)) => self.finish(Ok(output)),
             Err(panic) => self.finish(Err(JoinError::panic(panic))),
         }
-        true
     }
 
-    fn cancel(&self) {
-        self.aborted.set(true);
-        if !self.polling.get() && !self.done.get() {
-            self.finish(Err(JoinError::aborted()));
-        }
+    fn cancel(&self) -> Progress {
+        self.set(ABORTED);
+        if self.has(POLLING | DONE) { Progress::Pending } else { self.finish(Err(JoinError::aborted())) }
     }
 }
 
 impl<F: Future> Joinable<F::Output> for TaskCell<F> {
     fn poll_join(&self, cx: &Context<'_>) -> Poll<Result<F::Output, JoinError>> {
-        if !self.done.get() {
-            // The waker of before is dropped when nothing is borrowed: it may be foreign.
-            let before = self.joiner.replace(Some(cx.waker().clone()));
-            drop(before);
+        if !self.has(DONE) {
+            // The previous waker may be foreign: it is dropped when nothing is borrowed.
+            let previous = self.joiner.replace(Some(cx.waker().clone()));
+            drop(previous);
             return Poll::Pending;
         }
-        // SAFETY: `done` is set, so the future is gone, nobody polls, and the stage is only read by the one join handle.
+        // SAFETY: `DONE` is set, so the future is gone, nothing polls, and only the one join handle reads the stage.
         match std::mem::replace(unsafe { &mut *self.stage.get() }, Stage::Empty) {
             Stage::Done(result) => Poll::Ready(result),
-            _ => panic!("a JoinHandle was polled after it had given its result"),
+            _ => panic!("a JoinHandle was polled after it had returned its result"),
         }
     }
 
     fn request_abort(&self) {
-        self.aborted.set(true);
+        self.set(ABORTED);
     }
 
     fn is_done(&self) -> bool {
-        self.done.get()
+        self.has(DONE)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::{future::poll_fn, rc::Rc};
+
+    #[test]
+    fn a_poll_inside_a_poll_panics_and_the_task_ends_with_that_panic() {
+        let slot: Rc<RefCell<Option<Rc<dyn Runnable>>>> = Rc::default();
+        let inner = slot.clone();
+        let cell = Rc::new(TaskCell::new(poll_fn(move |cx| {
+            let me = inner.borrow().clone().expect("set below");
+            me.run(cx);
+            Poll::Ready(())
+        })));
+        *slot.borrow_mut() = Some(cell.clone());
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert_eq!(cell.run(cx), Progress::Panicked);
+        assert!(matches!(cell.poll_join(cx), Poll::Ready(Err(error)) if error.is_panic()));
+        slot.borrow_mut().take();
+    }
+
+    #[test]
+    fn a_task_cancelled_inside_its_poll_ends_when_the_poll_returns() {
+        let slot: Rc<RefCell<Option<Rc<dyn Runnable>>>> = Rc::default();
+        let inner = slot.clone();
+        let cell = Rc::new(TaskCell::new(poll_fn(move |_| {
+            let me = inner.borrow().clone().expect("set below");
+            assert_eq!(me.cancel(), Progress::Pending);
+            Poll::<()>::Pending
+        })));
+        *slot.borrow_mut() = Some(cell.clone());
+        let cx = &mut Context::from_waker(Waker::noop());
+        assert_eq!(cell.run(cx), Progress::Ended);
+        assert!(matches!(cell.poll_join(cx), Poll::Ready(Err(error)) if error.is_aborted()));
     }
 }

@@ -1,8 +1,8 @@
-//! How another thread wakes a task: it leaves the token here, and rings only if the worker sleeps.
+//! Mail from other threads: tokens and spawns behind a lock, and a handshake that tells the poster whether the worker sleeps.
 //!
-//! The handshake is Dekker's: the poster sets `pending` and then looks at `sleeping`, the worker sets `sleeping` and then
-//! looks at `pending`; with a sequentially consistent fence between the two steps of each, at least one sees the other,
-//! so no wake-up is lost. The tokens themselves are handed over by the lock, so the flags need no ordering of their own.
+//! The handshake is Dekker's: the poster sets `pending`, then reads `sleeping`; the worker sets `sleeping`, then reads
+//! `pending`. With a sequentially consistent fence between the two steps of each, at least one sees the other, so no
+//! wake-up is lost. The lock hands over the mail; the flags need no ordering of their own.
 
 use crate::task::Token;
 
@@ -40,7 +40,7 @@ impl Mailbox {
         Self { mail: Mutex::default(), pending: AtomicBool::new(false), sleeping: AtomicBool::new(false) }
     }
 
-    /// Leaves a token; true when the caller must wake the worker, for it sleeps.
+    /// Posts a token. Returns true if the worker sleeps: the caller must wake it.
     #[must_use]
     pub fn post(&self, token: Token) -> bool {
         self.lock().tokens.push(token);
@@ -71,16 +71,16 @@ impl Mailbox {
         self.mail.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Something may lie here.
+    /// Whether mail may be waiting.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.pending.load(Ordering::Relaxed)
     }
 
-    /// Takes everything; called by the worker only.
+    /// Takes all mail. Called by the worker only.
     pub fn take(&self) -> Mail {
-        // Cleared before the list is taken: a token posted in between is taken now and looked for once more in vain. The
-        // lock keeps this store before that of any poster who comes after us.
+        // Cleared first: what is posted in between is taken now, and costs one more look in vain. The lock orders this store
+        // before that of every later poster.
         self.pending.store(false, Ordering::Relaxed);
         std::mem::take(&mut *self.lock())
     }
@@ -92,7 +92,7 @@ impl Mailbox {
         std::mem::take(&mut mail.spawns)
     }
 
-    /// Announces sleep; false when the worker must stay awake because something was posted.
+    /// Announces a sleep. Returns false if something was posted: the worker must stay awake.
     #[must_use]
     pub fn fall_asleep(&self) -> bool {
         self.sleeping.store(true, Ordering::Relaxed);

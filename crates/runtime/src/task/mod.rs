@@ -1,10 +1,12 @@
-//! Tasks: futures that a worker polls when an event names them.
+//! Tasks: futures polled by one worker.
 //!
-//! A task is named by a [`Token`]: worker, slot and use of the slot packed in one word. Wakers *are* tokens, so cloning
-//! and dropping one is free, a stale one is harmless, and no task state is ever touched from another thread.
+//! A [`Token`] identifies a task: worker, slot and generation of the slot in one word. A waker *is* a token, so cloning and
+//! dropping it is free, a stale one has no effect, and other threads never touch the state of a task.
 
 pub(crate) mod cell;
-pub(crate) mod join;
+pub(crate) mod context;
+mod error;
+mod join;
 pub(crate) mod mailbox;
 pub(crate) mod queue;
 pub(crate) mod registry;
@@ -12,15 +14,16 @@ mod set;
 pub(crate) mod waiter;
 pub(crate) mod waker;
 
-pub use join::{JoinError, JoinHandle};
+pub use error::JoinError;
+pub use join::JoinHandle;
 pub use set::JoinSet;
 
 use crate::slab::Key;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Index of the future given to `block_on`; no slab grows that far.
+/// Index of the future of `block_on`, above every index of a slab.
 const MAIN_INDEX: u32 = 0x00ff_ffff;
-/// A worker number that no worker has: marks a foreign waker in a `Waiter`.
+/// In place of a worker's number: marks a foreign waker in a `Waiter`.
 const FOREIGN: u16 = u16::MAX;
 
 /// worker (16) | generation (24) | index (24).
@@ -62,11 +65,10 @@ impl Token {
     }
 }
 
-/// Runs code of the user's whose panic would meet somebody it does not concern: a waker of others, the destructor of what
-/// nobody wants. The panic hook has reported it.
+/// Runs user code whose panic must not propagate: a foreign waker, a destructor. The panic hook has reported the panic.
 pub(crate) fn catch_panic(f: impl FnOnce()) {
     let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else { return };
-    // A payload's destructor may panic too, with yet another payload: that one is forgotten.
+    // The destructor of the payload may panic as well: the second payload is forgotten.
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }

@@ -1,8 +1,8 @@
-//! All tasks of a worker and the queue of those that are ready.
+//! The tasks of a worker and the queue of those that are ready.
 
 use super::{Token, cell::Runnable};
 use crate::slab::{Key, Slab};
-use std::rc::Rc;
+use std::{cell::UnsafeCell, rc::Rc};
 
 #[derive(Default)]
 struct Entry {
@@ -10,86 +10,117 @@ struct Entry {
     queued: bool,
 }
 
-pub(crate) struct Tasks {
+/// Shared by the worker, which runs tasks, and by its I/O, which wakes them.
+///
+/// Invariant: no method runs user code or calls another method while it holds a reference to the state, so each has that
+/// state to itself.
+pub(crate) struct Tasks(UnsafeCell<State>);
+
+struct State {
     entries: Slab<Entry>,
-    /// Woken since the running batch was taken.
+    /// Tasks woken since the running batch was taken.
     woken: Vec<Key>,
-    /// The running batch, and how far it has run: plain vectors cost less a task than a ring buffer.
+    /// The running batch and the position in it: plain vectors are cheaper per task than a ring buffer.
     batch: Vec<Key>,
     next: usize,
     /// The future of `block_on` is ready.
-    pub main_ready: bool,
+    main_ready: bool,
 }
 
 impl Tasks {
     pub fn new() -> Self {
-        Self { entries: Slab::new(), woken: Vec::new(), batch: Vec::new(), next: 0, main_ready: true }
+        let (woken, batch) = (Vec::new(), Vec::new());
+        Self(UnsafeCell::new(State { entries: Slab::new(), woken, batch, next: 0, main_ready: true }))
     }
 
-    /// Takes a task in and makes it ready.
-    pub fn insert(&mut self, task: Rc<dyn Runnable>) -> Key {
-        let key = self.entries.insert(Entry { task: Some(task), queued: true });
-        self.woken.push(key);
+    #[expect(clippy::mut_from_ref, reason = "see the invariant of the type")]
+    #[inline(always)]
+    fn state(&self) -> &mut State {
+        // SAFETY: `Tasks` is not `Sync`, and by the invariant of the type no other reference to the state exists.
+        unsafe { &mut *self.0.get() }
+    }
+
+    /// Adds a task and makes it ready.
+    pub fn insert(&self, task: Rc<dyn Runnable>) -> Key {
+        let state = self.state();
+        let key = state.entries.insert(Entry { task: Some(task), queued: true });
+        state.woken.push(key);
         key
     }
 
-    /// Makes a task ready; a stale token does nothing.
+    /// Makes a task ready. A stale token has no effect.
     #[inline(always)]
-    pub fn wake(&mut self, token: Token) {
+    pub fn wake(&self, token: Token) {
+        let state = self.state();
         if token.is_main() {
-            self.main_ready = true;
-        } else if let Some(entry) = self.entries.get(token.key())
+            state.main_ready = true;
+        } else if let Some(entry) = state.entries.get(token.key())
             && !entry.queued
         {
             entry.queued = true;
-            self.woken.push(token.key());
+            state.woken.push(token.key());
         }
     }
 
-    /// Begins a batch when the last one is through: tasks woken meanwhile have their turn after the next look at the
-    /// kernel.
+    /// Makes the future of `block_on` ready.
+    pub fn wake_main(&self) {
+        self.state().main_ready = true;
+    }
+
+    /// Whether the future of `block_on` is ready; resets it.
     #[inline]
-    pub fn begin_batch(&mut self) {
-        if self.next == self.batch.len() {
-            self.batch.clear();
-            self.next = 0;
-            std::mem::swap(&mut self.batch, &mut self.woken);
+    pub fn take_main_ready(&self) -> bool {
+        std::mem::take(&mut self.state().main_ready)
+    }
+
+    /// Starts a batch if the last one is finished. Tasks woken during a batch run after the next look at the kernel.
+    #[inline]
+    pub fn begin_batch(&self) {
+        let state = self.state();
+        if state.next == state.batch.len() {
+            state.batch.clear();
+            state.next = 0;
+            std::mem::swap(&mut state.batch, &mut state.woken);
         }
     }
 
-    /// The next task of the batch. It may be woken again from here on, also by itself. The pointer is good until the
-    /// task is removed.
+    /// Returns the next task of the batch; it may be woken again from here on, also by itself. The pointer is valid until
+    /// the task is removed.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<(Key, *const dyn Runnable)> {
+    pub fn pop(&self) -> Option<(Key, *const dyn Runnable)> {
+        let state = self.state();
         loop {
-            let key = *self.batch.get(self.next)?;
-            self.next += 1;
-            if let Some(Entry { task: Some(task), queued }) = self.entries.get(key) {
+            let key = *state.batch.get(state.next)?;
+            state.next += 1;
+            if let Some(Entry { task: Some(task), queued }) = state.entries.get(key) {
                 *queued = false;
                 return Some((key, Rc::as_ptr(task)));
             }
         }
     }
 
-    /// Lets go of an ended task. The caller drops it, outside any borrow.
-    pub fn remove(&mut self, key: Key) -> Option<Rc<dyn Runnable>> {
-        self.entries.remove(key)?.task
+    /// Removes a task that has ended; dropping it may run user code.
+    #[must_use]
+    pub fn remove(&self, key: Key) -> Option<Rc<dyn Runnable>> {
+        self.state().entries.remove(key)?.task
     }
 
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.woken.is_empty() && self.next == self.batch.len() && !self.main_ready
+        let state = self.state();
+        state.woken.is_empty() && state.next == state.batch.len() && !state.main_ready
     }
 
+    /// Tasks alive, without the future of `block_on`.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.state().entries.len()
     }
 
     pub fn keys(&self) -> Vec<Key> {
-        self.entries.keys()
+        self.state().entries.keys()
     }
 
-    pub fn task(&mut self, key: Key) -> Option<Rc<dyn Runnable>> {
-        self.entries.get(key)?.task.clone()
+    pub fn task(&self, key: Key) -> Option<Rc<dyn Runnable>> {
+        self.state().entries.get(key)?.task.clone()
     }
 }

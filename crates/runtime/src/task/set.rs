@@ -1,10 +1,9 @@
-//! `JoinSet`: many tasks, taken in the order in which they end.
+//! `JoinSet`: tasks joined in the order in which they end.
 //!
-//! Each task leaves its number when its future is dropped, and that is all the set looks at: an end costs the same with
-//! ten tasks and with a million.
+//! A task queues its number when its future is dropped, and the set looks at that queue alone: joining costs the same in a
+//! set of any size.
 
-use super::{JoinError, JoinHandle, catch_panic};
-use crate::executor;
+use super::{JoinError, JoinHandle, catch_panic, context};
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -15,7 +14,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Tasks of this thread's runtime that belong together. Dropping the set aborts those that have not ended.
+/// A set of tasks of this thread's runtime. Dropping it aborts the tasks that have not ended.
 ///
 /// ```
 /// use brunt_runtime::{JoinSet, Runtime, time::sleep};
@@ -39,16 +38,16 @@ use std::{
 /// # std::io::Result::Ok(())
 /// ```
 pub struct JoinSet<T> {
-    /// By number; `None` where a task was joined, and that number is in `free`.
+    /// By number; `None` for a task that was joined, whose number is then in `free`.
     tasks: Vec<Option<JoinHandle<T>>>,
     free: Vec<usize>,
     ended: Rc<Ended>,
 }
 
-/// What tasks and their set share.
+/// State shared by the tasks and their set.
 #[derive(Default)]
 struct Ended {
-    /// Numbers of tasks that have ended and were not joined yet.
+    /// Numbers of tasks that have ended and are not joined yet.
     numbers: RefCell<VecDeque<usize>>,
     joiner: Cell<Option<Waker>>,
 }
@@ -59,20 +58,22 @@ impl<T> JoinSet<T> {
         Self { tasks: Vec::new(), free: Vec::new(), ended: Rc::default() }
     }
 
-    /// Starts a task in this set. Must be called inside `block_on`.
+    /// Spawns a task in this set.
+    ///
+    /// # Panics
+    /// Outside `block_on`.
     pub fn spawn<F: Future<Output = T> + 'static>(&mut self, future: F) {
-        executor::current(|worker| {
-            let number = self.free.pop().unwrap_or_else(|| {
-                self.tasks.push(None);
-                self.tasks.len() - 1
-            });
-            let mark = Mark { ended: self.ended.clone(), number };
-            self.tasks[number] = Some(worker.spawn(Member { future, _mark: mark }));
+        // Looked up first: nothing of the set has changed if it panics.
+        let scheduler = context::current();
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.tasks.push(None);
+            self.tasks.len() - 1
         });
+        let mark = Mark { ended: self.ended.clone(), number };
+        self.tasks[number] = Some(scheduler.spawn(Member { future, _mark: mark }));
     }
 
-    /// The task that has ended first of those not joined yet, waited for if need be; `None` when the set is empty. A
-    /// dropped future has joined nothing.
+    /// Waits for the first task to end and returns its result; `None` if the set is empty. Cancel-safe.
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
@@ -84,26 +85,26 @@ impl<T> JoinSet<T> {
         }
         let number = self.ended.numbers.borrow_mut().pop_front();
         if let Some(number) = number {
-            let handle = self.tasks[number].as_mut().expect("a task leaves its number once");
+            let handle = self.tasks[number].as_mut().expect("a task queues its number once");
             if let Poll::Ready(result) = Pin::new(handle).poll(cx) {
                 self.tasks[number] = None;
                 self.free.push(number);
                 return Poll::Ready(Some(result));
             }
-            // Its future is being dropped further up the stack; it wakes us when it is gone.
+            // Its future is being dropped further up the stack, and wakes this one afterwards.
             self.ended.numbers.borrow_mut().push_front(number);
         }
         self.ended.joiner.set(Some(cx.waker().clone()));
         Poll::Pending
     }
 
-    /// Ends every task at its next await point. They are still to be joined, as aborted or with the output they had
+    /// Aborts every task at its next await point. The tasks remain to be joined, as aborted or with the output they have
     /// already.
     pub fn abort_all(&self) {
         self.tasks.iter().flatten().for_each(JoinHandle::abort);
     }
 
-    /// Tasks not joined yet.
+    /// The number of tasks not joined yet.
     pub fn len(&self) -> usize {
         self.tasks.len() - self.free.len()
     }
@@ -132,7 +133,7 @@ impl<T> Drop for JoinSet<T> {
     }
 }
 
-/// The future of a task in a set. Its fields are dropped in their order: the mark tells of an end that has happened.
+/// The future of a task in a set. Fields are dropped in order: the mark is queued after the future is gone.
 struct Member<F> {
     future: F,
     _mark: Mark,
@@ -147,7 +148,7 @@ impl<F: Future> Future for Member<F> {
     }
 }
 
-/// Leaves the task's number with the set when it is dropped.
+/// Queues the task's number with the set when dropped.
 struct Mark {
     ended: Rc<Ended>,
     number: usize,

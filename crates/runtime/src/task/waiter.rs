@@ -1,40 +1,53 @@
-//! Who waits for an event: a task of this worker as a packed word, or a foreign waker by reference.
+//! What waits for an event: a task of this worker as a packed word, or a foreign waker by reference.
 //!
-//! The common case, a future polled directly by one of our tasks, costs no clone and no reference count.
+//! The common case, a future polled directly by a task of this worker, costs no clone and no reference count.
 
-use crate::{
-    slab::{Key, Slab},
-    task::{Token, catch_panic, queue::Tasks, waker},
+use super::{Token, catch_panic, queue::Tasks, waker};
+use crate::slab::Slab;
+use std::{
+    rc::Rc,
+    task::{Context, Waker},
 };
-use std::task::{Context, Waker};
 
-/// Nobody, one of our tasks, or an index into [`Wakers::foreign`]. Four-byte alignment keeps connection slots small.
+/// Empty (0), the token of a task, or an index into [`Wakers::foreign`]. Two halves: an alignment of four bytes keeps
+/// connection slots small.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Waiter([u32; 2]);
 
 impl Waiter {
-    fn word(self) -> u64 {
-        u64::from(self.0[0]) | u64::from(self.0[1]) << 32
-    }
+    const EMPTY: Self = Self([0, 0]);
 
-    fn from_word(word: u64) -> Self {
+    #[inline]
+    fn new(Token(word): Token) -> Self {
         Self([word as u32, (word >> 32) as u32])
     }
 
     #[inline]
+    fn token(self) -> Token {
+        Token(u64::from(self.0[0]) | u64::from(self.0[1]) << 32)
+    }
+
+    #[inline]
     pub fn is_none(self) -> bool {
-        self.0 == [0, 0]
+        self == Self::EMPTY
+    }
+
+    #[inline]
+    fn is_foreign(self) -> bool {
+        // The number of a worker is never that of a foreign token, so an empty waiter is not foreign.
+        self.token().is_foreign()
     }
 }
 
-/// What is to become of a foreign waker. Both run foreign code: dropping the last one of a task drops that task.
+/// A foreign waker to be used once nothing is borrowed. Both uses run foreign code: dropping the last waker of a task
+/// drops that task.
 pub(crate) enum Due {
     Wake(Waker),
     Drop(#[expect(dead_code, reason = "it is held for its destructor")] Waker),
 }
 
 impl Due {
-    /// Does it. Nothing of the worker may be borrowed. A panic of one must not keep the others from being woken.
+    /// Must be called with nothing of the worker borrowed. A panic does not keep other wakers from being used.
     pub fn run(self) {
         catch_panic(move || {
             if let Self::Wake(waker) = self {
@@ -44,32 +57,32 @@ impl Due {
     }
 }
 
-/// All that can be woken: our tasks, and wakers that are not ours (a combinator with wakers of its own, another
-/// executor) with those of them that are due.
+/// Registers waiters and wakes them: tasks of this worker at once, foreign wakers (of a combinator or another executor)
+/// later.
 ///
-/// A foreign waker runs foreign code, so it is neither woken nor dropped while the worker's state is borrowed: it is put
-/// on `due`.
+/// Invariant: a foreign waker is neither woken nor dropped while the worker is borrowed, but put on `due`. It is *cloned*
+/// under the borrow. That is sound: a clone that calls into the runtime meets a borrowed `RefCell` and panics, and
+/// [`park`](Self::park) has changed nothing by then that the panic would leave half done (see the test below).
 pub(crate) struct Wakers {
     foreign: Slab<Option<Waker>>,
     due: Vec<Due>,
-    /// The tasks of this worker.
-    pub tasks: Tasks,
+    tasks: Rc<Tasks>,
 }
 
 impl Wakers {
-    pub fn new() -> Self {
-        Self { foreign: Slab::new(), due: Vec::new(), tasks: Tasks::new() }
+    pub fn new(tasks: Rc<Tasks>) -> Self {
+        Self { foreign: Slab::new(), due: Vec::new(), tasks }
     }
 
-    /// Notes that the task behind `cx` waits; replaces whoever waited before.
+    /// Registers the task behind `cx`; replaces the waiter registered before.
     #[inline]
     pub fn park(&mut self, waiter: &mut Waiter, cx: &Context<'_>) {
         match waker::token(cx.waker()) {
             Some(token) if !token.is_foreign() => {
-                if !waiter.is_none() && Token(waiter.word()).is_foreign() {
+                if waiter.is_foreign() {
                     self.forget(waiter);
                 }
-                *waiter = Waiter::from_word(token.0);
+                *waiter = Waiter::new(token);
             }
             _ => self.park_foreign(waiter, cx.waker()),
         }
@@ -77,28 +90,25 @@ impl Wakers {
 
     #[cold]
     fn park_foreign(&mut self, waiter: &mut Waiter, waker: &Waker) {
-        // Polled again in vain, as in a select: nothing changes.
-        let token = Token(waiter.word());
-        if !waiter.is_none()
-            && token.is_foreign()
-            && let Some(Some(parked)) = self.foreign.get(token.key())
+        // A select polls all its futures when one is woken: usually nothing changes.
+        if waiter.is_foreign()
+            && let Some(Some(parked)) = self.foreign.get(waiter.token().key())
             && parked.will_wake(waker)
         {
             return;
         }
         self.forget(waiter);
-        let key = self.foreign.insert(Some(waker.clone()));
-        *waiter = Waiter::from_word(Token::foreign(key).0);
+        let waker = waker.clone();
+        *waiter = Waiter::new(Token::foreign(self.foreign.insert(Some(waker))));
     }
 
-    /// Wakes whoever waits, if anybody.
+    /// Wakes the waiter, if there is one, and empties it.
     #[inline(always)]
     pub fn wake(&mut self, waiter: &mut Waiter) {
         if waiter.is_none() {
             return;
         }
-        let token = Token(waiter.word());
-        *waiter = Waiter::default();
+        let token = std::mem::take(waiter).token();
         if token.is_foreign() {
             self.wake_foreign(token);
         } else {
@@ -111,34 +121,83 @@ impl Wakers {
         self.due.extend(self.foreign.remove(token.key()).flatten().map(Due::Wake));
     }
 
-    /// Forgets whoever waits, without waking it: a combinator that was woken for having polled would poll for ever.
+    /// Empties the waiter without waking it: a combinator that was woken for having polled would poll for ever.
     pub fn forget(&mut self, waiter: &mut Waiter) {
-        let token = Token(waiter.word());
-        if !waiter.is_none() && token.is_foreign() {
-            let key: Key = token.key();
-            self.due.extend(self.foreign.remove(key).flatten().map(Due::Drop));
+        let waiter = std::mem::take(waiter);
+        if waiter.is_foreign() {
+            self.due.extend(self.foreign.remove(waiter.token().key()).flatten().map(Due::Drop));
         }
-        *waiter = Waiter::default();
     }
 
-    /// Foreign wakers to settle now that nothing is borrowed.
+    /// Foreign wakers to use now that nothing is borrowed.
     pub fn take_due(&mut self) -> Vec<Due> {
         std::mem::take(&mut self.due)
+    }
+
+    #[inline]
+    pub fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// No task is ready and no foreign waker is due.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.tasks.is_idle() && self.due.is_empty()
+    }
+
+    #[cfg(test)]
+    pub fn task_count(&self) -> usize {
+        self.tasks.len()
     }
 
     #[cfg(test)]
     pub fn foreign_count(&self) -> usize {
         self.foreign.len()
     }
+}
 
-    /// Nobody is ready and nothing is due.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.tasks.is_idle() && self.due.is_empty()
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::{BackendKind, Runtime, net::TcpListener, spawn};
+    use std::{
+        future::Future,
+        panic::{AssertUnwindSafe, catch_unwind},
+        pin::pin,
+        ptr,
+        task::{Context, RawWaker, RawWakerVTable, Waker},
+    };
+
+    /// A waker whose clone spawns a task, and so calls into the runtime under the borrow.
+    fn reentrant() -> Waker {
+        const VTABLE: RawWakerVTable = RawWakerVTable::new(
+            |_| {
+                crate::metrics();
+                RawWaker::new(ptr::null(), &VTABLE)
+            },
+            |_| (),
+            |_| (),
+            |_| (),
+        );
+        // SAFETY: the functions use no data.
+        unsafe { Waker::new(ptr::null(), &VTABLE) }
     }
 
-    #[inline]
-    pub fn has_due(&self) -> bool {
-        !self.due.is_empty()
+    #[test]
+    fn a_waker_whose_clone_calls_the_runtime_panics_and_leaves_it_usable() {
+        for backend in [BackendKind::Uring, BackendKind::Epoll] {
+            let runtime = Runtime::builder().backend(Some(backend)).build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+                let waker = reentrant();
+                let polled = catch_unwind(AssertUnwindSafe(|| {
+                    let _ = pin!(listener.accept()).poll(&mut Context::from_waker(&waker));
+                }));
+                assert!(polled.is_err(), "the clone ran with the runtime borrowed");
+                let address = listener.local_addr().unwrap();
+                let client = spawn(crate::net::TcpStream::connect(address));
+                listener.accept().await.unwrap();
+                client.await.unwrap().unwrap();
+            });
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! A `Waker` that is a packed token: no allocation, no reference count, safe from any thread.
 
 use super::Token;
-use crate::executor;
+use super::context;
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(
     |data| RawWaker::new(data, &VTABLE),
-    |data| executor::wake(Token(data.addr() as u64)),
-    |data| executor::wake(Token(data.addr() as u64)),
+    |data| context::wake(Token(data.addr() as u64)),
+    |data| context::wake(Token(data.addr() as u64)),
     |_| (),
 );
 
@@ -17,7 +17,7 @@ const _: () = assert!(size_of::<usize>() == 8, "tokens are packed in a 64-bit po
 #[inline]
 pub(crate) fn new(token: Token) -> Waker {
     // SAFETY: the vtable never dereferences its data, which is the token itself as an address; all four functions are
-    // thread-safe because `executor::wake` is, and clone and drop own nothing.
+    // thread-safe because `context::wake` is, and clone and drop own nothing.
     unsafe { Waker::new(std::ptr::without_provenance(token.0 as usize), &VTABLE) }
 }
 

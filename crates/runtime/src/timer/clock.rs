@@ -3,7 +3,6 @@
 //!
 //! Invariant: never goes back. The kernel and other threads always live in real time.
 
-use crate::executor::Worker;
 use std::{
     cell::Cell,
     time::{Duration, Instant},
@@ -90,17 +89,5 @@ impl Virtual {
             self.now.set(self.now.get().max(next));
         }
         self.now.get()
-    }
-}
-
-impl Worker {
-    /// See [`crate::turn_time`].
-    #[inline]
-    pub fn turn_time(&self) -> Instant {
-        self.turn_time.get().unwrap_or_else(|| {
-            let now = self.clock.now();
-            self.turn_time.set(Some(now));
-            now
-        })
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts
 
 /// The runtime that all services of this model stand on.
 pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
-    Runtime::builder().backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
+    Runtime::builder().env_prefix("BRUNT").backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
 }
 
 /// One worker's life: accept until the stop, let the connections finish, cut the rest.

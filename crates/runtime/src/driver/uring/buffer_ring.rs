@@ -1,6 +1,6 @@
-//! A ring of provided buffers: what the kernel receives into, one buffer group of it.
+//! A ring of provided buffers, which the kernel receives into: one buffer group.
 //!
-//! The owner unregisters the group before it drops this.
+//! Invariant: the owner unregisters the group before it drops the ring.
 
 use io_uring::{IoUring, types::BufRingEntry};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -31,12 +31,16 @@ impl BufferRing {
         Ok(buffer_ring)
     }
 
-    /// Hands a buffer to the kernel. There are never more of them in the ring than it has entries.
+    /// Provides a buffer to the kernel.
+    ///
+    /// # Safety
+    /// `address` points to `len` bytes that nothing else refers to until a completion names the buffer, and the ring holds
+    /// fewer buffers than it has entries: else this overwrites one that the kernel has not consumed.
     #[inline]
-    pub fn give(&mut self, address: NonNull<u8>, len: u32, buffer: u16) {
+    pub unsafe fn provide(&mut self, address: NonNull<u8>, len: u32, buffer: u16) {
         let slot = usize::from(self.tail & (self.count - 1));
-        // SAFETY: `slot` is below `count`; entries from the published tail on are ours to write, and as the group has no
-        // more buffers than entries (see `io::hunger`), the kernel has consumed the one that stood here.
+        // SAFETY: `slot` is below `count`, and the kernel has consumed the entry there. For the usual group `io::buffer_pool`
+        // counts the buffers in the ring and asserts that; the large group has no more buffers than the ring has entries.
         let entry = unsafe { &mut *self.entries.as_ptr().add(slot) };
         entry.set_addr(address.as_ptr() as u64);
         entry.set_len(len);
@@ -45,11 +49,6 @@ impl BufferRing {
         // SAFETY: the tail lies in the mapped ring, where the kernel reads it with acquire semantics.
         let tail = unsafe { &*BufRingEntry::tail(self.entries.as_ptr()).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);
-    }
-
-    /// How many buffers have ever been given, modulo 2^16.
-    pub fn given(&self) -> u16 {
-        self.tail
     }
 }
 

@@ -1,24 +1,23 @@
-//! The ladder of optional ring features: which there are, which this kernel has, which the environment leaves out.
+//! The optional features of a ring: which there are, which this kernel has, which are left out.
 //!
-//! Each is found by trying or by what the kernel says of itself, never by its version. `BRUNT_RING` takes rungs away, so
-//! that a new machine can be tested as if it were an old one.
+//! A feature is found by trying or by what the kernel says of itself, never by its version.
 
 use std::io;
 
-/// One optional feature of io_uring, and what became of it here.
+/// One optional feature of io_uring, and whether the runtime uses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RingFeature {
-    /// As `BRUNT_RING` names it.
+    /// Its name for [`Builder::without_ring_features`](crate::Builder::without_ring_features).
     pub name: &'static str,
-    /// The Linux that brought it.
+    /// The Linux version that introduced it.
     pub since: &'static str,
-    /// What it is good for.
+    /// Its benefit.
     pub gives: &'static str,
-    /// Why it is not used; `None` if it is.
+    /// Why it is not used; `None` if it is used.
     pub missing: Option<&'static str>,
 }
 
-/// The features by name, with the kernel that brought them and what they give.
+/// All features: name, Linux version, benefit.
 const ALL: [(Feature, &str, &str, &str); 4] = [
     (Feature::NoSqArray, "no-sqarray", "6.6", "one array less to write a request"),
     (Feature::RegisteredRing, "registered-ring", "5.18", "one descriptor lookup less an enter"),
@@ -31,34 +30,30 @@ const ALL: [(Feature, &str, &str, &str); 4] = [
     (Feature::RingMessage, "ring-message", "5.18", "a worker wakes another without an eventfd"),
 ];
 const KERNEL: &str = "not in this kernel";
-const LEFT_OUT: &str = "left out by BRUNT_RING";
+const LEFT_OUT: &str = "left out by request";
 
-/// A feature that the code asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Feature {
+pub(crate) enum Feature {
     NoSqArray,
     RegisteredRing,
     NoIowait,
     RingMessage,
 }
 
-/// The rungs of one ring.
-#[derive(Debug, Clone)]
-pub(super) struct Rungs([Option<&'static str>; ALL.len()]);
+/// The features of one ring: why each is missing, if it is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Features([Option<&'static str>; ALL.len()]);
 
-impl Rungs {
-    /// All of them, save what `BRUNT_RING` leaves out: names with commas between them, or `plain` for all.
-    pub fn from_environment() -> io::Result<Self> {
-        Self::without(std::env::var("BRUNT_RING").ok().as_deref())
-    }
-
-    fn without(names: Option<&str>) -> io::Result<Self> {
-        let mut rungs = Self([None; ALL.len()]);
-        for name in names.unwrap_or("").split(',').map(str::trim).filter(|name| !name.is_empty()) {
+impl Features {
+    /// All features but those named: names separated by commas, or `plain` for all. `source` names the origin of the list in
+    /// an error.
+    pub fn without(names: &str, source: &str) -> io::Result<Self> {
+        let mut features = Self([None; ALL.len()]);
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let mut any = false;
             for (feature, known, ..) in ALL {
                 if name == known || name == "plain" {
-                    rungs.0[feature as usize] = Some(LEFT_OUT);
+                    features.0[feature as usize] = Some(LEFT_OUT);
                     any = true;
                 }
             }
@@ -66,18 +61,18 @@ impl Rungs {
                 let known: Vec<&str> = ALL.iter().map(|(_, known, ..)| *known).collect();
                 let known = known.join(", ");
                 let message =
-                    format!("BRUNT_RING leaves out '{name}'; it can leave out {known}, or plain for all of them");
+                    format!("{source} leaves out '{name}'; it can leave out {known}, or plain for all of them");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             }
         }
-        Ok(rungs)
+        Ok(features)
     }
 
     pub fn has(&self, feature: Feature) -> bool {
         self.0[feature as usize].is_none()
     }
 
-    /// The kernel has said no.
+    /// Marks a feature that the kernel lacks.
     pub fn miss(&mut self, feature: Feature) {
         self.0[feature as usize].get_or_insert(KERNEL);
     }
@@ -98,13 +93,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_takes_rungs_away_by_name_and_an_unknown_name_is_an_error_that_lists_them() {
-        let left = |names| Rungs::without(names).map(|rungs| ALL.map(|(feature, ..)| rungs.has(feature)));
-        assert_eq!(left(None).unwrap(), [true; 4]);
-        assert_eq!(left(Some("")).unwrap(), [true; 4]);
-        assert_eq!(left(Some("plain")).unwrap(), [false; 4]);
-        assert_eq!(left(Some("no-iowait, no-sqarray")).unwrap(), [false, true, false, true]);
-        let error = left(Some("no-iowait,sqpoll")).unwrap_err().to_string();
+    fn features_are_left_out_by_name_and_an_unknown_name_is_an_error_that_lists_them() {
+        let left =
+            |names| Features::without(names, "RING").map(|features| ALL.map(|(feature, ..)| features.has(feature)));
+        assert_eq!(left("").unwrap(), [true; 4]);
+        assert_eq!(left("plain").unwrap(), [false; 4]);
+        assert_eq!(left("no-iowait, no-sqarray").unwrap(), [false, true, false, true]);
+        let error = left("no-iowait,sqpoll").unwrap_err().to_string();
         assert!(error.contains("'sqpoll'") && ALL.iter().all(|(_, name, ..)| error.contains(name)), "{error}");
     }
 }

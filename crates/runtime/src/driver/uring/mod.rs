@@ -1,24 +1,27 @@
 //! The io_uring backend: one ring a worker, one `io_uring_enter` a turn.
 //!
 //! Needs what Linux 6.1 brought (deferred task work, multishot accept and receive, provided buffer rings), found by
-//! trying and never by version. The memory that requests point to belongs to [`crate::buffers`] and [`crate::buffers::send`]
-//! and outlives the ring; `Io::shut_down` reaps every request before any of it is freed.
+//! trying and never by version.
+//!
+//! Invariant: memory that a request refers to stays valid and untouched until its last completion. The methods that hand
+//! memory to the kernel are `unsafe` and demand this; `Io::shut_down` reaps every request before the memory is freed.
 
 mod buffer_ring;
 mod features;
 mod setup;
 
 use crate::{
-    buffers::recv::{BUFFER_SIZE, Buffers, LARGE_RING, LARGE_SIZE, RING},
+    buffers::recv::{BUFFER_SIZE, LARGE_RING, LARGE_SIZE, RING, RecvBuffers},
     driver::Opened,
-    driver::user_data::Kind,
+    driver::user_data::OpKind,
     metrics::Metrics,
     slab::Key,
     task::registry::Remote,
 };
 use buffer_ring::BufferRing;
+use features::Feature;
+pub(crate) use features::Features;
 pub use features::RingFeature;
-use features::{Feature, Rungs};
 use io_uring::{
     IoUring, cqueue, opcode, squeue,
     types::{Fd, SubmitArgs, Timespec},
@@ -32,7 +35,7 @@ use std::{
     time::Duration,
 };
 
-/// The buffer groups of a worker: the usual buffers, and the large ones.
+/// The buffer groups of a worker: usual and large buffers.
 const GROUP: u16 = 0;
 const LARGE_GROUP: u16 = 1;
 const ENTER_GETEVENTS: u32 = 1;
@@ -47,37 +50,40 @@ pub(crate) struct Uring {
     /// Requests the kernel holds that will post at least one more completion (cancels and the bell aside).
     in_flight: u32,
     enter_flags: u32,
-    rungs: Rungs,
+    features: Features,
     /// The workers whose rings are named by messages that may still be queued.
     messaged: Vec<Arc<Remote>>,
 }
 
 impl Uring {
-    /// Sets up a ring, or says why this machine has none for us.
-    pub fn new() -> io::Result<Self> {
-        let mut rungs = Rungs::from_environment()?;
-        let ring = setup::ring(&mut rungs)?;
+    /// Sets up a ring, with the optional features that are not left out.
+    pub fn new(mut features: Features) -> io::Result<Self> {
+        let ring = setup::ring(&mut features)?;
         let buffers = BufferRing::new(&ring, RING, GROUP)?;
         let mut enter_flags = ENTER_GETEVENTS | ENTER_EXT_ARG;
-        if rungs.has(Feature::NoIowait) {
+        if features.has(Feature::NoIowait) {
             enter_flags |= ENTER_NO_IOWAIT;
         }
-        Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, rungs, messaged: Vec::new() })
+        Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, features, messaged: Vec::new() })
     }
 
-    /// The optional features, and what became of them.
-    pub fn rungs(&self) -> Vec<RingFeature> {
-        self.rungs.report()
+    /// The optional features, and why each is missing if so.
+    pub fn features(&self) -> Vec<RingFeature> {
+        self.features.report()
     }
 
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Hands a buffer to the kernel.
+    /// Provides a buffer to the kernel.
+    ///
+    /// # Safety
+    /// The buffer is free: nothing else refers to its memory until a completion names it.
     #[inline]
-    pub fn give(&mut self, buffers: &Buffers, buffer: u16) {
-        self.buffers.give(buffers.address(buffer), BUFFER_SIZE as u32, buffer);
+    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
+        // SAFETY: as demanded of the caller; the buffer has that size.
+        unsafe { self.buffers.provide(buffers.address(buffer), BUFFER_SIZE as u32, buffer) };
     }
 
     /// Sets the second group up, once.
@@ -93,20 +99,20 @@ impl Uring {
         outcome
     }
 
-    pub fn give_large(&mut self, buffers: &Buffers, buffer: u16) {
+    /// Provides a large buffer to the kernel.
+    ///
+    /// # Safety
+    /// As [`provide`](Self::provide).
+    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
         if let Some(Ok(large)) = &mut self.large {
-            large.give(buffers.address(buffer), LARGE_SIZE as u32, buffer);
+            // SAFETY: as demanded of the caller; the buffer has that size.
+            unsafe { large.provide(buffers.address(buffer), LARGE_SIZE as u32, buffer) };
         }
-    }
-
-    /// How many of the usual size have ever been handed to the kernel, modulo 2^16.
-    pub fn given(&self) -> u16 {
-        self.buffers.given()
     }
 
     #[inline(always)]
     fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: every entry is built in this file; what it points to stays valid as the module's head says.
+        // SAFETY: every entry is built in this file, and what it refers to stays valid by the invariant of the module.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.flush();
         }
@@ -124,61 +130,64 @@ impl Uring {
     pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
         self.in_flight += 1;
         let group = if large { LARGE_GROUP } else { GROUP };
-        self.push(&opcode::RecvMulti::new(Fd(fd), group).build().user_data(Kind::Receive.tag(key)));
+        self.push(&opcode::RecvMulti::new(Fd(fd), group).build().user_data(OpKind::Receive.tag(key)));
     }
 
+    /// # Safety
+    /// `from` points to `len` bytes that stay valid and unchanged until the send's last completion.
     #[inline(always)]
-    pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
+    pub unsafe fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
         self.in_flight += 1;
         let send = opcode::Send::new(Fd(fd), from.as_ptr(), len).flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
-        self.push(&send.build().user_data(Kind::Send.tag(key)));
+        self.push(&send.build().user_data(OpKind::Send.tag(key)));
     }
 
     pub fn accept(&mut self, key: Key, fd: RawFd) {
         self.in_flight += 1;
         let accept = opcode::AcceptMulti::new(Fd(fd)).flags(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK);
-        self.push(&accept.build().user_data(Kind::Accept.tag(key)));
+        self.push(&accept.build().user_data(OpKind::Accept.tag(key)));
     }
 
-    /// `address` must stay where it is until the connect has ended.
-    pub fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
+    /// # Safety
+    /// `address` stays valid, and where it is, until the connect has completed.
+    pub unsafe fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
         self.in_flight += 1;
         let connect = opcode::Connect::new(Fd(fd), address.as_ptr().cast(), address.len());
-        self.push(&connect.build().user_data(Kind::Connect.tag(key)));
+        self.push(&connect.build().user_data(OpKind::Connect.tag(key)));
     }
 
-    /// Completes once, when the descriptor is ready for that.
-    pub fn poll(&mut self, kind: Kind, key: Key, fd: RawFd) {
+    /// Completes once, when the descriptor is ready for the operation.
+    pub fn poll(&mut self, kind: OpKind, key: Key, fd: RawFd) {
         self.in_flight += 1;
-        let events = if kind == Kind::WatchInput { libc::POLLIN | libc::POLLRDHUP } else { libc::POLLOUT };
+        let events = if kind == OpKind::WatchInput { libc::POLLIN | libc::POLLRDHUP } else { libc::POLLOUT };
         self.push(&opcode::PollAdd::new(Fd(fd), events as u32).build().user_data(kind.tag(key)));
     }
 
-    /// Asks for the end of a request; its last completion says how it ended.
-    pub fn cancel(&mut self, kind: Kind, key: Key) {
-        let cancel = opcode::AsyncCancel::new(kind.tag(key)).build().user_data(Kind::Cancel.tag(key));
+    /// Cancels a request; its last completion says how it ended.
+    pub fn cancel(&mut self, kind: OpKind, key: Key) {
+        let cancel = opcode::AsyncCancel::new(kind.tag(key)).build().user_data(OpKind::Cancel.tag(key));
         self.push(&cancel.flags(squeue::Flags::SKIP_SUCCESS));
     }
 
-    /// Completes whenever the eventfd is written to.
-    pub fn watch_bell(&mut self, fd: RawFd) {
+    /// Completes at every write to the eventfd.
+    pub fn arm_wake_fd(&mut self, fd: RawFd) {
         let poll = opcode::PollAdd::new(Fd(fd), libc::POLLIN as u32).multi(true);
-        self.push(&poll.build().user_data(Kind::Bell.tag(Key { index: 0, generation: 0 })));
+        self.push(&poll.build().user_data(OpKind::WakeFd.tag(Key { index: 0, generation: 0 })));
     }
 
-    /// A second descriptor of this ring, for others to send messages to.
-    pub fn door(&self) -> Option<OwnedFd> {
+    /// A duplicate of the ring's descriptor, for other workers to send messages to.
+    pub fn ring_fd(&self) -> Option<OwnedFd> {
         // SAFETY: the ring is open as long as `self` is.
         let ring = unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) };
-        self.rungs.has(Feature::RingMessage).then(|| ring.try_clone_to_owned().ok()).flatten()
+        self.features.has(Feature::RingMessage).then(|| ring.try_clone_to_owned().ok()).flatten()
     }
 
-    /// Sends a message to another worker's ring, at once, and with it whatever else is queued. Completes only if it fails.
+    /// Sends a message to another worker's ring, at once, with everything else that is queued. Completes only on failure.
     pub fn message(&mut self, to: Arc<Remote>) {
-        let Some(door) = &to.door else { return };
+        let Some(ring_fd) = &to.ring_fd else { return };
         let key = Key { index: u32::from(to.id), generation: 0 };
-        let tag = Kind::Message.tag(key);
-        let message = opcode::MsgRingData::new(Fd(door.as_raw_fd()), 0, tag, None).build().user_data(tag);
+        let tag = OpKind::Message.tag(key);
+        let message = opcode::MsgRingData::new(Fd(ring_fd.as_raw_fd()), 0, tag, None).build().user_data(tag);
         self.push(&message.flags(squeue::Flags::SKIP_SUCCESS));
         self.messaged.push(to);
         self.flush();
@@ -187,13 +196,13 @@ impl Uring {
         }
     }
 
-    /// True when a completion is waiting, or the kernel has deferred work that would make one.
+    /// Whether a completion is waiting, or the kernel has deferred work that would post one.
     #[inline]
     pub fn has_work(&mut self) -> bool {
         !self.ring.completion().is_empty() || self.ring.submission().taskrun()
     }
 
-    /// True when requests wait to be submitted.
+    /// Whether requests wait to be submitted.
     pub fn has_queued(&mut self) -> bool {
         !self.ring.submission().is_empty()
     }
@@ -238,14 +247,9 @@ impl Uring {
     }
 }
 
-/// An error of the environment that chooses rungs; a wrong name must not look like a machine without io_uring.
-pub(crate) fn check_environment() -> io::Result<()> {
-    Rungs::from_environment().map(drop)
-}
-
 impl Drop for Uring {
     fn drop(&mut self) {
-        // The kernel forgets the groups before their memory goes.
+        // The groups are unregistered before their memory is unmapped.
         let _ = self.ring.submitter().unregister_buf_ring(GROUP);
         if let Some(Ok(_)) = self.large {
             let _ = self.ring.submitter().unregister_buf_ring(LARGE_GROUP);

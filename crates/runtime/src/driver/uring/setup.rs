@@ -1,6 +1,6 @@
 //! Setting up a ring by trying: the wanted flags first, then without what is optional.
 
-use super::features::{Feature, Rungs};
+use super::features::{Feature, Features};
 use io_uring::{IoUring, Probe, opcode};
 use std::io;
 
@@ -9,11 +9,11 @@ const SUBMISSIONS: u32 = 1024;
 const COMPLETIONS: u32 = 8 * SUBMISSIONS;
 
 /// A ring with deferred task work, proven by one request that goes through it.
-pub(super) fn ring(rungs: &mut Rungs) -> io::Result<IoUring> {
-    let mut ring = build(rungs.has(Feature::NoSqArray)).or_else(|error| match error.raw_os_error() {
+pub(super) fn ring(features: &mut Features) -> io::Result<IoUring> {
+    let mut ring = build(features.has(Feature::NoSqArray)).or_else(|error| match error.raw_os_error() {
         // A kernel refuses flags it does not know.
-        Some(libc::EINVAL) if rungs.has(Feature::NoSqArray) => {
-            rungs.miss(Feature::NoSqArray);
+        Some(libc::EINVAL) if features.has(Feature::NoSqArray) => {
+            features.miss(Feature::NoSqArray);
             build(false)
         }
         _ => Err(error),
@@ -26,16 +26,16 @@ pub(super) fn ring(rungs: &mut Rungs) -> io::Result<IoUring> {
     unsafe { ring.submission().push(&opcode::Nop::new().build()) }.map_err(io::Error::other)?;
     ring.submit_and_wait(1)?;
     ring.completion().next().ok_or_else(|| io::Error::other("io_uring lost a request"))?;
-    if rungs.has(Feature::RegisteredRing) && ring.submitter().register_ring_fd().is_err() {
-        rungs.miss(Feature::RegisteredRing);
+    if features.has(Feature::RegisteredRing) && ring.submitter().register_ring_fd().is_err() {
+        features.miss(Feature::RegisteredRing);
     }
     if !ring.params().is_feature_no_iowait() {
-        rungs.miss(Feature::NoIowait);
+        features.miss(Feature::NoIowait);
     }
     let mut probe = Probe::new();
     let probed = ring.submitter().register_probe(&mut probe);
     if probed.is_err() || !probe.is_supported(opcode::MsgRingData::CODE) {
-        rungs.miss(Feature::RingMessage);
+        features.miss(Feature::RingMessage);
     }
     Ok(ring)
 }

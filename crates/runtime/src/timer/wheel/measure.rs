@@ -1,10 +1,11 @@
 //! What a timer costs: `cargo test --release -p brunt-runtime --lib wheel::measure -- --ignored --nocapture`.
 
 use super::Timers;
-use crate::task::waiter::Wakers;
+use crate::task::{queue::Tasks, waiter::Wakers};
 use std::{
     collections::BTreeSet,
     hint::black_box,
+    rc::Rc,
     time::{Duration, Instant},
 };
 
@@ -50,7 +51,7 @@ fn best(mut rounds: impl FnMut() -> Duration) -> f64 {
 fn what_a_timer_costs() {
     let start = Instant::now();
     let at = |nanos: u64| start + Duration::from_nanos(nanos);
-    let mut wakers = Wakers::new();
+    let mut wakers = Wakers::new(Rc::new(Tasks::new()));
     for (standing, most) in [1, 10, 1000, 100_000].into_iter().flat_map(|n| [(n, 10_000_000), (n, 60_000_000_000)]) {
         let (first, events) = schedule(standing, most);
         let begin = || {

@@ -1,10 +1,11 @@
 //! The wheel against a sorted map, and at its limits.
 
 use super::*;
-use crate::task::waiter::Due;
+use crate::task::{queue::Tasks, waiter::Due};
 use proptest::prelude::*;
 use std::{
     collections::BTreeMap,
+    rc::Rc,
     sync::{Arc, Mutex},
     task::{Wake, Waker},
 };
@@ -31,7 +32,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let (wheel, wakers) = (Timers::new(Instant::now()), Wakers::new());
+        let (wheel, wakers) = (Timers::new(Instant::now()), Wakers::new(Rc::new(Tasks::new())));
         Self { wheel, wakers, model: BTreeMap::new(), armed: 0, now: 0, log: Arc::default(), forgot: false }
     }
 
@@ -167,7 +168,7 @@ fn a_hundred_thousand_due_timers_take_many_turns_and_keep_their_order() {
 #[test]
 fn the_ends_of_time_are_deadlines_like_others() {
     let mut wheel = Timers::new(Instant::now());
-    let (mut wakers, start) = (Wakers::new(), wheel.start);
+    let (mut wakers, start) = (Wakers::new(Rc::new(Tasks::new())), wheel.start);
     let year = Duration::from_secs(365 * 24 * 3600);
     let key =
         [start - Duration::from_secs(1), start, start + year * 100, start + year * 10_000].map(|at| wheel.insert(at));
