@@ -22,7 +22,7 @@ fn all(plan: &Plan, cores: usize) -> Vec<Cell> {
 }
 
 #[test]
-fn a_cell_is_a_combination_on_a_target_and_its_name_says_which() {
+fn ids_name_target_and_swept_values() {
     let plan = plan("[sweep]\nsize = ['100B', '1KiB']\nrate = ['max', '20k']", &["a", "b"]);
     let ids: Vec<String> = all(&plan, 2).into_iter().map(|cell| cell.id().to_owned()).collect();
     assert_eq!(ids.len(), 8);
@@ -31,7 +31,7 @@ fn a_cell_is_a_combination_on_a_target_and_its_name_says_which() {
 }
 
 #[test]
-fn what_the_machine_lacks_is_skipped_with_the_numbers() {
+fn cells_that_need_more_cores_are_skipped_with_the_numbers() {
     let plan = plan("[sweep]\nserver_cores = [1, 2, 4]\nclient_cores = '4x'", &["a"]);
     let cells = cells(&plan, &machine(6), &BTreeMap::new());
     assert_eq!(cells.run.len(), 1);
@@ -48,7 +48,7 @@ fn what_the_machine_lacks_is_skipped_with_the_numbers() {
 }
 
 #[test]
-fn an_unavailable_target_is_skipped_with_its_reason() {
+fn unavailable_targets_are_skipped_with_the_reason() {
     let plan = plan("", &["a", "b"]);
     let cells = cells(&plan, &machine(2), &BTreeMap::from([("b".to_owned(), "no compiler".to_owned())]));
     assert_eq!(cells.run.len(), 1);
@@ -59,7 +59,7 @@ fn an_unavailable_target_is_skipped_with_its_reason() {
 }
 
 #[test]
-fn amounts_per_core_grow_with_the_generator() {
+fn amounts_per_core_scale_with_generator_cores() {
     let plan = plan("[sweep]\nclient_cores = [1, 3]\nconnections_per_core = 80\nrate_per_core = '10k'", &["a"]);
     let cells = all(&plan, 4);
     let totals: Vec<_> = cells.iter().map(|cell| (cell.connections(), cell.rate())).collect();
@@ -67,7 +67,7 @@ fn amounts_per_core_grow_with_the_generator() {
 }
 
 #[test]
-fn two_sweeps_that_meet_in_one_load_measure_it_once() {
+fn a_load_in_two_sweeps_is_measured_once() {
     let plan = plan("[[sweep]]\nsize = ['100B', '1KiB']\n[[sweep]]\nsize = ['1KiB', '2KiB']", &["a"]);
     assert_eq!(all(&plan, 2).len(), 3);
 }
@@ -78,7 +78,7 @@ fn schedule(plan: &Plan, only: &[&str]) -> Result<Schedule, String> {
 }
 
 #[test]
-fn only_narrows_by_name_and_widens_by_value() {
+fn only_combines_names_and_alternates_values() {
     let plan = plan("[sweep]\nsize = ['100B', '1KiB', '2KiB']\nclient_cores = ['1x']", &["a", "b"]);
     let ids = |only: &[&str]| -> BTreeSet<String> {
         schedule(&plan, only).unwrap().selected().into_iter().map(|cell| cell.id().to_owned()).collect()
@@ -90,13 +90,13 @@ fn only_narrows_by_name_and_widens_by_value() {
     assert_eq!(ids(&["size=100B", "target=b"]).len(), 1);
     assert_eq!(ids(&["client_cores=1"]).len(), 6);
     assert_eq!(ids(&["client_cores=1x", "connections=10", "rate=max"]).len(), 6);
-    // A cell's own name selects exactly that cell.
+    // An id selects exactly its cell.
     let one = ids(&["target=b,size=1KiB,client_cores=1x"]);
     assert_eq!(one.into_iter().collect::<Vec<_>>(), ["target=b,size=1KiB,client_cores=1x"]);
 }
 
 #[test]
-fn a_slip_in_only_is_named_and_not_taken_for_an_empty_selection() {
+fn typing_errors_in_only_are_reported() {
     let plan = plan("[sweep]\nsize = ['100B', '1KiB']", &["uring", "epoll"]);
     for (only, expected) in [
         ("target=urin", "did you mean 'uring'?"),
@@ -111,14 +111,14 @@ fn a_slip_in_only_is_named_and_not_taken_for_an_empty_selection() {
     }
 }
 
-/// The names of the cells, without their common beginning.
+/// Ids without their common prefix.
 fn ids(axes: &str, targets: &[&str]) -> Vec<String> {
     let all = all(&plan(axes, targets), 2);
     all.into_iter().map(|cell| cell.id().trim_start_matches("target=").to_owned()).collect()
 }
 
 #[test]
-fn filters_choose_among_the_combinations_of_their_sweep_and_of_their_target() {
+fn filters_select_combinations_of_their_sweep_or_target() {
     let sweep = "[[sweep]]\nsize = ['1B', '2B']\nrate = ['max', '5k']\n";
     let when = format!("{sweep}when = [{{ size = '1B', rate = 5000 }}, {{ size = 2, target = 'b' }}]");
     assert_eq!(
@@ -136,7 +136,7 @@ fn filters_choose_among_the_combinations_of_their_sweep_and_of_their_target() {
 }
 
 #[test]
-fn every_combination_has_every_phase_and_overrides_have_the_last_word() {
+fn every_combination_has_every_phase_and_overrides_win() {
     let text = "[sweep]\nsize = ['1B', '2B']\n[[phase]]\nname = 'warm'\nduration = '1s'\n[[phase]]\nname = 'peak'\nrate = '5k'\n\
                 [[override]]\nwhen = { phase = 'peak', size = '2B' }\nset = { rate = '7k', duration = '9s' }\n\
                 [[override]]\nexcept = [{ phase = 'warm' }, { target = 'a' }]\nset = { duration = '4s' }";
@@ -162,7 +162,7 @@ fn every_combination_has_every_phase_and_overrides_have_the_last_word() {
 }
 
 #[test]
-fn a_phase_may_have_a_share_of_its_cells_rate() {
+fn a_phase_can_have_a_share_of_the_rate() {
     let text = "[sweep]\nrate = ['10k', '30k']\n[[phase]]\nname = 'calm'\nrate = '33.3%'\n[[phase]]\nname = 'full'\n\
                 [[override]]\nwhen = { rate = '30k', phase = 'calm' }\nset = { duration = '9s' }";
     let plan = plan(text, &["a"]);
@@ -174,7 +174,7 @@ fn a_phase_may_have_a_share_of_its_cells_rate() {
         "target=a,rate=30k,phase=full 30k 3s",
     ];
     assert_eq!(all(&plan, 2).iter().map(told).collect::<Vec<_>>(), expected);
-    // The name of a cell tells what selects it.
+    // An id is a selection.
     let only = Schedule::new(&plan, &machine(2), &BTreeMap::new(), &["rate=10k".to_owned()]).unwrap();
     let mut wanted: Vec<&str> = only.order.iter().map(|slot| only.cell(*slot).id()).collect();
     wanted.sort_unstable();
@@ -183,7 +183,7 @@ fn a_phase_may_have_a_share_of_its_cells_rate() {
 }
 
 #[test]
-fn phases_stay_together_and_in_order_whatever_is_shuffled() {
+fn shuffling_keeps_phases_together_and_in_order() {
     let text = "[sweep]\nsize = [1, 2, 3, 4]\n[[phase]]\nname = 'x'\n[[phase]]\nname = 'y'\n[[phase]]\nname = 'z'";
     let mut plan = plan(text, &["a", "b"]);
     plan.repeats = 3;
@@ -224,7 +224,7 @@ proptest! {
         prop_assert_eq!(order.len(), cells.len() * repeats as usize);
         prop_assert_eq!(distinct.len(), order.len());
         prop_assert!(order.windows(2).all(|pair| pair[0].repeat <= pair[1].repeat));
-        // The targets of one load are run one after the other.
+        // The targets of one load are adjacent.
         for block in order.chunks(targets) {
             let loads: BTreeSet<&str> = block.iter().map(|slot| cells[slot.cell].combination()).collect();
             prop_assert_eq!(loads.len(), 1);
@@ -259,7 +259,7 @@ proptest! {
         let cells = all(&plan, 2);
         let first = order(&cells, 2, seed);
         prop_assert_ne!(&first, &order(&cells, 2, seed.wrapping_add(1)));
-        // And two repeats differ from each other.
+        // Two repeats differ in their order.
         let cells_of = |half: &[brunt_lab::schedule::ScheduledTrial]| half.iter().map(|slot| slot.cell).collect::<Vec<_>>();
         prop_assert_ne!(cells_of(&first[..40]), cells_of(&first[40..]));
     }

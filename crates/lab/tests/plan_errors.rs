@@ -1,4 +1,4 @@
-//! Mistakes in plans, as their authors see them: each message points at the place and names what would do.
+//! Errors in plans: each message points at the place and names a remedy.
 
 use brunt_lab::plan::read;
 
@@ -45,7 +45,7 @@ fn earlier_names_of_keys_are_accepted() {
 }
 
 #[test]
-fn a_mistyped_key_is_pointed_at_with_the_nearest_name() {
+fn an_unknown_key_is_reported_with_the_closest_name() {
     assert_mistake(
         "connections = 80",
         "conections = 80",
@@ -73,7 +73,7 @@ x.toml:11:1: unknown key 'comand' in [[target]]; did you mean 'command'?
 }
 
 #[test]
-fn a_mistyped_axis_is_not_taken_for_an_axis_of_the_plans_own() {
+fn an_unused_axis_is_reported_with_the_closest_name() {
     assert_mistake(
         "size = [",
         "szie = [",
@@ -85,7 +85,7 @@ x.toml:7:1: no target uses {szie}, so the axis 'szie' would change nothing; did 
 }
 
 #[test]
-fn a_bad_value_is_pointed_at_with_the_forms_that_would_do() {
+fn an_invalid_value_is_reported_with_valid_forms() {
     assert_mistake(
         "\"1KiB\"",
         "\"1KB\"",
@@ -106,14 +106,14 @@ x.toml:5:12: duration: '3' is not a time such as 50us, 10ms, 1.5s, 2m or 1h
         "connections = 80",
         "connections = [80, 90]",
         "
-x.toml:4:15: connections takes one value; several belong into [sweep]
+x.toml:4:15: connections takes one value; several belong in [sweep]
  4 | connections = [80, 90]
    |               ^^^^^^^^",
     );
 }
 
 #[test]
-fn a_mistyped_placeholder_is_pointed_at() {
+fn an_unknown_placeholder_is_reported() {
     assert_mistake(
         "{listen}",
         "{lisen}",
@@ -125,12 +125,12 @@ x.toml:11:34: unknown placeholder {lisen}; did you mean 'listen'?
 }
 
 #[test]
-fn each_other_mistake_names_its_remedy() {
+fn every_other_error_names_a_remedy() {
     for (from, to, expected) in [
         ("name = \"x\"\n", "", "add name = "),
         ("name = \"x\"", "name = \"a/b\"", "x.toml:1:8: name 'a/b' must be"),
         ("connections = 80", "connections = 80\nconnections_per_core = 4", "exclude each other"),
-        ("connections = 80", "", "nothing says how many connections"),
+        ("connections = 80", "", "the number of connections is not set"),
         ("[\"100B\", \"1KiB\"]", "[]", "size has no values"),
         ("[\"100B\", \"1KiB\"]", "[1024, \"1KiB\"]", "size: 1KiB is listed twice"),
         ("[sweep]", "[sweep]\n'a b' = [1]", "'a b' cannot name an axis: up to 32 letters, digits, - and _"),
@@ -139,7 +139,7 @@ fn each_other_mistake_names_its_remedy() {
             "Size = [",
             "no target uses {Size}, so the axis 'Size' would change nothing; did you mean 'size'?",
         ),
-        ("[sweep]", "[sweep]\nport = [1]", "'port' has a meaning of its own"),
+        ("[sweep]", "[sweep]\nport = [1]", "'port' is reserved"),
         ("[[target]]", "[target]", "[[target]], in double brackets"),
         ("command = [\"server\", \"--listen\", \"{listen}\"]", "", "neither serve, command nor nginx"),
         ("command = [\"server\"", "serve = {}\ncommand = [\"server\"", "serve needs a service and a model"),
@@ -171,7 +171,7 @@ fn each_other_mistake_names_its_remedy() {
         ("[load]", "[testers]\nwrk = \"-t2\"\n[load]", "wrk must be a list of texts"),
         ("command = [", "nginx = { text = \"a\" }\n#", "unknown key 'text' in nginx"),
         ("command = [", "nginx = {}\n#", "nginx needs a body"),
-        ("command = [", "nginx = { body = \"5 $\" }\n#", "a variable of its own"),
+        ("command = [", "nginx = { body = \"5 $\" }\n#", "interprets $"),
         ("command = [", "nginx = { body = \"a\" }\n#", "target 'mine' speaks HTTP: add path"),
         ("command = [", "serve = { service = \"http\", model = \"epoll\" }\n#", "target 'mine' speaks HTTP: add path"),
         (
@@ -180,21 +180,21 @@ fn each_other_mistake_names_its_remedy() {
             "target 'mine' speaks no HTTP",
         ),
         ("[load]", "[load", "x.toml:3"),
-        ("[sweep]", "[sweep]\nphase = [1]", "'phase' has a meaning of its own"),
+        ("[sweep]", "[sweep]\nphase = [1]", "'phase' is reserved"),
         (
             "[sweep]",
             "[sweep]\nwhen = { siez = 1 }",
-            "x.toml:7:10: 'siez' is nothing that tells cells apart; did you mean 'size'?",
+            "x.toml:7:10: 'siez' is not a value of cells; did you mean 'size'?",
         ),
         ("[sweep]", "[sweep]\nexcept = { size = \"2KiB\" }", "no cell has size=2KiB; known are 100B, 1KiB"),
         ("[sweep]", "[sweep]\nexcept = { rate = \"2k\" }", "no cell has rate=2k; known are max"),
-        ("[sweep]", "[sweep]\nexcept = { phase = \"warm\" }", "'phase' is nothing that tells cells apart"),
+        ("[sweep]", "[sweep]\nexcept = { phase = \"warm\" }", "'phase' is not a value of cells"),
         ("[sweep]", "[sweep]\nwhen = {}", "when names no value, so it would match every cell"),
         ("[sweep]", "[sweep]\nexcept = { size = [] }", "except names no value, so it would match none"),
         ("[sweep]", "[sweep]\nexcept = []", "except is an empty list"),
         ("[sweep]", "[sweep]\nwhen = \"size\"", "when must be a table such as"),
         ("[sweep]", "[sweep]\nexcept = { target = \"mnie\" }", "no cell has target=mnie; did you mean 'mine'?"),
-        ("command = [", "when = { target = \"mine\" }\ncommand = [", "'target' is nothing that tells cells apart"),
+        ("command = [", "when = { target = \"mine\" }\ncommand = [", "'target' is not a value of cells"),
         ("command = [", "before = \"make\"\ncommand = [", "before must be a list of words"),
         ("command = [", "after = []\ncommand = [", "after names no program"),
         (
@@ -210,11 +210,15 @@ fn each_other_mistake_names_its_remedy() {
             "limits = { nofiles = 5 }\ncommand = [",
             "unknown key 'nofiles' in limits; did you mean 'nofile'?",
         ),
-        ("command = [", "limits = { nofile = 1 }\ncommand = [", "nofile leaves no room for any server: 5 is the least"),
-        ("command = [", "limits = { memory = \"1KiB\" }\ncommand = [", "memory leaves no room for any server: 1MiB"),
+        ("command = [", "limits = { nofile = 1 }\ncommand = [", "nofile is too small for any server: the minimum is 5"),
+        (
+            "command = [",
+            "limits = { memory = \"1KiB\" }\ncommand = [",
+            "memory is too small for any server: the minimum is 1MiB",
+        ),
         ("[load]", "[phase]\nname = \"a\"\n[load]", "x.toml:3:2: phase is written as [[phase]], in double brackets"),
         ("[load]", "[[phase]]\nrate = 5\n[load]", "this phase has no name"),
-        ("[load]", "[[phase]]\nname = \"a\"\n[[phase]]\nname = \"a\"\n[load]", "two phases of the name 'a'"),
+        ("[load]", "[[phase]]\nname = \"a\"\n[[phase]]\nname = \"a\"\n[load]", "two phases have the name 'a'"),
         ("[load]", "[[phase]]\nname = \"a\"\nrat = 5\n[load]", "unknown key 'rat' in [[phase]]; did you mean 'rate'?"),
         ("[load]", "[[phase]]\nname = \"a\"\nserver_cores = 2\n[load]", "no phase can change it"),
         ("[load]", "[[phase]]\nname = \"a\"\nsize = \"1B\"\n[load]", "[sweep] varies size"),
@@ -230,7 +234,11 @@ fn each_other_mistake_names_its_remedy() {
             "[[phase]]\nname = \"a\"\nrate = \"50%\"\n[sweep]\nrate = [\"max\", \"9k\"]",
             "50% is a share of the cell's rate, and cells with rate=max have none: leave max out of rate",
         ),
-        ("[load]", "[[phase]]\nname = \"a\"\nrate = \"0%\"\n[load]", "'0%' is no share of the cell's rate: above 0%"),
+        (
+            "[load]",
+            "[[phase]]\nname = \"a\"\nrate = \"0%\"\n[load]",
+            "'0%' is not a share of the cell's rate: above 0%",
+        ),
         ("[load]", "[[phase]]\nname = \"a\"\nrate = \"half%\"\n[load]", "'half%' is no share of the cell's rate"),
         ("[load]", "[[phase]]\nname = \"a\"\nrate_per_core = \"50%\"\n[load]", "write rate = \"50%\""),
         ("[load]", "[load]\nrate = \"50%\"", "'50%' is not a rate"),
@@ -252,7 +260,7 @@ fn each_other_mistake_names_its_remedy() {
 }
 
 #[test]
-fn too_many_cells_are_refused_before_they_fill_the_memory() {
+fn too_many_cells_are_rejected_before_they_are_built() {
     let values: Vec<String> = (1..200).map(|n| n.to_string()).collect();
     let axes = ["a", "b", "c", "d", "e"].map(|axis| format!("{axis} = [{}]", values.join(",")));
     let command = "command = [\"s\", \"{a}{b}{c}{d}{e}\"]";
@@ -263,7 +271,7 @@ fn too_many_cells_are_refused_before_they_fill_the_memory() {
 }
 
 #[test]
-fn an_axis_of_the_plans_own_must_be_in_every_sweep_that_needs_it() {
+fn a_custom_axis_must_be_in_every_sweep() {
     let text = "name = 'x'\n[load]\nconnections = 1\n[[sweep]]\nbacklog = [1, 2]\n[[sweep]]\nsize = 5\n[[target]]\nname = 't'\ncommand = ['s', '{backlog}']\n";
     let message = read("x.toml", text).unwrap_err().to_string();
     assert!(message.contains("{backlog} is not an axis of every [[sweep]]"), "{message}");
@@ -271,7 +279,7 @@ fn an_axis_of_the_plans_own_must_be_in_every_sweep_that_needs_it() {
 }
 
 #[test]
-fn an_axis_may_stand_in_the_path_alone() {
+fn an_axis_may_be_used_only_in_the_path() {
     let text = "name = 'x'\n[load]\nconnections = 1\npath = '/{page}?{{}}'\n[sweep]\npage = ['a', 'b']\n\
                 [[target]]\nname = 't'\ncommand = ['s']\n";
     assert_eq!(read("x.toml", text).unwrap().load.path.as_deref(), Some("/{page}?{{}}"));
@@ -280,22 +288,22 @@ fn an_axis_may_stand_in_the_path_alone() {
 }
 
 #[test]
-fn a_command_cannot_have_a_value_that_its_phases_differ_in() {
+fn a_command_cannot_use_a_value_in_which_phases_differ() {
     let text = "name = 'x'\n[load]\nconnections = 1\n[[phase]]\nname = 'few'\n[[phase]]\nname = 'many'\nconnections_per_core = 9\n\
                 [[target]]\nname = 't'\ncommand = ['s', '{connections}']\n";
     let message = read("x.toml", text).unwrap_err().to_string();
     assert!(
-        message.starts_with("x.toml:11:17: {connections} has no one value here, for the phases differ in"),
+        message.starts_with("x.toml:11:17: {connections} has no single value here: the phases differ in"),
         "{message}"
     );
     assert!(read("x.toml", &text.replace("'{connections}'", "'{rate}'")).is_ok());
-    // An override that asks for the phase makes phases differ; one that does not, does not.
+    // Only an override that filters by phase makes phases differ.
     let text = text
         .replace("connections_per_core = 9\n", "[[override]]\nwhen = { phase = 'many' }\nset = { connections = 9 }\n");
     let message = read("x.toml", &text).unwrap_err().to_string();
-    assert!(message.contains("{connections} has no one value here"), "{message}");
+    assert!(message.contains("{connections} has no single value here"), "{message}");
     assert!(read("x.toml", &text.replace("phase = 'many'", "target = 't'")).is_ok());
     let message =
         read("x.toml", &text.replace("set = { conn", "set = { server_cores = 2, conn")).unwrap_err().to_string();
-    assert!(message.contains("server_cores is settled when the target is started"), "{message}");
+    assert!(message.contains("server_cores is fixed when the target is started"), "{message}");
 }

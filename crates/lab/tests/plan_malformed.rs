@@ -1,5 +1,5 @@
-//! Plans that nobody would write, and slips that everybody makes: whatever is in the file, the reader answers with a plan
-//! or with one message that names file, line and column, and where it is about a key, the key.
+//! Malformed plans and common typing errors: whatever the file contains, the parser returns a plan
+//! or one message with file, line, column, and the key if it is about one.
 
 use brunt_lab::{
     plan::read,
@@ -15,7 +15,7 @@ const PLANS: [&str; 4] = [
     include_str!("../../../experiments/ping-pong-peak.toml"),
 ];
 
-/// Line and column of a message, and what it shows of the text.
+/// Line and column of a message, and the quoted line.
 fn pointed(message: &str) -> (usize, usize, &str) {
     let mut place = message.strip_prefix("p.toml:").unwrap_or_else(|| panic!("no place: {message}")).splitn(3, ':');
     let mut number = || place.next().unwrap().parse().unwrap_or_else(|_| panic!("no place: {message}"));
@@ -23,7 +23,7 @@ fn pointed(message: &str) -> (usize, usize, &str) {
     (line, column, message.lines().nth(1).unwrap_or("").split_once(" | ").map_or("", |(_, shown)| shown))
 }
 
-/// Reads a text, and if it is a plan makes its cells; a message must point into the text.
+/// Parses a text and makes the cells of a valid plan; a message must point into the text.
 fn digest(text: &str) -> Option<String> {
     match read("p.toml", text) {
         Ok(plan) => {
@@ -41,15 +41,14 @@ fn digest(text: &str) -> Option<String> {
     }
 }
 
-/// Every key of a plan that stands at the beginning of a line: the line, the key, and the rest of the text around its
-/// value, which may go over several lines.
+/// Every key at the beginning of a line: the line, the key, and the text around its value, which may span lines.
 fn keys(text: &str) -> Vec<(usize, String, String, String)> {
     let mut found = Vec::new();
     let mut before = String::new();
     let lines: Vec<&str> = text.lines().collect();
     for (index, line) in lines.iter().enumerate() {
         if let Some((key, _)) = line.split_once(" = ").filter(|(key, _)| !key.contains(['#', ' ', '"'])) {
-            // The value ends where the text up to there is one again.
+            // The value ends where the text up to there is valid again.
             let end = (index + 1..=lines.len())
                 .find(|end| toml::from_str::<toml::Table>(&lines[index..*end].join("\n")).is_ok());
             let after = lines[end.unwrap()..].join("\n");
@@ -62,16 +61,16 @@ fn keys(text: &str) -> Vec<(usize, String, String, String)> {
 }
 
 #[test]
-fn a_value_of_the_wrong_kind_is_pointed_at_with_its_line_and_key() {
+fn a_value_of_the_wrong_type_is_reported_with_line_and_key() {
     let mut tried = 0;
     for plan in PLANS {
         for (line, key, before, after) in keys(plan) {
             for junk in ["[[{ deep = [] }]]", "{ deep = [[]] }", "1979-05-27", "''", "-1", "nan"] {
                 let text = format!("{before}{key} = {junk}\n{after}\n");
-                // Some keys take any text or number, and then the plan may be good.
+                // Some keys take any text or number, so the plan may be valid.
                 let Some(message) = digest(&text) else { continue };
                 tried += 1;
-                // What depends on it may be where it hurts: a name that is gone, a placeholder without its axis.
+                // The error may be at a dependent place: a missing name, a placeholder without its axis.
                 let elsewhere = ["''", "-1", "nan"].contains(&junk) && pointed(&message).0 != line;
                 assert!(elsewhere || pointed(&message).0 == line, "{key} = {junk} gave\n{message}");
                 let named = message.lines().next().unwrap();
@@ -83,7 +82,7 @@ fn a_value_of_the_wrong_kind_is_pointed_at_with_its_line_and_key() {
 }
 
 #[test]
-fn a_key_that_is_nothing_is_pointed_at_in_every_table() {
+fn unknown_keys_are_reported_in_every_table() {
     for plan in PLANS {
         for (line, key, before, _) in keys(plan) {
             let rest: String = plan.lines().skip(line - 1).map(|line| format!("{line}\n")).collect();
@@ -95,7 +94,7 @@ fn a_key_that_is_nothing_is_pointed_at_in_every_table() {
 }
 
 #[test]
-fn a_plan_that_ends_anywhere_is_read_or_pointed_at() {
+fn truncated_plans_parse_or_are_reported() {
     for plan in PLANS {
         for end in (0..plan.len()).filter(|end| plan.is_char_boundary(*end)).step_by(7) {
             digest(&plan[..end]);
@@ -103,7 +102,7 @@ fn a_plan_that_ends_anywhere_is_read_or_pointed_at() {
     }
 }
 
-/// Pieces that mean something in plans, and some that mean trouble in TOML.
+/// Fragments of plans, and of invalid TOML.
 const PIECES: &[&str] = &[
     "\"",
     "'",

@@ -1,5 +1,5 @@
-//! The published JSON Schema of plans is the one of the code, says the same as the reader, and the commented example has
-//! every key of it. To publish a change: `UPDATE_SCHEMA=1 cargo test -p brunt-lab --test plan_schema`.
+//! The published JSON Schema of plans is current and agrees with the parser, and the commented example has every key.
+//! To regenerate it: `UPDATE_SCHEMA=1 cargo test -p brunt-lab --test plan_schema`.
 
 use brunt_lab::plan::{
     key::Key,
@@ -25,7 +25,7 @@ fn example() -> String {
 }
 
 #[test]
-fn the_published_schema_is_the_one_of_the_code() {
+fn the_published_schema_is_current() {
     let path = clone("docs/schema/plan.schema.json");
     let mut current = serde_json::to_string_pretty(&json_schema()).unwrap();
     current.push('\n');
@@ -47,7 +47,7 @@ fn list(value: &Value) -> &[Value] {
 }
 
 #[test]
-fn the_commented_example_has_every_key_and_says_something_about_each() {
+fn the_example_explains_every_key() {
     let text = example();
     let plan: Value = toml::from_str(&text).unwrap();
     let (sweeps, phases, overrides) = (list(&plan["sweep"]), list(&plan["phase"]), list(&plan["override"]));
@@ -80,12 +80,12 @@ fn the_commented_example_has_every_key_and_says_something_about_each() {
 }
 
 #[test]
-fn the_plans_in_the_guide_are_plans() {
+fn plans_in_the_guide_are_valid() {
     for (page, count) in [("docs/run.md", 3), ("docs/testers.md", 1)] {
         let text = fs::read_to_string(clone(page)).unwrap();
         let blocks: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
         assert_eq!(blocks.len(), count, "{page}");
-        // What has no name is a part of the plan before it.
+        // A block without a name continues the plan before it.
         let mut whole = String::from("name = \"x\"\n");
         for block in blocks {
             whole = if block.starts_with("name = ") { block.to_owned() } else { format!("{whole}\n{block}") };
@@ -94,7 +94,7 @@ fn the_plans_in_the_guide_are_plans() {
     }
 }
 
-/// Errors of each document under the schema by Python's `jsonschema`; `None` where that is not to be had.
+/// Errors of each document by Python's `jsonschema`; `None` if that is not installed.
 fn validated(documents: &[Value]) -> Option<Vec<Option<String>>> {
     const SCRIPT: &str = "import json, sys, jsonschema\n\
         schema, documents = json.load(sys.stdin)\n\
@@ -120,7 +120,7 @@ fn validated(documents: &[Value]) -> Option<Vec<Option<String>>> {
 }
 
 #[test]
-fn every_plan_of_the_clone_keeps_to_the_schema() {
+fn every_plan_in_the_tree_matches_the_schema() {
     let entries = fs::read_dir(clone("experiments")).unwrap().map(|entry| entry.unwrap().path());
     let plans: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
     let documents: Vec<Value> =
@@ -131,7 +131,7 @@ fn every_plan_of_the_clone_keeps_to_the_schema() {
     }
 }
 
-/// The example without one passage, and with another in its place.
+/// The example with one passage replaced.
 fn changed(from: &str, to: &str) -> String {
     let text = example();
     assert!(text.contains(from), "the example has no {from}");
@@ -139,7 +139,7 @@ fn changed(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
+fn the_schema_rejects_forms_that_the_parser_rejects() {
     let refused = [
         ("repeats = 1 ", "repeat = 1 "),
         ("repeats = 1 ", "repeats = 0 "),
@@ -186,7 +186,7 @@ fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
         let text = changed(from, to);
         assert!(read("example.toml", &text).is_err(), "the reader takes {to}");
     }
-    // A duplicate key is no document at all; every other case is one.
+    // A duplicate key is invalid TOML; every other case is a document.
     let documents: Vec<Value> = refused.iter().map(|(from, to)| toml::from_str(&changed(from, to)).unwrap()).collect();
     let Some(errors) = validated(&documents) else { return };
     for ((_, to), error) in refused.iter().zip(errors) {
@@ -195,7 +195,7 @@ fn what_the_reader_refuses_by_its_form_the_schema_refuses_too() {
 }
 
 #[test]
-fn every_form_that_the_reader_takes_the_schema_takes_too() {
+fn the_schema_accepts_forms_that_the_parser_accepts() {
     let mut taken = Vec::new();
     for (from, values) in [
         ("timeout = \"2s\"", &["\"1.5s\"", "\"1500ms\"", "\"2m\"", "\"1h\"", "\"50000us\""][..]),

@@ -1,4 +1,4 @@
-//! Process groups end when they are told to, and when those who started them are gone.
+//! Process groups end when stopped, and when the run that started them is gone.
 
 use brunt_lab::system::{
     process_group::{Launch, ProcessGroup},
@@ -27,7 +27,7 @@ fn sh(script: &str, log: &Path) -> Launch {
     }
 }
 
-/// The process ids that the script wrote, once it wrote so many.
+/// Process ids written by the script; waits for this many.
 fn pids(log: &Path, count: usize) -> Vec<u32> {
     let since = Instant::now();
     loop {
@@ -47,7 +47,7 @@ fn is_alive(pid: u32) -> bool {
 }
 
 #[test]
-fn a_group_that_ignores_the_request_is_killed_with_its_children() {
+fn a_group_that_ignores_sigterm_is_killed() {
     let home = tempfile::tempdir().unwrap();
     let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let log = home.path().join("log");
@@ -59,7 +59,7 @@ fn a_group_that_ignores_the_request_is_killed_with_its_children() {
 }
 
 #[test]
-fn children_that_outlive_their_parent_are_ended_too() {
+fn children_that_outlive_their_parent_are_killed() {
     let home = tempfile::tempdir().unwrap();
     let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let log = home.path().join("log");
@@ -86,7 +86,7 @@ fn a_stopped_group_can_be_ended() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
+fn the_next_run_kills_exactly_what_a_killed_run_left() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().join("running.json");
     let ledger = Arc::new(ProcessRegistry::open(&place).unwrap().0);
@@ -96,7 +96,7 @@ fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
     let left = pids(&log, 2);
     let noted = fs::read_to_string(&place).unwrap();
 
-    // The same number, but another start time: someone else's process by now.
+    // The same id with another start time: the id was reused.
     let another = Arc::new(ProcessRegistry::open(&home.path().join("another.json")).unwrap().0);
     let bystander = ProcessGroup::start(sh("echo $$; sleep 65", &other), &another).unwrap();
     let spared = pids(&other, 1)[0];
@@ -112,14 +112,14 @@ fn what_a_killed_run_left_is_ended_by_the_next_and_nothing_else_is() {
 }
 
 #[test]
-fn what_was_started_but_not_yet_noted_is_ended_too() {
+fn processes_not_yet_recorded_are_killed_too() {
     let home = tempfile::tempdir().unwrap();
     let place = home.path().join("running.json");
     let ledger = Arc::new(ProcessRegistry::open(&place).unwrap().0);
     let log = home.path().join("log");
     std::mem::forget(ProcessGroup::start(sh("sleep 66 & echo $! $$; wait", &log), &ledger).unwrap());
     let left = pids(&log, 2);
-    // As if the kill had come before the note.
+    // As if killed before the group was recorded.
     fs::remove_file(&place).unwrap();
     let (_ledger, ended) = ProcessRegistry::open(&place).unwrap();
     assert_eq!(ended, 1);
@@ -127,7 +127,7 @@ fn what_was_started_but_not_yet_noted_is_ended_too() {
 }
 
 #[test]
-fn a_group_is_pinned_and_we_are_not() {
+fn pinning_a_group_leaves_the_caller_unpinned() {
     let home = tempfile::tempdir().unwrap();
     let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let log = home.path().join("log");
@@ -145,7 +145,7 @@ fn a_group_is_pinned_and_we_are_not() {
 }
 
 #[test]
-fn a_program_that_does_not_exist_is_named() {
+fn a_missing_program_is_named() {
     let home = tempfile::tempdir().unwrap();
     let ledger = Arc::new(ProcessRegistry::open(&home.path().join("running.json")).unwrap().0);
     let mut launch = sh("", &home.path().join("log"));

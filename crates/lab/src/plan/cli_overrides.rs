@@ -11,7 +11,7 @@ impl Plan {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let own = self.custom_axes().any(|axis| axis.name == name);
         if !own && !NAMES.contains(&name) {
-            return Err(format!("'{name}' is nothing that a plan sets{}", did_you_mean(name, NAMES)));
+            return Err(format!("'{name}' is not a setting of this plan{}", did_you_mean(name, NAMES)));
         }
         // Validates first: an error changes nothing.
         Settings::default().set(name, value).map_err(|e| format!("{name}: {e}"))?;
@@ -22,7 +22,7 @@ impl Plan {
         if let Some(phase) = self.phases.iter().find(|phase| is_rate && value.trim() == "max" && phase.shares_rate()) {
             let phase = &phase.name;
             return Err(format!(
-                "{name}: max is no rate, and phase '{phase}' has a share of the rate: a number would do"
+                "{name}: max is not a rate, but phase '{phase}' has a share of the rate: use a number"
             ));
         }
         for sweep in &mut self.sweeps {
@@ -62,7 +62,7 @@ mod tests {
         let mut plan = read("p", text).unwrap();
         assert_eq!(
             plan.set("rate", "max").unwrap_err(),
-            "rate: max is no rate, and phase 'half' has a share of the rate: a number would do"
+            "rate: max is not a rate, but phase 'half' has a share of the rate: use a number"
         );
         plan.set("rate_per_core", "6k").unwrap();
         let mut settings = plan.load.clone();

@@ -75,7 +75,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
                 for (table, place) in text.tables(value, place.clone(), "phase")? {
                     let phase = phase(&text, table, &mut noted.given)?;
                     if plan.phases.iter().any(|known| known.name == phase.name) {
-                        return Err(text.fault(place, format!("there are two phases of the name '{}'", phase.name)));
+                        return Err(text.fault(place, format!("two phases have the name '{}'", phase.name)));
                     }
                     plan.phases.push(phase);
                 }
@@ -101,7 +101,7 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
         let target = target::read(&text, table, &own, &mut noted)?;
         validate::check_protocol(&text, &target, plan.load.path.is_some(), place.clone())?;
         if plan.targets.iter().any(|known| known.name == target.name) {
-            return Err(text.fault(place, format!("there are two targets of the name '{}'", target.name)));
+            return Err(text.fault(place, format!("two targets have the name '{}'", target.name)));
         }
         plan.targets.push(target);
     }
@@ -164,7 +164,7 @@ fn sweep(text: &Source, table: &DeTable, mentions: &mut Vec<FilterRef>) -> Resul
 fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<Axis, PlanError> {
     axis_name(text, key, place)?;
     if key == "path" {
-        let message = "path is no axis: put it into [load] with a placeholder, path = \"/{page}\", and sweep that";
+        let message = "path cannot be an axis: put it in [load] with a placeholder, path = \"/{page}\", and sweep that";
         return Err(text.fault(value.span(), message));
     }
     let mut values = Vec::new();
@@ -189,7 +189,7 @@ fn axis_name(text: &Source, key: &str, place: Range<usize>) -> Result<(), PlanEr
         return Err(text.fault(place, message));
     }
     if template::OWN.contains(&key) || TAKEN.contains(&key) {
-        return Err(text.fault(place, format!("'{key}' has a meaning of its own and cannot name an axis")));
+        return Err(text.fault(place, format!("'{key}' is reserved and cannot name an axis")));
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>)
             "name" => phase.name = text.name(value, "name")?,
             _ if FIXED.contains(&key) => {
                 let message =
-                    format!("{key} is settled when the target is started: set it in [load], no phase can change it");
+                    format!("{key} is fixed when the target is started: set it in [load], no phase can change it");
                 return Err(text.fault(place, message));
             }
             _ if NAMES.contains(&key) => {
@@ -128,13 +128,13 @@ pub(super) fn an_override(
         return Err(text.fault(here, "this override sets nothing: add set = { duration = \"10s\" }"));
     }
     if one.filter.is_empty() {
-        return Err(text
-            .fault(here, "this override has neither when nor except: what holds for every cell belongs into [load]"));
+        return Err(
+            text.fault(here, "this override has neither when nor except: values for every cell belong in [load]")
+        );
     }
     for given in given[first..].iter_mut().filter(|_| one.is_about_phases()) {
         if FIXED.contains(&given.name.as_str()) {
-            let message =
-                format!("{} is settled when the target is started: it cannot depend on the phase", given.name);
+            let message = format!("{} is fixed when the target is started: it cannot depend on the phase", given.name);
             return Err(text.fault(given.key_place.clone(), message));
         }
         given.varies = true;
@@ -158,7 +158,7 @@ const MOST_PERCENT: f64 = 10_000.0;
 fn shared(key: &str, text: &str) -> Result<String, String> {
     match (key, percent(text)) {
         ("rate", Some(percent)) if percent > 0.0 && percent <= MOST_PERCENT => Ok(format!("{percent}%")),
-        ("rate", _) => Err(format!("'{text}' is no share of the cell's rate: above 0% and up to {MOST_PERCENT}%")),
+        ("rate", _) => Err(format!("'{text}' is not a share of the cell's rate: above 0% and up to {MOST_PERCENT}%")),
         _ => Err(format!("a share is of the cell's rate, per core or not: write rate = \"{text}\"")),
     }
 }

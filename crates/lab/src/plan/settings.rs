@@ -116,10 +116,13 @@ impl Settings {
             return Some(format!("{name} speaks HTTP: add path = \"/\" to the plan's [load], or use tester brunt"));
         }
         if self.rate.is_some() && !tester.supports_rate {
-            return Some(format!("{name} knows no rate: rate = \"max\", or {}", others(|other| other.supports_rate)));
+            return Some(format!(
+                "{name} does not support a rate: rate = \"max\", or {}",
+                others(|other| other.supports_rate)
+            ));
         }
         if self.rate.is_some() && self.arrival.as_deref() == Some("poisson") {
-            return Some(format!("{name} knows no poisson arrivals: arrival = \"constant\", or tester brunt"));
+            return Some(format!("{name} does not support poisson arrivals: arrival = \"constant\", or tester brunt"));
         }
         (!self.keeps_alive() && !tester.supports_no_keepalive).then(|| {
             let others = others(|other| other.supports_no_keepalive);

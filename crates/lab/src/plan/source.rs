@@ -77,7 +77,7 @@ impl Source<'_> {
             DeValue::Float(number) => Ok(number.as_str().to_owned()),
             DeValue::Boolean(truth) => Ok(truth.to_string()),
             DeValue::Array(_) => {
-                Err(self.fault(value.span(), format!("{key} takes one value; several belong into [sweep]")))
+                Err(self.fault(value.span(), format!("{key} takes one value; several belong in [sweep]")))
             }
             _ => Err(self.fault(value.span(), format!("{key} takes a text or a number"))),
         }

@@ -155,7 +155,7 @@ impl Words<'_, '_> {
             }
             let text = self.text.string(value, key)?;
             if text.contains('$') {
-                return Err(self.text.fault(value.span(), "nginx takes a $ in the body for a variable of its own"));
+                return Err(self.text.fault(value.span(), "nginx interprets $ in the body as a variable"));
             }
             body = Some(self.check(text, value)?);
         }
@@ -178,7 +178,7 @@ impl Words<'_, '_> {
     /// Checks that the system accepts the word and that its placeholders are known.
     fn check(&mut self, word: String, at: &Value) -> Result<String, PlanError> {
         if word.contains('\0') {
-            return Err(self.text.fault(at.span(), "a word of a command cannot hold the zero character"));
+            return Err(self.text.fault(at.span(), "a word of a command cannot contain a NUL character"));
         }
         let known: Vec<&str> = template::OWN.iter().chain(template::OF_SETTINGS).copied().collect();
         check(self.text, &word, &at.span(), &known, self.own, true, self.used)?;
@@ -230,7 +230,7 @@ fn limits(text: &Source, table: &DeTable) -> Result<Limits, PlanError> {
         };
         if given < least {
             return Err(
-                text.fault(value.span(), format!("{key} leaves no room for any server: {least_shown} is the least"))
+                text.fault(value.span(), format!("{key} is too small for any server: the minimum is {least_shown}"))
             );
         }
     }

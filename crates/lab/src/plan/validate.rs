@@ -68,21 +68,21 @@ fn given(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError
             [name.as_str(), per_core_counterpart(name).as_str()].into_iter().find(|name| is_swept(name))
         {
             let message =
-                format!("{name} cannot be set here: [sweep] varies {swept}, and a cell's name says which it has");
+                format!("{name} cannot be set here: [sweep] varies {swept}, which is part of the cell's name");
             return Err(text.fault(at(), message));
         }
         if name == "path" && plan.load.path.is_none() {
             return Err(text.fault(at(), "path can only replace another path: add path = \"/\" to [load]"));
         }
         if name == "tls" && given.varies {
-            let message = "the phases cannot differ in tls: the target is started once for all of them";
+            let message = "phases cannot differ in tls: the target is started once for all of them";
             return Err(text.fault(at(), message));
         }
         let total = name.strip_suffix("_per_core").unwrap_or(name);
         let used = noted.placeholders.iter().find(|used| used.at_start && used.name == total);
         if let Some(used) = used.filter(|_| given.varies) {
             let message = format!(
-                "{{{total}}} has no one value here, for the phases differ in {name} and the target is started once for all of them: write the value itself"
+                "{{{total}}} has no single value here: the phases differ in {name}, and the target is started once for all of them; write the value itself"
             );
             return Err(text.fault(used.place.clone(), message));
         }
@@ -122,7 +122,7 @@ fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanEr
             let mut known: Vec<&str> = special.chain(NAMES.iter().copied()).chain(own).collect();
             known.dedup();
             if !known.contains(&name) {
-                let message = format!("'{name}' is nothing that tells cells apart{}", did_you_mean(name, &known));
+                let message = format!("'{name}' is not a value of cells{}", did_you_mean(name, &known));
                 return Err(text.fault(mention.place.clone(), message));
             }
             continue;
@@ -184,7 +184,7 @@ fn axes(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> R
         let in_sweep = sweep.axes.iter().any(|axis| sets_connections(&axis.name));
         if plan.load.connections.is_none() && !in_sweep && !in_phases {
             let message =
-                "nothing says how many connections: add connections or connections_per_core to [load] or [sweep]";
+                "the number of connections is not set: add connections or connections_per_core to [load] or [sweep]";
             return Err(text.fault(place(document, "load"), message));
         }
         for used in noted.placeholders.iter().filter(|used| own.contains(&used.name.as_str())) {

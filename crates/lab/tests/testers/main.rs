@@ -1,7 +1,7 @@
-//! What foreign testers really said, read: good runs, runs against a server that resets connections and reports
-//! failures, runs without a reply, and outputs that end too early.
+//! Recorded outputs of external testers: good runs, runs against a server that resets connections and reports failures,
+//! runs without a reply, and truncated outputs.
 //!
-//! `said/` holds their outputs as they were printed by wrk 4.1, ab 2.3 (2.4.71), hey 0.1.4, h2load 1.52, fortio 1.75 and
+//! `said/` holds outputs of wrk 4.1, ab 2.3 (2.4.71), hey 0.1.4, h2load 1.52, fortio 1.75 and
 //! oha 1.16, against nginx (`good`), and against a server that answers one request of seven with a status of 500 and
 //! resets another (`mixed`). Lists of single errors are shortened, JSON is without its blanks.
 
@@ -75,7 +75,7 @@ fn wrk() {
     assert_eq!((late.completed, late.failed, late.times), (0, 4, LatencySummary::default()));
 }
 
-/// The layout of wrk2, without its spectrum.
+/// wrk2, without its spectrum.
 #[test]
 fn wrk2() {
     let text = "Running 30s test @ http://127.0.0.1:80/index.html\n  2 threads and 100 connections\n  \
@@ -98,7 +98,7 @@ fn ab() {
     assert_eq!((good.received, good.body_bytes), (Some(1_918_994), Some(137_071)));
     assert_eq!(told("ab", "ab-keep.txt").completed, 66_593);
 
-    // Each reset is a failed receive and an exception; five of seven requests were answered rightly.
+    // Each reset is a failed receive and an exception; five of seven requests succeeded.
     let mixed = told("ab", "ab-mixed.txt");
     assert_eq!(mixed.errors, Errors { reset: 382, status: 382, ..Errors::default() });
     assert_eq!((mixed.completed, mixed.failed), (2673 - 382 - 382, 764));
@@ -155,7 +155,7 @@ fn h2load() {
     assert_eq!((missing.completed, missing.errors.status, missing.failed), (0, 400, 400));
     assert_eq!(missing.statuses, statuses(&[("4xx", 400)]));
     assert_eq!(told("h2load", "h2load-mixed.txt").errors, Errors { status: 10, ..Errors::default() });
-    // It aborts when a request times out.
+    // h2load aborts when a request times out.
     let why = read("h2load", &said("h2load-timeout.txt"), "").unwrap_err();
     assert!(why.contains("no 'finished in'"), "{why}");
 }
@@ -167,7 +167,7 @@ fn oha() {
     assert!((good.measured_s - 1.007023901).abs() < 1e-9);
     let us = [Some(3_151.127), Some(1_885.137), Some(6_523.655), Some(9_191.618), Some(15_425.311), Some(15_455.937)];
     assert_near(&good.times, &times(6_261, us));
-    // What it breaks off at its end is no error.
+    // Requests aborted at its end are not errors.
     let mixed = told("oha", "oha-mixed.json");
     assert_eq!(mixed.errors, Errors { reset: 591, status: 591, ..Errors::default() });
     assert_eq!((mixed.completed, mixed.statuses), (2955, statuses(&[("200", 2955), ("500", 591)])));
@@ -180,7 +180,7 @@ fn oha() {
 }
 
 #[test]
-fn at_a_rate_its_times_are_response_times_if_it_corrects_them_and_service_times_if_not() {
+fn at_a_rate_only_corrected_times_are_response_times() {
     let ask = LoadSpec { rate: Some(400.0), ..plain() };
     for (tester, output, corrects) in [("oha", "oha-rate.json", true), ("hey", "hey-rate.txt", false)] {
         let (result, absent) = external(tester).unwrap().result(&ask, told(tester, output));
@@ -196,7 +196,7 @@ fn at_a_rate_its_times_are_response_times_if_it_corrects_them_and_service_times_
 }
 
 #[test]
-fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
+fn truncated_output_is_an_error_and_never_a_panic() {
     for (tester, output, table) in [
         ("wrk", "wrk-mixed.txt", ""),
         ("ab", "ab-mixed.txt", "ab-mixed.csv"),
@@ -209,7 +209,7 @@ fn an_output_that_ends_too_early_is_an_error_and_never_a_panic() {
         let good = read(tester, &whole, &table).unwrap();
         for end in 0..whole.len() {
             let Some(part) = whole.get(..end) else { continue };
-            // What is read of a part is all that is read of the whole, or an error.
+            // A part yields the figures of the whole, or an error.
             match read(tester, part, &table) {
                 Err(why) => assert!(!why.contains('\n') && !why.is_empty(), "{why}"),
                 Ok(told) => assert!(
@@ -244,7 +244,7 @@ fn plain() -> LoadSpec {
 }
 
 #[test]
-fn each_gets_the_load_in_its_own_words() {
+fn the_load_becomes_each_testers_arguments() {
     let plain = plain();
     let words = |tester: &str, ask: &LoadSpec| (external(tester).unwrap().args)(ask).join(" ");
     for (tester, line) in [
@@ -278,7 +278,7 @@ fn each_gets_the_load_in_its_own_words() {
 }
 
 #[test]
-fn what_a_tester_cannot_do_is_said_before_it_is_started() {
+fn unsupported_loads_are_reported_before_the_start() {
     for (set, refuse) in [
         (vec![], vec![]),
         (vec![("rate", "1k")], vec!["wrk", "ab"]),

@@ -1,4 +1,4 @@
-//! What is run before and after a target, and what a target is held to.
+//! Hooks and limits of targets.
 
 use super::{At, FIND_OUT, Scene, is_alive};
 use brunt_lab::{run::experiment::run, schedule::Machine, system::cgroup};
@@ -8,7 +8,7 @@ use std::{
 };
 
 impl Scene {
-    /// One target that works, once, with these further lines.
+    /// One working target with these lines, one repeat.
     fn one(lines: &str) -> Self {
         let mut scene = Self::with_echo("", &["a"]);
         scene.plan = scene.plan.replace("repeats = 2", "repeats = 1");
@@ -24,7 +24,7 @@ impl Scene {
 const AFTER: &str = "after = ['sh', '-c', 'for pid in $(ls HOME/pids); do if kill -0 $pid 2>/dev/null; then echo running; fi; done; echo after >>HOME/log']\n";
 
 #[test]
-fn before_and_after_run_around_every_trial_with_its_words_and_environment() {
+fn before_and_after_run_around_every_trial_with_placeholders_and_environment() {
     let lines = "before = ['sh', '-c', 'echo before {connections} $TARGET_LISTEN {listen} >>HOME/log']\n";
     let mut scene = Scene::one(&format!("{lines}{AFTER}"));
     scene.plan = scene.plan.replace("repeats = 1", "repeats = 2");
@@ -40,7 +40,7 @@ fn before_and_after_run_around_every_trial_with_its_words_and_environment() {
 }
 
 #[test]
-fn a_failing_before_is_named_and_the_target_not_started_but_after_runs() {
+fn a_failing_before_prevents_the_start_but_not_after() {
     let scene = Scene::one(&format!("before = ['sh', '-c', 'echo out; echo no database >&2; exit 3']\n{AFTER}"));
     scene.run().unwrap();
     let failure = scene.failure("target=a");
@@ -59,7 +59,7 @@ fn a_before_that_cannot_be_started_or_does_not_end_is_named() {
     let failure = scene.failure("target=a");
     assert!(failure.contains("did not end within 300ms: raise hook_timeout"), "{failure}");
     let pid = scene.log();
-    // A machine that is busy enough may end it before it could write its number.
+    // On a busy machine it may be killed before it writes its id.
     assert!(pid.trim().is_empty() || !is_alive(pid.trim().parse().unwrap()));
 }
 
@@ -102,7 +102,7 @@ fn after_runs_when_the_run_is_interrupted_and_says_so_if_it_fails() {
 }
 
 #[test]
-fn what_before_leaves_running_is_there_under_load_and_gone_afterwards() {
+fn background_processes_of_before_live_until_the_trial_ends() {
     let scene = Scene::one("before = ['sh', '-c', 'sleep 600 & echo $! >HOME/background']\n");
     let background = scene.home.path().join("background");
     let alive = format!("kill -0 $(cat {}) || exit 5\n{}", background.display(), scene.tester);
@@ -114,7 +114,7 @@ fn what_before_leaves_running_is_there_under_load_and_gone_afterwards() {
 }
 
 #[test]
-fn a_target_is_held_to_its_limits_and_left_unpinned_where_the_plan_says_so() {
+fn limits_and_pin_false_are_applied() {
     let scene = Scene::one("limits = { nofile = 77, memory = '8GiB' }\npin = false\n");
     let home = scene.home.path().display().to_string();
     let script = format!(
@@ -128,7 +128,7 @@ fn a_target_is_held_to_its_limits_and_left_unpinned_where_the_plan_says_so() {
     let log = scene.log();
     let words: Vec<&str> = log.split_whitespace().collect();
     assert!(log.lines().any(|line| line.starts_with("Max open files") && line.contains(" 77 ")), "{log}");
-    // Where no control group can be made, address space is what can be bounded.
+    // Without control groups the limit is on address space.
     let bound = if cgroup::unsupported_reason().is_none() { " unlimited " } else { " 8589934592 " };
     assert!(log.lines().any(|line| line.starts_with("Max address space") && line.contains(bound)), "{log}");
     assert_eq!(log.contains("/brunt-"), cgroup::unsupported_reason().is_none(), "{log}");
@@ -137,7 +137,7 @@ fn a_target_is_held_to_its_limits_and_left_unpinned_where_the_plan_says_so() {
 }
 
 #[test]
-fn a_target_or_a_child_of_it_that_takes_too_much_is_killed_and_the_trial_says_why() {
+fn exceeding_the_memory_limit_fails_the_trial_with_the_reason() {
     if let Some(why) = cgroup::unsupported_reason() {
         println!("skipped: no control group can be made here: {why}");
         return;
@@ -155,7 +155,7 @@ fn a_target_or_a_child_of_it_that_takes_too_much_is_killed_and_the_trial_says_wh
     assert!(failure.starts_with("the target was killed by signal 9 before it accepted a connection: "), "{failure}");
     assert!(failure.contains(why), "{failure}");
 
-    // One that lives on has lost a part of itself; where groups are killed as a whole, it does not live on.
+    // Without whole-group kills the target survives the loss of a process.
     let goes_on = format!("{glutton}; exec \"$0\" \"$@\"");
     let failure = run(&goes_on, "32MiB").failure("target=a");
     assert!(failure.contains(why), "{failure}");
@@ -164,7 +164,7 @@ fn a_target_or_a_child_of_it_that_takes_too_much_is_killed_and_the_trial_says_wh
 }
 
 #[test]
-fn words_of_a_plan_for_a_tester_have_the_values_of_the_cell() {
+fn placeholders_in_tester_words_are_replaced() {
     let mut scene = Scene::one("");
     scene.plan = scene.plan.replace("[[target]]", "[testers]\nbrunt = ['--header', 'X: {connections}']\n[[target]]");
     let scene = scene.tester(&format!("echo \"$@\" >&2\n{FIND_OUT}exit 1"));

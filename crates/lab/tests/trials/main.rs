@@ -1,9 +1,9 @@
-//! Whole experiments with a target and a tester made for the purpose: what is recorded when they behave, when they do
-//! not, and that no process of theirs outlives a trial in any case.
+//! Whole experiments with a fake target and tester: what is recorded when they work and when they fail, and that no process
+//! outlives its trial.
 
-mod again;
 mod hooks;
 mod phases;
+mod retries;
 
 use brunt_lab::{
     Error,
@@ -30,7 +30,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Not a test: the target of the others, started by them as a process. Notes its process id, then echoes.
+/// Not a test: the target process of the others. Writes its process id to a file, then echoes.
 #[test]
 #[ignore = "the target of the other tests"]
 fn echo_target() {
@@ -52,11 +52,11 @@ struct Scene {
     home: tempfile::TempDir,
     plan: String,
     tester: String,
-    /// What the tester may take beyond its load.
+    /// Time of the tester beyond its load.
     grace: Duration,
 }
 
-/// Finds `--out` among the flags of `brunt load`.
+/// Shell code that finds `--out` among the flags.
 const FIND_OUT: &str = "while [ $# -gt 0 ]; do case $1 in --out) out=$2;; esac; shift; done\n";
 
 impl Scene {
@@ -69,11 +69,11 @@ impl Scene {
             "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 4\nduration = '20ms'\nwarmup = '0s'\ntimeout = '100ms'\n{targets}"
         );
         let tester = format!("{FIND_OUT}cp {} $out/result.json\n", template.display());
-        // Far more than a shell takes to begin, on however busy a machine.
+        // Far more than a shell takes to start on a busy machine.
         Self { home, plan, tester, grace: Duration::from_secs(60) }
     }
 
-    /// A target that works.
+    /// A working target.
     fn echo(&self, name: &str) -> String {
         let exe = std::env::current_exe().unwrap();
         let pids = self.home.path().join("pids");
@@ -175,7 +175,7 @@ fn result() -> RunResult {
 }
 
 #[test]
-fn every_trial_gets_a_fresh_target_and_a_directory_and_is_not_run_twice() {
+fn every_trial_has_its_own_target_and_directory_and_runs_once() {
     let scene = Scene::with_echo("", &["a", "b"]);
     assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 0, run: 4 });
     scene.assert_no_process_left(4);
@@ -195,7 +195,7 @@ fn every_trial_gets_a_fresh_target_and_a_directory_and_is_not_run_twice() {
 }
 
 #[test]
-fn a_target_that_dies_or_never_listens_is_recorded_and_the_run_goes_on() {
+fn a_target_that_dies_or_never_listens_is_recorded_and_the_run_continues() {
     let bad = "[[target]]\nname = 'dies'\ncommand = ['sh', '-c', 'echo no such device >&2; exit 7']\n\
                [[target]]\nname = 'silent'\nready_timeout = '3s'\ncommand = ['sh', '-c', 'echo thinking; sleep 60']\n\
                [[target]]\nname = 'absent'\ncommand = ['./no-such-program{port}']\n";
@@ -226,7 +226,7 @@ fn a_target_that_dies_under_load_fails_its_trial_even_if_a_result_was_written() 
 }
 
 #[test]
-fn a_tester_that_fails_hangs_or_writes_nothing_is_recorded_and_its_target_ended() {
+fn a_tester_that_fails_hangs_or_writes_nothing_is_recorded_and_its_target_stopped() {
     for (script, expected) in [
         ("echo first; echo cannot connect >&2; exit 1", "the tester ended with status 1: cannot connect"),
         ("sleep 60", "the tester did not end within"),
@@ -244,7 +244,7 @@ fn a_tester_that_fails_hangs_or_writes_nothing_is_recorded_and_its_target_ended(
     }
 }
 
-/// Does something when the load of the n-th trial has begun.
+/// Calls a function when the load of the n-th trial has begun.
 struct At<F>(usize, F);
 
 impl<F: FnMut()> Observer for At<F> {
@@ -258,7 +258,7 @@ impl<F: FnMut()> Observer for At<F> {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_is_done_and_is_taken_up_again() {
+fn an_interrupted_run_keeps_its_results_and_can_be_continued() {
     let scene = Scene::with_echo("", &["a", "b"]);
     let stop = AtomicBool::new(false);
     let (request, schedule) = scene.prepare();
@@ -283,10 +283,10 @@ fn a_panic_leaves_no_process() {
 }
 
 #[test]
-fn a_target_that_leaves_its_group_is_found_out() {
+fn a_target_that_leaves_its_process_group_is_reported() {
     let mut scene = Scene::new("");
     let echo = scene.echo("daemon").replace("command = [", "command = ['setsid', '--fork', ");
-    // The launcher itself stays, as the process that is waited for.
+    // The launcher stays, as the process that is waited for.
     let echo = echo.replace("['setsid', '--fork', ", "['sh', '-c', 'setsid \"$@\" & sleep 60', 'sh', ");
     scene.plan.push_str(&echo);
     scene.plan = scene.plan.replace("repeats = 2", "repeats = 1");
@@ -316,7 +316,7 @@ fn a_build_comes_first_and_its_failure_is_recorded() {
 }
 
 #[test]
-fn another_plan_in_the_same_directory_is_refused_with_both_remedies() {
+fn another_plan_in_the_same_directory_is_rejected_with_both_remedies() {
     let mut scene = Scene::with_echo("", &["a"]);
     scene.run().unwrap();
     scene.plan = scene.plan.replace("connections = 4", "connections = 5");
@@ -345,7 +345,7 @@ fn when_every_cell_is_skipped_the_reasons_are_the_error() {
 }
 
 #[test]
-fn a_half_written_trial_is_run_again_from_nothing() {
+fn an_incomplete_trial_is_run_again() {
     let scene = Scene::with_echo("", &["a"]);
     let trial = scene.store().trial("target=a", 1);
     Directory::create(&trial).unwrap();
@@ -355,7 +355,7 @@ fn a_half_written_trial_is_run_again_from_nothing() {
 }
 
 #[test]
-fn the_target_runs_on_the_servers_cores_without_knowing() {
+fn the_target_is_pinned_to_the_server_cores() {
     let scene = Scene::with_echo("", &["a"]);
     let place = scene.home.path().join("affinity");
     let script = format!(
@@ -374,7 +374,7 @@ fn the_target_runs_on_the_servers_cores_without_knowing() {
 
 #[test]
 fn a_trial_takes_little_more_than_its_load() {
-    // Four trials of 20 ms; the best of some times, for the machine may be busy.
+    // Four trials of 20 ms; the best of several, because the machine may be busy.
     let quick = |_| {
         let scene = Scene::with_echo("", &["a", "b"]);
         let since = Instant::now();

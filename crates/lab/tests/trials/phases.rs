@@ -18,13 +18,13 @@ fn scene() -> Scene {
     Scene::with_echo(PHASES, &["a"])
 }
 
-/// The tester, which fails when it is asked for a rate.
+/// A tester that fails at a rate.
 fn fails_at_a_rate(scene: &Scene) -> String {
     format!("case \"$*\" in *' -R '*) echo too fast >&2; exit 6;; esac\n{}", scene.tester)
 }
 
 #[test]
-fn phases_follow_each_other_on_one_start_and_each_has_a_row() {
+fn phases_run_in_order_on_one_start_and_each_has_a_row() {
     let scene = scene();
     assert_eq!(scene.run().unwrap(), Summary { interrupted: false, resumed: 0, run: 6 });
     // One for each repeat, not one for each phase.
@@ -44,7 +44,7 @@ fn phases_follow_each_other_on_one_start_and_each_has_a_row() {
 }
 
 #[test]
-fn one_phase_without_a_result_is_run_again_with_those_before_and_after_it() {
+fn a_phase_without_a_result_is_run_again_with_all_of_its_start() {
     let scene = scene();
     scene.run().unwrap();
     fs::remove_dir_all(scene.store().trial("target=a,phase=steady", 2)).unwrap();
@@ -53,7 +53,7 @@ fn one_phase_without_a_result_is_run_again_with_those_before_and_after_it() {
 }
 
 #[test]
-fn what_comes_after_a_failed_phase_is_not_run_and_says_why() {
+fn phases_after_a_failed_one_are_not_run_and_record_the_reason() {
     let scene = scene();
     let script = fails_at_a_rate(&scene);
     let scene = scene.tester(&script);
@@ -66,7 +66,7 @@ fn what_comes_after_a_failed_phase_is_not_run_and_says_why() {
 }
 
 #[test]
-fn an_interrupted_phase_takes_those_before_it_with_it() {
+fn an_interrupted_phase_discards_those_before_it() {
     let scene = scene();
     let stop = AtomicBool::new(false);
     let (request, schedule) = scene.prepare();
@@ -78,7 +78,7 @@ fn an_interrupted_phase_takes_those_before_it_with_it() {
 }
 
 #[test]
-fn a_disturbed_phase_is_repeated_together_with_its_start() {
+fn a_disturbed_phase_is_repeated_with_all_of_its_start() {
     let mut scene = scene();
     scene.plan = scene.plan.replace("again = 0", "again = 1").replace("repeats = 2", "repeats = 1");
     let disturbed = scene.home.path().join("disturbed.json");

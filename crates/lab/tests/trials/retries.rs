@@ -1,11 +1,11 @@
-//! Disturbed trials are run again, and the attempts kept.
+//! Disturbed trials are run again, and their attempts archived.
 
 use super::{Scene, result};
 use brunt_lab::{plan::Style, report};
 use brunt_results::verdict::Kind;
 use std::fs;
 
-/// A tester whose every first attempt at a trial is disturbed, as a busy machine makes it.
+/// A tester whose first attempt at every trial is disturbed.
 fn disturbed_at_first(scene: Scene, also_the_second: bool) -> Scene {
     let template = scene.home.path().join("disturbed.json");
     let mut disturbed = result();
@@ -21,7 +21,7 @@ fn disturbed_at_first(scene: Scene, also_the_second: bool) -> Scene {
 }
 
 #[test]
-fn a_disturbed_trial_is_run_again_and_the_attempt_kept_beside_it() {
+fn a_disturbed_trial_is_run_again_and_the_attempt_archived() {
     let scene = disturbed_at_first(Scene::with_echo("", &["a"]), false);
     let finish = scene.run().unwrap();
     assert_eq!((finish.interrupted, finish.run), (false, 4));
@@ -30,13 +30,13 @@ fn a_disturbed_trial_is_run_again_and_the_attempt_kept_beside_it() {
     assert_eq!(read.rows[0].figures.rate.unwrap().median, 5000.0, "the undisturbed attempt counts");
     let text = report::text(&read, Style::Plain, None);
     assert!(text.contains("run again: 2 trials"), "{text}");
-    // It goes on from there without another attempt.
+    // Continues without another attempt.
     assert_eq!(scene.run().unwrap().run, 0);
     scene.assert_no_process_left(4);
 }
 
 #[test]
-fn a_machine_that_is_always_disturbed_ends_the_run_all_the_same() {
+fn a_run_on_an_always_disturbed_machine_ends() {
     let scene = disturbed_at_first(Scene::with_echo("", &["a"]), true);
     assert_eq!(scene.run().unwrap().run, 6);
     let read = report::read(&scene.out()).unwrap();
