@@ -14,13 +14,8 @@
 pub mod machine_speed;
 mod records;
 
-use crate::{
-    fs_error::with_path,
-    plan::Style,
-    schedule::{Cell, Cells},
-};
+use crate::{fs_error::with_path, schedule::Cell};
 use brunt_results::{RunResult, directory::Directory, env::Env};
-use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File, TryLockError},
     io,
@@ -29,43 +24,12 @@ use std::{
 
 use machine_speed::SpeedBaseline;
 
-pub use records::{Failure, TrialRecord};
+pub use records::{Experiment, Failure, SCHEMA, TrialRecord};
 
 pub const PAGE_FILE: &str = "report.html";
 pub const CHARTS_FOLDER: &str = "charts";
 /// Marks charts drawn by brunt: only marked ones are ever removed.
 pub const CHART_MARK: &str = "<desc>drawn by brunt from the results of a run";
-
-/// Name and version of `experiment.json`.
-pub const SCHEMA: &str = "brunt.experiment/1";
-
-/// `experiment.json`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Experiment {
-    /// Always [`SCHEMA`].
-    pub schema: String,
-    pub name: String,
-    pub description: String,
-    /// [`Plan::hash`](crate::plan::Plan::hash).
-    pub plan_hash: String,
-    /// Seed of order and load.
-    pub seed: u64,
-    /// Trials of each cell.
-    pub repeats: u32,
-    pub best_over: Option<String>,
-    #[serde(default)]
-    pub baseline: Option<String>,
-    #[serde(default)]
-    pub style: Option<Style>,
-    /// Command line that started or last continued the experiment.
-    pub command: Vec<String>,
-    /// Start, in seconds since 1970-01-01 UTC.
-    pub started_unix_s: u64,
-    /// All cells that this machine can run, and the selected ones that it cannot.
-    pub cells: Cells,
-    /// `CELL/REPEAT` of every selected trial, in order.
-    pub order: Vec<String>,
-}
 
 /// Outcome of one trial, as its directory records.
 #[derive(Debug, Clone, PartialEq)]

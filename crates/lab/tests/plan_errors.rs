@@ -155,7 +155,7 @@ fn every_other_error_names_a_remedy() {
         (
             "name = \"mine\"",
             "name = \"mine\"\ncommand = [\"a\"]\n[[target]]\nname = \"mine\"",
-            "two targets of the name 'mine'",
+            "two targets have the name 'mine'",
         ),
         ("size = [", "size = [\"1B\"]\nsize = [", "duplicate key"),
         ("connections = 80", "connections = 80\ntester = \"wrq\"", "'wrq' is not a tester; did you mean 'wrk'?"),

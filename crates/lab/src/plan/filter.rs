@@ -51,7 +51,7 @@ pub(super) fn patterns(
     let mut patterns = Vec::new();
     for table in one_or_list(value) {
         let form = || format!("{key} must be a table such as {{ size = \"1KiB\" }}, or a list of them");
-        let table = table.get_ref().as_table().ok_or_else(|| text.fault(table.span(), form()))?;
+        let table = table.get_ref().as_table().ok_or_else(|| text.error(table.span(), form()))?;
         let mut pattern = Pattern::new();
         for (name, place, value) in entries(table) {
             mentions.push(FilterRef { name: name.to_owned(), value: None, place, of_target });
@@ -76,12 +76,12 @@ pub(super) fn patterns(
                 "{key} names no value, so it would match {}",
                 if pattern.is_empty() { "every cell" } else { "none" }
             );
-            return Err(text.fault(value.span(), message));
+            return Err(text.error(value.span(), message));
         }
         patterns.push(pattern);
     }
     if patterns.is_empty() {
-        return Err(text.fault(value.span(), format!("{key} is an empty list: name a cell, or remove it")));
+        return Err(text.error(value.span(), format!("{key} is an empty list: name a cell, or remove it")));
     }
     Ok(patterns)
 }

@@ -6,7 +6,7 @@ use super::{
     keys::{self, TAKEN},
     phase::{an_override, phase},
     references::{FilterRef, References},
-    source::{Source, Value, entries, one_or_list},
+    source::{Entry, Source, Value, entries, one_or_list},
     target, tester, validate,
 };
 use crate::{
@@ -23,7 +23,7 @@ use toml::de::{DeTable, DeValue};
 /// Parses and validates a plan; `file` is its name in messages.
 pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
     let text = Source { file, source };
-    let document = DeTable::parse(source).map_err(|e| text.fault(e.span().unwrap_or(0..0), e.message()))?;
+    let document = DeTable::parse(source).map_err(|e| text.error(e.span().unwrap_or(0..0), e.message()))?;
     let mut plan = Plan {
         name: String::new(),
         description: String::new(),
@@ -40,96 +40,135 @@ pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
         targets: Vec::new(),
         testers: BTreeMap::new(),
     };
-    let mut noted = References::default();
+    let mut references = References::default();
     let entries = entries(document.get_ref());
-    let (mut targets, mut testers) = (Vec::new(), Vec::new());
-    for (key, place, value) in &entries {
-        match *key {
-            "name" => plan.name = text.name(value, "name")?,
-            "description" => plan.description = text.string(value, "description")?,
-            "seed" => plan.seed = text.whole(value, "seed", 0..=i64::MAX as u64)?,
-            "repeats" => plan.repeats = text.whole(value, "repeats", 1..=1000)? as u32,
-            "retries" | "again" => {
-                if entries.iter().any(|(other, ..)| ["retries", "again"].contains(other) && other != key) {
-                    let message = "retries and again are two names of one key: keep retries";
-                    return Err(text.fault(place.clone(), message));
-                }
-                plan.retries = text.whole(value, key, 0..=100)? as u32;
-            }
-            "best_over" => plan.best_over = Some(text.string(value, "best_over")?),
-            "baseline" => plan.baseline = Some(text.string(value, "baseline")?),
-            "style" => {
-                let name = text.string(value, "style")?;
-                plan.style = Some(name.parse().map_err(|why| text.fault(value.span(), why))?);
-            }
-            "load" => load(&text, &mut plan.load, text.table(value, "[load]")?)?,
-            "sweep" => match value.get_ref() {
-                DeValue::Array(_) => {
-                    for (table, _) in text.tables(value, place.clone(), "sweep")? {
-                        plan.sweeps.push(sweep(&text, table, &mut noted.mentions)?);
-                    }
-                }
-                _ => plan.sweeps.push(sweep(&text, text.table(value, "[sweep]")?, &mut noted.mentions)?),
-            },
-            "phase" => {
-                for (table, place) in text.tables(value, place.clone(), "phase")? {
-                    let phase = phase(&text, table, &mut noted.given)?;
-                    if plan.phases.iter().any(|known| known.name == phase.name) {
-                        return Err(text.fault(place, format!("two phases have the name '{}'", phase.name)));
-                    }
-                    plan.phases.push(phase);
-                }
-            }
-            "override" => {
-                for (table, _) in text.tables(value, place.clone(), "override")? {
-                    plan.overrides.push(an_override(&text, table, &mut noted.given, &mut noted.mentions)?);
-                }
-            }
-            "target" => targets = text.tables(value, place.clone(), "target")?,
-            "testers" => testers = self::entries(text.table(value, "[testers]")?),
-            _ => return Err(text.unknown(key, place.clone(), "", keys::PLAN)),
-        }
+    for entry in &entries {
+        read_key(&text, entry, &entries, &mut plan, &mut references)?;
     }
     if plan.name.is_empty() {
-        return Err(text.fault(0..0, "the plan has no name: add name = \"...\" at its top"));
+        return Err(text.error(0..0, "the plan has no name: add name = \"...\" at its top"));
     }
     if plan.sweeps.is_empty() {
         plan.sweeps.push(Sweep::default());
     }
+    // These use the axes of all sweeps, wherever they are in the source.
     let own: Vec<String> = plan.custom_axes().map(|axis| axis.name.clone()).collect();
-    for (table, place) in targets {
-        let target = target::read(&text, table, &own, &mut noted)?;
-        validate::check_protocol(&text, &target, plan.load.path.is_some(), place.clone())?;
-        if plan.targets.iter().any(|known| known.name == target.name) {
-            return Err(text.fault(place, format!("two targets have the name '{}'", target.name)));
+    targets(&text, &entries, &own, &mut plan, &mut references)?;
+    tester_words(&text, &entries, &own, &mut plan, &mut references)?;
+    validate::whole(&text, &plan, &entries, &references)?;
+    Ok(plan)
+}
+
+/// Parses one top-level key, except targets and testers.
+fn read_key(
+    text: &Source,
+    (key, place, value): &Entry,
+    entries: &[Entry],
+    plan: &mut Plan,
+    references: &mut References,
+) -> Result<(), PlanError> {
+    match *key {
+        "name" => plan.name = text.name(value, key)?,
+        "description" => plan.description = text.string(value, key)?,
+        "seed" => plan.seed = text.whole(value, key, 0..=i64::MAX as u64)?,
+        "repeats" => plan.repeats = text.whole(value, key, 1..=1000)? as u32,
+        "retries" | "again" => {
+            if entries.iter().any(|(other, ..)| ["retries", "again"].contains(other) && other != key) {
+                let message = "retries and again are two names of one key: keep retries";
+                return Err(text.error(place.clone(), message));
+            }
+            plan.retries = text.whole(value, key, 0..=100)? as u32;
         }
-        plan.targets.push(target);
+        "best_over" => plan.best_over = Some(text.string(value, key)?),
+        "baseline" => plan.baseline = Some(text.string(value, key)?),
+        "style" => {
+            let name = text.string(value, key)?;
+            plan.style = Some(name.parse().map_err(|why| text.error(value.span(), why))?);
+        }
+        "load" => load(text, &mut plan.load, text.table(value, "[load]")?)?,
+        "sweep" => match value.get_ref() {
+            DeValue::Array(_) => {
+                for (table, _) in text.tables(value, place.clone(), key)? {
+                    plan.sweeps.push(sweep(text, table, &mut references.filters)?);
+                }
+            }
+            _ => plan.sweeps.push(sweep(text, text.table(value, "[sweep]")?, &mut references.filters)?),
+        },
+        "phase" => {
+            for (table, place) in text.tables(value, place.clone(), key)? {
+                let phase = phase(text, table, &mut references.settings)?;
+                if plan.phases.iter().any(|known| known.name == phase.name) {
+                    return Err(text.error(place, format!("two phases have the name '{}'", phase.name)));
+                }
+                plan.phases.push(phase);
+            }
+        }
+        "override" => {
+            for (table, _) in text.tables(value, place.clone(), key)? {
+                plan.overrides.push(an_override(text, table, &mut references.settings, &mut references.filters)?);
+            }
+        }
+        "target" => drop(text.tables(value, place.clone(), key)?),
+        "testers" => drop(text.table(value, "[testers]")?),
+        _ => return Err(text.unknown(key, place.clone(), "", keys::PLAN)),
     }
-    if plan.targets.is_empty() {
-        return Err(text.fault(0..0, "the plan has no target: add at least one [[target]]"));
+    Ok(())
+}
+
+fn targets(
+    text: &Source,
+    entries: &[Entry],
+    own: &[String],
+    plan: &mut Plan,
+    references: &mut References,
+) -> Result<(), PlanError> {
+    for (key, place, value) in entries.iter().filter(|(key, ..)| *key == "target") {
+        for (table, place) in text.tables(value, place.clone(), key)? {
+            let target = target::read(text, table, own, references)?;
+            validate::check_protocol(text, &target, plan.load.path.is_some(), place.clone())?;
+            if plan.targets.iter().any(|known| known.name == target.name) {
+                return Err(text.error(place, format!("two targets have the name '{}'", target.name)));
+            }
+            plan.targets.push(target);
+        }
     }
-    let mut of_load = |word: &str, at: &Range<usize>| {
-        target::check(&text, word, at, template::OF_SETTINGS, &own, false, &mut noted.placeholders)
+    match plan.targets.is_empty() {
+        true => Err(text.error(0..0, "the plan has no target: add at least one [[target]]")),
+        false => Ok(()),
+    }
+}
+
+/// Parses `[testers]`, and checks the placeholders there and in paths.
+fn tester_words(
+    text: &Source,
+    entries: &[Entry],
+    own: &[String],
+    plan: &mut Plan,
+    references: &mut References,
+) -> Result<(), PlanError> {
+    let mut check = |word: &str, at: &Range<usize>| {
+        target::check(text, word, at, template::OF_SETTINGS, own, false, &mut references.placeholders)
     };
-    for (name, place, words) in testers {
-        let known = tester::names();
-        if !known.contains(&name) {
-            return Err(text.fault(place, format!("'{name}' is not a tester{}", did_you_mean(name, &known))));
+    for (_, _, value) in entries.iter().filter(|(key, ..)| *key == "testers") {
+        for (name, place, words) in self::entries(text.table(value, "[testers]")?) {
+            let known = tester::names();
+            if !known.contains(&name) {
+                return Err(text.error(place, format!("'{name}' is not a tester{}", did_you_mean(name, &known))));
+            }
+            let words = text.strings(words, name)?;
+            for (word, at) in &words {
+                check(word, &at.span())?;
+            }
+            plan.testers.insert(name.to_owned(), words.into_iter().map(|(word, _)| word).collect());
         }
-        let words = text.strings(words, name)?;
-        for (word, at) in &words {
-            of_load(word, &at.span())?;
-        }
-        plan.testers.insert(name.to_owned(), words.into_iter().map(|(word, _)| word).collect());
     }
     if let Some(path) = &plan.load.path {
-        of_load(path, &validate::load_place(&entries, "path"))?;
+        check(path, &validate::load_place(entries, "path"))?;
     }
-    for given in noted.given.iter().filter(|given| given.name == "path") {
-        of_load(&given.value, &given.value_place)?;
+    for given in references.settings.iter().filter(|given| given.name == "path") {
+        check(&given.value, &given.value_place)?;
     }
-    validate::whole(&text, &plan, &entries, &noted)?;
-    Ok(plan)
+    Ok(())
 }
 
 fn load(text: &Source, load: &mut Settings, table: &DeTable) -> Result<(), PlanError> {
@@ -138,8 +177,8 @@ fn load(text: &Source, load: &mut Settings, table: &DeTable) -> Result<(), PlanE
         if !NAMES.contains(&key) {
             return Err(text.unknown(key, place, "[load]", keys::SETTINGS));
         }
-        text.no_rival(key, place, &seen)?;
-        load.set(key, &text.scalar(value, key)?).map_err(|e| text.fault(value.span(), format!("{key}: {e}")))?;
+        text.check_exclusive(key, place, &seen)?;
+        load.set(key, &text.scalar(value, key)?).map_err(|e| text.error(value.span(), format!("{key}: {e}")))?;
         seen.push(key);
     }
     Ok(())
@@ -153,7 +192,7 @@ fn sweep(text: &Source, table: &DeTable, mentions: &mut Vec<FilterRef>) -> Resul
             "except" => sweep.filter.except = patterns(text, key, value, false, mentions)?,
             _ => {
                 let seen: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
-                text.no_rival(key, place.clone(), &seen)?;
+                text.check_exclusive(key, place.clone(), &seen)?;
                 sweep.axes.push(axis(text, key, place, value)?);
             }
         }
@@ -165,18 +204,18 @@ fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<
     axis_name(text, key, place)?;
     if key == "path" {
         let message = "path cannot be an axis: put it in [load] with a placeholder, path = \"/{page}\", and sweep that";
-        return Err(text.fault(value.span(), message));
+        return Err(text.error(value.span(), message));
     }
     let mut values = Vec::new();
     for value in one_or_list(value) {
         let usual = text.setting(value, key)?;
         if values.contains(&usual) {
-            return Err(text.fault(value.span(), format!("{key}: {usual} is listed twice")));
+            return Err(text.error(value.span(), format!("{key}: {usual} is listed twice")));
         }
         values.push(usual);
     }
     if values.is_empty() {
-        return Err(text.fault(value.span(), format!("{key} has no values: list at least one, or remove it")));
+        return Err(text.error(value.span(), format!("{key} has no values: list at least one, or remove it")));
     }
     Ok(Axis { name: key.to_owned(), values })
 }
@@ -186,10 +225,10 @@ fn axis_name(text: &Source, key: &str, place: Range<usize>) -> Result<(), PlanEr
     let plain = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
     if !plain || key.is_empty() || key.len() > 32 {
         let message = format!("'{key}' cannot name an axis: up to 32 letters, digits, - and _");
-        return Err(text.fault(place, message));
+        return Err(text.error(place, message));
     }
     if template::OWN.contains(&key) || TAKEN.contains(&key) {
-        return Err(text.fault(place, format!("'{key}' is reserved and cannot name an axis")));
+        return Err(text.error(place, format!("'{key}' is reserved and cannot name an axis")));
     }
     Ok(())
 }

@@ -60,15 +60,15 @@ pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>)
             _ if FIXED.contains(&key) => {
                 let message =
                     format!("{key} is fixed when the target is started: set it in [load], no phase can change it");
-                return Err(text.fault(place, message));
+                return Err(text.error(place, message));
             }
             _ if NAMES.contains(&key) => {
                 let seen: Vec<&str> = phase.set.iter().map(|(name, _)| name.as_str()).collect();
-                text.no_rival(key, place.clone(), &seen)?;
+                text.check_exclusive(key, place.clone(), &seen)?;
                 let value_place = value.span();
                 let value = match text.scalar(value, key)?.trim() {
                     percentage if key.starts_with("rate") && percentage.ends_with('%') => {
-                        shared(key, percentage).map_err(|e| text.fault(value_place.clone(), format!("{key}: {e}")))?
+                        shared(key, percentage).map_err(|e| text.error(value_place.clone(), format!("{key}: {e}")))?
                     }
                     _ => text.setting(value, key)?,
                 };
@@ -79,7 +79,7 @@ pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>)
         }
     }
     if phase.name.is_empty() {
-        return Err(text.fault(here.unwrap_or(0..0), "this phase has no name: add name = \"...\""));
+        return Err(text.error(here.unwrap_or(0..0), "this phase has no name: add name = \"...\""));
     }
     Ok(phase)
 }
@@ -102,13 +102,13 @@ pub(super) fn an_override(
             "except" => one.filter.except = patterns(text, key, value, false, mentions)?,
             "set" => {
                 let form = || "set must be a table such as { duration = \"10s\" }";
-                let table = value.get_ref().as_table().ok_or_else(|| text.fault(value.span(), form()))?;
+                let table = value.get_ref().as_table().ok_or_else(|| text.error(value.span(), form()))?;
                 for (name, place, value) in entries(table) {
                     if !NAMES.contains(&name) {
                         return Err(text.unknown(name, place, "set", keys::SETTINGS));
                     }
                     let seen: Vec<&str> = one.set.iter().map(|(name, _)| name.as_str()).collect();
-                    text.no_rival(name, place.clone(), &seen)?;
+                    text.check_exclusive(name, place.clone(), &seen)?;
                     let value_place = value.span();
                     let value = text.setting(value, name)?;
                     one.set.push((name.to_owned(), value.clone()));
@@ -125,17 +125,17 @@ pub(super) fn an_override(
         }
     }
     if one.set.is_empty() {
-        return Err(text.fault(here, "this override sets nothing: add set = { duration = \"10s\" }"));
+        return Err(text.error(here, "this override sets nothing: add set = { duration = \"10s\" }"));
     }
     if one.filter.is_empty() {
         return Err(
-            text.fault(here, "this override has neither when nor except: values for every cell belong in [load]")
+            text.error(here, "this override has neither when nor except: values for every cell belong in [load]")
         );
     }
     for given in given[first..].iter_mut().filter(|_| one.is_about_phases()) {
         if FIXED.contains(&given.name.as_str()) {
             let message = format!("{} is fixed when the target is started: it cannot depend on the phase", given.name);
-            return Err(text.fault(given.key_place.clone(), message));
+            return Err(text.error(given.key_place.clone(), message));
         }
         given.varies = true;
     }

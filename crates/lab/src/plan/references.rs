@@ -13,8 +13,8 @@ pub(super) struct PlaceholderRef {
 #[derive(Debug, Default)]
 pub(super) struct References {
     pub(super) placeholders: Vec<PlaceholderRef>,
-    pub(super) mentions: Vec<FilterRef>,
-    pub(super) given: Vec<SettingRef>,
+    pub(super) filters: Vec<FilterRef>,
+    pub(super) settings: Vec<SettingRef>,
 }
 
 /// A name or a value in a pattern.

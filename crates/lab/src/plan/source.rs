@@ -42,18 +42,18 @@ pub(super) struct Source<'s> {
 }
 
 impl Source<'_> {
-    pub(super) fn fault(&self, place: Range<usize>, message: impl Into<String>) -> PlanError {
+    pub(super) fn error(&self, place: Range<usize>, message: impl Into<String>) -> PlanError {
         PlanError::new(self.file, self.source, place, message)
     }
 
     /// An unknown key in the table `place_name`.
     pub(super) fn unknown(&self, key: &str, place: Range<usize>, place_name: &str, known: &[Key]) -> PlanError {
         let within = if place_name.is_empty() { String::new() } else { format!(" in {place_name}") };
-        self.fault(place, format!("unknown key '{key}'{within}{}", did_you_mean(key, &keys::names(known))))
+        self.error(place, format!("unknown key '{key}'{within}{}", did_you_mean(key, &keys::names(known))))
     }
 
     pub(super) fn table<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Result<&'t DeTable<'a>, PlanError> {
-        value.get_ref().as_table().ok_or_else(|| self.fault(value.span(), format!("{what} must be a table")))
+        value.get_ref().as_table().ok_or_else(|| self.error(value.span(), format!("{what} must be a table")))
     }
 
     /// The tables of `[[key]]`.
@@ -64,7 +64,7 @@ impl Source<'_> {
         key: &str,
     ) -> Result<Vec<(&'t DeTable<'a>, Range<usize>)>, PlanError> {
         let DeValue::Array(list) = value.get_ref() else {
-            return Err(self.fault(place, format!("{key} is written as [[{key}]], in double brackets")));
+            return Err(self.error(place, format!("{key} is written as [[{key}]], in double brackets")));
         };
         list.iter().map(|one| Ok((self.table(one, &format!("[[{key}]]"))?, one.span()))).collect()
     }
@@ -77,27 +77,27 @@ impl Source<'_> {
             DeValue::Float(number) => Ok(number.as_str().to_owned()),
             DeValue::Boolean(truth) => Ok(truth.to_string()),
             DeValue::Array(_) => {
-                Err(self.fault(value.span(), format!("{key} takes one value; several belong in [sweep]")))
+                Err(self.error(value.span(), format!("{key} takes one value; several belong in [sweep]")))
             }
-            _ => Err(self.fault(value.span(), format!("{key} takes a text or a number"))),
+            _ => Err(self.error(value.span(), format!("{key} takes a text or a number"))),
         }
     }
 
     /// The value of a setting, in normal form.
     pub(super) fn setting(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         let usual = Settings::default().set(key, &self.scalar(value, key)?);
-        usual.map_err(|e| self.fault(value.span(), format!("{key}: {e}")))
+        usual.map_err(|e| self.error(value.span(), format!("{key}: {e}")))
     }
 
     pub(super) fn span(&self, value: &Value, key: &str) -> Result<Span, PlanError> {
         let parsed = self.scalar(value, key)?.parse();
-        parsed.map_err(|e| self.fault(value.span(), format!("{key}: {e}")))
+        parsed.map_err(|e| self.error(value.span(), format!("{key}: {e}")))
     }
 
     pub(super) fn string(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.fault(value.span(), format!("{key} must be a text in quotes"))),
+            _ => Err(self.error(value.span(), format!("{key} must be a text in quotes"))),
         }
     }
 
@@ -107,7 +107,7 @@ impl Source<'_> {
         key: &str,
     ) -> Result<Vec<(String, &'t Value<'a>)>, PlanError> {
         let DeValue::Array(list) = value.get_ref() else {
-            return Err(self.fault(value.span(), format!("{key} must be a list of texts, such as [\"a\", \"b\"]")));
+            return Err(self.error(value.span(), format!("{key} must be a list of texts, such as [\"a\", \"b\"]")));
         };
         list.iter().map(|word| Ok((self.string(word, key)?, word))).collect()
     }
@@ -119,7 +119,7 @@ impl Source<'_> {
         if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
             let message =
                 format!("{key} '{name}' must be 1 to 64 letters, digits, - _ . or +, and not begin with a dot");
-            return Err(self.fault(value.span(), message));
+            return Err(self.error(value.span(), message));
         }
         Ok(name)
     }
@@ -136,15 +136,15 @@ impl Source<'_> {
         };
         number.filter(|n| range.contains(n)).ok_or_else(|| {
             let (low, high) = (range.start(), range.end());
-            self.fault(value.span(), format!("{key} must be a whole number from {low} to {high}"))
+            self.error(value.span(), format!("{key} must be a whole number from {low} to {high}"))
         })
     }
 
     /// Rejects a total beside an amount per core in one table.
-    pub(super) fn no_rival(&self, key: &str, place: Range<usize>, seen: &[&str]) -> Result<(), PlanError> {
+    pub(super) fn check_exclusive(&self, key: &str, place: Range<usize>, seen: &[&str]) -> Result<(), PlanError> {
         for (total, each) in [("connections", "connections_per_core"), ("rate", "rate_per_core")] {
             if (key == total && seen.contains(&each)) || (key == each && seen.contains(&total)) {
-                return Err(self.fault(place, format!("{total} and {each} exclude each other: keep one")));
+                return Err(self.error(place, format!("{total} and {each} exclude each other: keep one")));
             }
         }
         Ok(())

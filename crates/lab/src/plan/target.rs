@@ -15,15 +15,15 @@ use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};
 
-/// Parses one target. `own` are the plan's own axes.
+/// Parses one target. `own` are the plan's own axes. Over 60 lines: one short arm for each key.
 pub(super) fn read(
     text: &Source,
     table: &DeTable,
     own: &[String],
-    noted: &mut References,
+    references: &mut References,
 ) -> Result<Target, PlanError> {
-    let mut words = Words { text, own, used: &mut noted.placeholders };
-    let mentions = &mut noted.mentions;
+    let mut words = Words { text, own, used: &mut references.placeholders };
+    let mentions = &mut references.filters;
     let mut target = Target {
         name: String::new(),
         kind: TargetKind::Command(Vec::new()),
@@ -51,7 +51,7 @@ pub(super) fn read(
             "name" => target.name = text.name(value, "name")?,
             "serve" | "command" | "nginx" => {
                 if start.is_some() {
-                    return Err(text.fault(place, "serve, command and nginx exclude each other: keep one"));
+                    return Err(text.error(place, "serve, command and nginx exclude each other: keep one"));
                 }
                 start = Some(match key {
                     "serve" => words.serve(value)?,
@@ -71,7 +71,7 @@ pub(super) fn read(
             "env" => {
                 for (name, at, value) in entries(text.table(value, "env")?) {
                     if name.is_empty() || name.contains(['=', '\0']) {
-                        return Err(text.fault(at, format!("'{name}' cannot name an environment variable")));
+                        return Err(text.error(at, format!("'{name}' cannot name an environment variable")));
                     }
                     let word = text.scalar(value, name)?;
                     target.env.insert(name.to_owned(), words.check(word, value)?);
@@ -82,7 +82,7 @@ pub(super) fn read(
                 if how != "connect" {
                     let message =
                         format!("ready '{how}' is not known; the one way is \"connect\": it accepts a connection");
-                    return Err(text.fault(value.span(), message));
+                    return Err(text.error(value.span(), message));
                 }
             }
             "ready_timeout" => target.ready_timeout = text.span(value, key)?,
@@ -96,10 +96,10 @@ pub(super) fn read(
         }
     }
     if target.name.is_empty() {
-        return Err(text.fault(here, "this target has no name: add name = \"...\""));
+        return Err(text.error(here, "this target has no name: add name = \"...\""));
     }
     let missing = || format!("target '{}' has neither serve, command nor nginx: nothing could be started", target.name);
-    target.kind = start.ok_or_else(|| text.fault(here, missing()))?;
+    target.kind = start.ok_or_else(|| text.error(here, missing()))?;
     Ok(target)
 }
 
@@ -127,11 +127,11 @@ impl Words<'_, '_> {
         }
         if service.is_empty() || model.is_empty() {
             let message = "serve needs a service and a model: { service = \"echo\", model = \"uring\" }";
-            return Err(self.text.fault(value.span(), message));
+            return Err(self.text.error(value.span(), message));
         }
         if service == "http" && !keys::HTTP_MODELS.contains(&model.as_str()) {
             let known = keys::HTTP_MODELS.join(", ");
-            return Err(self.text.fault(model_place, format!("http has no model '{model}'; known are {known}")));
+            return Err(self.text.error(model_place, format!("http has no model '{model}'; known are {known}")));
         }
         Ok(TargetKind::Serve { service, model, args })
     }
@@ -140,7 +140,7 @@ impl Words<'_, '_> {
         if !matches!(value.get_ref(), DeValue::Array(_)) {
             let message =
                 format!("{key} must be a list of words: [\"server\", \"--listen\", \"{{listen}}\"]; no shell reads it");
-            return Err(self.text.fault(value.span(), message));
+            return Err(self.text.error(value.span(), message));
         }
         let words = self.words(value, key)?;
         names_a_program(self.text, value, key, &words)?;
@@ -155,18 +155,18 @@ impl Words<'_, '_> {
             }
             let text = self.text.string(value, key)?;
             if text.contains('$') {
-                return Err(self.text.fault(value.span(), "nginx interprets $ in the body as a variable"));
+                return Err(self.text.error(value.span(), "nginx interprets $ in the body as a variable"));
             }
             body = Some(self.check(text, value)?);
         }
-        let missing = || self.text.fault(value.span(), "nginx needs a body: { body = \"Hi, there!\\n\" }");
+        let missing = || self.text.error(value.span(), "nginx needs a body: { body = \"Hi, there!\\n\" }");
         Ok(TargetKind::Nginx { body: body.ok_or_else(missing)? })
     }
 
     fn one_of(&self, value: &Value, key: &str, known: &[&str]) -> Result<String, PlanError> {
         let word = self.text.string(value, key)?;
         if !known.contains(&word.as_str()) {
-            return Err(self.text.fault(value.span(), format!("unknown {key} '{word}'{}", did_you_mean(&word, known))));
+            return Err(self.text.error(value.span(), format!("unknown {key} '{word}'{}", did_you_mean(&word, known))));
         }
         Ok(word)
     }
@@ -178,7 +178,7 @@ impl Words<'_, '_> {
     /// Checks that the system accepts the word and that its placeholders are known.
     fn check(&mut self, word: String, at: &Value) -> Result<String, PlanError> {
         if word.contains('\0') {
-            return Err(self.text.fault(at.span(), "a word of a command cannot contain a NUL character"));
+            return Err(self.text.error(at.span(), "a word of a command cannot contain a NUL character"));
         }
         let known: Vec<&str> = template::OWN.iter().chain(template::OF_SETTINGS).copied().collect();
         check(self.text, &word, &at.span(), &known, self.own, true, self.used)?;
@@ -188,7 +188,7 @@ impl Words<'_, '_> {
 
 fn names_a_program(text: &Source, value: &Value, key: &str, words: &[String]) -> Result<(), PlanError> {
     match words.first().is_none_or(String::is_empty) {
-        true => Err(text.fault(value.span(), format!("{key} names no program"))),
+        true => Err(text.error(value.span(), format!("{key} names no program"))),
         false => Ok(()),
     }
 }
@@ -198,10 +198,10 @@ fn pin(text: &Source, value: &Value) -> Result<Pin, PlanError> {
         DeValue::Boolean(true) => Ok(Pin::Automatic),
         DeValue::Boolean(false) => Ok(Pin::Free),
         DeValue::String(list) => {
-            let cores = list.parse().map_err(|e| text.fault(value.span(), format!("pin: {e}")))?;
+            let cores = list.parse().map_err(|e| text.error(value.span(), format!("pin: {e}")))?;
             Ok(Pin::To(cores))
         }
-        _ => Err(text.fault(value.span(), "pin takes true, false or a list of cores such as \"0,2-3\"")),
+        _ => Err(text.error(value.span(), "pin takes true, false or a list of cores such as \"0,2-3\"")),
     }
 }
 
@@ -209,7 +209,7 @@ fn limits(text: &Source, table: &DeTable) -> Result<Limits, PlanError> {
     let mut limits = Limits::default();
     for (key, place, value) in entries(table) {
         let word = || text.scalar(value, key);
-        let wrong = |e: brunt_results::UnitError| text.fault(value.span(), format!("{key}: {e}"));
+        let wrong = |e: brunt_results::UnitError| text.error(value.span(), format!("{key}: {e}"));
         let (given, least, least_shown) = match key {
             "nofile" => {
                 let count: Count = word()?.parse().map_err(wrong)?;
@@ -230,7 +230,7 @@ fn limits(text: &Source, table: &DeTable) -> Result<Limits, PlanError> {
         };
         if given < least {
             return Err(
-                text.fault(value.span(), format!("{key} is too small for any server: the minimum is {least_shown}"))
+                text.error(value.span(), format!("{key} is too small for any server: the minimum is {least_shown}"))
             );
         }
     }
@@ -247,10 +247,10 @@ pub(super) fn check(
     at_start: bool,
     used: &mut Vec<PlaceholderRef>,
 ) -> Result<(), PlanError> {
-    for name in template::names(word).map_err(|e| text.fault(at.clone(), e))? {
+    for name in template::names(word).map_err(|e| text.error(at.clone(), e))? {
         if !own.iter().any(|axis| axis == name) && !known.contains(&name) {
             let known: Vec<&str> = known.iter().copied().chain(own.iter().map(String::as_str)).collect();
-            return Err(text.fault(at.clone(), format!("unknown placeholder {{{name}}}{}", did_you_mean(name, &known))));
+            return Err(text.error(at.clone(), format!("unknown placeholder {{{name}}}{}", did_you_mean(name, &known))));
         }
         used.push(PlaceholderRef { name: name.to_owned(), place: at.clone(), at_start });
     }

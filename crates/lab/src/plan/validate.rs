@@ -18,11 +18,11 @@ use toml::de::DeValue;
 const MOST_CELLS: usize = 10_000;
 
 /// Validates a parsed plan.
-pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> Result<(), PlanError> {
+pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
     named(text, plan, document)?;
-    given(text, plan, noted)?;
-    mentions(text, plan, noted)?;
-    axes(text, plan, document, noted)
+    given(text, plan, references)?;
+    mentions(text, plan, references)?;
+    axes(text, plan, document, references)
 }
 
 /// Rejects a known server with the wrong protocol.
@@ -34,9 +34,9 @@ pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: 
     };
     let name = &target.name;
     match (speaks, http) {
-        (true, false) => Err(text.fault(place, format!("target '{name}' speaks HTTP: add path = \"/\" to [load]"))),
+        (true, false) => Err(text.error(place, format!("target '{name}' speaks HTTP: add path = \"/\" to [load]"))),
         (false, true) => {
-            Err(text.fault(place, format!("target '{name}' speaks no HTTP: remove path from [load], or serve http")))
+            Err(text.error(place, format!("target '{name}' speaks no HTTP: remove path from [load], or serve http")))
         }
         _ => Ok(()),
     }
@@ -49,42 +49,42 @@ fn named(text: &Source, plan: &Plan, document: &[Entry]) -> Result<(), PlanError
     for (key, named, known) in [("best_over", &plan.best_over, names), ("baseline", &plan.baseline, targets)] {
         if let Some(name) = named.as_ref().filter(|name| !known.contains(&name.as_str())) {
             let place = document.iter().find(|(entry, ..)| *entry == key).map_or(0..0, |(_, _, value)| value.span());
-            return Err(text.fault(place, format!("{key} names the unknown '{name}'{}", did_you_mean(name, &known))));
+            return Err(text.error(place, format!("{key} names the unknown '{name}'{}", did_you_mean(name, &known))));
         }
     }
     Ok(())
 }
 
 /// Phases and overrides must not contradict sweeps, nor change values that a target is started with.
-fn given(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError> {
-    for given in &noted.given {
+fn given(text: &Source, plan: &Plan, references: &References) -> Result<(), PlanError> {
+    for given in &references.settings {
         let (name, at) = (&given.name, || given.key_place.clone());
         let is_swept = |name: &str| plan.sweeps.iter().flat_map(|sweep| &sweep.axes).any(|axis| axis.name == name);
         if share(&given.value).is_some() && name == "rate" {
             if let Some(message) = unshared(plan, &given.value) {
-                return Err(text.fault(given.value_place.clone(), message));
+                return Err(text.error(given.value_place.clone(), message));
             }
         } else if let Some(swept) =
             [name.as_str(), per_core_counterpart(name).as_str()].into_iter().find(|name| is_swept(name))
         {
             let message =
                 format!("{name} cannot be set here: [sweep] varies {swept}, which is part of the cell's name");
-            return Err(text.fault(at(), message));
+            return Err(text.error(at(), message));
         }
         if name == "path" && plan.load.path.is_none() {
-            return Err(text.fault(at(), "path can only replace another path: add path = \"/\" to [load]"));
+            return Err(text.error(at(), "path can only replace another path: add path = \"/\" to [load]"));
         }
         if name == "tls" && given.varies {
             let message = "phases cannot differ in tls: the target is started once for all of them";
-            return Err(text.fault(at(), message));
+            return Err(text.error(at(), message));
         }
         let total = name.strip_suffix("_per_core").unwrap_or(name);
-        let used = noted.placeholders.iter().find(|used| used.at_start && used.name == total);
+        let used = references.placeholders.iter().find(|used| used.at_start && used.name == total);
         if let Some(used) = used.filter(|_| given.varies) {
             let message = format!(
                 "{{{total}}} has no single value here: the phases differ in {name}, and the target is started once for all of them; write the value itself"
             );
-            return Err(text.fault(used.place.clone(), message));
+            return Err(text.error(used.place.clone(), message));
         }
     }
     Ok(())
@@ -112,8 +112,8 @@ fn unshared(plan: &Plan, share: &str) -> Option<String> {
 }
 
 /// Filters must contain names and values that some cell has.
-fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanError> {
-    for mention in &noted.mentions {
+fn mentions(text: &Source, plan: &Plan, references: &References) -> Result<(), PlanError> {
+    for mention in &references.filters {
         let name = mention.name.as_str();
         let Some(value) = &mention.value else {
             let special = [("target", !mention.of_target), (PHASE, !plan.phases.is_empty())];
@@ -123,7 +123,7 @@ fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanEr
             known.dedup();
             if !known.contains(&name) {
                 let message = format!("'{name}' is not a value of cells{}", did_you_mean(name, &known));
-                return Err(text.fault(mention.place.clone(), message));
+                return Err(text.error(mention.place.clone(), message));
             }
             continue;
         };
@@ -138,7 +138,7 @@ fn mentions(text: &Source, plan: &Plan, noted: &References) -> Result<(), PlanEr
                 }
                 _ => format!("no cell has {name}={value}; known are {}", known.join(", ")),
             };
-            return Err(text.fault(mention.place.clone(), message));
+            return Err(text.error(mention.place.clone(), message));
         }
     }
     Ok(())
@@ -167,13 +167,13 @@ fn values(plan: &Plan, name: &str) -> Vec<String> {
 }
 
 /// Checks for connections that are not set, axes that are unused or not in every sweep, and too many cells.
-fn axes(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> Result<(), PlanError> {
+fn axes(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
     let starts = plan.targets.len().saturating_mul(plan.phases.len().max(1));
     let product = |sweep: &Sweep| sweep.axes.iter().fold(starts, |n, axis| n.saturating_mul(axis.values.len()));
     let cells = plan.sweeps.iter().map(product).fold(0, usize::saturating_add);
     if cells > MOST_CELLS {
         let message = format!("the plan has {cells} cells, more than {MOST_CELLS}: sweep fewer values, or split it");
-        return Err(text.fault(place(document, "sweep"), message));
+        return Err(text.error(place(document, "sweep"), message));
     }
     let sets_connections = |name: &str| matches!(name, "connections" | "connections_per_core");
     let in_phases = !plan.phases.is_empty()
@@ -185,21 +185,21 @@ fn axes(text: &Source, plan: &Plan, document: &[Entry], noted: &References) -> R
         if plan.load.connections.is_none() && !in_sweep && !in_phases {
             let message =
                 "the number of connections is not set: add connections or connections_per_core to [load] or [sweep]";
-            return Err(text.fault(place(document, "load"), message));
+            return Err(text.error(place(document, "load"), message));
         }
-        for used in noted.placeholders.iter().filter(|used| own.contains(&used.name.as_str())) {
+        for used in references.placeholders.iter().filter(|used| own.contains(&used.name.as_str())) {
             if !has(&used.name) {
                 let message = format!("{{{}}} is not an axis of every [[sweep]]", used.name);
-                return Err(text.fault(used.place.clone(), message));
+                return Err(text.error(used.place.clone(), message));
             }
         }
         for axis in sweep.axes.iter().filter(|axis| own.contains(&axis.name.as_str())) {
-            if !noted.placeholders.iter().any(|used| used.name == axis.name) {
+            if !references.placeholders.iter().any(|used| used.name == axis.name) {
                 let (name, at) = (&axis.name, axis_place(document, &axis.name));
                 let slip = closest(name, NAMES.iter().copied());
                 let remedy = slip.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
                 let message = format!("no target uses {{{name}}}, so the axis '{name}' would change nothing{remedy}");
-                return Err(text.fault(at, message));
+                return Err(text.error(at, message));
             }
         }
     }

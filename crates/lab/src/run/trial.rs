@@ -106,6 +106,20 @@ impl TrialGroup<'_> {
         &self.trials[0].dir
     }
 
+    fn record(&self, trial: &TrialSpec, context: &TrialContext, target: &[String]) -> TrialRecord {
+        TrialRecord {
+            cell: trial.cell.id().to_owned(),
+            repeat: self.repeat,
+            number: trial.number,
+            started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
+            before: context.words(&self.target.before).unwrap_or_default(),
+            target: target.to_owned(),
+            tester: Vec::new(),
+            after: context.words(&self.target.after).unwrap_or_default(),
+            speed: None,
+        }
+    }
+
     fn max_connections(&self) -> u64 {
         self.trials.iter().map(|trial| trial.cell.connections()).max().unwrap_or(0)
     }
@@ -215,17 +229,7 @@ impl TrialRunner<'_> {
         })?;
         let mut records = Vec::new();
         for (index, trial) in group.trials.iter().enumerate() {
-            let mut record = TrialRecord {
-                cell: trial.cell.id().to_owned(),
-                repeat: group.repeat,
-                number: trial.number,
-                started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()),
-                before: context.words(&group.target.before).unwrap_or_default(),
-                target: words.clone(),
-                tester: Vec::new(),
-                after: context.words(&group.target.after).unwrap_or_default(),
-                speed: None,
-            };
+            let mut record = group.record(trial, context, &words);
             let result = self
                 .load(group, index, &mut record, context.port, &mut target, &mut |what| tick(index, what))
                 .map_err(|error| match error {

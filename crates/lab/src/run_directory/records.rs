@@ -1,7 +1,39 @@
-//! `trial.json` and `failed.json` of a trial.
+//! `experiment.json` of a run; `trial.json` and `failed.json` of a trial.
 
 use super::machine_speed::SpeedSample;
+use crate::{plan::Style, schedule::Cells};
 use serde::{Deserialize, Serialize};
+
+/// Name and version of `experiment.json`.
+pub const SCHEMA: &str = "brunt.experiment/1";
+
+/// `experiment.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    pub name: String,
+    pub description: String,
+    /// [`Plan::hash`](crate::plan::Plan::hash).
+    pub plan_hash: String,
+    /// Seed of order and load.
+    pub seed: u64,
+    /// Trials of each cell.
+    pub repeats: u32,
+    pub best_over: Option<String>,
+    #[serde(default)]
+    pub baseline: Option<String>,
+    #[serde(default)]
+    pub style: Option<Style>,
+    /// Command line that started or last continued the experiment.
+    pub command: Vec<String>,
+    /// Start, in seconds since 1970-01-01 UTC.
+    pub started_unix_s: u64,
+    /// All cells that this machine can run, and the selected ones that it cannot.
+    pub cells: Cells,
+    /// `CELL/REPEAT` of every selected trial, in order.
+    pub order: Vec<String>,
+}
 
 /// `failed.json`: why a trial has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

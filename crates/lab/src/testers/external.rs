@@ -115,7 +115,7 @@ impl ParsedOutput {
 }
 
 impl ExternalTester {
-    /// The result without metered figures, and the reasons for absent ones.
+    /// The result without metered figures, and the reasons for absent ones. Over 60 lines: one literal of a result.
     pub fn result(&self, ask: &LoadSpec, told: ParsedOutput) -> (RunResult, BTreeMap<String, String>) {
         let name = self.capabilities.name;
         let mut absent: BTreeMap<String, String> =
