@@ -1,6 +1,6 @@
-//! Protocols as pure state machines: bytes in, facts out; facts in, bytes out.
+//! Network protocols as state machines without I/O: bytes in, events out; messages in, bytes out.
 //!
-//! Nothing here opens a socket, reads a clock or allocates per message, so every protocol is tested without a network.
+//! No sockets, no clock, no allocation per message: protocols are tested without a network.
 #![forbid(unsafe_code)]
 
 pub mod echo;

@@ -1,17 +1,17 @@
-//! The client's side of one connection: responses out of bytes, each told which request it answers.
+//! The client's side of one connection: parses responses, and matches them to requests.
 //!
 //! ```
 //! use brunt_wire::http1::{Persistence, Limits, client::{Connection, Event, Request}};
 //!
 //! let (mut connection, mut out) = (Connection::default(), Vec::new());
-//! let asked = Request::get("localhost:8080", "/").encode(&mut out, None).unwrap();
-//! connection.sent(asked).unwrap();
+//! let sent = Request::get("localhost:8080", "/").encode(&mut out, None).unwrap();
+//! connection.sent(sent).unwrap();
 //!
 //! let mut input = &b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"[..];
-//! // Nearly every answer comes in one piece ...
-//! let whole = connection.next_whole(&mut input, &Limits::CLIENT).unwrap();
-//! assert_eq!((whole.head.status, whole.body, whole.head.persistence), (200, &b"hi"[..], Persistence::Keep));
-//! // ... and what does not, comes as events.
+//! // Most responses arrive in one piece ...
+//! let response = connection.next_whole(&mut input, &Limits::CLIENT).unwrap();
+//! assert_eq!((response.head.status, response.body, response.head.persistence), (200, &b"hi"[..], Persistence::Keep));
+//! // ... and others are reported as events.
 //! assert!(connection.next(&mut input, &Limits::CLIENT).is_none());
 //! ```
 
@@ -21,7 +21,7 @@ use super::{
         body::Decoder,
         body_reader::{self, Part},
         partial::Partial,
-        response_head, trailers,
+        response_head,
     },
 };
 pub use super::{
@@ -29,10 +29,10 @@ pub use super::{
     parse::{head_cache::HeadCache, response_head::Head},
 };
 
-/// What happens next on a connection.
+/// An event of a client's connection.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A 1xx response: the final one is still to come.
+    /// A 1xx response; the final one follows.
     Interim(Head<'a>),
     /// A final response begins.
     Head(Head<'a>),
@@ -40,44 +40,56 @@ pub enum Event<'a> {
     Body(&'a [u8]),
     /// The trailer fields of a chunked body, if there are any.
     Trailers(Fields<'a>),
-    /// The response is complete: the oldest unanswered request is answered. After [`Persistence::Close`] nothing follows.
+    /// The response is complete, and so is the oldest outstanding request. Nothing follows [`Persistence::Close`].
     End(Persistence),
-    /// The bytes are refused, or missing. Nothing follows: close.
+    /// The input is invalid or incomplete. Nothing follows: close.
     Error(ParseError),
 }
 
-/// A final response that came in one piece.
+/// A final response that arrived in one piece.
 #[derive(Debug, Clone, Copy)]
 pub struct WholeResponse<'a> {
-    /// Its head; `head.persistence` says what becomes of the connection.
+    #[expect(missing_docs)]
     pub head: Head<'a>,
-    /// Its body, which may be empty.
+    #[expect(missing_docs)]
     pub body: &'a [u8],
 }
 
-/// The reading half of a client's connection, and the count of what it waits for.
+/// The reading half of a client's connection, and the number of outstanding requests.
 #[derive(Debug)]
 pub struct Connection {
     partial: Partial,
     body: Decoder,
-    /// Which of the oldest 64 unanswered requests are HEAD, the oldest in the lowest bit.
+    /// Which of the oldest 64 outstanding requests are HEAD, the oldest in the lowest bit.
     heads: u64,
+    /// Requests without a complete response.
     unanswered: u32,
     phase: Phase,
-    after: Persistence,
+    /// Of the response under way.
+    persistence: Persistence,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Head,
-    /// As `Head`, but the buffer holds an interim head that has been handed out.
+    /// As `Head`, but the buffer holds an interim head that has been returned.
     Interim,
     Body,
-    /// `101 Switching Protocols` has been handed out: its end is next.
+    /// `101 Switching Protocols` has been returned; its end is next.
     Switching,
-    /// The bytes are another protocol's.
+    /// The input belongs to another protocol.
     Switched,
     Closed,
+}
+
+impl Phase {
+    #[inline]
+    fn after(persistence: Persistence) -> Self {
+        match persistence {
+            Persistence::Keep => Self::Head,
+            Persistence::Close => Self::Closed,
+        }
+    }
 }
 
 /// What follows a head.
@@ -98,7 +110,7 @@ impl Next {
     }
 }
 
-/// A generator holds a million of them.
+/// A load generator holds a million of them.
 const _: () = assert!(size_of::<Connection>() <= 48);
 
 impl Default for Connection {
@@ -109,19 +121,19 @@ impl Default for Connection {
             heads: 0,
             unanswered: 0,
             phase: Phase::Head,
-            after: Persistence::Keep,
+            persistence: Persistence::Keep,
         }
     }
 }
 
 impl Connection {
-    /// A request has been, or is about to be, sent. Responses are matched to requests in this order.
+    /// Records a request that has been, or is about to be, sent. Responses are matched to requests in this order.
     ///
     /// # Errors
-    /// [`EncodeError::PipelineTooDeep`] for HEAD behind 64 or more unanswered requests.
+    /// [`EncodeError::PipelineTooDeep`] for HEAD after 64 or more outstanding requests.
     #[inline]
-    pub fn sent(&mut self, asked: SentRequest) -> Result<(), EncodeError> {
-        if asked.is_head {
+    pub fn sent(&mut self, request: SentRequest) -> Result<(), EncodeError> {
+        if request.is_head {
             if self.unanswered >= u64::BITS {
                 return Err(EncodeError::PipelineTooDeep);
             }
@@ -131,13 +143,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Requests sent and not answered to the end. Behind a response that closes, they were not processed, or nobody knows.
+    /// Requests without a complete response. After a response that closes, it is unknown whether they were processed.
     pub fn unanswered(&self) -> u32 {
         self.unanswered
     }
 
-    /// The next response, if all of it lies at the beginning of `input`, which is then moved past it. `None` changes
-    /// nothing: call [`Self::next`], which understands what this does not.
+    /// Returns the next response and advances `input` past it, if `input` holds all of it. `None` changes nothing: call
+    /// [`Self::next`], which handles every case.
     #[inline]
     pub fn next_whole<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Option<WholeResponse<'i>> {
         if !self.begins(input) {
@@ -147,37 +159,37 @@ impl Connection {
         self.take_whole(input, parsed)
     }
 
-    /// As [Self::next_whole], and faster where the head is the same to the byte as that of the response before, which `known`
-    /// remembers over one connection or many. They have all to be read with the same limits.
+    /// As [`Self::next_whole`], but faster if the head equals the one in `cache`, the last that was parsed. Connections that
+    /// share a cache must use the same limits.
     #[inline]
     pub fn next_cached<'i>(
         &mut self,
         input: &mut &'i [u8],
-        known: &mut HeadCache,
+        cache: &mut HeadCache,
         limits: &Limits,
     ) -> Option<WholeResponse<'i>> {
         if !self.begins(input) {
             return None;
         }
         let to_head = self.heads & 1 != 0;
-        let parsed = match known.recognise(input, to_head) {
-            Some(recognised) => recognised,
+        let parsed = match cache.get(input, to_head) {
+            Some(cached) => cached,
             None => {
                 let (head, end) = response_head::parse(input, to_head, limits).ok()??;
-                known.keep(input, to_head, &head, end);
+                cache.put(input, to_head, &head, end);
                 (head, end)
             }
         };
         self.take_whole(input, parsed)
     }
 
-    /// Whether `input` begins with the head of a response, as far as it has come.
+    /// Whether `input` begins with a head.
     #[inline]
     fn begins(&self, input: &[u8]) -> bool {
         self.phase == Phase::Head && self.partial.is_none() && self.unanswered > 0 && !input.is_empty()
     }
 
-    /// Takes a response with its body, if that is all there; its head has been read up to where it ends.
+    /// Takes a response whose head, of `end` bytes, has been parsed, if its body is complete.
     #[inline]
     fn take_whole<'i>(&mut self, input: &mut &'i [u8], (head, end): (Head<'i>, usize)) -> Option<WholeResponse<'i>> {
         let bytes = *input;
@@ -191,14 +203,13 @@ impl Connection {
             return None;
         }
         *input = &bytes[end + length..];
-        self.after = head.persistence;
-        self.answered();
+        self.persistence = head.persistence;
+        self.complete();
         Some(WholeResponse { head, body })
     }
 
-    /// The next event in `input`, which is moved past the bytes that were used. `None` when all are: read more.
-    ///
-    /// To be called until it returns `None`; only then is `input` empty, unless the protocol was switched.
+    /// Returns the next event in `input`, and advances `input` past the bytes used. `None` means that all are used, unless
+    /// the protocol was switched. Call it until it returns `None`.
     #[inline]
     pub fn next<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         match self.phase {
@@ -211,7 +222,7 @@ impl Connection {
             Phase::Body => self.body(input, limits),
             Phase::Switching => {
                 self.partial.clear();
-                self.answered();
+                self.complete();
                 self.phase = Phase::Switched;
                 Some(Event::End(Persistence::Keep))
             }
@@ -223,12 +234,13 @@ impl Connection {
         }
     }
 
-    /// The server will send no more. `None` if nothing was missing; [`Event::End`] if this is how the body ends
-    /// (RFC 9112, section 6.3, rule 8); else [`Event::Error`].
+    /// Reports that the server sends no more. Returns `None` if nothing is missing, [`Event::End`] if this ends the body
+    /// (RFC 9112, 6.3, rule 8), else [`Event::Error`].
     pub fn eof(&mut self) -> Option<Event<'static>> {
         let event = match self.phase {
             Phase::Body if matches!(self.body, Decoder::UntilClose) => {
-                self.answered();
+                self.persistence = Persistence::Close;
+                self.complete();
                 Some(Event::End(Persistence::Close))
             }
             Phase::Body => Some(Event::Error(ParseError::Truncated)),
@@ -245,15 +257,11 @@ impl Connection {
         self.phase = Phase::Closed;
     }
 
-    /// Counts the oldest request as answered.
+    /// Ends the response to the oldest request.
     #[inline]
-    fn answered(&mut self) {
-        self.unanswered -= 1;
-        self.heads >>= 1;
-        self.phase = match self.after {
-            Persistence::Keep => Phase::Head,
-            Persistence::Close => Phase::Closed,
-        };
+    fn complete(&mut self) {
+        (self.unanswered, self.heads) = (self.unanswered - 1, self.heads >> 1);
+        self.phase = Phase::after(self.persistence);
     }
 
     fn head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
@@ -261,12 +269,12 @@ impl Connection {
         if bytes.is_empty() {
             return None;
         }
-        // RFC 9112, 9.2: data that answers nothing is not to be taken for a response.
+        // RFC 9112, 9.2: unsolicited data must not be taken for a response.
         if self.unanswered == 0 {
-            return self.fault(ParseError::Unsolicited, input);
+            return self.error(ParseError::Unsolicited, input);
         }
         if !self.partial.is_none() {
-            return self.torn_head(input, limits);
+            return self.partial_head(input, limits);
         }
         match response_head::parse(bytes, self.heads & 1 != 0, limits) {
             Ok(Some((head, end))) => {
@@ -274,27 +282,27 @@ impl Connection {
                 self.begin(Next::after(&head), false);
                 Some(if head.is_interim() { Event::Interim(head) } else { Event::Head(head) })
             }
-            Ok(None) => self.torn_head(input, limits),
-            Err(fault) => self.fault(fault, input),
+            Ok(None) => self.partial_head(input, limits),
+            Err(error) => self.error(error, input),
         }
     }
 
-    /// Gets ready for what follows a head; `torn` is one that lies in the buffer and is yet to be looked at.
+    /// Prepares for what follows a head; `buffered`: the head is in the buffer and still to be returned.
     #[inline]
-    fn begin(&mut self, head: Next, torn: bool) {
+    fn begin(&mut self, head: Next, buffered: bool) {
         self.phase = match head {
-            Next::Final(body, after) => {
-                (self.body, self.after) = (Decoder::new(body), after);
+            Next::Final(body, persistence) => {
+                (self.body, self.persistence) = (Decoder::new(body), persistence);
                 Phase::Body
             }
-            Next::Interim if torn => Phase::Interim,
+            Next::Interim if buffered => Phase::Interim,
             Next::Interim => Phase::Head,
             Next::Switch => Phase::Switching,
         };
     }
 
     #[cold]
-    fn torn_head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
+    fn partial_head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         let before = self.partial.append(input, limits.head);
         let to_head = self.heads & 1 != 0;
         let (next, end) = match response_head::parse(self.partial.bytes(), to_head, limits) {
@@ -303,34 +311,38 @@ impl Connection {
                 *input = &[];
                 return None;
             }
-            Err(fault) => return self.fault(fault, input),
+            Err(error) => return self.error(error, input),
         };
         self.begin(next, true);
         *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
-        // Parsed a second time, for a view that outlives the changes above: the borrow checker sees no other way.
+        // Parsed again, for a view that outlives the changes above: the borrow checker accepts no other way.
         let (head, _) = response_head::parse(self.partial.bytes(), to_head, limits).ok()??;
         Some(if head.is_interim() { Event::Interim(head) } else { Event::Head(head) })
     }
 
     #[inline]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
-            Ok(Part::Data(data)) => Some(Event::Body(data)),
-            Ok(Part::Trailers(fields)) => Some(Event::Trailers(fields)),
-            Ok(Part::KeptTrailers) => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
-            Ok(Part::End) => {
-                self.answered();
-                Some(Event::End(self.after))
+        // The events borrow `partial`: below only other fields may change.
+        Some(match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
+            Part::Data(data) => Event::Body(data),
+            Part::Trailers(fields) => Event::Trailers(fields),
+            Part::More => return None,
+            Part::End => {
+                (self.unanswered, self.heads) = (self.unanswered - 1, self.heads >> 1);
+                self.phase = Phase::after(self.persistence);
+                Event::End(self.persistence)
             }
-            Ok(Part::More) => None,
-            Err(fault) => self.fault(fault, input),
-        }
+            Part::Error(error) => {
+                self.phase = Phase::Closed;
+                Event::Error(error)
+            }
+        })
     }
 
     #[cold]
-    fn fault<'c>(&mut self, fault: ParseError, input: &mut &[u8]) -> Option<Event<'c>> {
+    fn error<'c>(&mut self, error: ParseError, input: &mut &[u8]) -> Option<Event<'c>> {
         *input = &[];
         self.close();
-        Some(Event::Error(fault))
+        Some(Event::Error(error))
     }
 }

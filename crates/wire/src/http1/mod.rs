@@ -1,23 +1,19 @@
-//! HTTP/1.x, both ends, as pure state machines: bytes in, events out; facts in, bytes out.
-//!
-//! Nothing here owns a socket, reads a clock or decides when to wait, so one and the same connection object is driven
-//! by every server model, by the load generator and by a test that has only an array of bytes.
+//! HTTP/1.0 and 1.1 for both ends, as state machines without I/O.
 //!
 //! ```text
-//! bytes read --> server::Connection::next --> Event::Head, Body.., Trailers?, End, ...    or ParseError, then nothing
-//! RequestMeta of the head + status, fields, body --> Response / StaticResponse --> bytes to write
+//! bytes read --> server::Connection::next --> Event::Head, Body.., Trailers?, End, ...    or Error, then nothing
+//! RequestMeta + status, fields, body --> Response / StaticResponse --> bytes to write
 //!
 //! client::Request::encode --> bytes to write, and Connection::sent
 //! bytes read --> client::Connection::next --> Event::Interim.., Head, Body.., Trailers?, End, ...
 //! ```
 //!
-//! Rules that hold everywhere:
-//! - Events borrow from the input. A head that arrived in one piece is never copied; a torn one is kept in a buffer
-//!   that exists only until it is whole. An idle connection is [`server::Connection`] itself and nothing else.
-//! - How the bytes were cut into pieces never changes what comes out.
-//! - What two parsers could read in two ways is refused, not repaired (RFC 9112, section 11.2): after a [`ParseError`] there is
-//!   no next message on that connection.
-//! - Nothing received can make a call panic, loop, or keep more than [`Limits`] allow.
+//! Invariants:
+//! - Events borrow from the input. Only an incomplete head or trailer section is copied, until it is complete.
+//! - The division of the input into pieces never changes the events.
+//! - Input that two parsers could read differently is rejected, not repaired (RFC 9112, 11.2). After a [`ParseError`] the
+//!   connection has no further messages.
+//! - No input can cause a panic, an endless loop, or a buffer beyond the [`Limits`].
 
 pub mod client;
 mod encode;
@@ -40,27 +36,26 @@ pub use parse::{
     request_head::{Head, RequestMeta},
 };
 
-/// The version of a message. A later minor version of HTTP/1 counts as 1.1 (RFC 9110, section 2.5).
+/// The version of a message. Later minor versions of HTTP/1 count as 1.1 (RFC 9110, 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// HTTP/1.0: closes after each message unless both ends say `keep-alive`; knows no chunks and no 1xx.
+    /// Closes after each message unless both ends send `keep-alive`; has no chunks and no 1xx.
     Http10,
     /// HTTP/1.1.
     Http11,
 }
 
-/// What becomes of the connection once a message has ended.
+/// Whether the connection is kept after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use]
 pub enum Persistence {
-    /// It may carry another message.
+    /// Another message may follow.
     Keep,
-    /// It is to be closed.
+    /// The connection is to be closed.
     Close,
 }
 
 impl Persistence {
-    /// `Keep` if `keep`.
     pub(crate) fn keep_if(keep: bool) -> Self {
         if keep { Self::Keep } else { Self::Close }
     }

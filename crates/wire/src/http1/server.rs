@@ -1,27 +1,27 @@
-//! The server's side of one connection: requests out of bytes.
+//! The server's side of one connection: parses requests.
 //!
 //! ```
-//! use brunt_wire::http1::{Limits, Response, DateHeader, server::{Connection, Event}};
+//! use brunt_wire::http1::{DateHeader, Limits, Response, server::{Connection, Event}};
 //!
-//! let (limits, stamp) = (Limits::default(), DateHeader::new(Some("doc"), 784111777).unwrap());
+//! let (limits, date) = (Limits::default(), DateHeader::new(Some("doc"), 784111777).unwrap());
 //! let (mut connection, mut out) = (Connection::default(), Vec::new());
-//! let mut answered = false;
+//! let mut responded = false;
 //! let mut input = &b"GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n"[..];
 //! while let Some(event) = connection.next(&mut input, &limits) {
 //!     match event {
 //!         Event::Head(head) => {
-//!             let response = Response::new(&mut out, head.meta(), &stamp, 200).unwrap();
-//!             let _after = response.body(head.path().as_bytes());
-//!             answered = true;
+//!             let response = Response::new(&mut out, head.meta(), &date, 200).unwrap();
+//!             let _persistence = response.body(head.path().as_bytes());
+//!             responded = true;
 //!         }
-//!         Event::End(_) => answered = false,
-//!         Event::Error(fault) if !answered => {
-//!             let _close = Response::error(&mut out, &stamp, fault);
+//!         Event::End(_) => responded = false,
+//!         Event::Error(error) if !responded => {
+//!             let _close = Response::error(&mut out, &date, error);
 //!         }
 //!         Event::Body(_) | Event::Trailers(_) | Event::Error(_) => {}
 //!     }
 //! }
-//! // Both answers are in `out`, in order, for one write.
+//! // Both responses are in `out`, in order, for one write.
 //! assert_eq!(out.windows(6).filter(|bytes| bytes == b"200 OK").count(), 2);
 //! ```
 
@@ -32,32 +32,30 @@ use super::{
         body_reader::{self, Part},
         partial::Partial,
         request_head::{self, Parsed},
-        trailers,
     },
 };
 
-/// What happens next on a connection.
+/// An event of a server's connection.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A request begins. It may be answered at once; what follows until [`Event::End`] belongs to it.
+    /// A request begins. It may be responded to at once; all events until [`Event::End`] belong to it.
     Head(Head<'a>),
-    /// Bytes of its body, at least one. Where the body is cut depends on how it arrived. To drop them is to drain them.
+    /// Bytes of its body, at least one. Their division depends on how they arrived. Ignoring them drains the body.
     Body(&'a [u8]),
-    /// The trailer fields of a chunked body, if there are any. They are not fields of the head and must not be taken for
-    /// such (RFC 9110, section 6.5.1).
+    /// The trailer fields of a chunked body, if there are any. Must not be treated as fields of the head (RFC 9110, 6.5.1).
     Trailers(Fields<'a>),
-    /// The request is complete. After [`Persistence::Close`] the client wants no more answers, and nothing follows.
+    /// The request is complete. [`Persistence::Close`]: the client expects no further responses, and nothing follows.
     End(Persistence),
-    /// The bytes are refused: answer with [`Response::error`](super::Response::error) behind the answers already owed,
-    /// then close. Nothing follows. If this comes between the head and the end of a request that has been answered, only
-    /// close: two answers to one request would make the second the answer to the next.
+    /// The input is invalid. Write [`Response::error`](super::Response::error) after the responses already due, then close.
+    /// Between the head and the end of a request that has been responded to, only close: a second response would be taken
+    /// for that to the next request. Nothing follows.
     Error(ParseError),
 }
 
-/// What a connection waits for, for those who have deadlines to set.
+/// What a connection waits for; selects the timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Waiting {
-    /// A request, of which nothing has arrived.
+    /// The first byte of a request.
     Idle,
     /// The rest of a head.
     Head,
@@ -67,13 +65,13 @@ pub enum Waiting {
     Closed,
 }
 
-/// The reading half of a server's connection. Writing needs no state: see [`Response`](super::Response).
+/// The reading half of a server's connection. Writing is stateless: see [`Response`](super::Response).
 #[derive(Debug)]
 pub struct Connection {
     partial: Partial,
     body: Decoder,
     phase: Phase,
-    /// What [`Event::End`] will say.
+    /// Whether the connection ends with this request.
     last: bool,
 }
 
@@ -84,7 +82,7 @@ enum Phase {
     Closed,
 }
 
-/// Many connections do nothing most of the time: a million of them must fit in 40 MB.
+/// A million idle connections fit in 40 MB.
 const _: () = assert!(size_of::<Connection>() <= 40);
 
 impl Default for Connection {
@@ -94,16 +92,16 @@ impl Default for Connection {
 }
 
 impl Connection {
-    /// The next event in `input`, which is moved past the bytes that were used. `None` when all are: read more.
+    /// Returns the next event in `input`, and advances `input` past the bytes used. `None` means that all are used.
     ///
-    /// To be called until it returns `None`; only then is `input` empty. Never blocks, and never keeps a reference to
-    /// `input`. A peer that stops sending is found out with [`Connection::eof`].
+    /// Call it until it returns `None`. Keeps no reference to `input`. Report the end of the stream with
+    /// [`Connection::eof`].
     #[inline]
     pub fn next<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         match self.phase {
             Phase::Head if input.is_empty() => None,
             Phase::Head => self.head(input, limits),
-            Phase::Body if matches!(self.body, Decoder::Sized(0)) && self.partial.is_none() => Some(self.end()),
+            Phase::Body if self.has_ended() => Some(self.end()),
             Phase::Body => self.body(input, limits),
             Phase::Closed => {
                 *input = &[];
@@ -118,17 +116,23 @@ impl Connection {
         self.phase == Phase::Head && self.partial.is_none()
     }
 
-    /// Goes past the [`Event::End`] that follows the head of a request without a body, for those who have no use for it:
-    /// nothing if anything else is next. What it would have said is [`Head::keeps_alive`].
+    /// Skips the [`Event::End`] of a request without a body, right after its head; does nothing if anything else is next.
+    /// The event's value is known from [`Head::keeps_alive`].
     #[inline]
     pub fn skip_end(&mut self) {
-        if self.phase == Phase::Body && matches!(self.body, Decoder::Sized(0)) && self.partial.is_none() {
-            let _known_from_the_head = self.end();
+        if self.phase == Phase::Body && self.has_ended() {
+            let _ = self.end();
         }
     }
 
-    /// The peer will send no more. `None` if that was in order: what is owed is still to be answered, the peer may have
-    /// closed only its half. A fault if it was in the middle of a request (RFC 9112, section 8).
+    /// Whether a body is complete that needs no trailer section, or that has none.
+    #[inline]
+    fn has_ended(&self) -> bool {
+        matches!(self.body, Decoder::Sized(0)) && self.partial.is_none()
+    }
+
+    /// Reports that the client sends no more. Returns an error if that is within a request (RFC 9112, 8). Otherwise
+    /// responses may still be due: the client may have closed only its sending half.
     pub fn eof(&mut self) -> Option<ParseError> {
         let waiting = self.waiting();
         self.close();
@@ -138,7 +142,7 @@ impl Connection {
     /// What it waits for.
     pub fn waiting(&self) -> Waiting {
         match self.phase {
-            // RFC 9112, 2.2: the CRLF that some clients send behind a body begins no request.
+            // RFC 9112, 2.2: a CRLF after a body, which some clients send, does not begin a request.
             Phase::Head if self.partial.bytes().iter().all(|byte| matches!(byte, b'\r' | b'\n')) => Waiting::Idle,
             Phase::Head => Waiting::Head,
             Phase::Body => Waiting::Body,
@@ -146,17 +150,17 @@ impl Connection {
         }
     }
 
-    /// Takes no more requests: what else arrives is thrown away.
+    /// Stops parsing: further input is discarded.
     pub fn close(&mut self) {
         self.partial.clear();
         self.phase = Phase::Closed;
     }
 
-    // Not inlined: its frame is large, and most calls end before it.
+    // Not inlined: its stack frame is large, and most calls do not get here.
     #[inline(never)]
     fn head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         if !self.partial.is_none() {
-            return self.torn_head(input, limits);
+            return self.partial_head(input, limits);
         }
         match request_head::parse(input, limits) {
             Ok(Parsed::Head(head, end)) => {
@@ -164,8 +168,8 @@ impl Connection {
                 self.begin(&head);
                 Some(Event::Head(head))
             }
-            Ok(Parsed::More | Parsed::LaterMinor(_)) => self.torn_head(input, limits),
-            Err(fault) => self.fault(fault, input),
+            Ok(Parsed::More | Parsed::LaterMinor(_)) => self.partial_head(input, limits),
+            Err(error) => self.error(error, input),
         }
     }
 
@@ -176,8 +180,9 @@ impl Connection {
         self.phase = Phase::Body;
     }
 
+    /// Collects a head that arrives in several pieces.
     #[cold]
-    fn torn_head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
+    fn partial_head<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
         let before = self.partial.append(input, limits.head);
         let end = loop {
             match request_head::parse(self.partial.bytes(), limits) {
@@ -190,12 +195,12 @@ impl Connection {
                     return None;
                 }
                 Ok(Parsed::LaterMinor(at)) => self.partial.patch(at, b'1'),
-                Err(fault) => return self.fault(fault, input),
+                Err(error) => return self.error(error, input),
             }
         };
         self.phase = Phase::Body;
         *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
-        // Parsed a second time, for a view that outlives the loop: the borrow checker sees no other way.
+        // Parsed again, for a view that outlives the loop: the borrow checker accepts no other way.
         match request_head::parse(self.partial.bytes(), limits) {
             Ok(Parsed::Head(head, _)) => Some(Event::Head(head)),
             _ => None,
@@ -210,20 +215,26 @@ impl Connection {
 
     #[inline(never)]
     fn body<'c, 'i: 'c>(&'c mut self, input: &mut &'i [u8], limits: &Limits) -> Option<Event<'c>> {
-        match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
-            Ok(Part::Data(data)) => Some(Event::Body(data)),
-            Ok(Part::Trailers(fields)) => Some(Event::Trailers(fields)),
-            Ok(Part::KeptTrailers) => Some(Event::Trailers(trailers::view(self.partial.bytes()))),
-            Ok(Part::End) => Some(self.end()),
-            Ok(Part::More) => None,
-            Err(fault) => self.fault(fault, input),
-        }
+        // The events borrow `partial`: below only other fields may change.
+        Some(match body_reader::next(&mut self.body, &mut self.partial, input, limits) {
+            Part::Data(data) => Event::Body(data),
+            Part::Trailers(fields) => Event::Trailers(fields),
+            Part::More => return None,
+            Part::End => {
+                self.phase = if self.last { Phase::Closed } else { Phase::Head };
+                Event::End(Persistence::keep_if(!self.last))
+            }
+            Part::Error(error) => {
+                self.phase = Phase::Closed;
+                Event::Error(error)
+            }
+        })
     }
 
     #[cold]
-    fn fault<'c>(&mut self, fault: ParseError, input: &mut &[u8]) -> Option<Event<'c>> {
+    fn error<'c>(&mut self, error: ParseError, input: &mut &[u8]) -> Option<Event<'c>> {
         *input = &[];
         self.close();
-        Some(Event::Error(fault))
+        Some(Event::Error(error))
     }
 }

@@ -1,23 +1,20 @@
-//! Writing what is common to requests and responses: field lines, and bodies that are sent piece by piece.
-
 use super::{is_framing, write_field};
 use crate::http1::EncodeError;
 
-/// A body under way. Holds no buffer: each piece goes to whatever buffer is written next.
+/// Writes a body in pieces. Holds no buffer: each piece is appended to the one that is passed.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "a body that is not ended leaves the peer waiting"]
+#[must_use = "the peer waits until the body is ended"]
 pub struct BodyWriter {
     kind: Kind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// So many bytes to come.
+    /// Bytes left.
     Sized(u64),
     Chunked,
-    /// Ended by closing.
     UntilClose,
-    /// No body goes with this message: HEAD, 204, 304.
+    /// Discards the body: HEAD, 204, 205, 304.
     Silent,
 }
 
@@ -38,10 +35,10 @@ impl BodyWriter {
         Self { kind: Kind::Silent }
     }
 
-    /// Appends the next bytes of the body, as one chunk if it goes in chunks.
+    /// Appends the next bytes of the body, as one chunk if it is chunked.
     ///
     /// # Errors
-    /// [`EncodeError::BodyTooLong`] if more comes than was announced; nothing is written then.
+    /// [`EncodeError::BodyTooLong`] if the body exceeds its announced length; nothing is written then.
     pub fn write(&mut self, out: &mut Vec<u8>, data: &[u8]) -> Result<(), EncodeError> {
         match &mut self.kind {
             Kind::Sized(left) => {
@@ -59,15 +56,16 @@ impl BodyWriter {
     /// Ends the body.
     ///
     /// # Errors
-    /// [`EncodeError::BodyTooShort`] if less came than was announced: then only closing the connection is honest.
+    /// [`EncodeError::BodyTooShort`] if it is shorter than announced: close the connection.
     pub fn end(self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.end_with(out, &[])
     }
 
-    /// Ends the body with trailer fields, which are left out where there are no chunks (RFC 9110, section 6.5).
+    /// Ends the body with trailer fields, which are left out without chunks (RFC 9110, 6.5).
     ///
     /// # Errors
-    /// As [`Self::end`]; and if a trailer is malformed, or frames or routes (RFC 9110, section 6.5.1). Nothing is written then.
+    /// As [`Self::end`]; and if a trailer is malformed, or a framing or routing field (RFC 9110, 6.5.1). Nothing is written
+    /// then.
     pub fn end_with(self, out: &mut Vec<u8>, trailers: &[(&str, &[u8])]) -> Result<(), EncodeError> {
         match self.kind {
             Kind::Sized(0) | Kind::UntilClose | Kind::Silent => Ok(()),
@@ -89,7 +87,7 @@ impl BodyWriter {
     }
 }
 
-/// Appends one chunk. Empty data is left out: an empty chunk would end the body.
+/// Appends one chunk. Skips empty data, because an empty chunk would end the body.
 fn write_chunk(out: &mut Vec<u8>, data: &[u8]) {
     if data.is_empty() {
         return;

@@ -1,23 +1,21 @@
-//! What every response carries and changes once a second at most: `Server` and `Date`, rendered when they change.
-//!
-//! The caller says what time it is; nothing here looks at a clock. One stamp serves all connections of a thread.
-
 use super::write_field;
 use crate::http1::EncodeError;
 
 /// Bytes of `Sun, 06 Nov 1994 08:49:37 GMT`.
 const DATE: usize = 29;
 
-/// `Server` and `Date` lines, ready to be copied into a response.
+/// The `Server` and `Date` fields, rendered when the second changes.
+///
+/// The caller passes the time. One value serves all connections of a thread.
 #[derive(Debug, Clone, Default)]
 pub struct DateHeader {
     lines: Vec<u8>,
-    /// Where the date is in `lines`, and which second it shows.
+    /// Offset of the date in `lines`, and the second it shows.
     date: Option<(usize, u64)>,
 }
 
 impl DateHeader {
-    /// `Server`, if a name is given, and `Date` (RFC 9110, section 6.6.1), showing `unix` seconds since 1970.
+    /// `Server`, if a name is given, and `Date` (RFC 9110, 6.6.1) for `unix` seconds since 1970.
     ///
     /// # Errors
     /// If the name holds a control character.
@@ -30,17 +28,17 @@ impl DateHeader {
         let at = lines.len();
         lines.extend_from_slice(&[0; DATE]);
         lines.extend_from_slice(b"\r\n");
-        let mut stamp = Self { lines, date: Some((at, 0)) };
-        stamp.render(at, unix);
-        Ok(stamp)
+        let mut header = Self { lines, date: Some((at, 0)) };
+        header.render(at, unix);
+        Ok(header)
     }
 
-    /// Neither of the two. RFC 9110 demands a `Date` of every server with a clock: whoever measures without says so.
+    /// Neither field. RFC 9110 requires `Date` of servers with a clock: mention it with measurements.
     pub fn bare() -> Self {
         Self::default()
     }
 
-    /// Shows `unix`, seconds since 1970. Costs a comparison unless the second has changed.
+    /// Sets the time to `unix` seconds since 1970. One comparison, unless the second has changed.
     #[inline]
     pub fn set(&mut self, unix: u64) {
         if let Some((at, shown)) = self.date
@@ -50,7 +48,6 @@ impl DateHeader {
         }
     }
 
-    /// The lines.
     #[inline]
     pub(crate) fn lines(&self) -> &[u8] {
         &self.lines
@@ -63,7 +60,7 @@ impl DateHeader {
     }
 }
 
-/// The one date format to be generated (RFC 9110, section 5.6.7). Years beyond 9999 have no form: the last one stays.
+/// The preferred date format (RFC 9110, 5.6.7). Limited to the year 9999, the last it can express.
 fn imf_fixdate(unix: u64) -> [u8; DATE] {
     const LAST: u64 = 253_402_300_799;
     const DAYS: &[u8; 21] = b"ThuFriSatSunMonTueWed";
@@ -89,8 +86,8 @@ fn imf_fixdate(unix: u64) -> [u8; DATE] {
     text
 }
 
-/// Year, month and day of a day counted from 1970-01-01, in the Gregorian calendar. Years are counted from March, so that
-/// the leap day is the last of its year (Howard Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`).
+/// Year, month and day of a day counted from 1970-01-01. Years begin in March, so that a leap day is the last of its year
+/// (Howard Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`).
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -114,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_that_others_have_worked_out() {
+    fn known_dates() {
         assert_eq!(text(0), "Thu, 01 Jan 1970 00:00:00 GMT");
         // The example of RFC 9110, section 5.6.7.
         assert_eq!(text(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
@@ -126,13 +123,13 @@ mod tests {
 
     #[test]
     fn comp_date_header_is_fresh_after_each_second() {
-        let mut stamp = DateHeader::new(Some("brunt"), 784_111_777).unwrap();
-        assert_eq!(stamp.lines(), b"Server: brunt\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
-        stamp.set(784_111_778);
-        assert_eq!(stamp.lines(), b"Server: brunt\r\nDate: Sun, 06 Nov 1994 08:49:38 GMT\r\n");
-        // A clock that was set back is the caller's truth.
-        stamp.set(0);
-        assert_eq!(stamp.lines(), b"Server: brunt\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n");
+        let mut header = DateHeader::new(Some("brunt"), 784_111_777).unwrap();
+        assert_eq!(header.lines(), b"Server: brunt\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+        header.set(784_111_778);
+        assert_eq!(header.lines(), b"Server: brunt\r\nDate: Sun, 06 Nov 1994 08:49:38 GMT\r\n");
+        // The clock may be set back.
+        header.set(0);
+        assert_eq!(header.lines(), b"Server: brunt\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n");
     }
 
     #[test]

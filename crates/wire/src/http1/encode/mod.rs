@@ -1,4 +1,4 @@
-//! Writing messages: heads, bodies, trailer sections. The writer alone frames a message.
+//! Encoding of heads, bodies and trailer sections.
 
 use super::{EncodeError, parse::scan};
 
@@ -9,12 +9,12 @@ pub(super) mod response;
 pub(super) mod static_response;
 pub(super) mod status;
 
-/// Whether the field is for the writer of the message alone to set.
+/// Whether only the encoder may set this field.
 fn is_framing(name: &str) -> bool {
     ["content-length", "transfer-encoding", "connection"].iter().any(|framing| name.eq_ignore_ascii_case(framing))
 }
 
-/// Appends `name: value CRLF`, or nothing. This is where field injection ends: no CR, LF or NUL comes past (RFC 9110, 5.5).
+/// Appends `name: value CRLF`, or nothing. Rejects CR, LF and NUL, which prevents field injection (RFC 9110, 5.5).
 fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), EncodeError> {
     if name.is_empty() || scan::token(name.as_bytes()) < name.len() {
         return Err(EncodeError::FieldName);
@@ -30,7 +30,6 @@ fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Encode
     Ok(())
 }
 
-/// Appends a number in decimal.
 #[inline]
 fn write_decimal(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];

@@ -1,12 +1,10 @@
-//! Requests, appended to a buffer. A generator renders one once and sends the same bytes ever after.
-
 use super::{body_writer::BodyWriter, is_framing, write_decimal, write_field};
 use crate::http1::{
     EncodeError, Method, Version,
     parse::{scan, target},
 };
 
-/// A request to be written.
+/// A request to be written, with the fields that frame it derived from the body.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The method, any token but CONNECT.
@@ -15,30 +13,30 @@ pub struct Request<'a> {
     pub target: &'a str,
     /// `host[:port]` for the `Host` field.
     pub host: &'a str,
-    /// Fields besides `Host`, `Connection` and those that frame the body.
+    /// Fields other than `Host`, `Connection` and those that frame the body.
     pub fields: &'a [(&'a str, &'a [u8])],
-    /// The version to speak.
+    /// The HTTP version.
     pub version: Version,
-    /// Whether the connection is to be kept: said aloud only where it is not the version's default.
+    /// Whether to keep the connection; sent only if it is not the version's default.
     pub keep_alive: bool,
 }
 
-/// What a [`Connection`](super::client::Connection) must know of a request to understand the response.
+/// What a [`Connection`](crate::http1::client::Connection) needs to know of a request to parse the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "the connection must be told, or it takes the answer for unsolicited"]
+#[must_use = "pass it to `Connection::sent`, or the response counts as unsolicited"]
 pub struct SentRequest {
     pub(crate) is_head: bool,
 }
 
 impl SentRequest {
-    /// For a request of that method which was written by other means.
+    /// For a request with this method that was written by other means.
     pub fn new(method: &str) -> Self {
         Self { is_head: method == "HEAD" }
     }
 }
 
 impl<'a> Request<'a> {
-    /// `GET target` in HTTP/1.1, connection kept.
+    /// `GET target` in HTTP/1.1, keeping the connection.
     pub fn get(host: &'a str, target: &'a str) -> Self {
         Self { method: "GET", target, host, fields: &[], version: Version::Http11, keep_alive: true }
     }
@@ -46,9 +44,9 @@ impl<'a> Request<'a> {
     /// Appends the request with its body, if it has one.
     ///
     /// # Errors
-    /// If a part would break the message or its framing. Nothing is written then.
+    /// If a part is invalid or would change the framing. Nothing is written then.
     pub fn encode(&self, out: &mut Vec<u8>, body: Option<&[u8]>) -> Result<SentRequest, EncodeError> {
-        // RFC 9110, 8.6: a method that usually has content says when there is none.
+        // RFC 9110, 8.6: methods that usually have content send a length of 0.
         let usually = matches!(Method::named(self.method), Method::Post | Method::Put | Method::Patch);
         let length = body.map(|body| body.len() as u64).or(usually.then_some(0));
         self.head(out, Framing { length, chunked: false })?;
@@ -56,7 +54,7 @@ impl<'a> Request<'a> {
         Ok(SentRequest::new(self.method))
     }
 
-    /// Appends the head of a request whose body, of `length` bytes, is sent as a stream.
+    /// Appends the head of a request whose body, of `length` bytes, is written in pieces.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -115,7 +113,7 @@ impl<'a> Request<'a> {
         if framing.chunked {
             out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
-        // RFC 9112, 9.3: the version's default goes without saying.
+        // RFC 9112, 9.3: the version's default is omitted.
         out.extend_from_slice(match (self.keep_alive, self.version) {
             (true, Version::Http11) | (false, Version::Http10) => b"\r\n",
             (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",
@@ -125,7 +123,6 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What the head says about the body.
 #[derive(Clone, Copy)]
 struct Framing {
     length: Option<u64>,

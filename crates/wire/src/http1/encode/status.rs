@@ -1,6 +1,6 @@
-//! Status lines, ready to be copied.
+//! Status codes, reason phrases and status lines.
 
-/// The registered codes and their phrases, as phrases and as whole lines.
+/// Defines phrases and complete lines for the registered codes.
 macro_rules! statuses {
     ($($code:literal $phrase:literal,)*) => {
         /// The reason phrase that the IANA registry gives for a status code; empty for others.
@@ -86,8 +86,7 @@ statuses! {
     511 "Network Authentication Required",
 }
 
-/// Appends the status line. It says HTTP/1.1 whatever the client speaks: the line names what the server can do
-/// (RFC 9110, section 2.5), and 1.0 clients expect that.
+/// Appends the status line. The version is HTTP/1.1 whatever the client's: it is that of the server (RFC 9110, 2.5).
 #[inline]
 pub(crate) fn write_line(out: &mut Vec<u8>, status: u16) {
     match line(status) {
@@ -95,7 +94,7 @@ pub(crate) fn write_line(out: &mut Vec<u8>, status: u16) {
         None => {
             out.extend_from_slice(b"HTTP/1.1 ");
             super::write_decimal(out, status.into());
-            // RFC 9112, 4: the space stays although the phrase is empty.
+            // RFC 9112, 4: the space is required also with an empty phrase.
             out.extend_from_slice(b" \r\n");
         }
     }

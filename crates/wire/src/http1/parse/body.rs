@@ -1,34 +1,31 @@
-//! Where a body ends: by length, by chunks, or with the connection. Body bytes are passed on, never kept.
+//! The end of a body: by length, by chunks, or with the connection. Bytes are passed on, never buffered.
 
 use super::chunked::{Chunks, Piece, take};
 use crate::http1::{Limits, ParseError};
 
-/// The body that a head announces.
+/// The body announced by a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Body {
     /// None, or one of length 0.
     Empty,
-    /// As many bytes, more than 0.
+    /// A length in bytes, more than 0.
     Sized(u64),
-    /// Chunks.
+    /// Chunked.
     Chunked,
     /// All until the peer closes: responses only.
     UntilClose,
 }
 
-/// Finds the end of one body.
+/// Delimits one body.
 #[derive(Debug)]
 pub(crate) enum Decoder {
-    /// So many bytes to come.
+    /// Bytes left.
     Sized(u64),
-    /// Chunks to come.
     Chunked(Chunks),
-    /// Who knows.
     UntilClose,
 }
 
 impl Decoder {
-    /// For a body as announced.
     #[inline]
     pub fn new(body: Body) -> Self {
         match body {
@@ -39,13 +36,13 @@ impl Decoder {
         }
     }
 
-    /// The body is over, and its trailer section is not.
+    /// Whether the body has ended and its trailer section has not.
     #[inline]
     pub fn is_in_trailers(&self) -> bool {
         matches!(self, Self::Chunked(chunks) if chunks.is_over())
     }
 
-    /// Takes from `input` what belongs to the body.
+    /// Takes the next part of the body from `input`.
     #[inline]
     pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, ParseError> {
         match self {

@@ -1,4 +1,4 @@
-//! What follows a head, the same at both ends: the body, and behind a chunked one its trailer section.
+//! What follows a head, for both ends: the body, and after a chunked one its trailer section.
 
 use super::{
     body::Decoder,
@@ -8,52 +8,67 @@ use super::{
 };
 use crate::http1::{Body, Fields, Limits, ParseError};
 
-/// The next part of it.
-pub(crate) enum Part<'i> {
+/// The next part of a message.
+pub(crate) enum Part<'a> {
     /// Bytes of the body, at least one.
-    Data(&'i [u8]),
-    /// A trailer section that is not empty.
-    Trailers(Fields<'i>),
-    /// One that came in pieces and lies in the buffer: see [`trailers::view`].
-    KeptTrailers,
-    /// That was all.
+    Data(&'a [u8]),
+    /// A trailer section with at least one field.
+    Trailers(Fields<'a>),
     End,
     /// The input is used up.
     More,
+    /// The connection cannot be used any more; input and buffer are cleared.
+    Error(ParseError),
 }
 
-/// Takes the next part from `input`. `partial` gathers a torn trailer section; a torn head that lies there has been looked
-/// at by now.
+/// Takes the next part from `input`. `partial` collects an incomplete trailer section; a head that it still holds has been
+/// processed and is dropped.
 #[inline]
-pub(crate) fn next<'i>(
+pub(crate) fn next<'c, 'i: 'c>(
     body: &mut Decoder,
-    partial: &mut Partial,
+    partial: &'c mut Partial,
     input: &mut &'i [u8],
     limits: &Limits,
-) -> Result<Part<'i>, ParseError> {
+) -> Part<'c> {
     if !partial.is_none() && !body.is_in_trailers() {
         partial.clear();
     }
-    Ok(match body.next(input, limits)? {
-        Piece::Data(data) => Part::Data(data),
-        Piece::Trailers => section(body, partial, input, limits)?,
-        Piece::End => Part::End,
-        Piece::More => Part::More,
-    })
+    match body.next(input, limits) {
+        Ok(Piece::Data(data)) => Part::Data(data),
+        Ok(Piece::Trailers) => section(body, partial, input, limits),
+        Ok(Piece::End) => Part::End,
+        Ok(Piece::More) => Part::More,
+        Err(error) => {
+            partial.clear();
+            *input = &[];
+            Part::Error(error)
+        }
+    }
 }
 
-fn section<'i>(
+fn section<'c, 'i: 'c>(
     body: &mut Decoder,
-    partial: &mut Partial,
+    partial: &'c mut Partial,
     input: &mut &'i [u8],
     limits: &Limits,
-) -> Result<Part<'i>, ParseError> {
-    let part = match trailers::read(partial, input, limits)? {
-        Section::More => return Ok(Part::More),
-        Section::Empty => Part::End,
-        Section::Whole(fields) => Part::Trailers(fields),
-        Section::Kept => Part::KeptTrailers,
-    };
+) -> Part<'c> {
+    match trailers::read(partial, input, limits) {
+        Ok(Section::More) => return Part::More,
+        Ok(Section::Empty) => partial.clear(),
+        Ok(Section::Complete(fields)) => {
+            *body = Decoder::new(Body::Empty);
+            return Part::Trailers(fields);
+        }
+        Ok(Section::InBuffer) => {
+            *body = Decoder::new(Body::Empty);
+            return Part::Trailers(Fields::from_first_line(partial.bytes()));
+        }
+        Err(error) => {
+            partial.clear();
+            *input = &[];
+            return Part::Error(error);
+        }
+    }
     *body = Decoder::new(Body::Empty);
-    Ok(part)
+    Part::End
 }

@@ -1,42 +1,41 @@
-//! The chunked coding (RFC 9112, section 7.1), one byte of a size line at a time and one slice of data at a time.
+//! The chunked coding (RFC 9112, 7.1): size lines byte by byte, data by slices.
 //!
-//! Sizes are hexadecimal digits and nothing else; lines end in CRLF and nothing else. Extensions are checked, bounded and
-//! thrown away. This is the favourite place of request smugglers: nothing is forgiven here that others read differently.
+//! Strict, because differences between parsers here allow request smuggling: sizes are hexadecimal digits only, lines end in
+//! CRLF only. Extensions are validated, bounded and discarded.
 
 use crate::http1::{Limits, ParseError, fields::is_token};
 
-/// What comes next.
+/// The next part of a body.
 pub(crate) enum Piece<'i> {
     /// Bytes of the body, at least one.
     Data(&'i [u8]),
-    /// The body is over; its trailer section follows.
+    /// The body has ended; its trailer section follows.
     Trailers,
-    /// The body is over.
     End,
     /// The input is used up.
     More,
 }
 
-/// Follows one chunked body.
+/// Decoder of one chunked body.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
-    /// The size as read so far; then bytes of the chunk still to come.
+    /// The size as parsed so far, then the bytes left of the chunk.
     left: u64,
-    /// Body bytes in all chunks announced so far.
+    /// Sum of all chunk sizes so far.
     total: u64,
-    /// Bytes of extensions so far.
+    /// Bytes of extensions so far, of all chunks.
     extensions: u32,
     /// Digits of the size so far.
     digits: u8,
     at: At,
 }
 
-/// What the next byte is part of.
+/// The element that the next byte belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum At {
     #[default]
     Size,
-    /// White space before the `;` of an extension: nobody sends it, but RFC 9112 says that it "MUST" be understood.
+    /// White space before the `;` of an extension, which RFC 9112, 7.1.1, requires to be parsed.
     Gap,
     NameStart,
     Name,
@@ -54,7 +53,7 @@ enum At {
 }
 
 impl Chunks {
-    /// Takes from `input` until there is data to hand out, or the last chunk has been read.
+    /// Consumes `input` up to the next data or the end of the last chunk.
     pub fn next<'i>(&mut self, input: &mut &'i [u8], limits: &Limits) -> Result<Piece<'i>, ParseError> {
         loop {
             if self.is_over() {
@@ -77,12 +76,11 @@ impl Chunks {
         }
     }
 
-    /// The last chunk has been read.
     pub fn is_over(&self) -> bool {
         self.at == At::Over
     }
 
-    /// Reads one byte that is not data.
+    /// Parses one byte that is not data.
     fn step(&mut self, byte: u8, limits: &Limits) -> Result<(), ParseError> {
         self.at = match self.at {
             At::Size => match byte {
@@ -109,7 +107,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// One more digit of a size. Sixteen are enough for 64 bits; more would be zeros sent to keep us busy.
+    /// Adds a digit to the size. Limited to 16, which are enough for 64 bits.
     fn digit(&mut self, byte: u8) -> Result<(), ParseError> {
         let value = match byte {
             b'0'..=b'9' => byte - b'0',
@@ -123,7 +121,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// The size line is over.
+    /// Ends the size line.
     fn size(&mut self, limits: &Limits) -> Result<(), ParseError> {
         self.digits = 0;
         self.at = if self.left == 0 { At::Over } else { At::Data };
@@ -159,7 +157,7 @@ fn extension(at: At, byte: u8) -> Result<At, ParseError> {
     })
 }
 
-/// Takes at most `left` bytes and counts them off.
+/// Takes at most `left` bytes of `input`, and subtracts their number from `left`.
 #[inline]
 pub(crate) fn take<'i>(input: &mut &'i [u8], left: &mut u64) -> &'i [u8] {
     let length = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));

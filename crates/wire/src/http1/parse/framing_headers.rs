@@ -1,46 +1,37 @@
-//! The few fields that frame a message or decide about its connection, gathered in one pass over the parsed head.
+//! The fields that frame a message or control its connection, collected in one pass over a head.
 
 use httparse::Header;
 
 use crate::http1::{Body, ParseError, Version, fields};
 
-/// What the fields of one head say about framing, routing and the connection.
+/// The framing, routing and connection fields of one head.
 #[derive(Default)]
 pub(crate) struct FramingHeaders<'a> {
     /// The first `Host`.
     pub host: Option<&'a [u8]>,
-    /// Whether there is another.
     pub host_repeated: bool,
-    /// `Content-Length`.
     pub length: Option<u64>,
-    /// `Transfer-Encoding: chunked`.
     pub chunked: bool,
-    /// `Connection: close`.
     pub close: bool,
-    /// `Connection: keep-alive`.
     pub keep_alive: bool,
-    /// `Connection: upgrade`.
     pub upgrade: bool,
-    /// `Expect: 100-continue`.
     pub expects_continue: bool,
-    /// An `Expect` of anything else.
+    /// `Expect` with any other value.
     pub expects_other: bool,
 }
 
 impl<'a> FramingHeaders<'a> {
-    /// Reads them off.
     #[inline]
     pub fn gather(headers: &[Header<'a>]) -> Result<Self, ParseError> {
-        let mut facts = Self::default();
+        let mut found = Self::default();
         for header in headers {
-            facts.note(header.name.as_bytes(), header.value)?;
+            found.add(header.name.as_bytes(), header.value)?;
         }
-        Ok(facts)
+        Ok(found)
     }
 
-    /// Reads one off.
     #[inline(always)]
-    pub fn note(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), ParseError> {
+    pub fn add(&mut self, name: &[u8], value: &'a [u8]) -> Result<(), ParseError> {
         match name.len() {
             4 if fields::is(name, b"host") => self.host_repeated |= self.host.replace(value).is_some(),
             6 if fields::is(name, b"expect") => self.expect(value),
@@ -52,8 +43,8 @@ impl<'a> FramingHeaders<'a> {
         Ok(())
     }
 
-    /// Whether a trailer section that says this tries to frame or route what has long been framed and routed.
-    pub fn has_any_of_a_head(&self) -> bool {
+    /// Whether any of them is present, which a trailer section must not have.
+    pub fn is_any_set(&self) -> bool {
         self.host.is_some()
             || self.length.is_some()
             || self.chunked
@@ -64,28 +55,28 @@ impl<'a> FramingHeaders<'a> {
             || self.expects_other
     }
 
-    /// What body is announced, if any is (RFC 9112, section 6.3, rules 3 to 5).
+    /// The body they announce, if any (RFC 9112, 6.3, rules 3 to 5).
     #[inline]
     pub fn body(&self, version: Version) -> Result<Option<Body>, ParseError> {
         match (self.chunked, self.length) {
             (false, None) => Ok(None),
             (false, Some(0)) => Ok(Some(Body::Empty)),
             (false, Some(length)) => Ok(Some(Body::Sized(length))),
-            // RFC 9112, 6.1: a 1.0 message with a transfer coding has been through a hop that did not understand it.
+            // RFC 9112, 6.1: the message has been forwarded by a hop that does not know transfer codings.
             (true, _) if version == Version::Http10 => Err(ParseError::CodingInHttp10),
-            // Rule 3: it "ought to be handled as an error".
+            // Rule 3: "ought to be handled as an error".
             (true, Some(_)) => Err(ParseError::LengthAndCoding),
             (true, None) => Ok(Some(Body::Chunked)),
         }
     }
 
-    /// Whether the connection outlives the message (RFC 9112, section 9.3).
+    /// Whether the connection is kept after the message (RFC 9112, 9.3).
     #[inline]
     pub fn persists(&self, version: Version) -> bool {
         !self.close && (version >= Version::Http11 || self.keep_alive)
     }
 
-    /// RFC 9112, 6.3, rule 5, would let equal values pass. Two lengths are an accident or an attack.
+    /// RFC 9112, 6.3, rule 5, allows repeated equal values; they are rejected as a possible attack.
     fn length(&mut self, value: &[u8]) -> Result<(), ParseError> {
         match self.length.replace(decimal(value)?) {
             Some(_) => Err(ParseError::LengthRepeated),
@@ -93,7 +84,7 @@ impl<'a> FramingHeaders<'a> {
         }
     }
 
-    /// Two fields would be two codings, and no two known ones can be combined.
+    /// Two fields are two codings, and `chunked` is the only one known.
     fn coding(&mut self, value: &[u8]) -> Result<(), ParseError> {
         if self.chunked {
             return Err(ParseError::CodingInvalid);
@@ -102,7 +93,7 @@ impl<'a> FramingHeaders<'a> {
         coding(value)
     }
 
-    /// RFC 9110, section 7.6.1: a list of case-insensitive options, perhaps over several fields.
+    /// RFC 9110, 7.6.1: a list of case-insensitive options, in one or several fields.
     fn connection(&mut self, value: &[u8]) {
         for option in fields::elements(value) {
             match option.len() {
@@ -114,7 +105,7 @@ impl<'a> FramingHeaders<'a> {
         }
     }
 
-    /// RFC 9110, section 10.1.1.
+    /// RFC 9110, 10.1.1.
     fn expect(&mut self, value: &[u8]) {
         for expectation in fields::elements(value) {
             match expectation.eq_ignore_ascii_case(b"100-continue") {
@@ -125,7 +116,7 @@ impl<'a> FramingHeaders<'a> {
     }
 }
 
-/// `1*DIGIT` (RFC 9110, section 8.6): no sign, no list, no `0x`, no `_`, no more than 64 bits. Leading zeros are digits.
+/// `1*DIGIT` (RFC 9110, 8.6) of at most 64 bits: no sign, list, `0x` or `_`. Leading zeros are allowed.
 fn decimal(value: &[u8]) -> Result<u64, ParseError> {
     if value.is_empty() {
         return Err(ParseError::LengthInvalid);
@@ -139,7 +130,7 @@ fn decimal(value: &[u8]) -> Result<u64, ParseError> {
     })
 }
 
-/// `Ok` for `chunked`, alone: the one coding known here (RFC 9112, section 6.1).
+/// Accepts `chunked` alone, the only coding known here (RFC 9112, 6.1).
 fn coding(value: &[u8]) -> Result<(), ParseError> {
     if value.eq_ignore_ascii_case(b"chunked") {
         return Ok(());
@@ -151,7 +142,7 @@ fn coding(value: &[u8]) -> Result<(), ParseError> {
         empty |= name.is_empty();
         other |= !last_is_chunked && !name.is_empty();
     }
-    // RFC 9112, 6.1: 501 for a coding not understood; 6.3, rule 4: 400 if the end of the body cannot be told.
+    // RFC 9112, 6.1: 501 for an unknown coding; 6.3, rule 4: 400 if the length of the body cannot be determined.
     let framed = chunked == 0 || (chunked == 1 && last_is_chunked);
     if other && framed && !empty { Err(ParseError::CodingUnknown) } else { Err(ParseError::CodingInvalid) }
 }

@@ -1,8 +1,8 @@
-//! The last head of a response, kept to be recognised: a server sends the same bytes again until its clock has moved on,
-//! and comparing them takes a tenth of the instructions that parsing them does.
+//! The last response head, for recognition: a server repeats the same bytes until its clock ticks, and comparing them takes
+//! a tenth of the instructions of parsing them.
 //!
-//! What a head means depends on nothing but its bytes, on whether it answers HEAD, and on the limits; so a head that is
-//! the same to the byte, down to its empty line, means the same. Nothing else is ever recognised.
+//! The meaning of a head depends only on its bytes, on whether the request was HEAD, and on the limits. Only a head that is
+//! equal byte for byte, including its empty line, is recognised.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use crate::http1::{
     fields::{Ascii, Fields, offset},
 };
 
-/// See [`Connection::next_cached`](super::client::Connection::next_cached). It may serve many connections, all with the
-/// same limits.
+/// A cache for [`Connection::next_cached`](crate::http1::client::Connection::next_cached). Connections with the same limits
+/// can share it.
 #[derive(Debug, Default)]
-pub struct HeadCache(Option<Kept>);
+pub struct HeadCache(Option<Entry>);
 
 #[derive(Debug)]
-struct Kept {
+struct Entry {
     bytes: Vec<u8>,
     to_head: bool,
     status: u16,
@@ -30,35 +30,35 @@ struct Kept {
 }
 
 impl HeadCache {
-    /// The head that `bytes` begins with and where it ends, if it is the one that is kept.
+    /// Returns the head at the beginning of `bytes` and its length, if it is the cached one.
     #[inline]
-    pub(crate) fn recognise<'a>(&self, bytes: &'a [u8], to_head: bool) -> Option<(Head<'a>, usize)> {
-        let kept = self.0.as_ref()?;
-        if kept.to_head != to_head || !bytes.starts_with(&kept.bytes) {
+    pub(crate) fn get<'a>(&self, bytes: &'a [u8], to_head: bool) -> Option<(Head<'a>, usize)> {
+        let entry = self.0.as_ref()?;
+        if entry.to_head != to_head || !bytes.starts_with(&entry.bytes) {
             return None;
         }
         let head = Head {
-            status: kept.status,
-            version: kept.version,
-            fields: Fields::from_first_line(bytes.get(kept.fields.clone())?),
-            body: kept.body,
-            persistence: kept.persistence,
-            reason: Ascii(bytes.get(kept.reason.clone())?),
+            status: entry.status,
+            version: entry.version,
+            fields: Fields::from_first_line(bytes.get(entry.fields.clone())?),
+            body: entry.body,
+            persistence: entry.persistence,
+            reason: Ascii(bytes.get(entry.reason.clone())?),
         };
-        Some((head, kept.bytes.len()))
+        Some((head, entry.bytes.len()))
     }
 
-    /// Keeps a head that was parsed from the first `end` of `bytes`, in the place of the one before.
+    /// Replaces the entry by a head that was parsed from the first `end` of `bytes`.
     #[inline(never)]
-    pub(crate) fn keep(&mut self, bytes: &[u8], to_head: bool, head: &Head<'_>, end: usize) {
-        let mut buffer = self.0.take().map(|kept| kept.bytes).unwrap_or_default();
+    pub(crate) fn put(&mut self, bytes: &[u8], to_head: bool, head: &Head<'_>, end: usize) {
+        let mut buffer = self.0.take().map(|entry| entry.bytes).unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(&bytes[..end]);
         let range = |part: &[u8]| {
             let start = if part.is_empty() { 0 } else { offset(bytes, part) };
             start..start + part.len()
         };
-        self.0 = Some(Kept {
+        self.0 = Some(Entry {
             bytes: buffer,
             to_head,
             status: head.status,
@@ -101,22 +101,22 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn what_is_recognised_is_what_would_have_been_parsed(
+        fn cached_heads_equal_parsed_ones(
             replies in vec((prop::sample::select(REPLIES), any::<bool>(), prop::sample::select(&["", "HTTP"][..])), 1..12),
         ) {
-            let (limits, mut known) = (Limits::CLIENT, HeadCache::default());
+            let (limits, mut cache) = (Limits::CLIENT, HeadCache::default());
             for (reply, to_head, behind) in replies {
                 let bytes = [reply, behind].concat();
-                let read = |known: Option<&mut HeadCache>| {
+                let read = |cache: Option<&mut HeadCache>| {
                     let (mut connection, mut input) = (Connection::default(), bytes.as_bytes());
                     connection.sent(SentRequest::new(if to_head { "HEAD" } else { "GET" })).unwrap();
-                    let whole = match known {
-                        Some(known) => connection.next_cached(&mut input, known, &limits),
+                    let whole = match cache {
+                        Some(cache) => connection.next_cached(&mut input, cache, &limits),
                         None => connection.next_whole(&mut input, &limits),
                     };
                     (format!("{whole:?}"), whole.map(|whole| whole.head.reason().to_owned()), input, connection.unanswered())
                 };
-                prop_assert_eq!(read(Some(&mut known)), read(None));
+                prop_assert_eq!(read(Some(&mut cache)), read(None));
             }
         }
     }

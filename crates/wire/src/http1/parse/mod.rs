@@ -1,4 +1,4 @@
-//! Reading messages: heads, bodies, trailer sections.
+//! Parsing of heads, bodies and trailer sections.
 
 use super::ParseError;
 

@@ -1,4 +1,4 @@
-//! The head of a request: parsed from bytes that hold all of it, checked, and handed on as a view of those bytes.
+//! The head of a request: parsed, validated, and returned as a view of the received bytes.
 
 use std::mem::MaybeUninit;
 
@@ -10,12 +10,12 @@ use crate::http1::{
     fields::{self, Ascii},
 };
 
-/// The head of a request. Every field of it borrows from the bytes received.
+/// The head of a request. Borrows from the received bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
     /// The method.
     pub method: Method,
-    /// Its name, for methods that [`Method`] does not know.
+    /// The method as received.
     pub method_name: &'a str,
     /// The version.
     pub version: Version,
@@ -23,16 +23,16 @@ pub struct Head<'a> {
     pub fields: Fields<'a>,
     /// The body that follows: never [`Body::UntilClose`] in a request.
     pub body: Body,
-    /// The client waits for `100 Continue`, or a final status, before it sends the body (RFC 9110, section 10.1.1).
+    /// Whether the client waits for `100 Continue` or a final status before it sends the body (RFC 9110, 10.1.1).
     pub expects_continue: bool,
-    /// `Connection: upgrade`: the client would speak what `Upgrade` names.
+    /// `Connection: upgrade`: the client offers the protocols in `Upgrade`.
     pub wants_upgrade: bool,
     target: Ascii<'a>,
     authority: Option<Ascii<'a>>,
     keep_alive: bool,
 }
 
-/// What a response must know of its request. Outlives the [`Head`], for a response that takes its time.
+/// What a response depends on in its request. Outlives the [`Head`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestMeta {
     pub(crate) version: Version,
@@ -41,20 +41,20 @@ pub struct RequestMeta {
 }
 
 impl RequestMeta {
-    /// As if the client had asked for `Connection: close`.
+    /// The same with `Connection: close`.
     pub fn closing(self) -> Self {
         Self { keep_alive: false, ..self }
     }
 }
 
 impl<'a> Head<'a> {
-    /// What a response must know.
+    /// What a response depends on.
     #[inline]
     pub fn meta(&self) -> RequestMeta {
         RequestMeta { version: self.version, method: self.method, keep_alive: self.keep_alive }
     }
 
-    /// Whether the client would have the connection kept.
+    /// Whether the client wants to keep the connection.
     pub fn keeps_alive(&self) -> bool {
         self.keep_alive
     }
@@ -64,8 +64,7 @@ impl<'a> Head<'a> {
         self.target.text()
     }
 
-    /// `host[:port]` that the request is for: of the target if that names one, else of `Host` (RFC 9112, section 3.3).
-    /// `None` only in HTTP/1.0.
+    /// The `host[:port]` of the target if it has one, else of `Host` (RFC 9112, 3.3). `None` only in HTTP/1.0.
     pub fn authority(&self) -> Option<&'a str> {
         self.authority.map(Ascii::text)
     }
@@ -75,7 +74,7 @@ impl<'a> Head<'a> {
         Ascii(self.path_bytes()).text()
     }
 
-    /// [`Self::path`] for those who compare it with bytes.
+    /// [`Self::path`] as bytes.
     #[inline]
     pub fn path_bytes(&self) -> &'a [u8] {
         let whole = self.path_and_query();
@@ -86,7 +85,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// What follows the first `?` of the target.
+    /// The part of the target after the first `?`.
     pub fn query(&self) -> Option<&'a str> {
         let whole = self.path_and_query();
         let path = scan::run(whole, 0, |byte| byte != b'?');
@@ -103,29 +102,29 @@ impl<'a> Head<'a> {
     }
 }
 
-/// What the bytes so far amount to.
+/// The result of parsing.
 pub(crate) enum Parsed<'a> {
-    /// A head, which ends before byte `.1`.
+    /// A head and its length.
     Head(Head<'a>, usize),
-    /// The beginning of one.
+    /// The head is incomplete.
     More,
-    /// A head of HTTP/1.2 or later: parse again with the digit at this place a 1.
+    /// The head has version HTTP/1.2 or later: replace the digit at this offset by 1 and parse again.
     LaterMinor(usize),
 }
 
-/// Parses a head at the beginning of `bytes`. Only the first [`Limits::head`] bytes are looked at, so that the outcome
-/// does not depend on how many came at once.
+/// Parses a head at the beginning of `bytes`. Considers only the first [`Limits::head`] bytes, so that the result does not
+/// depend on how many have arrived.
 #[inline(always)]
 pub(crate) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, ParseError> {
     let window = bytes.get(..limits.head).unwrap_or(bytes);
-    let mut facts = FramingHeaders::default();
-    match fast_path::request(window, limits, &mut facts) {
-        Some((line, fields, end)) => Ok(Parsed::Head(decide(line, fields, &facts, limits)?, end)),
+    let mut framing = FramingHeaders::default();
+    match fast_path::request(window, limits, &mut framing) {
+        Some((line, fields, end)) => Ok(Parsed::Head(decide(line, fields, &framing, limits)?, end)),
         None => parse_any(window, limits),
     }
 }
 
-/// Parses whatever there is.
+/// The full parser.
 #[inline(never)]
 pub(crate) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, ParseError> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_FIELDS];
@@ -139,7 +138,7 @@ pub(crate) fn parse_any<'a>(window: &'a [u8], limits: &Limits) -> Result<Parsed<
     }
 }
 
-/// More is wanted, unless it would be too much.
+/// The head is incomplete: an error if it has reached the limit.
 #[cold]
 fn more<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, ParseError> {
     if window.len() < limits.head {
@@ -154,8 +153,8 @@ fn more<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result
     })
 }
 
-/// The parser knows 1.0 and 1.1 only. RFC 9110, 2.5: a later minor version is to be understood as the latest one known;
-/// RFC 9110, 15.6.6: another major version is 505.
+/// Handles versions that httparse rejects: a later minor version is treated as 1.1 (RFC 9110, 2.5), another major version
+/// is 505 (RFC 9110, 15.6.6).
 #[cold]
 fn version<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Result<Parsed<'a>, ParseError> {
     let path = request.path.ok_or(ParseError::RequestLine)?.as_bytes();
@@ -173,15 +172,15 @@ fn version<'a>(window: &[u8], request: &Request<'_, '_>, limits: &Limits) -> Res
     }
 }
 
-/// Checks what the parser leaves to others.
+/// Validates what httparse does not.
 #[inline]
 fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Result<Head<'a>, ParseError> {
     let (Some(method_name), Some(target), Some(minor)) = (request.method, request.path, request.version) else {
         return Err(ParseError::RequestLine);
     };
     let headers = &*request.headers;
-    // RFC 9112, 2.2: empty lines before the request line are ignored; the parser takes bare LF for such a line.
-    // (Counted back from the target: the method may be a constant of the parser's instead of a part of `bytes`.)
+    // RFC 9112, 2.2: empty lines before the request line are ignored; httparse accepts bare LF there.
+    // (Counted back from the target: the method may be a constant of httparse instead of a part of `bytes`.)
     let before = fields::offset(bytes, target.as_bytes()).saturating_sub(method_name.len() + 1);
     let empty_lines = bytes.get(..before).unwrap_or_default();
     let clean = empty_lines.is_empty() || empty_lines.chunks(2).all(|line| line == b"\r\n");
@@ -199,17 +198,17 @@ fn check<'a>(bytes: &'a [u8], request: &Request<'_, 'a>, limits: &Limits) -> Res
     decide(line, Fields::of(bytes, headers), &FramingHeaders::gather(headers)?, limits)
 }
 
-/// Decides what a well-formed head means, and whether it may.
+/// Determines framing, routing and persistence of a well-formed head.
 #[inline(always)]
 pub(crate) fn decide<'a>(
     line: RequestLine<'a>,
     fields: Fields<'a>,
-    facts: &FramingHeaders<'a>,
+    framing: &FramingHeaders<'a>,
     limits: &Limits,
 ) -> Result<Head<'a>, ParseError> {
     let RequestLine { method, method_name, target, version, authority } = line;
-    let host = host(facts, version)?;
-    let body = facts.body(version)?.unwrap_or(Body::Empty);
+    let host = host(framing, version)?;
+    let body = framing.body(version)?.unwrap_or(Body::Empty);
     if matches!(body, Body::Sized(length) if length > limits.body) {
         // RFC 9110, 15.5.14.
         return Err(ParseError::BodyTooLong);
@@ -220,7 +219,7 @@ pub(crate) fn decide<'a>(
     }
     // RFC 9110, 10.1.1: a 1.0 client's expectation is ignored; an unknown one may be answered with 417.
     let is_modern = version >= Version::Http11;
-    if facts.expects_other && is_modern {
+    if framing.expects_other && is_modern {
         return Err(ParseError::Expectation);
     }
     Ok(Head {
@@ -232,20 +231,20 @@ pub(crate) fn decide<'a>(
         body,
         // RFC 9112, 3.2.2: the authority of an absolute target replaces `Host`.
         authority: authority.or(host).map(Ascii),
-        expects_continue: facts.expects_continue && is_modern && body != Body::Empty,
+        expects_continue: framing.expects_continue && is_modern && body != Body::Empty,
         // RFC 9110, 7.8: `Upgrade` in HTTP/1.0 is ignored.
-        wants_upgrade: facts.upgrade && is_modern,
-        keep_alive: facts.persists(version),
+        wants_upgrade: framing.upgrade && is_modern,
+        keep_alive: framing.persists(version),
     })
 }
 
 /// RFC 9112, 3.2: a 1.1 request has one valid `Host`, a 1.0 request at most one.
 #[inline]
-fn host<'a>(facts: &FramingHeaders<'a>, version: Version) -> Result<Option<&'a [u8]>, ParseError> {
-    if facts.host_repeated {
+fn host<'a>(framing: &FramingHeaders<'a>, version: Version) -> Result<Option<&'a [u8]>, ParseError> {
+    if framing.host_repeated {
         return Err(ParseError::HostRepeated);
     }
-    match facts.host {
+    match framing.host {
         Some(host) if target::is_host(host) => Ok(Some(host)),
         Some(_) => Err(ParseError::HostInvalid),
         None if version == Version::Http10 => Ok(None),

@@ -1,4 +1,4 @@
-//! The head of a response as a client reads it, and the body that follows from it.
+//! The head of a response, and the body that it announces.
 
 use std::mem::MaybeUninit;
 
@@ -10,7 +10,7 @@ use crate::http1::{
     fields::{self, Ascii},
 };
 
-/// The head of a response. Borrows from the bytes received.
+/// The head of a response. Borrows from the received bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
     /// The status code, 100 to 999.
@@ -21,7 +21,7 @@ pub struct Head<'a> {
     pub fields: Fields<'a>,
     /// The body that follows.
     pub body: Body,
-    /// What becomes of the connection behind this response.
+    /// Whether the connection is kept after this response.
     pub persistence: Persistence,
     pub(crate) reason: Ascii<'a>,
 }
@@ -32,34 +32,34 @@ impl<'a> Head<'a> {
         self.reason.text()
     }
 
-    /// Whether the final response is still to come. `101 Switching Protocols` is final.
+    /// Whether the final response follows. `101 Switching Protocols` is final.
     #[inline]
     pub fn is_interim(&self) -> bool {
         self.status < 200 && self.status != 101
     }
 }
 
-/// Parses the head of an answer to a request that was, or was not, HEAD. `None` if its end has not come. Only the first
-/// [`Limits::head`] bytes are looked at.
+/// Parses a head, and returns its length too; `None` if it is incomplete. `to_head`: the request was HEAD. Considers only the
+/// first [`Limits::head`] bytes.
 #[inline]
 pub(crate) fn parse<'a>(
     bytes: &'a [u8],
     to_head: bool,
     limits: &Limits,
 ) -> Result<Option<(Head<'a>, usize)>, ParseError> {
-    // RFC 9112, 2.2, forgives empty lines to clients only; the parser forgives them to servers as well.
+    // RFC 9112, 2.2, allows empty lines before requests only; httparse accepts them before responses, too.
     if matches!(bytes.first(), Some(b'\r' | b'\n')) {
         return Err(ParseError::StatusLine);
     }
     let window = bytes.get(..limits.head).unwrap_or(bytes);
-    let mut facts = FramingHeaders::default();
-    match fast_path::response(window, limits, &mut facts) {
-        Some((line, fields, end)) => Ok(Some((decide(line, fields, &facts, to_head, limits)?, end))),
+    let mut framing = FramingHeaders::default();
+    match fast_path::response(window, limits, &mut framing) {
+        Some((line, fields, end)) => Ok(Some((decide(line, fields, &framing, to_head, limits)?, end))),
         None => parse_any(window, to_head, limits),
     }
 }
 
-/// Parses whatever there is.
+/// The full parser.
 #[inline(never)]
 pub(crate) fn parse_any<'a>(
     window: &'a [u8],
@@ -89,7 +89,7 @@ fn check<'a>(
     if !fields::ends_lines_in_crlf(bytes, headers) {
         return Err(ParseError::LineEnding);
     }
-    // RFC 9110, 15: a code below 100 has no class to be treated as.
+    // RFC 9110, 15: codes below 100 have no class.
     if status < 100 {
         return Err(ParseError::StatusLine);
     }
@@ -98,19 +98,19 @@ fn check<'a>(
     decide(line, Fields::of(bytes, headers), &FramingHeaders::gather(headers)?, to_head, limits)
 }
 
-/// Decides what a well-formed head means.
+/// Determines framing and persistence of a well-formed head.
 #[inline]
 pub(crate) fn decide<'a>(
     line: StatusLine<'a>,
     fields: Fields<'a>,
-    facts: &FramingHeaders<'a>,
+    framing: &FramingHeaders<'a>,
     to_head: bool,
     limits: &Limits,
 ) -> Result<Head<'a>, ParseError> {
     let StatusLine { status, reason, version } = line;
-    let announced = facts.body(version)?;
+    let announced = framing.body(version)?;
     let body = match announced {
-        // RFC 9112, 6.3, rule 1: these have none, whatever their fields announce.
+        // RFC 9112, 6.3, rule 1: these have no body, whatever their fields announce.
         _ if to_head || matches!(status, 100..=199 | 204 | 304) => Body::Empty,
         Some(body) => body,
         // Rule 8.
@@ -119,6 +119,6 @@ pub(crate) fn decide<'a>(
     if matches!(body, Body::Sized(length) if length > limits.body) {
         return Err(ParseError::BodyTooLong);
     }
-    let keep = facts.persists(version) && body != Body::UntilClose;
+    let keep = framing.persists(version) && body != Body::UntilClose;
     Ok(Head { status, reason: Ascii(reason), version, fields, body, persistence: Persistence::keep_if(keep) })
 }

@@ -1,23 +1,22 @@
-//! The trailer section of a chunked body (RFC 9112, section 7.1.2): checked, bounded, handed on apart from the head's fields.
+//! The trailer section of a chunked body (RFC 9112, 7.1.2): validated, bounded, and kept apart from the fields of the head.
 
 use httparse::{EMPTY_HEADER, Status};
 
 use super::{framing_headers::FramingHeaders, from_httparse, partial::Partial};
 use crate::http1::{Fields, Limits, MAX_FIELDS, ParseError, fields};
 
-/// What has been read of a trailer section.
+/// What [`read`] found.
 pub(crate) enum Section<'i> {
-    /// Not all of it: the input is used up.
+    /// The section is incomplete and the input used up.
     More,
-    /// All of it, and there is none.
+    /// No fields.
     Empty,
-    /// All of it in one piece.
-    Whole(Fields<'i>),
-    /// All of it, kept in the buffer: see [`view`].
-    Kept,
+    Complete(Fields<'i>),
+    /// Complete, in the buffer, beginning with its first byte.
+    InBuffer,
 }
 
-/// Reads the section from `input`, or into `partial` if its end has not come.
+/// Reads the section from `input`, or into `partial` while it is incomplete.
 pub(crate) fn read<'i>(
     partial: &mut Partial,
     input: &mut &'i [u8],
@@ -31,32 +30,18 @@ pub(crate) fn read<'i>(
         && let Some((fields, end)) = parse(bytes, limits)?
     {
         *input = &bytes[end..];
-        return Ok(if fields.is_empty() { Section::Empty } else { Section::Whole(fields) });
+        return Ok(if fields.is_empty() { Section::Empty } else { Section::Complete(fields) });
     }
     let before = partial.append(bytes, limits.trailers);
-    match parse(partial.bytes(), limits)?.map(|(fields, end)| (fields.is_empty(), end)) {
-        None => {
-            *input = &[];
-            Ok(Section::More)
-        }
-        Some((is_empty, end)) => {
-            *input = bytes.get(end.saturating_sub(before)..).unwrap_or_default();
-            if !is_empty {
-                return Ok(Section::Kept);
-            }
-            partial.clear();
-            Ok(Section::Empty)
-        }
-    }
+    let Some((fields, end)) = parse(partial.bytes(), limits)? else {
+        *input = &[];
+        return Ok(Section::More);
+    };
+    *input = bytes.get(end.saturating_sub(before)..).unwrap_or_default();
+    Ok(if fields.is_empty() { Section::Empty } else { Section::InBuffer })
 }
 
-/// The fields in a buffer that [`read`] has found to hold a whole section.
-pub(crate) fn view(kept: &[u8]) -> Fields<'_> {
-    // Fields begin at the first byte. What may follow the section in the buffer is behind its empty line.
-    Fields::from_first_line(kept)
-}
-
-/// The fields, and where the section ends. Only the first [`Limits::trailers`] bytes are looked at.
+/// Returns the fields and the length of the section. Considers only the first [`Limits::trailers`] bytes.
 fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(Fields<'a>, usize)>, ParseError> {
     let window = bytes.get(..limits.trailers).unwrap_or(bytes);
     if window.starts_with(b"\r\n") {
@@ -74,9 +59,9 @@ fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Option<(Fields<'a>, usi
     if !fields::ends_lines_in_crlf(section, headers) {
         return Err(ParseError::LineEnding);
     }
-    // RFC 9110, 6.5.1: fields that frame or route have no place here. To ignore them is allowed; whoever sends them
-    // hopes that somebody does not.
-    if FramingHeaders::gather(headers)?.has_any_of_a_head() {
+    // RFC 9110, 6.5.1: framing and routing fields are not allowed here. Ignoring them would be permitted; they are rejected
+    // because they are a means of request smuggling.
+    if FramingHeaders::gather(headers)?.is_any_set() {
         return Err(ParseError::TrailerForbidden);
     }
     Ok(Some((Fields::of(section, headers), end)))
