@@ -12,24 +12,24 @@ fn about(fault: Option<TlsError>, cause: Cause, needles: &[&str]) {
 }
 
 #[test]
-fn a_server_that_is_not_who_it_should_be_is_told_by_its_certificate() {
+fn bad_server_certificates_are_reported_to_both_ends() {
     let scene = Scene::new();
     let client = scene.client(ClientOptions::default());
     for (identity, cause, needle) in [
         (scene.signed("localhost", Odd::Expired), Cause::Expired, "expired "),
         (scene.signed("localhost", Odd::NotYet), Cause::Expired, "not valid for another "),
         (scene.signed("other.example", Odd::No), Cause::Name, "for other.example and not for localhost"),
-        (Identity::self_signed(&["localhost".to_owned()]).unwrap(), Cause::Untrusted, "nobody who is trusted"),
+        (Identity::self_signed(&["localhost".to_owned()]).unwrap(), Cause::Untrusted, "no trusted issuer"),
     ] {
         let (one, other) = met(&client, &Acceptor::new(&identity, None).unwrap());
         about(one.fault, cause, &["its certificate", needle]);
-        // It hears why.
-        about(other.fault, Cause::Identity, &["refuses"]);
+        // The alert tells the server, too.
+        about(other.fault, Cause::Identity, &["rejects"]);
     }
 }
 
 #[test]
-fn whoever_trusts_anybody_takes_them_all() {
+fn an_insecure_client_accepts_any_certificate() {
     let scene = Scene::new();
     let client = scene.client(ClientOptions { trust: Trust::Insecure, ..ClientOptions::default() });
     for identity in [
@@ -43,7 +43,7 @@ fn whoever_trusts_anybody_takes_them_all() {
 }
 
 #[test]
-fn a_client_without_the_certificate_that_is_wanted_hears_so() {
+fn a_missing_or_untrusted_client_certificate_is_reported() {
     let scene = Scene::new();
     let server = Acceptor::new(&scene.signed("localhost", Odd::No), Some(&scene.file("ca.pem"))).unwrap();
     let stranger = Identity::self_signed(&["stranger".to_owned()]).unwrap();
@@ -60,13 +60,13 @@ fn a_client_without_the_certificate_that_is_wanted_hears_so() {
 }
 
 #[test]
-fn what_is_no_tls_is_told_from_what_is() {
+fn input_that_is_not_tls_is_reported_as_such() {
     let scene = Scene::new();
     let (client, server) = (scene.client(ClientOptions::default()), scene.server());
     for bytes in [&b"HTTP/1.1 400 Bad Request\r\n\r\n"[..], b"\0\0\0\0\0\0\0", b"SSH-2.0-x\r\n", &[0xff; 3000]] {
         let (mut one, _) = pair(&client, &server);
         one.take(bytes);
-        about(one.fault, Cause::NoTls, &["no TLS"]);
+        about(one.fault, Cause::NoTls, &["does not speak TLS"]);
     }
     let (_, mut other) = pair(&client, &server);
     other.take(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -75,7 +75,7 @@ fn what_is_no_tls_is_told_from_what_is() {
 }
 
 #[test]
-fn half_a_greeting_is_waited_for() {
+fn a_partial_handshake_message_is_waited_for() {
     let scene = Scene::new();
     let (one, mut other) = pair(&scene.client(ClientOptions::default()), &scene.server());
     for at in 0..one.out.len() {

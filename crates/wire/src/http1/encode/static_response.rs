@@ -8,7 +8,7 @@ use crate::http1::{EncodeError, Method, Persistence, RequestMeta};
 
 /// A response rendered in advance, except for `Date` and `Connection`.
 ///
-/// Writes the same bytes as [`Response`](super::Response).
+/// Writes the same bytes as [`Response`](crate::http1::Response).
 #[derive(Debug, Clone)]
 pub struct StaticResponse {
     status: u16,
@@ -25,7 +25,7 @@ impl StaticResponse {
     /// Renders it.
     ///
     /// # Errors
-    /// As [`Response::new`](super::Response::new) and [`Response::field`](super::Response::field).
+    /// As [`Response::new`](crate::http1::Response::new) and [`Response::field`](crate::http1::Response::field).
     pub fn new(status: u16, fields: &[(&str, &[u8])], body: &[u8]) -> Result<Self, EncodeError> {
         if !(200..=999).contains(&status) {
             return Err(EncodeError::Status(status));
