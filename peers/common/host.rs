@@ -51,8 +51,8 @@ fn set_affinity(cores: &[usize]) -> rustix::io::Result<()> {
 /// system call a connection on it and none can forget it.
 pub fn listen(address: SocketAddr, count: usize) -> Vec<TcpListener> {
     raise_file_limit();
-    // The kernel takes an io_uring apart after its process has ended, and the listener it held with it: for some
-    // milliseconds the port of a server just stopped is in use by nobody.
+    // The kernel releases an io_uring and its listener asynchronously after the process exits: the port of a stopped
+    // server stays in use for some milliseconds.
     let deadline = Instant::now() + Duration::from_secs(1);
     let opened = loop {
         match open(address, count) {

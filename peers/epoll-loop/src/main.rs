@@ -87,7 +87,7 @@ impl Server {
         }
     }
 
-    /// Takes all who wait: a burst of connections costs one wake-up.
+    /// Accepts all pending connections: a burst costs one wake-up.
     fn accept(&mut self) {
         loop {
             match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {

@@ -160,7 +160,7 @@ impl Server<'_> {
 
     fn accepted(&mut self, result: i32, more: bool) -> io::Result<()> {
         if let Ok(fd) = usize::try_from(result) {
-            // SAFETY: the kernel has just made this descriptor, for nobody else.
+            // SAFETY: the kernel has just created this descriptor; nothing else owns it.
             let stream = unsafe { TcpStream::from_raw_fd(result) };
             if self.spare.admits() {
                 if self.connections.len() <= fd {
