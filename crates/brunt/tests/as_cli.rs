@@ -160,7 +160,7 @@ fn what_cannot_be_done_is_one_line_and_the_right_status() {
     for (words, code, needle) in [
         ("wrk --frobnicate http://127.0.0.1:1/", 2, "no flag '--frobnicate'"),
         ("siege http://127.0.0.1:1/", 2, "known are wrk, wrk2, ab and fortio"),
-        ("", 2, "brunt as whom?"),
+        ("", 2, "no tool is given"),
         ("wrk -c2 -t1 -d1s http://127.0.0.1:1/", 1, "nothing listens on 127.0.0.1:1"),
         ("ab -n 2 -H broken http://127.0.0.1:1/", 2, "-H 'broken'"),
     ] {
@@ -170,6 +170,6 @@ fn what_cannot_be_done_is_one_line_and_the_right_status() {
         assert!(stderr.contains(needle) && stderr.lines().count() == 1, "{words}: {stderr}");
     }
     for words in ["--help", "wrk --help", "ab -h", "fortio load -help"] {
-        assert!(good(words).0.starts_with(if words == "--help" { "Takes" } else { "Usage: brunt as" }), "{words}");
+        assert!(good(words).0.starts_with(if words == "--help" { "Runs" } else { "Usage: brunt as" }), "{words}");
     }
 }

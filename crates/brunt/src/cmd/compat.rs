@@ -13,8 +13,9 @@ mod spread;
 mod tests;
 mod wrk;
 
-use super::{load, stdout};
+use super::{load, report_error, stdout};
 use base64::{Engine, prelude::BASE64_STANDARD};
+use brunt_lab::Error;
 use brunt_results::{ExitCode, RunResult, hlog, series::Second};
 use hdrhistogram::Histogram;
 use std::{
@@ -88,27 +89,22 @@ Exit status: 0 good, 1 the load failed, 2 wrong usage, or an unsupported flag.
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let (message, code) = match self.load() {
-            Ok(()) => return ExitCode::Good,
-            Err(trouble) => trouble,
-        };
-        let start = if message.starts_with("error:") { "" } else { "error: " };
-        let _ = writeln!(io::stderr(), "{start}{}", message.trim_end());
-        code
+        match self.load() {
+            Ok(()) => ExitCode::Good,
+            Err(error) => report_error(&error),
+        }
     }
 
-    fn load(&self) -> Result<(), (String, ExitCode)> {
-        let failed = |error: io::Error| (error.to_string(), ExitCode::Failed);
+    fn load(&self) -> Result<(), Error> {
         let invocation = match self.parse() {
             Ok(invocation) => invocation,
-            Err(ArgError::Help(text)) => return stdout::print(&text).map_err(failed),
-            Err(ArgError::Usage(why)) => return Err((why, ExitCode::Usage)),
+            Err(ArgError::Help(text)) => return Ok(stdout::print(&text)?),
+            Err(ArgError::Usage(why)) => return Err(Error::Usage(why)),
         };
-        let on_stderr = invocation.on_stderr;
-        let print = |text: &str| if on_stderr { eprint(text) } else { stdout::print(text).map_err(failed) };
+        let print = |text: &str| if invocation.on_stderr { eprint(text) } else { stdout::print(text) };
         print(&invocation.head)?;
         let measured = load::measure(&invocation.load)?;
-        let distribution = |tag| hlog::distribution(&measured.hlog, tag).map_err(|why| (why, ExitCode::Failed));
+        let distribution = |tag| hlog::distribution(&measured.hlog, tag).map_err(Error::Failed);
         let page = (invocation.page)(&Measurement {
             result: &measured.result,
             seconds: &measured.seconds,
@@ -118,14 +114,13 @@ impl Args {
         print(&page.text)?;
         for (path, text) in &page.files {
             if path.as_os_str() == "-" {
-                stdout::print(text).map_err(failed)?;
+                stdout::print(text)?;
                 continue;
             }
-            let write = fs::write(path, text);
-            write.map_err(|e| (format!("cannot write to {}: {e}", path.display()), ExitCode::Failed))?;
+            fs::write(path, text).map_err(|e| Error::Failed(format!("cannot write to {}: {e}", path.display())))?;
         }
-        measured.call_script_done().map_err(|why| (why, ExitCode::Failed))?;
-        eprint(&format!("{}\n", verdict(&measured.result)))
+        measured.call_script_done().map_err(Error::Failed)?;
+        Ok(eprint(&format!("{}\n", verdict(&measured.result)))?)
     }
 
     fn parse(&self) -> Result<Invocation, ArgError> {
@@ -145,7 +140,7 @@ impl Args {
 }
 
 /// Prints to stderr; a closed pipe is not an error.
-fn eprint(text: &str) -> Result<(), (String, ExitCode)> {
+fn eprint(text: &str) -> io::Result<()> {
     let _ = io::stderr().write_all(text.as_bytes());
     Ok(())
 }

@@ -19,9 +19,11 @@ mod summary;
 mod tls;
 
 use super::{
+    report_error,
     signals::{self, Repeated, SIGINT, SIGTERM},
     stdout,
 };
+use brunt_lab::Error;
 use brunt_load::Endpoint;
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use clap::ValueEnum;
@@ -181,8 +183,8 @@ impl Measured {
 /// Runs the load described by `brunt load` arguments; writes no files.
 ///
 /// # Errors
-/// Message and exit code.
-pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> {
+/// As for `brunt load`.
+pub(super) fn measure(words: &[String]) -> Result<Measured, Error> {
     #[derive(clap::Parser)]
     #[command(no_binary_name = true)]
     struct Line {
@@ -190,42 +192,17 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, (String, ExitCode)> 
         args: Args,
     }
     let line = <Line as clap::Parser>::try_parse_from(words);
-    let line = line.map_err(|error| (error.render().to_string(), ExitCode::Usage))?;
-    let measured =
-        output::Output::create(None, None).map_err(CliError::from).and_then(|mut s| line.args.measure(&mut s));
-    measured.map_err(|error| match error {
-        CliError::Usage(message) => (message, ExitCode::Usage),
-        CliError::Failed(message) => (message, ExitCode::Failed),
-    })
-}
-
-/// Error of a command, by exit code.
-#[derive(Debug)]
-enum CliError {
-    /// Invalid combination of arguments.
-    Usage(String),
-    Failed(String),
-}
-
-impl From<io::Error> for CliError {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
+    let line = line.map_err(|error| Error::Usage(error.render().to_string()))?;
+    line.args.measure(&mut output::Output::create(None, None)?)
 }
 
 impl Args {
     /// Runs the command.
     pub fn run(self) -> ExitCode {
-        let (message, code) = match self.load() {
-            Ok(code) => return code,
-            Err(CliError::Usage(message)) => (message, ExitCode::Usage),
-            Err(CliError::Failed(message)) => (message, ExitCode::Failed),
-        };
-        let _ = writeln!(io::stderr(), "error: {message}");
-        code
+        self.load().unwrap_or_else(|error| report_error(&error))
     }
 
-    fn load(&self) -> Result<ExitCode, CliError> {
+    fn load(&self) -> Result<ExitCode, Error> {
         let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
@@ -233,15 +210,15 @@ impl Args {
             let facts = summary::Facts { result, env, no_server: no_server.as_deref() };
             let mut page = summary::page(&facts);
             if self.latency {
-                let response = brunt_results::hlog::distribution(hlog, "response").map_err(CliError::Failed)?;
+                let response = brunt_results::hlog::distribution(hlog, "response").map_err(Error::Failed)?;
                 page += &percentiles::page(&response);
             }
             stdout::print(&page)?;
         }
-        measured.call_script_done().map_err(CliError::Failed)?;
+        measured.call_script_done().map_err(Error::Failed)?;
         if let Some(lost) = &measured.lost {
             let why = format!("{lost}, so the load ended early; the results until then are kept");
-            return Err(CliError::Failed(why));
+            return Err(Error::Failed(why));
         }
         match measured.late_error {
             Some(error) => Err(error.into()),
@@ -250,7 +227,7 @@ impl Args {
     }
 
     /// Runs the load and writes the requested files; prints only progress.
-    fn measure(&self, output: &mut output::Output) -> Result<Measured, CliError> {
+    fn measure(&self, output: &mut output::Output) -> Result<Measured, Error> {
         let mut env = brunt_meter::environment::collect();
         let mut options = options::options(self, env.cpus_allowed.as_deref())?;
         let script = self.script.install(self, &mut options)?;
@@ -273,7 +250,7 @@ impl Args {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),
         };
-        let report = report.map_err(|error| CliError::Failed(error.to_string()))?;
+        let report = report.map_err(|error| Error::Failed(error.to_string()))?;
         let mut result = report.result;
         let seen = observer.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
@@ -313,11 +290,11 @@ impl Args {
     fn find_server(
         &self,
         target: &brunt_load::Target,
-    ) -> Result<(Option<brunt_meter::ServerMeter>, Option<String>), CliError> {
+    ) -> Result<(Option<brunt_meter::ServerMeter>, Option<String>), Error> {
         let meter = match self.server_pid {
             Some(pid) => {
                 let meter = brunt_meter::ServerMeter::attach(pid);
-                Ok(meter.map_err(|why| CliError::Failed(format!("--server-pid {pid}: {why}")))?)
+                Ok(meter.map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
             None => listeners(&target.endpoints()).and_then(|pids| brunt_meter::ServerMeter::attach_all(&pids)),

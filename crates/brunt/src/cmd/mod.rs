@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod serve;
 mod signals;
+mod status_line;
 mod stdout;
 mod worker;
 
@@ -66,7 +67,10 @@ impl Command {
 
 /// Prints an error and returns its exit code.
 fn report_error(error: &brunt_lab::Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "error: {error}");
+    let text = error.to_string();
+    // Errors of clap begin with the word already.
+    let prefix = if text.starts_with("error:") { "" } else { "error: " };
+    let _ = writeln!(std::io::stderr(), "{prefix}{}", text.trim_end());
     match error {
         brunt_lab::Error::Usage(_) => ExitCode::Usage,
         brunt_lab::Error::Failed(_) => ExitCode::Failed,

@@ -2,7 +2,7 @@
 //!
 //! Syntax is checked before any name lookup, so a typing error is reported at once.
 
-use super::CliError;
+use brunt_lab::Error;
 use std::{
     net::{SocketAddr, TcpStream, ToSocketAddrs},
     time::Duration,
@@ -37,8 +37,8 @@ pub(super) enum Protocol {
 }
 
 /// Parses a URL.
-pub(super) fn parse(url: &str) -> Result<Url, CliError> {
-    let wrong = |reason: &str| CliError::Usage(format!("'{}' {reason}", url.escape_debug()));
+pub(super) fn parse(url: &str) -> Result<Url, Error> {
+    let wrong = |reason: &str| Error::Usage(format!("'{}' {reason}", url.escape_debug()));
     let Some((scheme, rest)) = url.split_once("://") else {
         return Err(wrong(&format!("names no protocol; write http://{url} or tcp://{url}", url = url.escape_debug())));
     };
@@ -110,13 +110,13 @@ fn number(port: &str) -> Result<u16, String> {
 
 /// Resolves a host. With several addresses, returns the first that accepts a connection: `localhost` is often both
 /// ::1 and 127.0.0.1 while a server listens on one of them.
-pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<SocketAddr, CliError> {
+pub(super) fn resolve(host: &str, port: u16, timeout: Duration) -> Result<SocketAddr, Error> {
     let found = (host, port).to_socket_addrs();
     let addresses: Vec<SocketAddr> =
-        found.map_err(|error| CliError::Failed(format!("cannot look up the host '{host}': {error}")))?.collect();
+        found.map_err(|error| Error::Failed(format!("cannot look up the host '{host}': {error}")))?.collect();
     let accepts = |address: &&SocketAddr| TcpStream::connect_timeout(address, timeout).is_ok();
     match addresses.as_slice() {
-        [] => Err(CliError::Failed(format!("the host '{host}' has no address"))),
+        [] => Err(Error::Failed(format!("the host '{host}' has no address"))),
         [only] => Ok(*only),
         // If none accepts, the load reports the error of the first.
         [first, ..] => Ok(*addresses.iter().find(accepts).unwrap_or(first)),
@@ -185,12 +185,12 @@ mod tests {
             ("http://x/\u{e9}", "%C3"),
         ] {
             match parse(url) {
-                Err(CliError::Usage(why)) => assert!(why.contains(needle) && why.contains(url), "{url}: {why}"),
+                Err(Error::Usage(why)) => assert!(why.contains(needle) && why.contains(url), "{url}: {why}"),
                 other => panic!("{url}: {other:?}"),
             }
         }
         match parse("http://x/a\r\nb") {
-            Err(CliError::Usage(why)) => assert!(why.contains("%0D") && !why.contains('\n'), "{why}"),
+            Err(Error::Usage(why)) => assert!(why.contains("%0D") && !why.contains('\n'), "{why}"),
             other => panic!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
 //! `--calibrate`: measures the generator's own maximum rate and stores it for later runs.
 
-use super::CliError;
+use brunt_lab::Error;
 use brunt_load::{Options, Target};
 use brunt_results::{
     RunResult,
@@ -24,17 +24,17 @@ pub(super) struct Calibration {
 
 impl Calibration {
     /// Prepares the calibration. Fails before the load if the result could not be stored after it.
-    pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, CliError> {
+    pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Error> {
         if calibrate && is_scripted(options) {
             let why = "a script's requests cannot be repeated on the null target: leave --calibrate out";
-            return Err(CliError::Usage(format!("--calibrate and --script: {why}")));
+            return Err(Error::Usage(format!("--calibrate and --script: {why}")));
         }
         if calibrate && is_secret(options) {
-            return Err(CliError::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
+            return Err(Error::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
         }
         let known = state_dir::path().map(Calibrations::at);
         if calibrate {
-            known.as_ref().map_err(|error| CliError::Failed(error.to_string()))?.check_writable()?;
+            known.as_ref().map_err(|error| Error::Failed(error.to_string()))?.check_writable()?;
         }
         Ok(Self { known: known.map_err(|error| error.to_string()), calibrate })
     }

@@ -1,10 +1,10 @@
 //! Flags for HTTP targets and their translation into generator options.
 
 use super::{
-    CliError,
     address::{self, Protocol, Url},
     tls::Tls,
 };
+use brunt_lab::Error;
 use brunt_load::{
     Target,
     http::{Expect, Host, Http, Pipeline, Rendered, RequestTarget, Requests, Statuses, Template, Vary},
@@ -109,7 +109,7 @@ impl Flags {
     }
 
     /// Method, headers and body as typed, as initial values for a script.
-    pub(super) fn typed(&self) -> Result<Typed, CliError> {
+    pub(super) fn typed(&self) -> Result<Typed, Error> {
         let Fields { host, others: mut fields } = self.fields()?;
         fields.extend(host.map(|host| ("Host".to_owned(), host)));
         let body = self.body.as_deref().map(body).transpose()?;
@@ -125,7 +125,7 @@ impl Flags {
         timeout: Duration,
         is_open: bool,
         seed: u64,
-    ) -> Result<Target, CliError> {
+    ) -> Result<Target, Error> {
         let reuse = match (self.no_keepalive, self.reuse) {
             (true, Some(reuse)) => {
                 return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
@@ -148,8 +148,7 @@ impl Flags {
             (Some(depth), false) => Pipeline::Batches(depth),
         };
         let vary = self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed });
-        let render =
-            |asked: &Asked| Rendered::varied(&form, &asked.goals, vary, pipeline, reuse).map_err(CliError::Usage);
+        let render = |asked: &Asked| Rendered::varied(&form, &asked.goals, vary, pipeline, reuse).map_err(Error::Usage);
         let rendered = asked.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
@@ -161,17 +160,17 @@ impl Flags {
             let (name, port, tls) = &asked.host;
             let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.connector(name));
             Ok(Host {
-                tls: tls.transpose().map_err(CliError::Usage)?,
+                tls: tls.transpose().map_err(Error::Usage)?,
                 address: address::resolve(name, *port, timeout)?,
                 requests: Requests::Rendered(Arc::new(rendered)),
                 weight: asked.goals.iter().map(|goal| u64::from(goal.weight)).sum(),
             })
         };
-        let hosts = asked.iter().zip(rendered).map(host).collect::<Result<_, CliError>>()?;
+        let hosts = asked.iter().zip(rendered).map(host).collect::<Result<_, Error>>()?;
         Ok(Target::Http(Http { hosts, reuse, expect }))
     }
 
-    fn fields(&self) -> Result<Fields, CliError> {
+    fn fields(&self) -> Result<Fields, Error> {
         let mut fields = Fields { host: None, others: Vec::new() };
         for header in &self.header {
             let Some((name, value)) = header.split_once(':') else {
@@ -188,7 +187,7 @@ impl Flags {
     }
 
     /// Groups the requests by host, in order of first mention.
-    fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, CliError> {
+    fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, Error> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
             return usage(format!(
                 "--weight has {} numbers for {} URLs: give one for each",
@@ -217,9 +216,9 @@ impl Flags {
 }
 
 /// The body as typed, or the contents of its file.
-fn body(text: &str) -> Result<Vec<u8>, CliError> {
+fn body(text: &str) -> Result<Vec<u8>, Error> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.as_bytes().to_vec()) };
-    let failed = |error| CliError::Failed(format!("cannot read the body from {path}: {error}"));
+    let failed = |error| Error::Failed(format!("cannot read the body from {path}: {error}"));
     let length = fs::metadata(path).map_err(failed)?.len();
     if length > LARGEST_BODY {
         return usage(format!("--body @{path} is {} long; at most {} is allowed", Size(length), Size(LARGEST_BODY)));
@@ -227,6 +226,6 @@ fn body(text: &str) -> Result<Vec<u8>, CliError> {
     fs::read(path).map_err(failed)
 }
 
-fn usage<T>(message: String) -> Result<T, CliError> {
-    Err(CliError::Usage(message))
+fn usage<T>(message: String) -> Result<T, Error> {
+    Err(Error::Usage(message))
 }

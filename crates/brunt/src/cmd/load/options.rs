@@ -4,9 +4,10 @@
 //! defaults depend on other flags.
 
 use super::{
-    Args, Arrival, CliError,
+    Args, Arrival,
     address::{self, Protocol, Url},
 };
+use brunt_lab::Error;
 use brunt_load::{Endpoint, Options, Target};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Cores, Count, Rate, Size, Span};
@@ -24,7 +25,7 @@ const MESSAGE: Size = Size(100);
 const LARGEST_MESSAGE: Size = Size(1 << 30);
 
 /// Builds the options; `allowed` is the process's CPU list as printed by the kernel.
-pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, CliError> {
+pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Error> {
     let urls = args.urls.iter().map(|url| address::parse(url)).collect::<Result<Vec<_>, _>>()?;
     let threads = threads(args, allowed)?;
     let connections = connections(args, threads.len() as u64)?;
@@ -64,7 +65,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Cli
 }
 
 /// Load threads of each generator process; several processes if the connections exceed the limit of open files.
-pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, CliError> {
+pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, Error> {
     let connections = Count(options.connections as u64);
     let layout = brunt_load::processes::layout(options);
     if let Ok(layout) = &layout
@@ -75,9 +76,9 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     // This machine holds both ends of local connections.
     let ends = if options.target.endpoints().iter().any(is_local) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
-        return Err(CliError::Failed(format!("-c {connections} exceeds the limits of this machine: {why}")));
+        return Err(Error::Failed(format!("-c {connections} exceeds the limits of this machine: {why}")));
     }
-    let layout = layout.map_err(|error| CliError::Failed(error.to_string()))?;
+    let layout = layout.map_err(|error| Error::Failed(error.to_string()))?;
     let processes = layout.len();
     let alone = |flag: &str, why: &str| {
         usage(&format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
@@ -92,7 +93,7 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
 }
 
 /// Builds the target from the URLs and the flags of their protocol.
-fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, CliError> {
+fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target, Error> {
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
         [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
@@ -123,7 +124,7 @@ fn is_local(endpoint: &Endpoint) -> bool {
     endpoint.ip().is_none_or(|address| brunt_meter::listener::is_local(address.ip()))
 }
 
-fn size(args: &Args) -> Result<usize, CliError> {
+fn size(args: &Args) -> Result<usize, Error> {
     match args.size.unwrap_or(MESSAGE) {
         Size(0) => usage("--size 0B: a message has at least 1B"),
         size if size > LARGEST_MESSAGE => usage(&format!("--size {size}: the largest message is {LARGEST_MESSAGE}")),
@@ -131,11 +132,11 @@ fn size(args: &Args) -> Result<usize, CliError> {
     }
 }
 
-fn usage<T>(message: &str) -> Result<T, CliError> {
-    Err(CliError::Usage(message.to_owned()))
+fn usage<T>(message: &str) -> Result<T, Error> {
+    Err(Error::Usage(message.to_owned()))
 }
 
-fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, CliError> {
+fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Error> {
     match (args.threads, &args.cores) {
         (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
         (Some(count), _) if count.0 > MOST_THREADS => usage(&format!("-t {count}: at most {MOST_THREADS} threads")),
@@ -155,7 +156,7 @@ fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Cli
     }
 }
 
-fn connections(args: &Args, threads: u64) -> Result<u64, CliError> {
+fn connections(args: &Args, threads: u64) -> Result<u64, Error> {
     let (connections, flag) = match (args.connections, args.connections_per_core) {
         (Some(all), Some(each)) => {
             return usage(&format!("-c {all} and --connections-per-core {each}: give one of them"));
@@ -174,7 +175,7 @@ fn connections(args: &Args, threads: u64) -> Result<u64, CliError> {
     }
 }
 
-fn rate(args: &Args, threads: f64) -> Result<Option<f64>, CliError> {
+fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     match (args.rate, args.rate_per_core) {
         (Some(all), Some(each)) => usage(&format!("--rate {all} and --rate-per-core {each}: give one of them")),
         (None, None) if args.arrival.is_some() => {
@@ -186,7 +187,7 @@ fn rate(args: &Args, threads: f64) -> Result<Option<f64>, CliError> {
     }
 }
 
-fn times(args: &Args) -> Result<(Duration, Duration), CliError> {
+fn times(args: &Args) -> Result<(Duration, Duration), Error> {
     let duration = match (args.duration, args.requests) {
         (Some(duration), _) => duration.0,
         (None, Some(_)) => LONGEST,
@@ -225,11 +226,11 @@ mod tests {
         args: Args,
     }
 
-    fn asked(flags: &str) -> Result<Options, CliError> {
+    fn asked(flags: &str) -> Result<Options, Error> {
         asked_of(&format!("tcp://127.0.0.1:7100 {flags}"))
     }
 
-    fn asked_of(line: &str) -> Result<Options, CliError> {
+    fn asked_of(line: &str) -> Result<Options, Error> {
         let words = ["load"].into_iter().chain(line.split_whitespace());
         options(&Line::try_parse_from(words).unwrap().args, Some("0-3"))
     }
@@ -326,13 +327,13 @@ mod tests {
             ("http://a/ -X HEAD --expect-length 3B", "HEAD"),
         ] {
             match asked_of(line) {
-                Err(CliError::Usage(why)) => assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}"),
+                Err(Error::Usage(why)) => assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}"),
                 other => panic!("{line}: {other:?}"),
             }
         }
         for line in ["http://a/ --body @/no/such/file", "https://a/ --cacert /no/such/file"] {
             match asked_of(line) {
-                Err(CliError::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
+                Err(Error::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
                 other => panic!("{line}: {other:?}"),
             }
         }
@@ -360,7 +361,7 @@ mod tests {
             ("-c 1G", vec!["-c 1000M", "100M"]),
         ] {
             match asked(flags) {
-                Err(CliError::Usage(why)) => {
+                Err(Error::Usage(why)) => {
                     assert!(needles.iter().all(|n| why.contains(n)) && !why.contains('\n'), "{flags}: {why}")
                 }
                 other => panic!("{flags}: {other:?}"),

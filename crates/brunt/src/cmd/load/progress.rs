@@ -1,102 +1,74 @@
-//! Progress on stderr during a load: a live line on a terminal, a line every five seconds elsewhere, or nothing.
-//!
-//! Write errors on stderr are ignored.
+//! Progress of a load on stderr: every second on a terminal, every five seconds elsewhere.
 
 use super::format;
+use crate::cmd::status_line::StatusLine;
 use brunt_load::Options;
 use brunt_results::{Span, series::Second};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::{
-    io::{self, IsTerminal, Write},
-    time::Instant,
-};
+use std::time::Instant;
 
 /// Seconds between two lines without a terminal.
 const PLAIN_EVERY: f64 = 5.0;
 
 #[derive(Debug)]
-enum Display {
-    Live(ProgressBar),
-    Plain { next_s: f64 },
-    Quiet,
-}
-
-#[derive(Debug)]
 pub(super) struct Progress {
-    display: Display,
+    line: StatusLine,
     total_s: Option<f64>,
     warmup_s: f64,
     last_s: f64,
     errors: u64,
-    /// Start of the connection phase and time of its next line.
-    connecting: Connecting,
-}
-
-#[derive(Debug)]
-struct Connecting {
-    since: Instant,
-    next_s: f64,
+    started: Instant,
+    /// Times of the next permanent lines: seconds since the start while connecting, seconds of the run after that.
+    next_connecting_s: f64,
+    next_second_s: f64,
 }
 
 impl Progress {
     /// Prints the announcement of the load.
     pub(super) fn new(options: &Options, processes: usize, quiet: bool) -> Self {
-        let display = match () {
-            () if quiet => Display::Quiet,
-            () if io::stderr().is_terminal() => Display::Live(live_line()),
-            () => Display::Plain { next_s: PLAIN_EVERY },
-        };
-        if !quiet {
-            let _ = writeln!(io::stderr(), "{}", announcement(options, processes));
-        }
+        let line = StatusLine::new(quiet);
+        line.print(&announcement(options, processes));
         let warmup_s = options.warmup.as_secs_f64();
         Self {
-            display,
-            total_s: ends_by_time(options).then_some(warmup_s + options.duration.as_secs_f64()),
+            line,
+            total_s: options.requests.is_none().then_some(warmup_s + options.duration.as_secs_f64()),
             warmup_s,
             last_s: 0.0,
             errors: 0,
-            connecting: Connecting { since: Instant::now(), next_s: PLAIN_EVERY },
+            started: Instant::now(),
+            next_connecting_s: PLAIN_EVERY,
+            next_second_s: PLAIN_EVERY,
         }
     }
 
     /// Shows the number of open connections.
     pub(super) fn connecting(&mut self, opened: u64, of: u64) {
-        let since_s = self.connecting.since.elapsed().as_secs_f64();
-        let line = format!("{since_s:>4.1} s  {opened} of {} opened", format::plural(of, "connection"));
-        match &mut self.display {
-            Display::Live(bar) => bar.set_message(line),
-            Display::Plain { .. } if since_s >= self.connecting.next_s => {
-                let _ = writeln!(io::stderr(), "{line}");
-                self.connecting.next_s += PLAIN_EVERY;
-            }
-            Display::Plain { .. } | Display::Quiet => (),
+        let since_s = self.started.elapsed().as_secs_f64();
+        let text = format!("{since_s:>4.1} s  {opened} of {} opened", format::plural(of, "connection"));
+        if self.line.is_plain() && since_s >= self.next_connecting_s {
+            self.line.print(&text);
+            self.next_connecting_s += PLAIN_EVERY;
         }
+        self.line.set(text);
     }
 
     /// Shows one second of the series.
     pub(super) fn second(&mut self, second: &Second) {
         self.errors += second.failed;
-        let line = self.line(second);
+        let text = self.describe(second);
         self.last_s = second.at_s;
-        match &mut self.display {
-            Display::Live(bar) => bar.set_message(line),
-            Display::Plain { next_s } if second.at_s + 0.5 >= *next_s => {
-                let _ = writeln!(io::stderr(), "{line}");
-                *next_s += PLAIN_EVERY;
-            }
-            Display::Plain { .. } | Display::Quiet => (),
+        if self.line.is_plain() && second.at_s + 0.5 >= self.next_second_s {
+            self.line.print(&text);
+            self.next_second_s += PLAIN_EVERY;
         }
+        self.line.set(text);
     }
 
     /// Removes the live line before the result is printed.
     pub(super) fn end(&mut self) {
-        if let Display::Live(bar) = &self.display {
-            bar.finish_and_clear();
-        }
+        self.line.clear();
     }
 
-    fn line(&self, second: &Second) -> String {
+    fn describe(&self, second: &Second) -> String {
         let tenths = |s: f64| (s * 10.0).round() / 10.0;
         let total = self.total_s.map_or(String::new(), |total| format!("/{}", tenths(total)));
         let mut line = format!("{:>4}{total} s", tenths(second.at_s));
@@ -118,22 +90,6 @@ impl Progress {
         }
         line
     }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// A progress bar of one text line, cut to the width of the terminal.
-fn live_line() -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
-    ProgressBar::new_spinner().with_style(style)
-}
-
-fn ends_by_time(options: &Options) -> bool {
-    options.requests.is_none()
 }
 
 fn announcement(options: &Options, processes: usize) -> String {

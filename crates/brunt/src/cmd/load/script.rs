@@ -1,9 +1,10 @@
 //! `brunt load --script`: requests made by a wrk Lua script.
 
 use super::{
-    Args, CliError,
+    Args,
     address::{self, Protocol},
 };
+use brunt_lab::Error;
 use brunt_load::{
     Options, Target,
     http::Requests,
@@ -26,8 +27,8 @@ pub(super) struct Scripting {
 impl Scripting {
     /// Replaces the requests described by other flags with the script's. Their values are the initial contents of the
     /// table `wrk`.
-    pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, CliError> {
-        let usage = |text: String| Err(CliError::Usage(text));
+    pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, Error> {
+        let usage = |text: String| Err(Error::Usage(text));
         let Some(path) = &self.script else {
             return match self.script_arguments.first() {
                 Some(first) => usage(format!("-- {first}: arguments after -- are for a script; add --script FILE")),
@@ -62,7 +63,7 @@ impl Scripting {
             addresses: vec![host.address],
             arguments: self.script_arguments.clone(),
         };
-        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| CliError::Usage(fault.to_string()))?;
+        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| Error::Usage(fault.to_string()))?;
         if let Some(other) = wrk.addresses().iter().find(|address| **address != host.address) {
             return usage(format!(
                 "the script {name} sends a thread to {other}: all threads go to the address of the URL, {}",

@@ -1,6 +1,6 @@
 //! Flags for https:// targets: trust and client certificates.
 
-use super::CliError;
+use brunt_lab::Error;
 use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
 use std::path::PathBuf;
 
@@ -43,10 +43,10 @@ impl Tls {
     }
 
     /// TLS client configuration, if any URL needs it.
-    pub(super) fn clients(&self, wanted: bool) -> Result<Option<ClientConfig>, CliError> {
+    pub(super) fn clients(&self, wanted: bool) -> Result<Option<ClientConfig>, Error> {
         if !wanted {
             return match self.given() {
-                Some(flag) => Err(CliError::Usage(format!(
+                Some(flag) => Err(Error::Usage(format!(
                     "{flag} means nothing without https://: leave it out, or load such a URL"
                 ))),
                 None => Ok(None),
@@ -58,12 +58,12 @@ impl Tls {
             None => Trust::System,
         };
         let identity = match (&self.cert, &self.key) {
-            (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(CliError::Failed)?),
+            (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(Error::Failed)?),
             _ => None,
         };
         let asked =
             ClientOptions { trust, identity, version: self.tls_version, disable_resumption: self.no_resumption };
-        ClientConfig::new(&asked).map(Some).map_err(CliError::Failed)
+        ClientConfig::new(&asked).map(Some).map_err(Error::Failed)
     }
 }
 

@@ -1,8 +1,7 @@
-//! Progress on stderr during an experiment: a live line on a terminal, a line per trial elsewhere, or nothing.
-//!
-//! Write errors on stderr are ignored.
+//! Progress of an experiment on stderr: the current trial on a terminal, a line per finished trial elsewhere.
 
 use super::preview::headlines;
+use crate::cmd::status_line::StatusLine;
 use brunt_lab::{
     format::time,
     run::{
@@ -13,71 +12,23 @@ use brunt_lab::{
     run_directory::RunDirectory,
     schedule::{Machine, Schedule, busy, format_duration, skipped_lines},
 };
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, IsTerminal, Write};
-
-#[derive(Debug)]
-enum Display {
-    Live(ProgressBar),
-    Plain,
-    Quiet,
-}
 
 #[derive(Debug)]
 pub(super) struct Progress {
-    display: Display,
+    line: StatusLine,
 }
 
 impl Progress {
     /// Prints the announcement of the experiment.
     pub(super) fn new(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> Self {
-        let display = match () {
-            () if quiet => Display::Quiet,
-            () if io::stderr().is_terminal() => Display::Live(live_line()),
-            () => Display::Plain,
-        };
-        let progress = Self { display };
+        let line = StatusLine::new(quiet);
         let mut lines = headlines(&request.plan, schedule, machine, &RunDirectory::at(&request.out), request.fresh);
         lines.extend(skipped_lines(&schedule.skipped));
         lines.extend(busy().map(|load| {
             format!("note: this machine is busy (load average {load:.1}); other work affects the figures")
         }));
-        for line in lines {
-            progress.say(&line);
-        }
-        progress
-    }
-
-    /// Removes the live line before the result is printed.
-    pub(super) fn end(&mut self) {
-        if let Display::Live(bar) = &self.display {
-            bar.finish_and_clear();
-        }
-    }
-
-    /// Prints a permanent line.
-    fn say(&self, line: &str) {
-        match &self.display {
-            Display::Live(bar) => bar.suspend(|| drop(writeln!(io::stderr(), "{line}"))),
-            Display::Plain => drop(writeln!(io::stderr(), "{line}")),
-            Display::Quiet => {}
-        }
-    }
-
-    /// Sets the current activity.
-    fn show(&self, line: String) {
-        // Redrawn only on change, to leave the CPU to the trial.
-        if let Display::Live(bar) = &self.display
-            && bar.message() != line
-        {
-            bar.set_message(line);
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.end();
+        lines.iter().for_each(|text| line.print(text));
+        Self { line }
     }
 }
 
@@ -85,21 +36,22 @@ impl Observer for Progress {
     fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::OrphansKilled(groups) => {
-                self.say(&format!("killed {groups} process groups left over from an earlier run"));
+                self.line.print(&format!("killed {groups} process groups left over from an earlier run"));
             }
             Event::Building { target, command } => {
-                if let Display::Plain = self.display {
-                    self.say(&format!("building {target}: {command}"));
+                let text = format!("building {target}: {command}");
+                if self.line.is_plain() {
+                    self.line.print(&text);
                 }
-                self.show(format!("building {target}: {command}"));
+                self.line.set(text);
             }
-            Event::BuildFailed { target, why } => self.say(&format!("{target}: {why}")),
+            Event::BuildFailed { target, why } => self.line.print(&format!("{target}: {why}")),
             Event::Retrying(trials) => {
                 let many = if *trials == 1 { "1 trial was".to_owned() } else { format!("{trials} trials were") };
-                self.say(&format!("{many} disturbed: once more"));
+                self.line.print(&format!("{many} disturbed: once more"));
             }
-            Event::TrialStarted(trial) => self.show(line(trial, "begins")),
-            Event::TrialRunning { trial, activity } => self.show(line(trial, activity)),
+            Event::TrialStarted(trial) => self.line.set(describe(trial, "begins")),
+            Event::TrialRunning { trial, activity } => self.line.set(describe(trial, activity)),
             Event::TrialFinished { trial, status, took } => {
                 let what = match status {
                     TrialStatus::Interrupted => return,
@@ -111,15 +63,15 @@ impl Observer for Progress {
                     }
                 };
                 let failed = matches!(status, TrialStatus::Failed(_));
-                if failed || matches!(self.display, Display::Plain) {
-                    self.say(&line(trial, &format!("{what} ({:.1} s)", took.as_secs_f64())));
+                if failed || self.line.is_plain() {
+                    self.line.print(&describe(trial, &format!("{what} ({:.1} s)", took.as_secs_f64())));
                 }
             }
         }
     }
 }
 
-fn line(trial: &TrialProgress, what: &str) -> String {
+fn describe(trial: &TrialProgress, what: &str) -> String {
     let width = trial.total.to_string().len();
     format!(
         "[{:width$}/{}] {} repeat {}: {what}; {} left",
@@ -129,10 +81,4 @@ fn line(trial: &TrialProgress, what: &str) -> String {
         trial.repeat,
         format_duration(trial.left)
     )
-}
-
-/// A progress bar of one text line, cut to the width of the terminal.
-fn live_line() -> ProgressBar {
-    let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
-    ProgressBar::new_spinner().with_style(style)
 }
