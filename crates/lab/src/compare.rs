@@ -1,7 +1,7 @@
-//! Two sets of trials beside each other: what differs, by how much, how sure that is, and whether it matters.
+//! Comparison of two sets of trials: effect, interval, p value and conclusion for each figure.
 //!
-//! Never says "different" of what chance does once in twenty comparisons, and never "no difference" of what is merely
-//! unknown: there are three answers, and the third one is that more repeats are needed.
+//! The conclusion "different" has a false positive rate of at most 5 % over all figures compared. "No difference"
+//! requires the whole interval within the margin; otherwise the conclusion is that more repeats are needed.
 
 mod bound;
 mod metric_comparison;
@@ -18,46 +18,45 @@ use brunt_results::{RunResult, verdict::Kind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Two sides, cell by cell.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
-    /// What is called A and B.
+    /// Names of A and B.
     pub sides: [String; 2],
-    /// Differences below this share are none that matter.
+    /// Differences below this share do not matter.
     pub margin: f64,
-    /// The cells that both sides have.
+    /// Cells present in both sets.
     pub cells: Vec<Pair>,
-    /// Cells that only one side has.
+    /// Cells present in one set only.
     pub alone: Vec<String>,
 }
 
-/// One cell on both sides.
+/// One cell in both sets.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pair {
-    /// Its name; empty where there is but one.
+    /// Empty if there is only one cell.
     pub cell: String,
-    /// Trials of A and B that are compared.
+    /// Trials compared, of A and B.
     pub repeats: [usize; 2],
-    /// Whether each repeat of A is compared with that of B which ran beside it.
+    /// Whether repeats are compared pairwise, because they ran next to each other.
     pub in_pairs: bool,
-    /// How many trials of each side have which verdict.
+    /// Trials of A and B by verdict.
     pub verdicts: [BTreeMap<Kind, usize>; 2],
-    /// One for each figure that some trial has.
+    /// Figures that some trial has.
     pub figures: Vec<MetricComparison>,
 }
 
 impl Pair {
-    /// Whether on some side fewer than half of the trials may be believed.
+    /// Whether more than half of the trials of one set have a verdict other than `ok`.
     pub fn is_untrusted(&self) -> bool {
         let good = |verdicts: &BTreeMap<Kind, usize>| verdicts.get(&Kind::Ok).copied().unwrap_or(0);
         self.verdicts.iter().any(|verdicts| 2 * good(verdicts) < verdicts.values().sum())
     }
 }
 
-/// Compares the cells that two sides have in common.
+/// Compares the cells present in both sets.
 ///
 /// # Errors
-/// They have no cell in common.
+/// There are none.
 pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, Error> {
     let (matched, alone) = result_set::matched(a, b);
     if matched.is_empty() {
@@ -69,7 +68,7 @@ pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, 
         };
         return Err(Error::Usage(format!("no cell with results is on both sides: {}; {}", names(a), names(b))));
     }
-    // Targets of one experiment run one after the other in each repeat.
+    // Targets of one experiment run one after another in each repeat.
     let beside = a.run.is_some() && a.run == b.run;
     let mut cells: Vec<Pair> = matched.into_iter().map(|(cell, a, b)| pair(cell, a, b, beside)).collect();
     let mut findings: Vec<&mut MetricComparison> = cells.iter_mut().flat_map(|pair| &mut pair.figures).collect();
@@ -77,7 +76,7 @@ pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, 
     Ok(Comparison { sides: [a.name.clone(), b.name.clone()], margin, cells, alone })
 }
 
-/// Fewer pairs cannot show a difference: all of five agree by chance once in sixteen times.
+/// Fewest pairs: with five the smallest possible p value is 1/16.
 const LEAST_PAIRS: usize = 6;
 
 fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
@@ -95,7 +94,6 @@ fn pair(cell: String, a: &Group, b: &Group, beside: bool) -> Pair {
 }
 
 impl Comparison {
-    /// Whether some cell's results may not be believed.
     pub fn is_untrusted(&self) -> bool {
         self.cells.iter().any(Pair::is_untrusted)
     }

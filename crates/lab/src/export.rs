@@ -1,5 +1,4 @@
-//! Results in other programs' formats. Pure transforms of what a directory holds: nothing is computed that is not in it,
-//! and a figure that was not had stays away.
+//! Export of results to formats of other programs. Only converts recorded data; unavailable figures are omitted.
 
 mod csv;
 mod fortio;
@@ -18,28 +17,27 @@ use trials::Trials;
 
 /// Tags of an interval log.
 pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
-/// What [`hyperfine`] can take for a time.
+/// Figures for [`hyperfine`].
 pub const FIGURES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "max", "cost"];
 
-/// Every trial of a run, or the one result of `brunt load`, as a line of comma-separated values (RFC 4180): the values of its
-/// cell, then every key of `result.json` by its path, as `latency.response.p99_us`. A figure that is `null` is empty.
+/// Trials as comma-separated values (RFC 4180), one per line: the settings of the cell, then every key of
+/// `result.json` by path, as `latency.response.p99_us`. `null` is empty.
 ///
 /// # Errors
-/// The directory holds no results, or they cannot be read.
+/// The directory holds no readable results.
 pub fn csv(dir: &Path) -> Result<String, Error> {
     csv::text(&Trials::read(dir)?)
 }
 
-/// One distribution of a trial as HdrHistogram prints percentiles (`.hgrm`), in milliseconds, for its plotter and for
-/// readers of wrk2's output.
+/// One distribution of a trial in HdrHistogram's percentile format (`.hgrm`), in milliseconds, as wrk2 prints it.
 ///
 /// # Errors
-/// The directory holds no interval log, or it cannot be read, or has nothing of that tag.
+/// The interval log is missing, unreadable, or has no values with this tag.
 pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(hgrm::text(&single_trial::distribution(dir, tag)?))
 }
 
-/// A trial as `fortio report` shows it: durations of one distribution in seconds, every bucket of the histogram.
+/// A trial in the format of `fortio load -json`: one distribution in seconds.
 ///
 /// # Errors
 /// As [`hgrm`]; or the directory holds no result.
@@ -47,7 +45,7 @@ pub fn fortio(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(pretty(&fortio::value(&SingleTrial::read(dir, tag)?)))
 }
 
-/// A trial as `k6 run --summary-export` writes it: durations of one distribution in milliseconds.
+/// A trial in the format of `k6 run --summary-export`: one distribution in milliseconds.
 ///
 /// # Errors
 /// As [`fortio`].
@@ -55,7 +53,7 @@ pub fn k6(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(pretty(&k6::value(&SingleTrial::read(dir, tag)?)))
 }
 
-/// A trial as `vegeta report -type=json` writes it: durations of one distribution in nanoseconds.
+/// A trial in the format of `vegeta report -type=json`: one distribution in nanoseconds.
 ///
 /// # Errors
 /// As [`fortio`].
@@ -63,7 +61,7 @@ pub fn vegeta(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(pretty(&vegeta::value(&SingleTrial::read(dir, tag)?)))
 }
 
-/// Every cell of a run as `hyperfine --export-json` writes a command: one of [`FIGURES`] of each repeat, in seconds.
+/// Cells in the format of `hyperfine --export-json`: one of [`FIGURES`] for each repeat, in seconds.
 ///
 /// # Errors
 /// As [`csv`]; or no trial has that figure.
@@ -73,7 +71,7 @@ pub fn hyperfine(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
     value.map(|value| pretty(&value)).ok_or_else(nothing)
 }
 
-/// Every trial as Prometheus scrapes it: histograms in seconds, and all figures that are no times.
+/// Trials in Prometheus' text format: histograms in seconds, and all other figures.
 ///
 /// # Errors
 /// As [`csv`].

@@ -1,14 +1,13 @@
-//! Which results there are, and what they say: an index over result directories that can be asked in a moment.
+//! Index of result directories, for queries over past runs.
 //!
-//! It never holds what the directories do not: a text file names them, and a SQLite file caches what was read there. The
-//! cache is made anew from the directories whenever it is missing or damaged, so nothing here is worth a backup. Nothing
-//! that goes wrong here may spoil a measurement: whoever runs one says it in a warning and goes on.
+//! A text file lists the directories, an SQLite file caches their contents. The cache is rebuilt from the directories
+//! if it is missing or damaged. Errors of the index never fail a measurement: callers print a warning.
 //!
 //! ```text
 //! $BRUNT_STATE_DIR, or $XDG_STATE_HOME/brunt, or ~/.local/state/brunt
-//!   places          a directory a line: what is to be found again
-//!   index-1.sqlite  the cache, in the format of that number; another brunt may have its own beside it
-//!   lock            held for a moment while one of them is replaced
+//!   places          directories, one per line
+//!   index-1.sqlite  cache; the number is its format version
+//!   lock            held while one of them is replaced
 //! ```
 
 mod database;
@@ -38,23 +37,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folder of this user's index.
+/// The state directory of this user.
 ///
 /// # Errors
-/// Nothing says where that is.
+/// No environment variable determines it.
 pub fn folder() -> Result<PathBuf, Error> {
     brunt_results::state_dir::path().map_err(|error| Error::Failed(format!("there is no place for the index: {error}")))
 }
 
-/// Writes down that results will be found in a directory, which need not exist yet: one line in a text file.
+/// Adds a directory, which need not exist yet, to the list.
 ///
 /// # Errors
-/// That could not be written.
+/// The list cannot be written.
 pub fn register(folder: &Path, dir: &Path) -> Result<(), Error> {
     Places::in_folder(folder).add(&places::canonical_path(dir)?)
 }
 
-/// The index of a folder.
 #[derive(Debug)]
 pub struct Index {
     folder: PathBuf,
@@ -63,18 +61,18 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens the index; begins a new one if it is missing or damaged, which [`Self::refresh`] fills.
+    /// Opens the index. A missing or damaged one is replaced by an empty one, which [`Self::refresh`] fills.
     ///
     /// # Errors
-    /// The folder cannot be written, or another process has held the index for long.
+    /// The folder is not writable, or the lock timed out.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         Ok(Self { folder: folder.to_owned(), cache: database::open(folder)?, places: Places::in_folder(folder) })
     }
 
-    /// Reads a directory once more and remembers what it holds; false if it holds no results.
+    /// Reads a directory into the index; false if it has no results.
     ///
     /// # Errors
-    /// The directory, or the index, cannot be read or written.
+    /// The directory or the index cannot be read or written.
     pub fn add(&mut self, dir: &Path) -> Result<bool, Error> {
         let place = places::canonical_path(dir)?;
         let Some(entry) = Entry::read(Path::new(&place))? else { return Ok(false) };
@@ -84,8 +82,7 @@ impl Index {
         Ok(true)
     }
 
-    /// Reads what may have changed since: directories that are noted and were never read, those that lacked something, and
-    /// those where something was begun anew. What cannot be read is left as it is.
+    /// Reads listed directories that are new, unfinished or changed. Unreadable ones keep their entries.
     ///
     /// # Errors
     /// The index cannot be read or written.
@@ -100,8 +97,7 @@ impl Index {
         if found.is_empty() { Ok(()) } else { self.query_or_rebuild(|cache| schema::put(cache, &found)) }
     }
 
-    /// Directories that have a result the filter admits, the newest first, and how many there are in all; at most `limit`
-    /// of them.
+    /// The newest `limit` directories with a matching result, and the number of all.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -109,8 +105,7 @@ impl Index {
         self.query_or_rebuild(|cache| query::runs(cache, filter, limit))
     }
 
-    /// Trials that the filter admits, those of the newest directory first, and how many there are in all; at most `limit`
-    /// of them.
+    /// The first `limit` matching trials, newest directory first, and the number of all.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -118,7 +113,7 @@ impl Index {
         self.query_or_rebuild(|cache| query::trials(cache, filter, limit))
     }
 
-    /// What the cache answers. If it turns out to be damaged, what a new one does.
+    /// Queries the cache; rebuilds it first if it turns out to be damaged.
     fn query_or_rebuild<T>(&mut self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
         let answer = match ask(&mut self.cache) {
             Err(error) if database::is_unusable(&error) => {
@@ -132,7 +127,7 @@ impl Index {
     }
 }
 
-/// What these places hold, as far as that can be read.
+/// Reads these directories, skipping unreadable ones.
 fn read<'a>(places: impl IntoIterator<Item = &'a String>) -> Vec<(String, Entry)> {
     let one = |place: &String| Some((place.clone(), Entry::read(Path::new(place)).ok()??));
     places.into_iter().filter_map(one).collect()

@@ -1,5 +1,6 @@
-//! The report of a run: a table with a row for each cell, and all that a reader must know to believe it. A pure
-//! function of the run's directory, so it can be rendered again at any time and anywhere.
+//! The report of a run: tables, charts, notes on validity and circumstances.
+//!
+//! A pure function of the run directory, so it can be rendered at any time and on any machine.
 
 mod baseline;
 mod charts;
@@ -35,24 +36,26 @@ pub use multi_run::{Run, relative_path, run_names};
 pub use row::{Figures, Row};
 pub use terminal::text;
 
-/// Everything that the directory of a run tells.
+/// The contents of a run directory.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was planned.
     pub experiment: Experiment,
-    /// One for each cell with a trial, sorted by load, the targets of one load together.
+    /// One per cell with a trial, sorted by load; the targets of one load are adjacent.
     pub rows: Vec<Row>,
-    /// Trials wanted that have neither a result nor a reason why not.
+    /// Scheduled trials with neither a result nor a failure.
     pub not_run: usize,
-    /// Disturbed trials that were run again; the attempts are kept, and do not count.
+    /// Disturbed trials that were repeated; the archived attempts do not count.
     pub repeated: usize,
-    /// Cells that could not be run here.
+    /// Cells that could not run on this machine.
     pub skipped: Vec<SkippedCell>,
-    /// The circumstances of the trials that tell them.
+    /// Environments of the trials.
     pub envs: Vec<Env>,
 }
 
-/// Reads the directory of a run; an error if there is none.
+/// Reads a run directory.
+///
+/// # Errors
+/// The directory holds no run, or it cannot be read.
 pub fn read(dir: &Path) -> io::Result<Report> {
     let store = RunDirectory::at(dir);
     let experiment = store.experiment()?.ok_or_else(|| {
@@ -83,12 +86,12 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     Ok(Report { experiment, rows, not_run, repeated, skipped, envs })
 }
 
-/// The report of a run as Markdown.
+/// Reads a run directory and renders it as Markdown.
 pub fn render(dir: &Path) -> io::Result<String> {
     Ok(markdown(&read(dir)?, Style::Plain))
 }
 
-/// Draws the charts and writes them, the page and the report into the directory of the run; returns the report's place.
+/// Writes charts, HTML page and Markdown into the run directory. Returns the path of `report.md`.
 pub fn write(report: &Report, store: &RunDirectory) -> io::Result<PathBuf> {
     let drawn: io::Result<Vec<_>> = charts(report).into_iter().map(|chart| Ok((chart.svg()?, chart.file))).collect();
     store.write_charts(&drawn?)?;
@@ -97,22 +100,21 @@ pub fn write(report: &Report, store: &RunDirectory) -> io::Result<PathBuf> {
 }
 
 impl Report {
-    /// The layout that its plan asks for.
+    /// The layout set in the plan.
     pub fn style(&self) -> Style {
         self.experiment.style.unwrap_or_default()
     }
 
-    /// Where one of its rows stands among them.
+    /// Index of a row.
     fn index_of(&self, row: &Row) -> usize {
         self.rows.iter().position(|own| std::ptr::eq(own, row)).expect("the row is one of this report")
     }
 
-    /// Trials that failed.
     pub fn failed(&self) -> usize {
         self.rows.iter().map(|row| row.failures.len()).sum()
     }
 
-    /// Cells of which fewer than half of the trials may be believed.
+    /// Cells with a verdict other than `ok` in more than half of their trials.
     pub fn untrusted(&self) -> usize {
         self.rows.iter().filter(|row| row.is_untrusted()).count()
     }

@@ -1,6 +1,6 @@
-//! The highest rate at which a service keeps its SLO: bracketed, bisected, confirmed.
+//! Search for the highest rate that meets an SLO: bracketing, bisection, confirmation.
 //!
-//! `search` decides which rate comes next and is pure; `step` runs one load as a process; `text` shows the knee.
+//! `search` selects the rates and is pure; `step` runs one load as a process; `text` formats the result.
 
 mod search;
 mod step;
@@ -22,50 +22,45 @@ use std::{
     },
 };
 
-/// What is asked for.
+/// Parameters of a search.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The binary whose `load` makes the load.
+    /// The brunt binary that generates load.
     pub brunt: PathBuf,
-    /// The target as typed.
+    /// URL of the target.
     pub url: String,
-    /// Further flags for `load`.
+    /// Further flags of `brunt load`.
     pub flags: Vec<String>,
-    /// What is to hold.
     pub slo: Slo,
-    /// Where to look.
     pub range: Range,
-    /// The measured window of a step.
+    /// Measured window of a step.
     pub step: Span,
-    /// The measured window of the confirmation.
+    /// Measured window of a confirmation.
     pub confirm: Span,
-    /// Seed of the first load; each step has the next one.
+    /// Seed of the first load; incremented for each step.
     pub seed: u64,
-    /// Where the results of all steps are kept.
+    /// Output directory.
     pub out: PathBuf,
 }
 
-/// What was found, as `find.json` keeps it.
+/// Result of a search, the contents of `find.json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct SearchReport {
-    /// The target as typed.
     pub url: String,
-    /// What was to hold.
     pub slo: String,
-    /// How it ended.
     pub end: SearchResult,
-    /// All loads, in the order in which they were run.
+    /// In execution order.
     pub steps: Vec<Step>,
 }
 
-/// Searches; `told` hears of each load before it and after it. `None` if that was interrupted.
+/// Runs a search. `observe` is called before and after each load. `None` if it was interrupted.
 ///
 /// # Errors
-/// A load could not be made, or its result could not be kept, or there are those of another search.
+/// A load cannot run, a result cannot be written, or the output directory holds another search.
 pub fn run(
     request: &Request,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(&Attempt, Option<&Step>),
+    observe: &mut dyn FnMut(&Attempt, Option<&Step>),
 ) -> Result<Option<SearchReport>, Error> {
     let earlier = fs::read_dir(request.out.join("steps")).is_ok_and(|mut steps| steps.next().is_some());
     if earlier {
@@ -83,13 +78,13 @@ pub fn run(
             Ok(next) => next,
             Err(end) => break end,
         };
-        told(&next, None);
+        observe(&next, None);
         let number = steps.len() + 1;
         let ask = LoadStep { request, number, next, dir: steps_dir.path().join(name(number, next.rate)) };
         let Some(step) = ask.run(&ledger, stop)? else {
             return Ok(None);
         };
-        told(&next, Some(&step));
+        observe(&next, Some(&step));
         search.tell(step.outcome);
         steps.push(step);
         if stop.load(Ordering::Relaxed) {
@@ -101,7 +96,7 @@ pub fn run(
     Ok(Some(found))
 }
 
-/// The directory of a step: `07-rate=12.5k`.
+/// Directory of a step, as `07-rate=12.5k`.
 fn name(number: usize, rate: f64) -> String {
     format!("{number:02}-rate={}", Rate(rate))
 }

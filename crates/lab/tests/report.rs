@@ -200,7 +200,7 @@ fn a_baseline_is_compared_repeat_by_repeat() {
     assert!([ratio.low, ratio.median, ratio.high].iter().all(|ratio| (ratio - 1.1).abs() < 1e-9), "{ratio:?}");
     assert_eq!(of("epoll", "100B").median, 1.0);
     let text = report::text(&read, Style::Plain, None);
-    assert!(text.contains("1.100") && text.contains("x baseline: throughput over that of epoll"), "{text}");
+    assert!(text.contains("1.100") && text.contains("x baseline: throughput relative to epoll"), "{text}");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn from_six_repeats_on_there_is_an_interval_and_outliers_are_named() {
     // The outlier hardly moves a median; it stays in the count.
     let row = text.lines().find(|line| line.trim_start().starts_with('x')).unwrap();
     assert!(row.contains(" 11 ") && row.contains(" 100.0 ") && row.contains("..100."), "{row}");
-    assert!(text.contains("outliers, which count all the same: 1 repeat: target=x repeat 6 (60000 req/s"), "{text}");
+    assert!(text.contains("outliers (included in all figures): 1 repeat: target=x repeat 6 (60000 req/s"), "{text}");
 }
 
 #[test]

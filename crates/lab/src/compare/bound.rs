@@ -1,9 +1,8 @@
-//! `--fail-if 'rate<-5%'`: a bound on how much B may differ from A, for scripts.
+//! `--fail-if 'rate<-5%'`: a bound on the change from A to B.
 
 use super::{Comparison, Figure};
 use std::{fmt, str::FromStr};
 
-/// A figure, an order and a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
     text: String,
@@ -36,8 +35,7 @@ impl FromStr for Bound {
 }
 
 impl Bound {
-    /// The sentences to print if the change of any cell is beyond the bound. A change that is not known is: a check that
-    /// cannot be made must not pass.
+    /// Messages for the cells whose change is beyond the bound. An unknown change counts as beyond it.
     pub fn crossed(&self, comparison: &Comparison) -> Vec<String> {
         let of = |cell: &str| if cell.is_empty() { String::new() } else { format!(" in {cell}") };
         let cells = comparison.cells.iter().filter_map(|pair| {

@@ -1,4 +1,4 @@
-//! One figure on both sides: the effect, its interval, the probability of chance, and what follows from them.
+//! Comparison of one figure: effect, interval, p values, conclusion.
 
 use crate::stats::{
     CONFIDENCE, median, percentile_median, permutation,
@@ -8,32 +8,31 @@ use crate::stats::{
 use brunt_results::RunResult;
 use serde::Serialize;
 
-/// Differences of less than this share are none that matter, if nothing else is said.
+/// Default margin: smaller differences do not matter.
 pub const MARGIN: f64 = 0.03;
-/// A probability of chance below this makes a difference.
+/// Significance level.
 const CHANCE: f64 = 0.05;
-/// More repeats than this are no advice.
+/// Larger estimates of the repeats needed are not reported.
 const MOST_REPEATS: f64 = 1000.0;
 
-/// What is compared.
+/// A figure to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Figure {
     /// Completed requests per second.
     Rate,
-    /// Median response time.
+    /// Response time.
     P50,
-    /// 99th percentile of the response time.
     P99,
-    /// CPU time of the server for a request.
+    /// CPU time of the server per request.
     Cost,
 }
 
 impl Figure {
-    /// All of them, in the order in which they are shown.
+    /// In display order.
     pub const ALL: [Self; 4] = [Self::Rate, Self::P50, Self::P99, Self::Cost];
 
-    /// Its name on the command line and in tables.
+    /// Name on the command line and in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -43,7 +42,7 @@ impl Figure {
         }
     }
 
-    /// The figure of one trial; requests per second, or microseconds.
+    /// The figure of one trial, in requests per second or microseconds.
     pub fn of(self, result: &RunResult) -> Option<f64> {
         let response = &result.latency.response;
         let value = match self {
@@ -52,54 +51,52 @@ impl Figure {
             Self::P99 => supported(response, 0.99, response.p99_us),
             Self::Cost => result.server.cpu_us_per_request,
         };
-        // Ratios are made of it.
+        // Ratios require positive values.
         value.filter(|value| value.is_finite() && *value > 0.0)
     }
 }
 
-/// What follows from a comparison.
+/// Conclusion of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conclusion {
-    /// The whole interval lies within the margin.
+    /// The interval lies within the margin.
     NoDifference,
-    /// There is one, and chance does not explain it.
+    /// Both tests are significant.
     Different,
-    /// Neither can be said; this many repeats of each would probably tell, where that can be foreseen.
+    /// Neither; with the estimated number of repeats that would decide, if it can be estimated.
     CannotTell {
-        /// Repeats of each side.
+        /// Repeats per set.
         repeats: Option<u32>,
     },
 }
 
-/// One figure on both sides.
+/// One figure compared between A and B.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
-    /// Which.
     pub figure: Figure,
-    /// Its median over the repeats of A.
+    /// Median over the repeats of A.
     pub a: Option<f64>,
-    /// Its median over the repeats of B.
+    /// Median over the repeats of B.
     pub b: Option<f64>,
-    /// B over A, of the geometric means over the repeats.
+    /// Ratio of the geometric means, B over A.
     pub ratio: Option<f64>,
-    /// Where that ratio lies, lower and upper end of a 95 % interval.
+    /// 95 % interval of the ratio.
     pub interval: Option<[f64; 2]>,
-    /// The permutation test's probability of such a difference by chance alone.
+    /// p value of the permutation test.
     pub p: Option<f64>,
-    /// The t test's probability, raised for the number of figures compared together (Holm).
+    /// p value of the t test, adjusted for multiple comparisons (Holm).
     #[serde(rename = "p_all")]
     pub p_adjusted: Option<f64>,
-    /// What follows.
     #[serde(rename = "answer")]
     pub conclusion: Conclusion,
-    /// Repeats of the side that has fewer.
+    /// Repeats of the smaller set.
     #[serde(skip)]
     repeats: usize,
 }
 
-/// Compares one figure; `None` if no trial has it. In pairs the first of one side belongs to the first of the other, and so
-/// on. The answer is not given yet: it depends on what else is compared.
+/// Compares one figure; `None` if no trial has it. With `in_pairs`, `a[i]` belongs to `b[i]`. The conclusion is
+/// preliminary until [`conclude`] has adjusted the p values.
 pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pairs: bool) -> Option<MetricComparison> {
     let values = |results: &[&RunResult]| results.iter().map(|result| figure.of(result)).collect::<Vec<_>>();
     let (all_a, all_b) = (values(a), values(b));
@@ -108,7 +105,7 @@ pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pai
     }
     let present = |values: &[Option<f64>]| values.iter().flatten().copied().collect::<Vec<f64>>();
     let (a, b) = (present(&all_a), present(&all_b));
-    // A trial without the figure is one with few requests: to leave it out would favour its side.
+    // Trials without a percentile have few requests: leaving them out would bias the set.
     let is_whole = a.len() == all_a.len() && b.len() == all_b.len();
     let effect = if in_pairs { paired(&a, &b, CONFIDENCE) } else { ratio(&a, &b, CONFIDENCE) };
     let effect = effect.filter(|_| is_whole);
@@ -130,7 +127,7 @@ pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pai
     })
 }
 
-/// Gives the answers of figures that are compared together.
+/// Adjusts the p values of figures compared together and draws the conclusions.
 pub(super) fn conclude(findings: &mut [&mut MetricComparison], margin: f64) {
     let raised = holm(&findings.iter().filter_map(|finding| finding.p_adjusted).collect::<Vec<_>>());
     let compared = findings.iter_mut().filter(|finding| finding.p_adjusted.is_some());
@@ -145,24 +142,25 @@ impl MetricComparison {
         let (Some([low, high]), Some(p), Some(p_adjusted)) = (self.interval, self.p, self.p_adjusted) else {
             return Conclusion::CannotTell { repeats: None };
         };
-        // As logarithms, so that a half and the double are equally far.
+        // On a logarithmic scale half and double are equally far.
         let (low, high, margin) = (low.ln(), high.ln(), margin.ln_1p());
         if -margin <= low && high <= margin {
             return Conclusion::NoDifference;
         }
-        // Two tests that fail differently: one supposes that logarithms are normal, the other cannot be sure of few values.
+        // The tests fail differently: the t test assumes normal logarithms, the permutation test lacks power for few
+        // values.
         if p <= CHANCE && p_adjusted <= CHANCE {
             return Conclusion::Different;
         }
         let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
-        // Either must fit: the interval into the margin, or between the middle and no difference.
+        // The interval must shrink to fit into the margin, or to exclude 1.
         let room = (margin - middle.abs()).max(middle.abs());
         let now = self.repeats as f64;
         let repeats = (now * (half / room).powi(2)).max(now * 1.5).max(4.0).ceil();
         Conclusion::CannotTell { repeats: (repeats <= MOST_REPEATS).then_some(repeats as u32) }
     }
 
-    /// B less A as a share of A: -0.05 is 5 % less.
+    /// Relative change from A to B: -0.05 is 5 % less.
     pub fn change(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio - 1.0)
     }

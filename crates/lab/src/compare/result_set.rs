@@ -1,5 +1,5 @@
-//! One side of a comparison: the trials of a directory, cell by cell. An experiment, one result, or a directory of results
-//! that are repeats of each other. Only reads.
+//! A set of trials to compare, grouped by cell: an experiment, one result, or a directory of results that are repeats
+//! of each other. Read-only.
 
 use crate::{
     Error,
@@ -17,20 +17,19 @@ use std::{
 /// The trials of one cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Group {
-    /// The cell's name, target and all; a directory's name where there is no experiment.
+    /// Name of the cell; of the directory without an experiment.
     pub id: String,
-    /// The target's name, if known.
+    /// May be empty.
     pub target: String,
-    /// The swept values alone.
+    /// Swept settings without the target.
     pub combination: String,
-    /// Its results.
     pub results: Vec<RunResult>,
-    /// The number of each repeat; empty where there is no experiment.
+    /// Repeat numbers; empty without an experiment.
     pub repeats: Vec<u32>,
 }
 
 impl Group {
-    /// The results of the repeats that both have, each beside its partner.
+    /// Results of the repeats present in both groups.
     pub(super) fn pairs<'a>(&'a self, other: &'a Self) -> Vec<(&'a RunResult, &'a RunResult)> {
         let partner =
             |repeat: &u32| other.repeats.iter().position(|of| of == repeat).map(|place| &other.results[place]);
@@ -38,7 +37,7 @@ impl Group {
         both.filter_map(|(repeat, result)| Some((result, partner(repeat)?))).collect()
     }
 
-    /// How many results have which verdict.
+    /// Results by verdict.
     pub fn verdicts(&self) -> BTreeMap<Kind, usize> {
         let mut verdicts = BTreeMap::new();
         for result in &self.results {
@@ -48,14 +47,14 @@ impl Group {
     }
 }
 
-/// One side.
+/// A set of trials.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResultSet {
-    /// What it is called: its directory, or a target's name.
+    /// Directory or target name.
     pub name: String,
-    /// The experiment that it is a part of, if it is one.
+    /// Directory of the experiment, if it is one.
     pub run: Option<PathBuf>,
-    /// Its cells that have a result.
+    /// Cells with results.
     pub groups: Vec<Group>,
 }
 
@@ -63,7 +62,7 @@ impl ResultSet {
     /// Reads a directory.
     ///
     /// # Errors
-    /// It holds no results, or cannot be read.
+    /// It has no results or cannot be read.
     pub fn read(dir: &Path) -> Result<Self, Error> {
         let name = dir.display().to_string();
         if !dir.is_dir() {
@@ -86,10 +85,10 @@ impl ResultSet {
         Ok(Self { groups: vec![Group { id: name.clone(), results, ..Group::default() }], name, run: None })
     }
 
-    /// The cells of one target alone.
+    /// Keeps the cells of one target.
     ///
     /// # Errors
-    /// It has none; the nearest name is given.
+    /// There are none.
     pub fn of_target(&self, target: &str) -> Result<Self, Error> {
         let groups: Vec<Group> = self.groups.iter().filter(|group| group.target == target).cloned().collect();
         if groups.is_empty() {
@@ -128,7 +127,7 @@ fn experiment_groups(store: &RunDirectory, experiment: &Experiment) -> Vec<Group
     cells.filter(|group| !group.results.is_empty()).collect()
 }
 
-/// The results in the directories of a directory, ordered by name.
+/// Results in the subdirectories, ordered by name.
 fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {
     let mut places = Vec::new();
     for entry in fs::read_dir(dir).map_err(with_path(dir))? {
@@ -139,11 +138,11 @@ fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {
     Ok(complete.map(|directory| directory.read_result()).collect::<Result<_, _>>()?)
 }
 
-/// A cell of both sides, and what it is called.
+/// Name and groups of a cell in both sets.
 type Matched<'a> = (String, &'a Group, &'a Group);
 
-/// The cells of both sides that belong together, and the names of those that have no partner. Cells of the same name do;
-/// where each side has but one target, those under the same load do, whatever the targets are called.
+/// Matches the cells of both sets and lists those without a partner. Cells match by name; if both sets have a single
+/// target, by load.
 pub(super) fn matched<'a>(a: &'a ResultSet, b: &'a ResultSet) -> (Vec<Matched<'a>>, Vec<String>) {
     let by_load = a.targets() == 1 && b.targets() == 1;
     let key = |group: &'a Group| if by_load { &group.combination } else { &group.id };

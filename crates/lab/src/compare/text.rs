@@ -1,4 +1,4 @@
-//! The comparison for a terminal: effect and interval first, the probability second, the answer in words.
+//! The comparison as text for a terminal.
 
 use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
 use crate::format::{plural, time};
@@ -7,7 +7,6 @@ use std::fmt::Write;
 
 const HEADER: [&str; 7] = ["", "A", "B", "B to A", "95 % interval", "p", ""];
 
-/// The whole page.
 pub fn text(comparison: &Comparison) -> String {
     let [a, b] = &comparison.sides;
     let mut out = format!("A  {a}\nB  {b}\n");
@@ -64,7 +63,7 @@ fn row(finding: &MetricComparison, margin: f64) -> [String; 7] {
     ]
 }
 
-/// A share as percent with its sign; what rounds to nothing has none.
+/// A share as signed percent; zero has no sign.
 fn signed(share: f64) -> String {
     let text = format!("{:+.1}", share * 100.0);
     if matches!(text.as_str(), "+0.0" | "-0.0") { "0.0".to_owned() } else { text }
@@ -90,7 +89,7 @@ fn words(finding: &MetricComparison, margin: f64) -> String {
     }
 }
 
-/// A share as percent without needless decimals.
+/// A share as percent, without trailing zeros.
 fn percent(share: f64) -> f64 {
     (share * 1e5).round() / 1e3
 }

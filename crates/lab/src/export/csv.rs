@@ -1,18 +1,17 @@
-//! A table whose columns are those of all its lines. RFC 4180: lines end in CRLF, a field with a comma, a quote or a line
-//! break stands in quotes, and quotes in it are doubled.
+//! CSV writer. RFC 4180: lines end in CRLF; fields with a comma, quote or line break are quoted, and quotes in them
+//! doubled.
 
 use super::trials::Trials;
 use crate::Error;
 use brunt_results::RunResult;
 use std::collections::BTreeMap;
 
-/// The table of these trials.
 pub(super) fn text(trials: &Trials) -> Result<String, Error> {
     let mut table = Table::default();
     for group in &trials.groups {
         let values = group.values();
         for trial in &group.trials {
-            // A single result has neither cell nor repeat.
+            // Single results have no cell and no repeat.
             let repeat = group.cell.as_ref().map(|_| ("repeat".to_owned(), trial.repeat.to_string()));
             table.add(values.iter().cloned().chain(repeat), &trial.result)?;
         }
@@ -22,13 +21,13 @@ pub(super) fn text(trials: &Trials) -> Result<String, Error> {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// In the order in which they were first seen.
+    /// In order of first occurrence.
     columns: Vec<String>,
     lines: Vec<BTreeMap<String, String>>,
 }
 
 impl Table {
-    /// Adds a trial: first what is known of its cell.
+    /// Adds a trial, beginning with the `lead` columns.
     fn add(&mut self, lead: impl IntoIterator<Item = (String, String)>, result: &RunResult) -> Result<(), Error> {
         let result = serde_json::to_value(result).map_err(|e| Error::Failed(e.to_string()))?;
         let mut line = BTreeMap::new();
@@ -69,7 +68,7 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// A JSON value as columns: objects by path, lists in one field.
+/// Flattens a JSON value: objects by path, lists in one field.
 fn flat(path: &str, value: &serde_json::Value, columns: &mut BTreeMap<String, String>) {
     match value {
         serde_json::Value::Object(map) => {

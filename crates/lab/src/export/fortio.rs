@@ -1,4 +1,4 @@
-//! What `fortio report` and its charts read: the JSON that `fortio load -json` writes. Times are seconds.
+//! The JSON of `fortio load -json`, which `fortio report` reads. Times are seconds.
 
 use super::single_trial::SingleTrial;
 use crate::format::rfc3339;
@@ -7,10 +7,10 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Those that its charts over several runs look for, and two more; each as a share, too, for 99.9 / 100 is not 0.999.
+/// Percent and share: fortio's charts use these; 99.9 / 100 is not exactly 0.999.
 const PERCENTILES: [(f64, f64); 7] =
     [(50.0, 0.5), (75.0, 0.75), (90.0, 0.9), (95.0, 0.95), (99.0, 0.99), (99.9, 0.999), (99.99, 0.9999)];
-/// Fortio's code of a request without any HTTP status.
+/// Fortio's code for requests without an HTTP status.
 const NO_STATUS: &str = "-1";
 
 pub(super) fn value(trial: &SingleTrial) -> Value {
@@ -23,7 +23,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
         "RequestedDuration": Span(Duration::from_nanos(trial.window_ns())).to_string(),
         "ActualQPS": result.requests.rate,
         "ActualDuration": trial.window_ns(),
-        // Fortio has a thread for each connection.
+        // Fortio has one thread per connection.
         "NumThreads": load.connections,
         "Version": format!("brunt {}", trial.env.brunt),
         "DurationHistogram": histogram(&trial.times),
@@ -37,7 +37,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     value
 }
 
-/// How many replies had which code. Ping-pong has none; there fortio says `OK`.
+/// Replies by status. Fortio reports TCP replies as `OK`.
 fn codes(trial: &SingleTrial) -> Value {
     let mut codes = serde_json::Map::new();
     match &trial.result.responses {

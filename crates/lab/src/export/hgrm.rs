@@ -1,14 +1,14 @@
-//! The percentile distribution as HdrHistogram's own tools print it: value, share, count up to it, 1 / (1 - share).
+//! HdrHistogram's percentile format: value, percentile, cumulative count, 1 / (1 - percentile).
 
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 
-/// Steps for each halving of what lies beyond; the others have five, too.
+/// Steps per halving of the remaining share, as in other tools.
 const STEPS: u32 = 5;
-/// From nanoseconds to the milliseconds that the other tools print.
+/// Nanoseconds per millisecond.
 const SCALE: f64 = 1e6;
 
-/// The text of a histogram of nanoseconds.
+/// Formats a histogram of nanoseconds.
 pub(super) fn text(histogram: &Histogram<u64>) -> String {
     let mut text = format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! What `hyperfine --export-json` writes, for its scripts and for whoever else reads it. A cell stands for a command, a
-//! repeat for a run of it, and one figure of the repeat, in seconds, for the time it took.
+//! The JSON of `hyperfine --export-json`: cells as commands, repeats as runs, one figure of a repeat, in seconds, as
+//! the time.
 
 use super::trials::{Group, Trial, Trials};
 use crate::stats::median;
@@ -52,7 +52,6 @@ fn mean_of(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The figure in seconds.
 fn seconds(result: &RunResult, tag: &str, figure: &str) -> Option<f64> {
     let of: &LatencySummary = match tag {
         "service" => &result.latency.service,
@@ -64,7 +63,7 @@ fn seconds(result: &RunResult, tag: &str, figure: &str) -> Option<f64> {
     us.map(|us| us / 1e6)
 }
 
-/// The server's CPU time for a request, as far as it was spent in this mode.
+/// CPU time of the server per request in one mode.
 fn cpu_seconds(result: &RunResult, mode_percent: Option<f64>) -> Option<f64> {
     let share = mode_percent? / result.server.cpu_percent()?;
     Some(result.server.cpu_us_per_request? / 1e6 * share).filter(|time| time.is_finite())

@@ -1,7 +1,6 @@
-//! The summary of a k6 run, for the programs that read trial, in both of its shapes at once: the figures of a metric stand
-//! beside its name, as `--summary-export` has them, and in `values`, as `handleSummary` is given them. Times are
-//! milliseconds. Only what was measured is there: metrics of phases that brunt does not tell apart, as `http_req_waiting`,
-//! are not.
+//! The summary of a k6 run. Figures of a metric appear both directly (`--summary-export`) and in `values`
+//! (`handleSummary`). Times are milliseconds. Metrics that brunt does not measure, such as `http_req_waiting`, are
+//! omitted.
 
 use super::single_trial::SingleTrial;
 use serde_json::{Map, Value, json};
@@ -12,7 +11,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     let mut metrics = Map::new();
     let mut add = |name: &str, kind: &str, contains: &str, values: Value| {
         let mut metric = values.clone();
-        // Only the name of a rate's share differs between the shapes.
+        // The two formats name a rate's share differently.
         if let Some(share) = values.get("rate").filter(|_| kind == "rate") {
             metric["value"] = share.clone();
         }
@@ -29,7 +28,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     if trial.is_http() {
         add("http_reqs", "counter", "default", counter(completed + failed));
         add("http_req_duration", "trend", "time", trend(trial));
-        // Of a rate, k6 counts as passes what is true: here, that a request has failed.
+        // k6 counts true values as passes: here, failed requests.
         let share = per(failed, (completed + failed) as f64);
         add("http_req_failed", "rate", "default", json!({"passes": failed, "fails": completed, "rate": share}));
     }
@@ -38,7 +37,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     add("vus", "gauge", "default", gauge.clone());
     add("vus_max", "gauge", "default", gauge);
     json!({
-        // The id is what k6 gives a group without a name.
+        // k6's id of the unnamed group.
         "root_group":
             {"name": "", "path": "", "id": "d41d8cd98f00b204e9800998ecf8427e", "groups": {}, "checks": {}},
         "state": {"testRunDurationMs": seconds * 1e3},

@@ -1,5 +1,6 @@
-//! The text that Prometheus scrapes (exposition format 0.0.4), for its node exporter's text files and its push gateway.
-//! Times are seconds, and every histogram has the same buckets, so that those of several trials may be added.
+//! Prometheus' text format 0.0.4, for the node exporter's text files and the push gateway.
+//!
+//! Times are seconds. All histograms have the same buckets, so they can be added.
 
 use super::trials::{Group, Trial, Trials};
 use crate::Error;
@@ -7,17 +8,17 @@ use brunt_results::{RunResult, hlog};
 use hdrhistogram::Histogram;
 use std::{fmt::Write as _, fs, io};
 
-/// The bounds of buckets within a decade: preferred numbers (ISO 3, R10), a step of a quarter.
+/// Bucket bounds within a decade: preferred numbers (ISO 3, R10), steps of a quarter.
 const STEPS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
-/// The first bound, in hundredths of nanoseconds of a step: 1 us; and the decades from there, to 100 s.
+/// The first bound is 1 us; eight decades reach 100 s.
 const FIRST_NS: u64 = 1_000;
 const DECADES: u32 = 8;
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
-/// Labels that a plan's own axis must not take.
+/// Label names reserved for brunt.
 const OURS: [&str; 9] = ["plan", "target", "repeat", "le", "quantile", "end", "kind", "mode", "verdict"];
 
-/// Tags and what they mean to a reader who knows nothing of brunt.
+/// Tags of the interval log with descriptions.
 const TIMES: [(&str, &str); 4] = [
     ("response", "From when a request was due to its reply"),
     ("service", "From when a request was sent to its reply"),
@@ -25,7 +26,7 @@ const TIMES: [(&str, &str); 4] = [
     ("error", "From when a request was due to its failure"),
 ];
 
-/// A figure: name, type, help, and its values with labels of their own.
+/// Name, type, help text, and values with their labels.
 type Figure = (&'static str, &'static str, &'static str, fn(&RunResult) -> Vec<(String, f64)>);
 
 const FIGURES: [Figure; 9] = [
@@ -60,7 +61,7 @@ const FIGURES: [Figure; 9] = [
     }),
 ];
 
-/// The text of these trials. A foreign tester keeps no distribution; its trials have the other figures.
+/// Formats these trials. External testers have no distributions.
 pub(super) fn text(trials: &Trials) -> Result<String, Error> {
     let all: Vec<(String, &Trial)> = trials
         .groups
@@ -116,7 +117,7 @@ fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> 
     Ok(())
 }
 
-/// All lines of a name stand together, behind what it is.
+/// Appends the lines of a metric with its help and type.
 fn family(text: &mut String, name: &str, kind: &str, help: &str, lines: &str) {
     if !lines.is_empty() {
         let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{lines}");
@@ -128,7 +129,7 @@ fn bounds() -> impl Iterator<Item = u64> {
     (0..DECADES).flat_map(within).chain([FIRST_NS * 10u64.pow(DECADES)])
 }
 
-/// How many values are not above the bound, as far as the histogram can tell values apart.
+/// Values at or below a bound, to the resolution of the histogram.
 fn upto(times: &Histogram<u64>, bound: u64) -> u64 {
     times.count_between(0, bound)
 }
@@ -144,7 +145,7 @@ fn labels(plan: Option<&str>, group: &Group, trial: &Trial) -> String {
     labels + &label("repeat", &trial.repeat.to_string())
 }
 
-/// A label and the comma before it; what may not stand in its name gives way.
+/// A label preceded by a comma. Invalid characters in the name are replaced.
 fn label(name: &str, value: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     format!(",{name}=\"{}\"", escaped(value))

@@ -1,11 +1,10 @@
-//! SingleTrial trial and one of its distributions. Only reads.
+//! One trial with one of its distributions. Read-only.
 
 use crate::{Error, run_directory::RunDirectory};
 use brunt_results::{RunResult, directory::Directory, env::Env, hlog};
 use hdrhistogram::Histogram;
 use std::{fs, path::Path};
 
-/// A trial.
 #[derive(Debug)]
 pub(super) struct SingleTrial {
     pub(super) result: RunResult,
@@ -15,34 +14,33 @@ pub(super) struct SingleTrial {
 }
 
 impl SingleTrial {
-    /// Reads the trial of a directory and the distribution of that tag.
+    /// Reads a trial and the distribution with a tag.
     pub(super) fn read(dir: &Path, tag: &str) -> Result<Self, Error> {
         let (times, directory) = (distribution(dir, tag)?, Directory::open(dir));
         Ok(Self { result: directory.read_result()?, env: directory.read_env()?, times })
     }
 
-    /// Whether the load was HTTP, and not ping-pong.
     pub(super) fn is_http(&self) -> bool {
         self.result.load.url.starts_with("http")
     }
 
-    /// Requests that ended in an error without any reply's status to tell of it.
+    /// Failed requests without a status.
     pub(super) fn without_status(&self) -> u64 {
         self.result.errors.total() - self.result.errors.status
     }
 
-    /// The length of the measured window in nanoseconds.
+    /// Length of the measured window.
     pub(super) fn window_ns(&self) -> u64 {
         (self.result.load.measured_s * 1e9).round() as u64
     }
 
-    /// When the measured window began, in seconds since 1970-01-01 UTC; to the second or so.
+    /// Start of the measured window in seconds since 1970, to about a second.
     pub(super) fn window_start_unix_s(&self) -> u64 {
         self.env.started_unix_s.saturating_add(self.result.load.warmup_s.round() as u64)
     }
 }
 
-/// The distribution of that tag; never empty.
+/// Reads the distribution with a tag; never empty.
 pub(super) fn distribution(dir: &Path, tag: &str) -> Result<Histogram<u64>, Error> {
     let place = dir.join("latency.hlog");
     let log = match fs::read(&place) {

@@ -1,4 +1,4 @@
-//! Every trial that a directory holds a result of, with the values of its cell. Only reads.
+//! All trials of a directory with the settings of their cells. Read-only.
 
 use crate::{
     Error,
@@ -9,7 +9,6 @@ use crate::{
 use brunt_results::{RunResult, directory::Directory};
 use std::path::{Path, PathBuf};
 
-/// What a directory holds.
 #[derive(Debug)]
 pub(super) struct Trials {
     /// Name of the plan; `None` for a single result.
@@ -17,7 +16,6 @@ pub(super) struct Trials {
     pub(super) groups: Vec<Group>,
 }
 
-/// The trials of one cell.
 #[derive(Debug)]
 pub(super) struct Group {
     /// `None` for a single result.
@@ -25,7 +23,6 @@ pub(super) struct Group {
     pub(super) trials: Vec<Trial>,
 }
 
-/// A trial with a result.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) repeat: u32,
@@ -34,7 +31,7 @@ pub(super) struct Trial {
 }
 
 impl Trials {
-    /// Reads a run, or the one result of `brunt load`.
+    /// Reads a run, or the result of `brunt load`.
     pub(super) fn read(dir: &Path) -> Result<Self, Error> {
         let store = RunDirectory::at(dir);
         let mut trials = Self { plan: None, groups: Vec::new() };
@@ -65,7 +62,7 @@ impl Trials {
 }
 
 impl Group {
-    /// Every value of the cell by its name, the target first; amounts for each core are totals here.
+    /// All settings of the cell, target first, with totals instead of amounts per core.
     pub(super) fn values(&self) -> Vec<(String, String)> {
         let Some(cell) = &self.cell else { return Vec::new() };
         let own = cell.settings.custom_axes.keys().map(String::as_str);
@@ -74,7 +71,7 @@ impl Group {
         std::iter::once(("target".to_owned(), cell.target.clone())).chain(names.map(value)).collect()
     }
 
-    /// The swept values alone, numbers without their units: connections, bytes, requests per second.
+    /// The swept settings, with numbers without units.
     pub(super) fn swept(&self) -> Vec<(String, String)> {
         let Some(cell) = &self.cell else { return Vec::new() };
         let plain = cell.placeholders();

@@ -1,5 +1,6 @@
-//! What `vegeta report -type=json` writes. Times are nanoseconds. The stream of single requests that `vegeta report` and
-//! `vegeta plot` read is not written: brunt keeps distributions, and to make requests up from them would be a lie.
+//! The JSON of `vegeta report -type=json`. Times are nanoseconds.
+//!
+//! The stream of single requests that `vegeta plot` reads is not available: brunt records distributions.
 
 use super::single_trial::SingleTrial;
 use crate::format::rfc3339;
@@ -15,7 +16,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
     let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
     codes.extend(statuses.map(|(code, count)| (code.clone(), json!(count))));
     if trial.without_status() > 0 {
-        // Vegeta's code of a request without any HTTP status.
+        // Vegeta's code for requests without an HTTP status.
         codes.insert("0".to_owned(), json!(trial.without_status()));
     }
     let kinds = result.errors.by_kind().into_iter().filter(|(_, count)| *count > 0);
@@ -35,7 +36,7 @@ pub(super) fn value(trial: &SingleTrial) -> Value {
         "bytes_out": bytes(result.bytes.sent),
         "earliest": rfc3339(start),
         "latest": rfc3339(start.saturating_add(seconds.round() as u64)),
-        // When the last reply came is not kept.
+        // Not recorded.
         "end": null,
         "duration": trial.window_ns(),
         "wait": null,

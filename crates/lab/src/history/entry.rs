@@ -1,4 +1,4 @@
-//! What a directory holds, as far as the index remembers it. Only reads.
+//! The indexed contents of a directory. Read-only.
 
 use crate::{
     Error,
@@ -9,7 +9,7 @@ use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path, time::UNIX_EPOCH};
 
-/// What made a directory.
+/// The command that created a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word as it stands in the index and in its tables.
+    /// Name in the index and in tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -36,55 +36,52 @@ impl Kind {
     }
 }
 
-/// A directory.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
-    /// The plan's name; else the kind.
+    /// Name of the plan, else of the kind.
     pub(super) plan: String,
     pub(super) description: String,
-    /// Empty where there is no plan.
+    /// May be empty.
     pub(super) plan_hash: String,
     pub(super) command: String,
     pub(super) started_unix_s: u64,
-    /// Whether nothing more is to come.
+    /// Whether the run is complete.
     pub(super) finished: bool,
     /// See [`stamp`].
     pub(super) stamp: i64,
-    /// Trials wanted that have no result.
+    /// Scheduled trials without a result.
     pub(super) missing: usize,
-    /// The circumstances of its first result.
+    /// Environment of the first result.
     pub(super) env: Env,
     pub(super) cells: Vec<Cell>,
 }
 
-/// Trials under the same load.
 #[derive(Debug)]
 pub(super) struct Cell {
     pub(super) target: String,
     pub(super) combination: String,
-    /// Every value of the load by its name.
+    /// Settings by name.
     pub(super) values: Vec<(String, String)>,
     pub(super) trials: Vec<Trial>,
 }
 
-/// A trial.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) repeat: u32,
-    /// Its directory within that of the entry; empty if that is the one.
+    /// Relative to the directory of the entry; may be empty.
     pub(super) place: String,
     pub(super) started_unix_s: Option<u64>,
     pub(super) kept: TrialOutcome,
 }
 
 impl Entry {
-    /// Reads a directory; `None` if it holds nothing that brunt keeps.
+    /// Reads a directory; `None` if it has no results.
     ///
     /// # Errors
-    /// It holds results of another version, or damaged ones.
+    /// Results are damaged or of another version.
     pub(super) fn read(dir: &Path) -> Result<Option<Self>, Error> {
-        // Taken first: what changes while it is read is read again.
+        // First, so that later changes are detected.
         let stamp = stamp(dir);
         Ok(Self::read_unstamped(dir)?.map(|entry| Self { stamp, ..entry }))
     }
@@ -172,19 +169,19 @@ impl Entry {
             }
             let env = step.read_env().unwrap_or_default();
             let mut cell = single(step.read_result()?, &env, format!("steps/{name}"));
-            // The number before it only keeps the directories in order.
+            // Strips the number that orders the directories.
             cell.combination = name.split_once('-').map_or(name.as_str(), |(_, rate)| rate).to_owned();
             cells.push(cell);
             first.get_or_insert(env);
         }
         let finished = dir.join("find.json").exists();
-        // The command line in a step's circumstances is that of its load.
+        // The environment of a step has the command of its load.
         Ok(Self { cells, command: String::new(), finished, ..Self::of(Kind::Find, first.unwrap_or_default()) })
     }
 }
 
-/// When what is in a directory was begun or written, in nanoseconds since 1970-01-01 UTC; 0 if there is nothing. A run that
-/// is begun anew, or goes on, writes its file again.
+/// Modification time of the main file in nanoseconds since 1970; 0 if there is none. Runs rewrite it when they start
+/// or resume.
 pub(super) fn stamp(dir: &Path) -> i64 {
     let written = ["experiment.json", "find.json", "result.json"].iter().find_map(|file| {
         let written = fs::metadata(dir.join(file)).ok()?.modified().ok()?;
@@ -193,7 +190,7 @@ pub(super) fn stamp(dir: &Path) -> i64 {
     written.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// One result that belongs to no plan: its URL stands for the target.
+/// A result without a plan: its URL stands for the target.
 fn single(result: RunResult, env: &Env, place: String) -> Cell {
     let offered = result.requests.offered_rate;
     let rate = offered.map_or("max".to_owned(), |rate| brunt_results::Rate(rate).to_string());

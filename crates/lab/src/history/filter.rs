@@ -1,14 +1,14 @@
-//! Which trials are asked for. Pure: conditions become SQL here, and every value in them is a parameter.
+//! Conditions on trials, translated to SQL with parameters.
 
 use crate::plan::settings::{NAMES, Settings};
 use brunt_results::{Threshold, verdict::Kind};
 use rusqlite::types::Value;
 use std::str::FromStr;
 
-/// The verdict of a trial that has no result.
+/// Verdict word of a failed trial.
 pub const FAILED: &str = "failed";
 
-/// Every word that a trial's verdict can be.
+/// All verdict words.
 pub fn verdict_words() -> Vec<&'static str> {
     let kinds = [
         Kind::Ok,
@@ -22,24 +22,24 @@ pub fn verdict_words() -> Vec<&'static str> {
     kinds.into_iter().map(Kind::word).chain([FAILED]).collect()
 }
 
-/// Conditions that must all hold; an empty filter admits everything.
+/// A conjunction of conditions; an empty filter matches everything.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// The plan's name; `find` and `load` for what has none.
+    /// Name of the plan; `find` or `load` without one.
     pub plan: Option<String>,
-    /// The target's name, or its URL where there is no plan.
+    /// Name of the target; its URL without a plan.
     pub target: Option<String>,
-    /// A word of [`verdict_words`].
+    /// One of [`verdict_words`].
     pub verdict: Option<String>,
-    /// Started at this second since 1970-01-01 UTC or later.
+    /// Earliest start in seconds since 1970.
     pub since_unix_s: Option<u64>,
-    /// Bounds on figures; one that was not had lies within none.
+    /// Bounds on figures; a missing figure matches none.
     pub bounds: Vec<Threshold>,
-    /// Values of the load.
+    /// Settings.
     pub values: Vec<NamedValue>,
 }
 
-/// `connections=80`: a value of the load, in its usual spelling.
+/// A setting and its value in canonical form, as `connections=80`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedValue {
     name: String,
@@ -52,7 +52,7 @@ impl FromStr for NamedValue {
         let Some((name, value)) = text.split_once('=').map(|(name, value)| (name.trim(), value.trim())) else {
             return Err(format!("'{text}' is not NAME=VALUE, such as connections=80"));
         };
-        // What the plan gives for each core is kept as a total.
+        // The index has totals.
         if name.ends_with("_per_core") {
             let whole = name.trim_end_matches("_per_core");
             return Err(format!("'{text}': give the total over all cores, as {whole}=VALUE"));
@@ -68,7 +68,7 @@ impl FromStr for NamedValue {
     }
 }
 
-/// A condition in SQL and its parameters, in their order.
+/// An SQL condition with its parameters in order.
 #[derive(Debug, Clone)]
 pub(super) struct Clause {
     pub(super) sql: String,
@@ -112,13 +112,13 @@ impl Filter {
         Clause { sql: words.join(" AND "), parameters }
     }
 
-    /// Whether it asks for some trials of a directory and not for all.
+    /// Whether it selects individual trials of a directory.
     pub(super) fn is_about_trials(&self) -> bool {
         self.target.is_some() || self.verdict.is_some() || !self.bounds.is_empty() || !self.values.is_empty()
     }
 }
 
-/// Where the figure of a bound is kept.
+/// Column of a figure.
 fn column(figure: &str) -> &'static str {
     match figure {
         "mean" => "mean_us",

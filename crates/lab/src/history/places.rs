@@ -1,5 +1,6 @@
-//! The text file that names the directories with results: a path a line. It is all of the index that cannot be made from
-//! something else, so it is only ever added to, or replaced as a whole; and it never says what a directory holds.
+//! The list of result directories: a text file with one path per line.
+//!
+//! It cannot be rebuilt, so it is only appended to or replaced atomically.
 
 use super::database::lock;
 use crate::Error;
@@ -9,7 +10,6 @@ use std::{
     path::{Path, PathBuf, absolute},
 };
 
-/// The file.
 #[derive(Debug)]
 pub(super) struct Places {
     folder: PathBuf,
@@ -28,7 +28,7 @@ impl Places {
         Error::Failed(format!("{}: {error}", self.path().display()))
     }
 
-    /// Every place, in the order in which they came.
+    /// All paths in order of insertion.
     pub(super) fn all(&self) -> Result<Vec<String>, Error> {
         match fs::read_to_string(self.path()) {
             Ok(text) => Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()),
@@ -37,18 +37,18 @@ impl Places {
         }
     }
 
-    /// Adds a place that is not there yet.
+    /// Adds a path unless it is listed.
     pub(super) fn add(&self, place: &str) -> Result<(), Error> {
         let _lock = lock(&self.folder)?;
         if self.all()?.iter().any(|known| known == place) {
             return Ok(());
         }
         let file = File::options().create(true).append(true).open(self.path());
-        // The empty lines keep what a full disk has cut short apart from what comes.
+        // The leading newline separates it from a line truncated by a full disk.
         file.and_then(|mut file| file.write_all(format!("\n{place}\n").as_bytes())).map_err(|e| self.named(&e))
     }
 
-    /// Has these places and no others.
+    /// Replaces the list.
     pub(super) fn replace<'a>(&self, places: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
         let _lock = lock(&self.folder)?;
         let text: String = places.into_iter().map(|place| format!("{place}\n")).collect();
@@ -57,10 +57,10 @@ impl Places {
     }
 }
 
-/// The one name of a directory, whether it exists yet or not: absolute, without links.
+/// The absolute path without symbolic links; the directory need not exist.
 ///
 /// # Errors
-/// The name cannot be a line of the file.
+/// The path is not UTF-8 or contains a newline.
 pub(super) fn canonical_path(dir: &Path) -> Result<String, Error> {
     let whole = absolute(dir)?;
     let there = whole.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));

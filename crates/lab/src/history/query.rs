@@ -1,108 +1,89 @@
-//! What the index is asked, and what it answers. Only reads; a path that is gone is said to be.
+//! Queries of the index. Read-only; missing directories are marked.
 
 use super::{entry::Kind, filter::Filter};
 use rusqlite::{Connection, Row, params_from_iter, types::Value};
 use serde::Serialize;
 use std::{collections::BTreeMap, path::Path};
 
-/// A directory.
+/// A result directory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
-    /// Where it is, or was.
     pub directory: String,
-    /// It is not there any more.
+    /// The directory no longer exists.
     pub gone: bool,
-    /// What made it; `null` for a kind that this version does not know.
+    /// `None` for a kind of another version.
     pub kind: Option<Kind>,
-    /// The plan's name; else the kind.
+    /// Name of the plan, else of the kind.
     pub plan: String,
-    /// The plan's description.
     pub description: String,
-    /// Its targets, in the order of the plan; URLs where there is no plan.
+    /// In plan order; URLs without a plan.
     pub targets: Vec<String>,
     /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// Whether nothing more is to come.
+    /// Whether the run is complete.
     pub finished: bool,
-    /// Trials wanted that have no result.
+    /// Scheduled trials without a result.
     pub missing: u64,
-    /// Trials that the filter admits, those that failed included.
+    /// Matching trials, failed ones included.
     pub trials: u64,
-    /// How many of them have which verdict.
+    /// Matching trials by verdict.
     pub verdicts: BTreeMap<String, u64>,
-    /// Where it ran, and with what.
     pub machine: Machine,
-    /// The command line.
     pub command: String,
 }
 
-/// Where something was measured, and with what; `null` where that is not known.
+/// The machine and binary of a run; `null` if unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Machine {
-    /// Processor model.
     pub cpu: Option<String>,
-    /// Processors online.
     pub cpus: Option<u64>,
-    /// Kernel release and version.
     pub kernel: Option<String>,
-    /// Version of brunt.
     pub brunt: String,
-    /// Identity of its binary.
     pub binary_hash: Option<String>,
 }
 
-/// A trial. Times are microseconds; a figure that was not had is absent.
+/// A trial. Times are microseconds; unavailable figures are absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trial {
-    /// The directory of its run, or of its result.
+    /// Directory of the run or result.
     pub directory: String,
-    /// Its own within that; empty if that is its own.
+    /// Relative path of the trial; may be empty.
     pub place: String,
     /// It is not there any more.
     pub gone: bool,
-    /// The plan's name; else the kind of the directory.
+    /// Name of the plan, else of the kind.
     pub plan: String,
-    /// The target's name, or its URL where there is no plan.
+    /// Name of the target; its URL without a plan.
     pub target: String,
-    /// The swept values alone.
+    /// Swept settings without the target.
     pub combination: String,
-    /// Every value of the load, by its name.
+    /// All settings by name.
     pub values: BTreeMap<String, String>,
-    /// Counted from 1.
     pub repeat: u32,
     /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: Option<u64>,
-    /// A word of [`super::verdict_words`].
+    /// One of [`super::verdict_words`].
     pub verdict: String,
-    /// The evidence; or why it failed.
+    /// Evidence of the verdict, or the reason of the failure.
     pub why: String,
-    /// What made the load.
     pub tester: Option<String>,
     /// Completed requests per second.
     pub rate: Option<f64>,
-    /// Requests per second that were asked for.
     pub offered_rate: Option<f64>,
-    /// Requests answered rightly.
     pub completed: Option<u64>,
-    /// Requests that failed.
     pub failed: Option<u64>,
-    /// Share of the requests that failed, in percent.
+    /// Failed requests in percent.
     pub errors_percent: Option<f64>,
-    /// Response time, mean.
+    /// Response time.
     pub mean_us: Option<f64>,
-    /// Response time, median.
     pub p50_us: Option<f64>,
-    /// Response time, 90th percentile.
     pub p90_us: Option<f64>,
-    /// Response time, 99th percentile.
     pub p99_us: Option<f64>,
-    /// Response time, 99.9th percentile.
     pub p999_us: Option<f64>,
-    /// Response time, largest.
     pub max_us: Option<f64>,
-    /// CPU time of the server for a request.
+    /// CPU time of the server per request.
     pub cost_us: Option<f64>,
-    /// CPU of the server; 100 is one core.
+    /// Server CPU; 100 is one core.
     pub cpu_percent: Option<f64>,
     /// Resident memory of the server at the end.
     pub rss_bytes: Option<u64>,
@@ -110,11 +91,11 @@ pub struct Trial {
 
 const JOINED: &str =
     "directory LEFT JOIN cell ON cell.directory = directory.id LEFT JOIN trial ON trial.cell = cell.id";
-/// Of two directories from the same second, the one that was read first was there first.
+/// Directories of the same second are in reverse order of insertion.
 const NEWEST_FIRST: &str = "directory.started_unix_s DESC, directory.id DESC";
 
 pub(super) fn runs(cache: &Connection, filter: &Filter, limit: usize) -> rusqlite::Result<(Vec<Run>, usize)> {
-    // SQLite's numbers end there.
+    // The range of SQLite integers.
     let (clause, limit) = (filter.clause(), limit.min(i64::MAX as usize));
     let wanted = if filter.is_about_trials() { "AND trial.id IS NOT NULL" } else { "" };
     let from = format!("FROM {JOINED} WHERE {} {wanted}", clause.sql);
@@ -127,7 +108,7 @@ pub(super) fn runs(cache: &Connection, filter: &Filter, limit: usize) -> rusqlit
     let mut verdicts = cache.prepare(&format!(
         "SELECT trial.verdict, count(*) {from} AND directory.id = ? AND trial.id IS NOT NULL GROUP BY trial.verdict"
     ))?;
-    // The plan may have more than were asked for; those count only as long as there is nothing else to show.
+    // Targets without matching trials are listed only if nothing matches.
     let mut targets = cache.prepare(&format!(
         "SELECT cell.target {from} AND directory.id = ? AND cell.id IS NOT NULL GROUP BY cell.target \
          HAVING count(trial.id) > 0 OR ? = 0 ORDER BY min(cell.id)"
@@ -230,7 +211,7 @@ fn trial(row: &Row) -> rusqlite::Result<Trial> {
     })
 }
 
-/// SQLite's integers have a sign; what was counted has none.
+/// SQLite integers are signed, counts are not.
 fn natural(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

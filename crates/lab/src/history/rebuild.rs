@@ -1,4 +1,4 @@
-//! The index made anew: from what lies beneath some roots, and from the directories it knew that are still there.
+//! Rebuilding the index from root directories and from listed directories that still exist.
 
 use super::{Index, entry::Entry, places::canonical_path, scan::Found, schema};
 use crate::Error;
@@ -7,26 +7,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What became of the index.
+/// Result of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Directories in it now.
+    /// Directories in the index.
     pub directories: usize,
-    /// Trials in it now.
+    /// Trials in the index.
     pub trials: usize,
-    /// Known directories that were found elsewhere, from and to.
+    /// Listed directories found elsewhere, with old and new path.
     pub moved: Vec<(String, String)>,
-    /// Known directories that were not found again, and are no longer known.
+    /// Listed directories that were removed from the index.
     pub forgotten: Vec<String>,
-    /// What holds results that cannot be read, and why.
+    /// Unreadable results, with reasons.
     pub unreadable: Vec<String>,
 }
 
 impl Index {
-    /// Makes the index anew.
+    /// Rebuilds the index.
     ///
     /// # Errors
-    /// A root is no directory, or the index cannot be written; it is then as it was.
+    /// A root is not a directory, or the index cannot be written; it is then unchanged.
     pub fn rebuild(&mut self, roots: &[PathBuf]) -> Result<Rebuilt, Error> {
         let mut found = Found::default();
         for root in roots {
@@ -39,7 +39,7 @@ impl Index {
         let identities = self.query_or_rebuild(|cache| run_identities(cache))?;
         let known = self.places.all()?.into_iter().chain(identities.keys().cloned());
         let mut rebuilt = Rebuilt { unreadable: found.unreadable, ..Rebuilt::default() };
-        // Directories that are to be remembered although there is nothing to be read: a run may just have begun.
+        // Listed directories without results are kept: a run may just have begun.
         let mut noted = Vec::new();
         let mut gone = Vec::new();
         for place in known.collect::<BTreeSet<String>>() {
@@ -82,7 +82,7 @@ impl Index {
     }
 }
 
-/// By what a directory is known again when its name is another.
+/// Identifies a run whose directory was moved.
 #[derive(Debug, PartialEq, Eq)]
 struct RunIdentity {
     kind: String,

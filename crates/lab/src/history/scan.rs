@@ -1,5 +1,5 @@
-//! Finds the directories with results beneath a root. It never follows links and never looks into a directory that holds
-//! results: what lies in there belongs to it.
+//! Finds result directories beneath a root. Does not follow symbolic links and does not descend into result
+//! directories.
 
 use super::entry::Entry;
 use crate::Error;
@@ -8,20 +8,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What lies beneath a root.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Each directory and what it holds.
     pub(super) entries: Vec<(PathBuf, Entry)>,
-    /// What cannot be read, and why.
+    /// Unreadable results, with reasons.
     pub(super) unreadable: Vec<String>,
 }
 
 impl Found {
-    /// Adds what lies beneath this root.
+    /// Adds the directories beneath a root.
     ///
     /// # Errors
-    /// The root itself is no directory that can be read.
+    /// The root cannot be read.
     pub(super) fn beneath(&mut self, root: &Path) -> Result<(), Error> {
         let named = |error: io::Error| Error::Usage(format!("{}: {error}", root.display()));
         fs::read_dir(root).map_err(named)?;

@@ -1,11 +1,11 @@
-//! Answers of the index as tables for a terminal or a pipe. Pure.
+//! Query results as tables for a terminal.
 
 use super::query::{Run, Trial};
 use crate::format::{date, number, time};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use std::path::Path;
 
-/// A line a directory, the newest first; paths beneath `here` are shown from there.
+/// One line per directory, newest first; paths beneath `here` are relative.
 pub fn runs(runs: &[Run], here: &Path) -> String {
     let heads = [
         ("started", false),
@@ -35,7 +35,7 @@ pub fn runs(runs: &[Run], here: &Path) -> String {
     table(&heads, lines)
 }
 
-/// A line a trial; paths beneath `here` are shown from there.
+/// One line per trial; paths beneath `here` are relative.
 pub fn trials(trials: &[Trial], here: &Path) -> String {
     let heads = [
         ("plan", false),

@@ -1,11 +1,13 @@
-//! Targets compared in pairs. The targets of one load are measured next to each other in every repeat, so what slows
-//! the machine for longer than that slows all of them, and drops out of the ratio of two of one repeat.
+//! Throughput relative to a baseline target, by repeat.
+//!
+//! Within a repeat the targets of one load run one after another, so disturbances longer than that affect all of them
+//! and cancel out of the ratio.
 
 use super::Row;
 use crate::stats::spread;
 use std::collections::BTreeMap;
 
-/// Fills in, for each row, its throughput over that of the target `baseline` under the same load.
+/// Sets each row's throughput relative to that of the target `baseline` under the same load.
 pub fn compare(rows: &mut [Row], baseline: &str) {
     let of_baseline = rows.iter().filter(|row| row.cell.target == baseline);
     let bases: BTreeMap<String, _> =

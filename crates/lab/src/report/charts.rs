@@ -1,5 +1,5 @@
-//! The charts of a report: which there are, what they are called, and each as the text of an SVG file. Pure functions of
-//! the report's rows; the same rows give the same bytes, so charts can be drawn again at any time and anywhere.
+//! Charts of a report as data: which ones there are, their titles, series and bars. [`super::svg`] and the HTML page
+//! draw them.
 
 mod axis;
 mod bars;
@@ -24,14 +24,14 @@ pub(super) use {
     select_charts::{Body, misses},
 };
 
-/// A chart of a report.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// Which of the report's tables it shows.
+    /// Index of the table it belongs to.
     pub table: usize,
-    /// The name of its file in [`CHARTS_FOLDER`](crate::run_directory::CHARTS_FOLDER): lower case letters, digits, `-` and `.`, and unlike that of any other chart.
+    /// Unique file name in [`CHARTS_FOLDER`](crate::run_directory::CHARTS_FOLDER), of lower case letters, digits, `-`
+    /// and `.`.
     pub file: String,
-    /// The rows it shows, by their places in the report; those of bars in the order of the bars.
+    /// Indexes of its rows in the report; for bars in their order.
     pub(super) rows: Vec<usize>,
     pub(super) body: Body,
     pub(super) title: String,
@@ -57,7 +57,7 @@ impl Chart {
     }
 }
 
-/// The charts of a report, those of one table together.
+/// The charts of a report, grouped by table.
 pub fn charts(report: &Report) -> Vec<Chart> {
     let targets = targets(report);
     let footer = footer(report);
@@ -80,7 +80,7 @@ pub fn charts(report: &Report) -> Vec<Chart> {
     charts
 }
 
-/// Every target with a row, in the order of the plan, so that each looks the same in all charts.
+/// Targets with a row, in plan order. The index determines colour and marker in all charts.
 pub(super) fn targets(report: &Report) -> Vec<String> {
     let mut targets: Vec<String> = Vec::new();
     let planned = report.experiment.cells.run.iter().filter(|c| report.rows.iter().any(|r| r.cell.target == c.target));
@@ -92,7 +92,8 @@ pub(super) fn targets(report: &Report) -> Vec<String> {
     targets
 }
 
-/// The values that the chart itself does not tell: those that the whole table has in common, and those of its own.
+/// The settings that axis and headings do not show: those all rows of the table share, and those specific to the
+/// chart.
 fn free(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> (Vec<String>, Vec<String>) {
     let free = load::telling(table, None, over).into_iter().filter(|name| !choice.told.contains(name));
     free.partition(|name| load::is_same(table, name))
@@ -106,7 +107,7 @@ fn title(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> 
 
 fn under(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> String {
     let common = free(table, over, choice).0;
-    // Of no interest to most, and in the report; and that brunt makes the load goes without saying.
+    // Omitted for brevity; the tester only if it is brunt.
     let own = choice.rows.iter().all(|row| row.cell.settings.tester.is_none());
     let untold: &[&str] = if own { &["warmup", "timeout", "tester"] } else { &["warmup", "timeout"] };
     let common = common.iter().filter(|name| !untold.contains(&name.as_str()));
@@ -114,14 +115,14 @@ fn under(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> 
     words.extend(repeats(choice));
     words.extend(choice.body.spans().then(|| "from p50 (marker) to p99 (end)".to_owned()));
     if choice.body.metric() == Metric::Response && choice.rows.iter().all(|row| row.cell.rate().is_none()) {
-        // Little's law; a chart is often shown without the report that says so.
+        // Little's law. Charts are often shown without the report.
         words.push("at saturation it is connections / throughput".to_owned());
     }
     words.retain(|word| !word.is_empty());
     words.join(", ")
 }
 
-/// `median and range of 3 repeats`; nothing where each cell has one.
+/// `median and range of 3 repeats`; `None` for single repeats.
 fn repeats(choice: &ChartSelection) -> Option<String> {
     let done = || choice.rows.iter().map(|row| row.done).filter(|done| *done > 0);
     let (low, high) = (done().min()?, done().max()?);
@@ -134,7 +135,6 @@ fn repeats(choice: &ChartSelection) -> Option<String> {
 }
 
 impl Body {
-    /// The figure it shows.
     fn metric(&self) -> Metric {
         match self {
             Self::Lines(lines) => lines.metric,
@@ -142,7 +142,7 @@ impl Body {
         }
     }
 
-    /// What is seen, a sentence a line or bar.
+    /// Text alternative: one sentence per line or bar.
     pub(super) fn description(&self) -> String {
         match self {
             Self::Lines(lines) => lines.description(),
@@ -150,7 +150,7 @@ impl Body {
         }
     }
 
-    /// Whether anything shows its lowest and highest repeat.
+    /// Whether it shows ranges over repeats.
     fn has_ranges(&self) -> bool {
         match self {
             Self::Lines(lines) => lines.points().any(|point| point.range.is_some()),
@@ -158,24 +158,23 @@ impl Body {
         }
     }
 
-    /// Whether bars go from one figure to another.
+    /// Whether bars span two figures.
     fn spans(&self) -> bool {
         matches!(self, Self::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()))
     }
 }
 
-/// The machine, in one line.
 fn footer(report: &Report) -> String {
     let machines: BTreeSet<String> = report.envs.iter().map(notes::machine).collect();
     let mut machines = machines.into_iter();
     match (machines.next(), machines.len()) {
         (None, _) => String::new(),
         (Some(one), 0) => one,
-        (Some(_), others) => format!("made under {} different circumstances, see the report", others + 1),
+        (Some(_), others) => format!("{} different environments, see the report", others + 1),
     }
 }
 
-/// A title as the name of a file.
+/// File name for a title.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {
@@ -185,7 +184,7 @@ fn slug(title: &str) -> String {
             _ => slug.push('-'),
         }
     }
-    // Far below what file systems allow, with room for a number.
+    // Leaves room for a number within file system limits.
     slug.truncate(120);
     let slug = slug.trim_end_matches('-');
     if slug.is_empty() { "chart".to_owned() } else { slug.to_owned() }

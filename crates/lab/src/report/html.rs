@@ -1,6 +1,7 @@
-//! The report as one HTML page that needs nothing but itself: no network, no other file. Without scripts it shows the
-//! tables, the bars and the charts as `report.md` has them; with scripts every point tells its interval, its verdict and
-//! its machine. Nothing is measured or judged here.
+//! The report as one self-contained HTML page.
+//!
+//! Without scripts it shows tables, bars and SVG charts; with scripts every point has a tooltip with interval, verdict
+//! and machine. The page loads nothing from the network.
 
 mod bars;
 mod data;
@@ -15,7 +16,7 @@ use super::{Report, Run, charts, multi_run::merged};
 use crate::{format, run_directory::RunDirectory};
 use std::io;
 
-/// Charts for readers without scripts are left out of a page that would become larger than this, in bytes.
+/// Page size in bytes beyond which SVG charts for readers without scripts are omitted.
 const ENOUGH: usize = 480_000;
 
 const TEMPLATE: &str = include_str!("html/assets/page.html");
@@ -25,7 +26,7 @@ const UPLOT: &str = concat!(
     "/*! uPlot 1.6.32, Copyright (c) 2022 Leon Sorokin, MIT License */\n",
     include_str!("html/assets/uPlot.iife.min.js")
 );
-/// In the order in which they use each other.
+/// In dependency order.
 const SCRIPTS: [&str; 7] = [
     include_str!("html/assets/figures.js"),
     include_str!("html/assets/marks.js"),
@@ -36,8 +37,8 @@ const SCRIPTS: [&str; 7] = [
     include_str!("html/assets/start.js"),
 ];
 
-/// The page of a report. Distributions and seconds are read from the run's directory, as far as they are there; a page
-/// of a run that goes on shows itself anew from time to time.
+/// The page of a report. Distributions and time series are read from the run directory; the page of a running
+/// experiment reloads itself.
 ///
 /// # Errors
 /// A chart cannot be drawn.
@@ -45,10 +46,10 @@ pub fn page(report: &Report, store: &RunDirectory, is_running: bool) -> io::Resu
     made(report, &[Run::alone(report, store)], is_running)
 }
 
-/// One page of these runs: of several all are drawn together.
+/// One page for several runs, drawn together.
 ///
 /// # Errors
-/// There is none, or a chart cannot be drawn.
+/// `runs` is empty, or a chart cannot be drawn.
 pub fn page_of_runs(runs: &[Run]) -> io::Result<String> {
     match runs {
         [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no run to make a page of")),
@@ -57,7 +58,6 @@ pub fn page_of_runs(runs: &[Run]) -> io::Result<String> {
     }
 }
 
-/// The page of a report that holds the rows of these runs.
 fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     let charts = charts::charts(report);
     let views = views::views(report, &charts);
@@ -70,7 +70,7 @@ fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
         ("{title}", format::escaped(&report.experiment.name)),
         ("{styles}", marks::colours() + &styles),
         ("{body}", body),
-        // Nothing in a string may end the element it stands in.
+        // A `<` in a string must not end the element.
         ("{data}", json.replace('<', "\\u003c")),
         ("{uplot}", UPLOT.to_owned()),
         ("{script}", script),
@@ -86,7 +86,7 @@ fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     Ok(out + rest)
 }
 
-/// The same program without indentation and comments, which have lines of their own.
+/// Removes indentation and comment lines.
 fn lean(text: &str) -> String {
     let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.map(|line| line.to_owned() + "\n").collect()

@@ -1,29 +1,27 @@
-//! What an HTTP experiment shows beyond every other: service time and how its tail compares with its middle, sockets,
-//! bytes of a reply. Service time, because that is what every tester knows; see `tester::foreign`.
+//! Additional columns of HTTP experiments: service time and its tail relative to its median, sockets, reply size.
+//!
+//! Service time, because every tester reports it; see `testers`.
 
 use super::Row;
 use crate::format;
 use crate::stats::{median, percentile_median, supported};
 use brunt_results::{LatencySummary, RunResult};
 
-/// Medians over the repeats of one cell, all absent where replies say nothing.
+/// Medians over the repeats of one cell; absent if replies have no statuses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
-    /// Service time, median, in microseconds.
+    /// Service time in microseconds.
     pub p50_us: Option<f64>,
-    /// Its 90th percentile, in percent of the median.
+    /// In percent of the median.
     pub p90_percent: Option<f64>,
-    /// Its 99th percentile, in percent of the median.
     pub p99_percent: Option<f64>,
-    /// Its 99.9th percentile, in percent of the median.
     pub p999_percent: Option<f64>,
-    /// Connections opened.
     pub sockets: Option<f64>,
-    /// Bytes of a reply, head and body where the tester counts both.
+    /// Head and body if the tester counts both, else the body.
     pub bytes_per_response: Option<f64>,
 }
 
-/// One column, in the manner of [`super::columns`].
+/// One column; see [`super::tables::columns`].
 pub(super) struct Shown {
     pub over: &'static str,
     pub name: &'static str,
@@ -52,7 +50,7 @@ impl Figures {
         let service = |figure: fn(&LatencySummary) -> Option<f64>| {
             percentile_median(results.iter().map(|result| figure(&result.latency.service)))
         };
-        // A share of two figures of one trial, for the tail of one must not be held against the middle of another.
+        // Ratios are formed within a trial, because trials differ in speed.
         let share = |figure: fn(&LatencySummary) -> Option<f64>| {
             percentile_median(results.iter().map(|result| {
                 let of = &result.latency.service;
@@ -71,7 +69,7 @@ impl Figures {
     }
 }
 
-/// Over all replies that came, the failed ones included, for their bytes are counted too.
+/// Includes failed replies, because their bytes are counted too.
 fn bytes_per_response(result: &RunResult) -> Option<f64> {
     let bytes = match result.bytes.received {
         0 => result.responses.as_ref()?.body_bytes?,
@@ -81,19 +79,19 @@ fn bytes_per_response(result: &RunResult) -> Option<f64> {
     (replies > 0).then(|| bytes as f64 / replies as f64)
 }
 
-/// How to read these columns, if there are any, and what foreign testers leave out.
+/// Explanation of these columns, and limitations of external testers.
 pub(super) fn legend(rows: &[Row]) -> Vec<String> {
     let mut lines = Vec::new();
     if rows.iter().any(|row| row.http.p50_us.is_some()) {
         lines.push(
-            "HTTP: p90/p50 and the like are of service time, within each trial. Sockets as the tester counts them, else as \
-             the kernel accepted them on this machine; bytes of a reply with its head, unless the tester counts bodies alone."
+            "HTTP: ratios such as p90/p50 are of service time within each trial. Sockets are counted by the tester, else by \
+             this machine's kernel; bytes per reply include the head unless the tester counts bodies only."
                 .to_owned(),
         );
     }
     if rows.iter().any(|row| row.cell.settings.external_tester().is_some() && !row.cell.settings.warmup.0.is_zero()) {
         lines
-            .push("Only brunt load has a warm-up: the other testers' figures hold their first moments too.".to_owned());
+            .push("Only brunt load has a warm-up: figures of other testers include their start.".to_owned());
     }
     lines
 }
@@ -122,7 +120,7 @@ mod tests {
         assert_eq!((figures.p50_us, figures.p99_percent), (Some(200.0), Some(200.0)));
         assert_eq!((figures.p90_percent, figures.p999_percent), (None, None));
         assert_eq!((figures.sockets, figures.bytes_per_response), (Some(7.0), Some(159.0)));
-        // Where heads are not counted, bodies are what there is.
+        // Without counted heads, body bytes are used.
         assert_eq!(Figures::of(&[trial(1.0, 2.0, 0)]).bytes_per_response, Some(11.0));
     }
 

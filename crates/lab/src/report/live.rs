@@ -1,5 +1,4 @@
-//! The page of a run that goes on: written anew after trials, but never so often that this takes time of the run that
-//! matters, and never during a trial.
+//! The HTML page during a run: rewritten between trials, at most 2 % of the time.
 
 use crate::{
     report,
@@ -8,26 +7,25 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 
-/// At least so long between two pages.
+/// Shortest interval between two pages.
 const LEAST: Duration = Duration::from_secs(2);
-/// And at least so many times what the last one took: 2 % of the run.
+/// Shortest interval as a multiple of the time the last page took.
 const RARELY: u32 = 50;
 
 /// Writes `report.html` while an experiment runs.
 #[derive(Debug)]
 pub struct LivePage {
     store: RunDirectory,
-    /// When the next one is due.
     next: Instant,
 }
 
 impl LivePage {
-    /// Writes into this run directory; the first trial's end is worth a page.
+    /// Writes into this run directory, first after the first trial.
     pub fn new(store: RunDirectory) -> Self {
         Self { store, next: Instant::now() }
     }
 
-    /// Writes the page if it is time. What goes wrong with it is no reason to end a run; its last page tells.
+    /// Writes the page if it is due. Errors are ignored: the final page reports them.
     fn write(&mut self) {
         let now = Instant::now();
         if now < self.next {
@@ -60,7 +58,7 @@ mod tests {
         let store = RunDirectory::at(home.path().join("run"));
         let _lock = store.open().unwrap();
         let mut live = LivePage::new(store.clone());
-        // Nothing is planned yet, which is no reason to fail.
+        // Without a plan nothing is written, and nothing fails.
         live.write();
         let experiment = Experiment { schema: SCHEMA.into(), name: "x".into(), ..Experiment::default() };
         store.begin(&experiment, "plan").unwrap();

@@ -1,4 +1,4 @@
-//! The report as Markdown, for `report.md` and for pasting.
+//! The report as Markdown.
 
 use super::{
     Report,
@@ -9,7 +9,6 @@ use super::{
 use crate::{plan::Style, run_directory::CHARTS_FOLDER};
 use std::fmt::Write;
 
-/// The whole report in a layout.
 pub fn markdown(report: &Report, style: Style) -> String {
     let experiment = &report.experiment;
     let mut out = format!("# {}\n\n", experiment.name);
@@ -31,7 +30,7 @@ pub fn markdown(report: &Report, style: Style) -> String {
             let _ = writeln!(out, "## {}\n", escaped(&rendered.title));
         }
         table(&mut out, &rendered.columns);
-        // Charts stand beneath their own table, or, where the layout has others, beneath the last.
+        // Charts follow their own table; in other layouts, the last table.
         let is_here = |chart: &&Chart| match style {
             Style::Plain => chart.table == index,
             _ => index + 1 == tables.len(),
@@ -50,7 +49,7 @@ pub fn markdown(report: &Report, style: Style) -> String {
     out
 }
 
-/// Links to the charts beneath a table; beyond a few, one must ask to see the others.
+/// Links to the charts of a table; those beyond the first few are collapsed.
 fn images(out: &mut String, charts: &[&Chart]) {
     const SHOWN: usize = 6;
     for (index, chart) in charts.iter().enumerate() {
@@ -79,7 +78,7 @@ fn table(out: &mut String, columns: &[Column]) {
     }
 }
 
-/// What a target wrote on its standard error must not become a table or a tag.
+/// Escapes text from targets, such as their standard error.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }

@@ -1,5 +1,5 @@
-//! Several runs in one report, to look at last week's beside today's: every target bears the name of its run. What each
-//! run says of itself (its doubts, its machine, its command) stays its own and is not mixed here.
+//! Several runs in one report: target names are prefixed with the name of their run; verdicts, machine and command
+//! stay separate per run.
 
 use super::{Report, charts, row};
 use crate::{fs_error::with_path, run_directory::RunDirectory};
@@ -8,27 +8,25 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// A run to be shown.
+/// A run to show.
 #[derive(Debug, Clone)]
 pub struct Run<'a> {
-    /// Tells it from others; empty if it is shown alone.
+    /// Distinguishes it from the other runs; empty if it is shown alone.
     pub name: String,
-    /// What its directory tells.
     pub report: &'a Report,
-    /// Its directory.
     pub store: &'a RunDirectory,
-    /// The way to its directory from where the report is: empty, or ending in `/`.
+    /// Path from the report to the run directory: empty, or ending in `/`.
     pub place: String,
 }
 
 impl<'a> Run<'a> {
-    /// A run shown alone, by a page in its directory.
+    /// A single run, with the page in its directory.
     pub fn alone(report: &'a Report, store: &'a RunDirectory) -> Self {
         Self { name: String::new(), report, store, place: String::new() }
     }
 }
 
-/// The rows of all runs, those of one target together, then sorted as in any report.
+/// Merges the rows of all runs, grouped by target, then sorted as usual.
 pub(super) fn merged(runs: &[Run]) -> Report {
     let targets: Vec<Vec<String>> = runs.iter().map(|run| charts::targets(run.report)).collect();
     let mut order: Vec<&String> = Vec::new();
@@ -45,7 +43,7 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     let baseline = common(runs, |run| run.report.experiment.baseline.clone()).flatten();
     for row in &mut all {
         row.cell.target = format!("{}: {}", runs[row.run].name, row.cell.target);
-        // A column of ratios over different targets would compare nothing.
+        // Ratios to different baselines are not comparable.
         row.against_baseline = row.against_baseline.filter(|_| baseline.is_some());
     }
     let mut whole = Report {
@@ -70,16 +68,16 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     whole
 }
 
-/// What is the same in all runs.
+/// The value all runs share.
 fn common<T: PartialEq>(runs: &[Run], of: impl Fn(&Run) -> T) -> Option<T> {
     let first = of(runs.first()?);
     runs.iter().all(|run| of(run) == first).then_some(first)
 }
 
-/// What to call the runs of these directories: the ends of their paths, as long as it takes to tell them apart.
+/// Names for the runs of these directories: the shortest distinct endings of their paths.
 ///
 /// # Errors
-/// A directory cannot be found, or two of them are one.
+/// A directory does not exist, or one is given twice.
 pub fn run_names(dirs: &[PathBuf]) -> io::Result<Vec<String>> {
     let mut paths: Vec<Vec<String>> = Vec::new();
     for dir in dirs {
@@ -100,10 +98,10 @@ pub fn run_names(dirs: &[PathBuf]) -> io::Result<Vec<String>> {
     Ok(paths.iter().map(name).collect())
 }
 
-/// The way from the folder of a file, which need not be there yet, to a directory: empty, or ending in `/`.
+/// Relative path from the folder of `file`, which need not exist, to a directory: empty, or ending in `/`.
 ///
 /// # Errors
-/// One of them cannot be found.
+/// A path does not exist.
 pub fn relative_path(file: &Path, dir: &Path) -> io::Result<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (from, to) = (whole(folder)?, whole(dir)?);

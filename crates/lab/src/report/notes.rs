@@ -1,5 +1,4 @@
-//! What stands around the table: what all rows have in common, how to read it, what is doubtful, failed or missing,
-//! and where it was measured.
+//! Text around the table: common settings, explanations, failures, validity issues, machine.
 
 use super::{
     Figures, Report, Row, http,
@@ -12,7 +11,7 @@ use crate::{
 use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What all rows have in common, in one line.
+/// The settings all rows share, in one line.
 pub fn common(report: &Report) -> String {
     let Some(row) = report.rows.first() else {
         return String::new();
@@ -20,7 +19,7 @@ pub fn common(report: &Report) -> String {
     let varying = varying(&report.rows);
     let names = names(&report.rows).into_iter().filter(|name| !varying.contains(name));
     let mut words: Vec<String> = names.filter_map(|name| phrase(row, &name)).collect();
-    // Runs that are shown together may have different numbers.
+    // Runs shown together may differ in repeats.
     if report.experiment.repeats > 0 {
         words.push(plural(report.experiment.repeats as usize, "repeat"));
     }
@@ -39,7 +38,7 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
         "keepalive" => return None,
         "tls" if cell.settings.uses_tls() => "over TLS".to_owned(),
         "tls" => return None,
-        // Over HTTP the size of a reply is the target's affair, unless the path names it.
+        // Over HTTP the target determines the reply size, unless the path contains it.
         "size" if !cell.has_size() => return None,
         "size" => spaced(&cell.settings.size.to_string()),
         "connections" => format!("{} connections", shown(row, name)),
@@ -53,27 +52,27 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
     })
 }
 
-/// How to read the table, a sentence an item.
+/// Explanation of the table, one sentence per item.
 pub fn legend(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.rows.iter().any(|row| row.done > 1) {
         let is_sure = report.rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
         let range = if is_sure { "95 %: interval of that median" } else { "range: lowest..highest" };
         lines.push(format!(
-            "Each figure is the median over the n repeats of that figure ({range}). Percentiles are never averaged: of two \
-             middle ones the higher is shown."
+            "Each figure is the median of that figure over n repeats ({range}). Percentiles are never averaged: with an \
+             even count, the higher of the two middle values is shown."
         ));
     }
     if report.rows.iter().any(|row| row.figures.p99_interval.is_some()) {
         lines.push(
-            "p99 range: the wider of what the p99 spans over the repeats and its 95 % interval within the median repeat."
+            "p99 range: the wider of the range over the repeats and the 95 % interval within the median repeat."
                 .to_owned(),
         );
     }
     if let Some(baseline) = report.experiment.baseline.as_ref().filter(|_| report.rows.iter().any(|row| row.done > 1)) {
         lines.push(format!(
-            "x baseline: throughput over that of {baseline} in the same repeat, when both were measured one after the other; \
-             the median of these ratios. A slow spell of the machine that lasts longer than a round of targets leaves it alone."
+            "x baseline: throughput relative to {baseline} in the same repeat, median over the repeats. Disturbances longer \
+             than a round of targets cancel out."
         ));
     }
     lines.push(
@@ -84,20 +83,20 @@ pub fn legend(report: &Report) -> Vec<String> {
     lines.extend(http::legend(&report.rows));
     lines.extend(absent(report));
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
-        lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law) and says no more than that.".to_owned());
+        lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law).".to_owned());
     }
     if report.rows.iter().any(|row| row.cell.placement.free) {
         lines.push(
-            "pin = false: such a target may run on the generator's cores too; each may slow the other.".to_owned(),
+            "pin = false: the target may run on the generator's cores; they may slow each other.".to_owned(),
         );
     }
     if report.rows.iter().any(|row| row.cell.placement.shared()) {
-        lines.push("Server and generator share the machine's one core: each slows the other, and no figure is the server's alone.".to_owned());
+        lines.push("Server and generator share the machine's only core: they slow each other, so no figure is a property of the server alone.".to_owned());
     }
     lines
 }
 
-/// Figures that no trial has, with the reason; and what a dash means where only some are missing.
+/// Figures missing from all trials, with reasons, and the meaning of a dash.
 fn absent(report: &Report) -> Vec<String> {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let figures: Vec<&Figures> = report.rows.iter().filter(|row| row.done > 0).map(|row| &row.figures).collect();
@@ -117,13 +116,13 @@ fn absent(report: &Report) -> Vec<String> {
     let percentiles = |figures: &&Figures| figures.p99_us.is_none() || figures.p999_us.is_none();
     if somewhere || (nowhere < METERED.len() && figures.iter().any(percentiles)) {
         let dash =
-            "A dash: not to be had in that trial (its env.json says why), or too few requests for that percentile.";
+            "A dash: unavailable (see the trial's env.json), or too few requests for that percentile.";
         lines.push(dash.to_owned());
     }
     lines
 }
 
-/// A figure's name for people, its name in `env.json`, and where it stands.
+/// Label, key in `env.json`, accessor.
 type Metered = (&'static str, &'static str, fn(&Figures) -> Option<f64>);
 
 const METERED: &[Metered] = &[
@@ -135,7 +134,7 @@ const METERED: &[Metered] = &[
     }),
 ];
 
-/// What is not as it should be: failed trials, doubtful results, trials not run, cells skipped.
+/// Failed trials, validity issues, outliers, trials not run, skipped cells.
 pub fn concerns(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     for row in &report.rows {
@@ -153,9 +152,8 @@ pub fn concerns(report: &Report) -> Vec<String> {
     lines.extend(outliers(report));
     if report.repeated > 0 {
         lines.push(format!(
-            "run again: {} that had been disturbed; of the attempts at a trial the one at the machine's best pace counts, \
-             the others are kept beside it",
-            plural(report.repeated, "trial")
+            "repeated: {}; the attempt at the highest machine speed counts, the others are archived beside it",
+            plural(report.repeated, "disturbed trial")
         ));
     }
     if report.not_run > 0 {
@@ -165,7 +163,6 @@ pub fn concerns(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Repeats that lie far from the others of their cell.
 fn outliers(report: &Report) -> Option<String> {
     let named = report.rows.iter().flat_map(|row| {
         let middle = row.figures.rate.map_or(0.0, |rate| rate.median);
@@ -177,10 +174,10 @@ fn outliers(report: &Report) -> Option<String> {
     let named: Vec<String> = named.collect();
     let first = named.first()?;
     let such = if named.len() > 1 { ", such as " } else { ": " };
-    Some(format!("outliers, which count all the same: {}{such}{first}", plural(named.len(), "repeat")))
+    Some(format!("outliers (included in all figures): {}{such}{first}", plural(named.len(), "repeat")))
 }
 
-/// One line a kind of doubt, with how often it was raised and one example.
+/// One line per verdict, with count and an example.
 fn doubts(report: &Report) -> Vec<String> {
     let done: usize = report.rows.iter().map(|row| row.done).sum();
     let mut kinds: BTreeMap<Kind, Vec<(&Row, u32, &str, &str)>> = BTreeMap::new();
@@ -204,13 +201,13 @@ fn doubts(report: &Report) -> Vec<String> {
     kinds.into_iter().map(line).collect()
 }
 
-/// Where, when and how it was measured; one line for each set of circumstances, which should be one.
+/// Machine, start and command; one line for each distinct environment.
 pub fn circumstances(report: &Report) -> Vec<String> {
     let machines: BTreeSet<String> = report.envs.iter().map(machine).collect();
     let mut lines: Vec<String> = machines.into_iter().collect();
     if lines.len() > 1 {
         lines.push(
-            "The trials were NOT all made under the same circumstances; the lines above are to be compared.".to_owned(),
+            "The trials were NOT all run under the same conditions: compare the lines above.".to_owned(),
         );
     }
     let command = report.experiment.command.join(" ");
@@ -223,7 +220,7 @@ pub fn circumstances(report: &Report) -> Vec<String> {
     lines
 }
 
-/// The machine and the software of one trial, in one line.
+/// Machine and software of a trial, in one line.
 pub fn machine(env: &Env) -> String {
     let mut words = vec![env.cpu.clone().unwrap_or("unknown CPU".to_owned())];
     words.extend(env.cpus_online.map(|n| plural(n as usize, "processor")));

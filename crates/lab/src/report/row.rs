@@ -1,4 +1,4 @@
-//! One row of the report: a cell and the figures of its repeats, each figure on its own and none invented.
+//! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
 use super::http;
 use crate::{
@@ -12,70 +12,60 @@ use crate::{
 use brunt_results::{LatencySummary, RunResult, Verdict, verdict::Kind};
 use std::collections::BTreeMap;
 
-/// A cell and what its trials gave.
+/// A cell with the results of its trials.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Which of the runs that are shown together it is of; 0 where there is one.
+    /// Index of the run, if several runs are shown together.
     pub run: usize,
-    /// The cell.
     pub cell: Cell,
-    /// Trials with a result.
+    /// Number of trials with a result.
     pub done: usize,
-    /// Number and 99th percentile of the response time of each that has enough requests for it, in microseconds.
+    /// Repeat and response p99 in microseconds, for repeats with enough requests.
     pub p99s_us: Vec<(u32, f64)>,
-    /// Trials without one, by repeat.
+    /// Failed trials by repeat.
     pub failures: Vec<(u32, Failure)>,
-    /// Over the trials with a result.
     pub figures: Figures,
-    /// Completed requests per second of each repeat with a result.
+    /// Completed requests per second by repeat.
     pub rates: BTreeMap<u32, f64>,
-    /// `rates` over those of the baseline's row, of the repeats that both have; see `paired`.
+    /// Ratio of `rates` to those of the baseline row; see [`super::baseline`].
     pub against_baseline: Option<Spread>,
-    /// What HTTP has beyond that.
     pub http: http::Figures,
-    /// How many trials have which verdict.
+    /// Trials by verdict.
     pub verdicts: BTreeMap<Kind, usize>,
-    /// The verdicts that are not `ok`, by repeat.
+    /// Verdicts other than `ok`, by repeat.
     pub doubts: Vec<(u32, Verdict)>,
 }
 
-/// Medians over the repeats of one cell; a figure that no repeat has is absent. Times are microseconds.
+/// Medians over the repeats of one cell; times in microseconds. A figure missing from all repeats is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
     /// Completed requests per second.
     pub rate: Option<Spread>,
-    /// Where the median of the throughput over all possible repeats lies, if there are enough to tell.
+    /// Interval of the median throughput, from six repeats on.
     pub rate_interval: Option<Interval>,
-    /// Response time, median.
+    /// Response time.
     pub p50_us: Option<f64>,
-    /// Response time, 99th percentile.
     pub p99_us: Option<f64>,
-    /// How sure that is: the wider of what it spans between the repeats and of its interval within the one shown.
+    /// The wider of the interval over the repeats and the one within the median repeat.
     pub p99_interval: Option<Interval>,
-    /// Response time, 99.9th percentile.
     pub p999_us: Option<f64>,
-    /// Service time, mean.
     pub service_mean_us: Option<f64>,
-    /// CPU of the server in user mode; 100 is one core.
+    /// Server CPU; 100 is one core.
     pub cpu_user_percent: Option<f64>,
-    /// CPU of the server, user and kernel.
     pub cpu_percent: Option<f64>,
-    /// Resident memory of the server.
     pub rss_bytes: Option<f64>,
-    /// What the server's resident memory grew by for each connection, in bytes; only of enough connections to tell.
+    /// Growth of resident memory per connection, from [`ENOUGH_CONNECTIONS`] on.
     pub rss_per_connection_bytes: Option<f64>,
-    /// What the kernel's own objects grew by for each connection, its ends on this machine together; as above.
+    /// Growth of kernel slab memory per connection, both ends if both are on this machine.
     pub slab_per_connection_bytes: Option<f64>,
-    /// Connections opened per second; as above.
+    /// Connections opened per second, from [`ENOUGH_CONNECTIONS`] on.
     pub connect_rate: Option<f64>,
-    /// CPU time of the server for a request.
     pub cpu_us_per_request: Option<f64>,
-    /// User-mode instructions of the server for a request.
     pub instructions_user_per_request: Option<f64>,
 }
 
 impl Row {
-    /// Sums up the trials of a cell.
+    /// Aggregates the trials of a cell.
     pub fn new(cell: Cell, trials: Vec<(u32, TrialOutcome)>) -> Self {
         let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut verdicts, mut rates) = (BTreeMap::new(), BTreeMap::new());
@@ -100,14 +90,14 @@ impl Row {
         Self { run: 0, cell, done, failures, figures, http, rates, p99s_us, against_baseline: None, verdicts, doubts }
     }
 
-    /// Repeats whose throughput lies far from that of the others. They count like all others.
+    /// Repeats with outlying throughput. They count like all others.
     pub fn outliers(&self) -> Vec<(u32, f64)> {
         let rates: Vec<(u32, f64)> = self.rates.iter().map(|(repeat, rate)| (*repeat, *rate)).collect();
         let values: Vec<f64> = rates.iter().map(|(_, rate)| *rate).collect();
         outliers(&values).into_iter().map(|place| rates[place]).collect()
     }
 
-    /// Whether fewer than half of the results may be believed.
+    /// Whether fewer than half of the results have the verdict `ok`.
     pub fn is_untrusted(&self) -> bool {
         let good = self.verdicts.get(&Kind::Ok).copied().unwrap_or(0);
         self.done > 0 && 2 * good < self.done
@@ -153,12 +143,12 @@ impl Figures {
     }
 }
 
-/// With fewer connections the pages a server touches anyway outweigh theirs.
+/// With fewer connections, memory touched anyway outweighs theirs.
 const ENOUGH_CONNECTIONS: u64 = 1000;
 
 fn rss_per_connection_bytes(result: &RunResult) -> Option<f64> {
     let server = &result.server;
-    // Older results do not know what no file holds.
+    // Older results lack anonymous memory.
     let (start, end) =
         server.rss_anon_start_bytes.zip(server.rss_anon_bytes).or(server.rss_start_bytes.zip(server.rss_bytes))?;
     each_grew(result, start, end)
@@ -176,8 +166,7 @@ fn each_grew(result: &RunResult, start: u64, end: u64) -> Option<f64> {
     has_enough_connections(result).then(|| end.saturating_sub(start) as f64 / result.connections.peak as f64)
 }
 
-/// Sorts by load, cores first; the targets of one load stay together in the order of the plan, and phases follow each
-/// other as they did.
+/// Sorts by load, cores first. Targets of one load stay adjacent in plan order, phases in sequence.
 pub fn sort(rows: &mut Vec<Row>) {
     let mut combinations: Vec<String> = Vec::new();
     for row in rows.iter() {
@@ -192,13 +181,13 @@ pub fn sort(rows: &mut Vec<Row>) {
         .map(|row| {
             let cell = &row.cell;
             let cores = (cell.placement.server.count(), cell.placement.client.count());
-            // Closed loops, which have no rate, come before the rates.
+            // `None`, a closed loop, sorts first.
             let rate = cell.rate().map(|rate| rate.to_bits());
             let load = (!in_phases).then_some((cell.settings.size, cell.connections(), rate));
             ((cores, load, place(&row)), row)
         })
         .collect();
-    // Stable, so that targets keep their order.
+    // Stable: targets keep their order.
     keyed.sort_by_key(|(key, _)| *key);
     rows.extend(keyed.into_iter().map(|(_, row)| row));
 }

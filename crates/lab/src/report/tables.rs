@@ -1,5 +1,4 @@
-//! Which rows and columns a printed report has: all figures in one table, or the layout that people who compare servers
-//! of one kind are used to. A layout leaves figures out; it never leaves the verdict out.
+//! Tables of the printed report, in one of three layouts. Layouts omit figures, but never the verdict.
 
 pub(super) mod columns;
 mod ping_pong;
@@ -13,17 +12,17 @@ use columns::columns;
 pub(super) use columns::Column;
 pub(super) use selection::{Selection, selections};
 
-/// A table as it is printed.
+/// A table of formatted cells.
 pub(super) struct RenderedTable {
-    /// Stands above it; may be empty.
+    /// May be empty.
     pub title: String,
-    /// All of the same height.
+    /// All of equal length.
     pub columns: Vec<Column>,
-    /// For each row the number of its group; rows of one group stand together.
+    /// Group number by row; rows of one group are adjacent.
     pub groups: Vec<usize>,
 }
 
-/// The tables of a report in a layout, none of them empty.
+/// The tables of a report; none is empty.
 pub(super) fn rendered_tables(report: &Report, style: Style) -> Vec<RenderedTable> {
     match style {
         Style::Plain => {
@@ -41,7 +40,6 @@ pub(super) fn rendered_tables(report: &Report, style: Style) -> Vec<RenderedTabl
     }
 }
 
-/// A column of these rows.
 fn column<R>(rows: &[R], header: [&str; 2], right: bool, show: impl Fn(&R) -> String) -> Column {
     Column { header: header.map(str::to_owned), right, weight: 0, cells: rows.iter().map(show).collect() }
 }

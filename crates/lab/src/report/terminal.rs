@@ -1,4 +1,4 @@
-//! The report for a terminal: the table with a blank line between loads, and short notes beneath.
+//! The report for a terminal: tables with a blank line between loads, notes beneath.
 
 use super::{
     Report, notes,
@@ -8,8 +8,7 @@ use crate::plan::Style;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
 use std::fmt::Write;
 
-/// The whole report in a layout. Columns that do not fit into `width` characters give way, the least telling first; `None` is a
-/// file or a pipe and takes them all.
+/// Renders the report. If a table is wider than `width`, the least important columns are omitted; `None` shows all.
 pub fn text(report: &Report, style: Style, width: Option<usize>) -> String {
     let experiment = &report.experiment;
     let colon = if experiment.description.is_empty() { "" } else { ": " };
@@ -66,7 +65,7 @@ fn render(groups: &[usize], columns: &[Column]) -> String {
         Cell::new(text).set_alignment(side)
     };
     table.set_header(columns.iter().map(|column| cell(&column.header.join("\n"), column)));
-    // Groups of one row each would only be spread out.
+    // No separators if every group is a single row.
     let has_groups = groups.windows(2).any(|pair| pair[0] == pair[1]);
     for (index, group) in groups.iter().enumerate() {
         if has_groups && (index == 0 || groups[index - 1] != *group) {

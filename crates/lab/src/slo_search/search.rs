@@ -1,100 +1,96 @@
-//! Which rate to try next. Pure: it is told what became of each try and knows no load, no clock and no result.
+//! Selection of the rates to try. Pure: no load, no clock.
 //!
-//! Doubles until a rate breaks, then halves the gap (as a ratio) until it is narrow enough, then confirms the highest rate
-//! that held with a long try, and steps down until one is confirmed. A rate counts as broken only when it broke twice: one
-//! slow moment of the machine must not decide. That a rate held by luck is what the confirmation is for.
+//! Doubles the rate until one breaks the SLO, bisects the gap geometrically down to the precision, then confirms the
+//! highest rate that held with a long attempt, stepping down until one is confirmed. A rate counts as broken after it
+//! broke twice, so that a single disturbance does not decide. The confirmation guards against a rate that held by
+//! chance.
 
 use serde::Serialize;
 
-/// Where to look, in requests per second.
+/// Range of rates in requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// The first try.
+    /// The first rate.
     pub from: f64,
-    /// No rate above this one is tried.
+    /// Highest rate to try.
     pub to: Option<f64>,
-    /// How near the highest rate that holds and the lowest that breaks must come: 0.05 for 5 %.
+    /// Ratio, less 1, of the lowest broken to the highest held rate at which bisection ends: 0.05 for 5 %.
     pub precision: f64,
 }
 
-/// A rate to try.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attempt {
     /// Requests per second.
     pub rate: f64,
-    /// Whether this is the long try that confirms.
+    /// Whether it is a long, confirming attempt.
     pub confirms: bool,
 }
 
-/// What became of a try.
+/// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SloOutcome {
-    /// The SLO was kept.
+    /// The SLO is met.
     Holds,
-    /// It was not.
+    /// The SLO is violated.
     Breaks,
-    /// It was not, and the generator may be why.
+    /// The SLO is violated, possibly because of the load generator.
     GeneratorLimited,
 }
 
-/// How a search ends.
+/// Result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SearchResult {
     /// The SLO holds up to a rate.
     Holds {
-        /// The highest that was confirmed.
+        /// Highest confirmed rate.
         rate: f64,
-        /// The lowest that broke.
+        /// Lowest broken rate.
         breaks: f64,
     },
-    /// It holds at the highest rate that was to be tried.
-    HoldsAtMost {
-        /// That rate, confirmed.
-        rate: f64,
-    },
-    /// It holds up to a rate, and above it the generator was the limit.
+    /// It holds at the highest rate to try.
+    HoldsAtMost { rate: f64 },
+    /// The generator limits the rate.
     GeneratorLimited {
-        /// The highest that was confirmed, if any was.
+        /// Highest confirmed rate, if any.
         rate: Option<f64>,
-        /// The lowest that the generator could not make.
+        /// Lowest rate limited by the generator.
         limited: f64,
     },
-    /// It does not hold at any rate that was tried.
+    /// It does not hold at any rate tried.
     Never {
-        /// The lowest of them.
+        /// Lowest rate tried.
         lowest: f64,
     },
 }
 
-/// Below this share of the first try nothing is looked for: an SLO that needs so little load is not about load.
+/// Lowest rate to try, as a share of the first one.
 const LOWEST_SHARE: f64 = 1.0 / 16.0;
-/// Above this no generator goes.
+/// Highest rate to try without a limit.
 const HIGHEST: f64 = 1e9;
 
-/// A search under way.
+/// State of a search.
 #[derive(Debug, Clone)]
 pub struct Search {
     range: Range,
-    /// Rates that held, ascending.
+    /// Ascending.
     held: Vec<f64>,
-    /// The lowest rate that broke, and what broke it.
+    /// Lowest broken rate and its outcome.
     broken: Option<(f64, SloOutcome)>,
-    /// The rate under way that has broken once.
+    /// The current attempt, if it has broken once.
     once: Option<Attempt>,
-    /// Confirmations that broke.
+    /// Failed confirmations.
     unconfirmed: u32,
     confirmed: Option<f64>,
 }
 
 impl Search {
-    /// The search in a range.
     pub fn new(range: Range) -> Self {
         Self { range, held: Vec::new(), broken: None, once: None, unconfirmed: 0, confirmed: None }
     }
 
-    /// What to try next, or how it ended.
+    /// The next attempt, or the result.
     pub fn next(&self) -> Result<Attempt, SearchResult> {
         if let Some(again) = self.once {
             return Ok(again);
@@ -112,7 +108,7 @@ impl Search {
             }
             (Some(held), Some((broken, _))) => {
                 let middle = tidy((held * broken).sqrt());
-                // After a confirmation broke, what is left between was not worth a step before.
+                // After a failed confirmation the remaining gap is below the precision.
                 let is_narrow = broken <= held * (1.0 + self.range.precision) || self.unconfirmed > 0;
                 if is_narrow || middle <= held || middle >= broken {
                     return Ok(Attempt { rate: held, confirms: true });
@@ -122,7 +118,7 @@ impl Search {
         }
     }
 
-    /// What became of the try that [`Self::next`] named.
+    /// Records the outcome of the attempt that [`Self::next`] returned.
     pub fn tell(&mut self, answer: SloOutcome) {
         let Ok(under_way) = self.next() else { return };
         let Attempt { rate, confirms } = under_way;
@@ -143,7 +139,7 @@ impl Search {
         self.held.retain(|held| *held < rate);
         if confirms {
             self.unconfirmed += 1;
-            // The next one down that has held may be far below: a step that doubles each time lies between.
+            // Steps down by a doubling distance: the next held rate may be far below.
             let step = self.range.precision * f64::from(1u32 << (self.unconfirmed.min(20) - 1));
             let lower = tidy(rate / (1.0 + step));
             if lower >= self.lowest() && self.held.last().is_none_or(|held| *held < lower) {
@@ -167,11 +163,11 @@ impl Search {
     }
 }
 
-/// Three digits: rates that people can read and type again.
+/// Rounds to three significant digits.
 fn tidy(rate: f64) -> f64 {
     let unit = 10f64.powf(rate.log10().floor() - 2.0);
     let tidy = (rate / unit).round() * unit;
-    // What the division has left behind its digits.
+    // Removes rounding errors of the division.
     format!("{tidy:.6}").parse().unwrap_or(tidy)
 }
 
@@ -182,7 +178,7 @@ mod tests {
 
     const RANGE: Range = Range { from: 1000.0, to: None, precision: 0.05 };
 
-    /// Searches against a service that answers like this; all tries.
+    /// Runs a search against a modelled service; returns all attempts.
     fn search(range: Range, mut service: impl FnMut(Attempt) -> SloOutcome) -> (SearchResult, Vec<Attempt>) {
         let mut search = Search::new(range);
         let mut tries = Vec::new();
@@ -225,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_only_short_tries_hold_is_not_confirmed() {
-        // Short tries hold to 8,000, long ones to 5,000 alone.
+        // Short attempts hold up to 8,000, long ones up to 5,000.
         let (end, tries) = search(RANGE, |t| holds_if(t.rate <= if t.confirms { 5000.0 } else { 8000.0 }));
         let SearchResult::Holds { rate, breaks } = end else { panic!("{end:?}") };
         assert!(rate <= 5000.0 && rate > 3500.0 && breaks > 5000.0, "{end:?} {tries:?}");
@@ -236,7 +232,7 @@ mod tests {
     fn one_bad_moment_does_not_decide() {
         let mut bad = false;
         let (end, _) = search(RANGE, |t| {
-            // Every other try of a rate that is fine breaks.
+            // Every other attempt at a good rate breaks.
             bad = !bad && t.rate <= 10_000.0;
             holds_if(t.rate <= 10_000.0 && !bad)
         });
@@ -263,7 +259,7 @@ mod tests {
 
         #[test]
         fn a_noisy_knee_is_found_near_it(seed: u64, knee in 2e3f64..1e5) {
-            // Near the knee chance decides: within 5 % of it either way.
+            // Within 5 % of the knee the outcome is random.
             let mut state = seed | 1;
             let mut chance = || {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

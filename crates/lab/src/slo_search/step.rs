@@ -1,4 +1,4 @@
-//! One load of a search, as a process of its own, and what its result says of the SLO.
+//! One step of a search: a load process and the evaluation of its result.
 
 use super::{Attempt, Request, SloOutcome};
 use crate::{
@@ -27,53 +27,49 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A load to be made.
+/// A step to run.
 #[derive(Debug)]
 pub struct LoadStep<'a> {
-    /// The search that it belongs to.
     pub request: &'a Request,
     /// Counted from 1.
     pub number: usize,
-    /// At which rate, and how long.
     pub next: Attempt,
-    /// Where its files go.
+    /// Output directory.
     pub dir: PathBuf,
 }
 
-/// A load that was made.
+/// A finished step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// The directory of its result.
+    /// Directory of the result.
     pub dir: PathBuf,
-    /// Requests per second that were asked for.
+    /// Offered requests per second.
     pub rate: f64,
-    /// Whether it was the long load that confirms.
+    /// Whether it was a confirmation.
     pub confirms: bool,
-    /// Requests per second that were answered.
+    /// Completed requests per second.
     pub answered: f64,
-    /// Median response time.
+    /// Response time.
     pub p50_us: Option<f64>,
-    /// 99th percentile of the response time.
     pub p99_us: Option<f64>,
-    /// Share of the requests that failed, 0 to 1.
+    /// Failed requests as a share, 0 to 1.
     pub errors: f64,
-    /// The verdict on the result.
+    /// Verdict of the result.
     pub verdict: Kind,
-    /// What of the SLO was not kept, a sentence each.
+    /// Violated conditions, one sentence each.
     pub broken: Vec<String>,
-    /// Whether the SLO holds.
     #[serde(rename = "answer")]
     pub outcome: SloOutcome,
 }
 
-/// What a load may take beyond its window before it counts as hung: connecting, warming up, draining, writing.
+/// Time beyond the window for connecting, warm-up, draining and writing, after which a load counts as hung.
 const GRACE: Duration = Duration::from_secs(120);
 
 impl LoadStep<'_> {
-    /// Makes the load; `None` if that was interrupted.
+    /// Runs the load; `None` if it was interrupted.
     ///
     /// # Errors
-    /// The load could not be made: the flags are wrong, or the target does not answer at all.
+    /// The load failed: invalid flags, or an unreachable target.
     pub fn run(&self, ledger: &Arc<ProcessRegistry>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
         let directory = Directory::create(&self.dir)?;
         let log = self.dir.join("load.log");
@@ -126,11 +122,11 @@ impl LoadStep<'_> {
         words.chain(own.iter().chain(&last).map(|word| (*word).to_owned())).collect()
     }
 
-    /// Long enough for the SLO's percentiles.
+    /// The window, extended to the requests that the SLO's percentiles need.
     fn window(&self) -> Duration {
         let asked = if self.next.confirms { self.request.confirm } else { self.request.step };
         let needed = self.request.slo.min_requests() as f64 / self.next.rate * 1.1;
-        // In whole milliseconds, for a command line that people can read.
+        // Whole milliseconds, for a readable command line.
         asked.0.max(Duration::from_millis((needed * 1e3).ceil() as u64))
     }
 
@@ -152,8 +148,8 @@ impl LoadStep<'_> {
     }
 }
 
-/// Whether a result keeps an SLO, and what of it is not kept. A rate that was asked for and not reached is not kept either.
-/// A generator that is the limit is no excuse for what holds all the same: its lateness only makes response times longer.
+/// Evaluates a result against an SLO. Missing the offered rate violates it too. A limited generator does not
+/// invalidate an SLO that is met: its lag only lengthens response times.
 pub(super) fn evaluate(result: &RunResult, slo: &Slo) -> (SloOutcome, Vec<String>) {
     let mut broken = slo.violations(result);
     broken.extend(judge::rate(result).as_ref().map(ValidityIssue::evidence));

@@ -1,17 +1,16 @@
-//! The knee for a terminal: a line a load, by rate, and one closing line.
+//! The search as text: one line per step, sorted by rate, and a closing line.
 
 use super::{SearchReport, SearchResult, SloOutcome, Step};
 use crate::format::time;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
 
 const HEADER: [&str; 7] = ["offered /s", "answered /s", "p50", "p99", "failed", "verdict", "SLO"];
-/// Where the columns begin that are words and not numbers.
+/// Index of the first text column.
 const WORDS: usize = 5;
 
-/// The whole page.
 pub fn text(found: &SearchReport) -> String {
     let mut steps: Vec<&Step> = found.steps.iter().collect();
-    // By rate, and of one rate in the order in which they were run.
+    // Stable: steps of one rate stay in execution order.
     steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
     let mut table = comfy_table::Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -44,7 +43,7 @@ fn row(step: &Step) -> [String; 7] {
     ]
 }
 
-/// What was found, in one line.
+/// The result in one line.
 pub fn closing(found: &SearchReport) -> String {
     let slo = &found.slo;
     match found.end {
@@ -76,7 +75,7 @@ pub fn closing(found: &SearchReport) -> String {
     }
 }
 
-/// Requests per second in three digits.
+/// Three significant digits.
 fn rate(per_second: f64) -> String {
     match per_second {
         r if r >= 999.5e3 => format!("{:.2}M", r / 1e6),

@@ -29,7 +29,7 @@ fn a_disturbed_trial_is_run_again_and_the_attempt_archived() {
     assert_eq!((read.repeated, read.failed()), (2, 0));
     assert_eq!(read.rows[0].figures.rate.unwrap().median, 5000.0, "the undisturbed attempt counts");
     let text = report::text(&read, Style::Plain, None);
-    assert!(text.contains("run again: 2 trials"), "{text}");
+    assert!(text.contains("repeated: 2 disturbed trials"), "{text}");
     // Continues without another attempt.
     assert_eq!(scene.run().unwrap().run, 0);
     scene.assert_no_process_left(4);

@@ -1,24 +1,22 @@
-//! The swept values that a line can be drawn over: numbers whose order and distance mean something to a server.
+//! Settings that can be the x axis of a line chart.
 
 use crate::report::Row;
 use brunt_results::{Count, Rate};
 
-/// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
-    /// Requests per second offered over all connections; closed loops have no place on it.
+    /// Requests per second over all connections; closed loops have none.
     Rate,
-    /// Connections over all cores of the generator.
+    /// Over all cores of the generator.
     Connections,
-    /// Cores of the server.
     ServerCores,
 }
 
 impl Axis {
-    /// All, the one first that a reader most likely asks for where several vary.
+    /// In order of preference if several vary.
     pub const ALL: [Self; 3] = [Self::Rate, Self::Connections, Self::ServerCores];
 
-    /// Its name among the settings of a cell, where a total and an amount per core are one.
+    /// Name of the setting; totals and amounts per core share it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -27,7 +25,7 @@ impl Axis {
         }
     }
 
-    /// What stands below it, and in titles.
+    /// Axis label.
     pub fn label(self) -> &'static str {
         match self {
             Self::Rate => "offered rate, req/s",
@@ -36,12 +34,12 @@ impl Axis {
         }
     }
 
-    /// Its name in a title.
+    /// Name in titles.
     pub fn title(self) -> &'static str {
         if self == Self::Rate { "offered rate" } else { self.label() }
     }
 
-    /// Where a row stands on it.
+    /// The value of a row.
     pub fn value(self, row: &Row) -> Option<f64> {
         let value = match self {
             Self::Rate => row.cell.rate()?,
@@ -51,7 +49,7 @@ impl Axis {
         value.is_finite().then_some(value)
     }
 
-    /// A value as plans spell it.
+    /// Formats a value as in plans.
     pub fn tick(self, value: f64) -> String {
         match self {
             Self::Rate => Rate(value).to_string(),
@@ -59,7 +57,7 @@ impl Axis {
         }
     }
 
-    /// Whether proportion is the question, so that the axis must begin at zero and be linear.
+    /// Whether the axis is linear from zero, to show proportions.
     pub fn starts_at_zero(self) -> bool {
         self == Self::ServerCores
     }

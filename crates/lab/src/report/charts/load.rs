@@ -1,4 +1,4 @@
-//! Under which load rows were measured: what makes two rows comparable, and how a title says it.
+//! Loads of rows: equality and descriptions in words.
 
 use super::axis::Axis;
 use crate::{
@@ -11,14 +11,14 @@ use crate::{
 };
 use brunt_results::{Count, Rate};
 
-/// The names of the values that may tell rows apart, but for the axis and for what rows were chosen by.
+/// Names of the settings that distinguish rows, without the axis and the `over` axis.
 pub fn telling(rows: &[&Row], axis: Option<Axis>, over: Option<&str>) -> Vec<String> {
     let is_free = |name: &str| axis.is_some_and(|axis| axis.name() == name) || over == Some(name);
     names(rows).into_iter().filter(|name| !is_free(name)).collect()
 }
 
-/// Equal for rows that differ in the target and the free values alone. Amounts count as the plan gives them: 80
-/// connections a core are the same load on 1 core and on 4.
+/// A key equal for rows with the same settings under `names`. Amounts per core compare per core: 80 connections per
+/// core are the same load on 1 core and on 4.
 pub fn key(row: &Row, names: &[String]) -> Vec<Option<String>> {
     names.iter().map(|name| specified(row, name)).collect()
 }
@@ -32,16 +32,15 @@ fn specified(row: &Row, name: &str) -> Option<String> {
     }
 }
 
-/// Whether all rows have the same value.
 pub fn is_same(rows: &[&Row], name: &str) -> bool {
     rows.windows(2).all(|pair| specified(pair[0], name) == specified(pair[1], name))
 }
 
-/// What rows of one value under that name have in common, as people say it; `None` if there is nothing to say.
+/// Describes the setting `name` of rows that share it; `None` if there is nothing to describe.
 pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
     let cell = &rows.first()?.cell;
     let settings = &cell.settings;
-    // A value for each core is a different total for each number of cores.
+    // An amount per core gives different totals for different numbers of cores.
     let is_one_total = rows.iter().all(|row| shown(row, name) == shown(rows[0], name));
     Some(match name {
         "server_cores" => plural(settings.server_cores, "server core"),
@@ -78,7 +77,7 @@ pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
     })
 }
 
-/// The phrases of those names that are the same in all rows, in order.
+/// Descriptions of the named settings that are equal in all rows.
 pub fn phrases<'a>(rows: &[&Row], names: impl IntoIterator<Item = &'a String>) -> String {
     let same = names.into_iter().filter(|name| is_same(rows, name));
     same.filter_map(|name| phrase(rows, name)).collect::<Vec<_>>().join(", ")

@@ -1,23 +1,21 @@
-//! The figures that charts show: their names, their units, and numbers in them.
+//! Figures shown in charts: scales, units and formatting.
 
 use super::scale::Scale;
 use crate::format;
 
-/// A figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
-    /// Completed requests per second.
+    /// Requests per second.
     Throughput,
-    /// Response time, in microseconds.
+    /// Microseconds.
     Response,
-    /// CPU of the server, user and kernel; 100 is one core.
+    /// Percent of one core, user and kernel.
     Cpu,
-    /// CPU time of the server for a request, in microseconds.
+    /// Microseconds per request.
     Cost,
 }
 
 impl Metric {
-    /// The axis it needs.
     pub fn scale(self, values: &[f64]) -> Scale {
         match self {
             Self::Response => Scale::fitting(values),
@@ -25,25 +23,24 @@ impl Metric {
         }
     }
 
-    /// What stands at an axis of that scale: the unit, and that it is logarithmic if it is.
+    /// The unit of an axis, or `log scale`.
     pub fn unit(self, scale: &Scale) -> String {
         let unit = self.unit_of(scale).0;
         if scale.is_log() { "log scale".to_owned() } else { unit.to_owned() }
     }
 
-    /// A tick of that scale; the axis names the unit, unless it differs from tick to tick.
+    /// Formats a tick; on a logarithmic scale with its unit.
     pub fn tick(self, scale: &Scale, value: f64) -> String {
         if scale.is_log() {
             return round_time(value);
         }
         let divisor = self.unit_of(scale).1;
         let step = scale.step / divisor;
-        // The step is 1, 2 or 5 of some decade.
+        // Steps are 1, 2 or 5 times a power of ten.
         let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
         format!("{:.decimals$}", value / divisor)
     }
 
-    /// A value with its unit.
     pub fn value(self, value: f64) -> String {
         match self {
             Self::Throughput if value >= 999.5 => format!("{:.1} k req/s", value / 1e3),
@@ -54,7 +51,7 @@ impl Metric {
         }
     }
 
-    /// A unit in which the highest tick is a small number, and how many base units it has.
+    /// Unit for the highest tick, with its factor.
     fn unit_of(self, scale: &Scale) -> (&'static str, f64) {
         let highest = scale.ticks.last().copied().unwrap_or(0.0);
         match self {
@@ -69,7 +66,7 @@ impl Metric {
     }
 }
 
-/// A round number of microseconds in the largest unit that it has one of.
+/// A round number of microseconds in the largest unit not above it.
 fn round_time(us: f64) -> String {
     let (value, unit) = match us {
         us if us >= 0.999e6 => (us / 1e6, "s"),

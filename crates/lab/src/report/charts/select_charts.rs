@@ -1,5 +1,5 @@
-//! Which charts a table deserves: for rows along which a number is swept, lines over that number, one chart for each
-//! combination of everything else; for the others, bars. What would say nothing is left out.
+//! Selects the charts of a table: line charts over swept numbers, one per combination of the other settings; bar
+//! charts for the remaining rows. Charts without information are omitted.
 
 use super::{
     axis::Axis,
@@ -15,32 +15,28 @@ use crate::{
 };
 use brunt_results::judge::RATE_TOLERANCE;
 
-/// A chart without its page.
+/// A chart before its titles.
 #[derive(Debug, Clone)]
 pub struct ChartSelection<'a> {
-    /// What it shows, without the load.
+    /// The figure, without the load.
     pub what: String,
-    /// Names of values that the axis or headings within the chart tell.
+    /// Settings shown by the axis or headings.
     pub told: Vec<String>,
-    /// The rows it is made of.
     pub rows: Vec<&'a Row>,
-    /// What to draw.
     pub body: Body,
 }
 
 /// What to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// Over a swept value.
     Lines(Lines),
-    /// Side by side.
     Bars(Bars),
 }
 
-/// So many bars still make one chart that can be taken in.
+/// Most bars per chart.
 const MOST_BARS: usize = 48;
 
-/// The charts of a table whose rows were chosen by the value `over`. `targets` numbers the targets.
+/// The charts of a table whose rows were selected over `over`. `targets` determines target indexes.
 pub fn select_charts<'a>(rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<ChartSelection<'a>> {
     let mut charts = Vec::new();
     let mut rest = rows.to_vec();
@@ -53,10 +49,11 @@ pub fn select_charts<'a>(rows: &[&'a Row], over: Option<&str>, targets: &[String
     charts
 }
 
-/// Rows of one load.
+/// Rows under the same load.
 type Rows<'a> = Vec<&'a Row>;
 
-/// Sets of rows that differ in target and axis alone and where some target has two places on the axis; and the others.
+/// Splits rows into sets that differ in target and axis value alone, with two axis values for some target, and the
+/// rest.
 fn panels<'a>(rows: &[&'a Row], axis: Axis, over: Option<&str>) -> (Vec<Rows<'a>>, Rows<'a>) {
     let placed: Rows = rows.iter().copied().filter(|row| axis.value(row).is_some()).collect();
     let mut panels = by_load(&placed, &telling(rows, Some(axis), over));
@@ -69,7 +66,7 @@ fn panels<'a>(rows: &[&'a Row], axis: Axis, over: Option<&str>) -> (Vec<Rows<'a>
     (panels, others)
 }
 
-/// Rows together that have the same values under those names, in the order of the first of each.
+/// Groups rows by equal settings, in order of first occurrence.
 fn by_load<'a>(rows: &[&'a Row], names: &[String]) -> Vec<Rows<'a>> {
     let mut groups: Vec<(Vec<Option<String>>, Rows)> = Vec::new();
     for row in rows {
@@ -91,7 +88,7 @@ fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String
     let (cpu, of_cpu): (Metric, fn(&Figures) -> Option<f64>) =
         if is_open { (Metric::Cpu, |f| f.cpu_percent) } else { (Metric::Cost, |f| f.cpu_us_per_request) };
     let mut found = Vec::new();
-    // Where every target answers what is offered, the lines lie upon each other and repeat the axis.
+    // Omitted if every target completes the offered rate: the lines would coincide.
     if !is_open || rows.iter().any(|row| misses(row)) {
         found.push((Metric::Throughput, vec![plot("", &|figures| figures.rate)]));
     }
@@ -115,7 +112,7 @@ fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String
     charts
 }
 
-/// One line for each target, in the order of the plan.
+/// One line per target, in plan order.
 fn series(axis: Axis, rows: &[&Row], targets: &[String], figure: &dyn Fn(&Figures) -> Option<Spread>) -> Vec<Series> {
     let of = |(number, name): (usize, &String)| {
         let rows = rows.iter().filter(|row| row.cell.target == *name);
@@ -162,7 +159,7 @@ fn bars<'a>(rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<Cha
     charts
 }
 
-/// Whole groups, so that no part has more than the most bars, unless one group has.
+/// Distributes whole groups to parts of at most [`MOST_BARS`] bars, or one group.
 fn in_parts(groups: Vec<Rows>) -> Vec<Vec<Rows>> {
     let mut parts: Vec<Vec<Rows>> = Vec::new();
     for group in groups {
@@ -207,7 +204,7 @@ fn bar(row: &Row, metric: Metric, over: Option<&str>, targets: &[String]) -> Bar
     }
 }
 
-/// The name of a figure in titles.
+/// Title of a metric.
 fn what(metric: Metric, over: Option<&str>) -> String {
     let name = match metric {
         Metric::Throughput => "Throughput",
@@ -222,7 +219,7 @@ fn what(metric: Metric, over: Option<&str>) -> String {
     }
 }
 
-/// Whether less is answered than is offered, as the verdicts count it.
+/// Whether the completed rate misses the offered one, with the tolerance of verdicts.
 pub fn misses(row: &Row) -> bool {
     let offered = row.cell.rate().unwrap_or(0.0);
     row.figures.rate.is_some_and(|rate| rate.median < offered * (1.0 - RATE_TOLERANCE))

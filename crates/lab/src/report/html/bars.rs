@@ -1,4 +1,4 @@
-//! Charts of bars, which need no script: boxes whose places are percent of a track.
+//! Bar charts in HTML and CSS; positions are percent of a track.
 
 use crate::{
     format::escaped,
@@ -6,7 +6,6 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// A card with the bars of a chart.
 pub fn card(chart: &Chart, bars: &Bars) -> String {
     let scale = bars.scale();
     let figure = match bars.metric {
@@ -21,7 +20,7 @@ pub fn card(chart: &Chart, bars: &Bars) -> String {
         escaped(chart.title()),
         escaped(&chart.load),
     );
-    // A bar stands for the row of its place: groups hold the rows of the chart in order.
+    // Bars are in the order of the chart's rows.
     let mut rows = chart.rows.iter();
     for group in &bars.groups {
         if !group.heading.is_empty() {
@@ -47,7 +46,7 @@ fn track(bar: &Bar, place: impl Fn(f64) -> f64) -> String {
     let mut out = String::new();
     let mut end = 0.0;
     if let Some(value) = bar.value {
-        // On a logarithmic scale there is no zero, and only what spans two figures may be drawn.
+        // A logarithmic scale has no zero: only bars between two figures use one.
         let (from, spans) = bar.from.map_or((0.0, ""), |from| (place(from), "spans "));
         end = place(value);
         let doubtful = if bar.is_trusted { "" } else { "doubtful" };
@@ -58,7 +57,7 @@ fn track(bar: &Bar, place: impl Fn(f64) -> f64) -> String {
         let _ = write!(out, "<u style=\"left:{low:.1}%;width:{:.1}%\"></u>", high - low);
         end = end.max(high);
     }
-    // What is in brackets says why it is doubtful, which the bar shows and the tip tells.
+    // The verdict in parentheses is in the tooltip.
     let label = bar.label.split(" (").next().unwrap_or_default();
     let _ = write!(out, "<em style=\"left:{end:.1}%\">{}</em>", escaped(label));
     out

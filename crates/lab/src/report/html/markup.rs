@@ -1,4 +1,4 @@
-//! The parts of the page that need no script, in order.
+//! The page's body: header, legend, cards, tables, notes.
 
 use super::{
     bars,
@@ -18,7 +18,7 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt::Write, io};
 
-/// Everything within `main`. Charts for readers without scripts are added as long as the body stays within so many bytes.
+/// The contents of `main`. SVG charts are added while the body stays below `room` bytes.
 pub fn body(
     report: &Report,
     runs: &[Run],
@@ -58,17 +58,16 @@ pub fn body(
     }
     let room = room.saturating_sub(out.len());
     out.push_str(&still(charts, room)?);
-    out.push_str("<footer>Hover a point for its interval, verdict and machine; click it for its trials. Drag across a plot to look closer, double-click to look at all of it. A hollow marker is a figure most of whose trials are not to be believed.</footer>");
+    out.push_str("<footer>Hover over a point for its interval, verdict and machine; click it for its trials. Drag across a plot to zoom in, double-click to zoom out. Hollow markers: most trials have a verdict other than ok.</footer>");
     Ok(out)
 }
 
-/// Notes, if there are any.
 fn list(lines: &[String]) -> String {
     let items: String = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
     if items.is_empty() { items } else { format!("<ul class=\"notes\">\n{items}</ul>\n") }
 }
 
-/// How many trials have which verdict, in words and as a strip.
+/// Trials by verdict, in words and as a strip.
 fn tally(report: &Report) -> String {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &report.rows {
@@ -121,7 +120,7 @@ fn cards(charts: &[Chart], views: &[View]) -> String {
     out
 }
 
-/// Distribution and seconds of a load that the reader chooses; nothing if no trial has left any.
+/// Distribution and time series of a selectable load; empty without such data.
 fn loads(data: &PageData) -> String {
     let has_detail = |load: &usize| data.rows.iter().any(|row| row.load == *load && row.has_detail());
     let loads: Vec<usize> = (0..data.loads.len()).filter(has_detail).collect();
@@ -146,7 +145,7 @@ fn loads(data: &PageData) -> String {
     )
 }
 
-/// The charts with lines, for readers without scripts.
+/// Line charts as SVG, for readers without scripts.
 fn still(charts: &[Chart], room: usize) -> io::Result<String> {
     let mut out = String::new();
     let mut left_out = 0;
@@ -169,7 +168,7 @@ fn still(charts: &[Chart], room: usize) -> io::Result<String> {
     })
 }
 
-/// Drops from an SVG what the style sheet sets or what is the default: a third of its bytes.
+/// Removes attributes that are set in the style sheet or are defaults: a third of the bytes.
 fn compact(svg: &str) -> String {
     const REDUNDANT: [&str; 7] = [
         " xmlns=\"http://www.w3.org/2000/svg\"",

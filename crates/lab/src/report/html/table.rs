@@ -1,5 +1,4 @@
-//! The report's tables as HTML: the same columns as everywhere, each cell as it is printed. A page is mostly tables, so
-//! they are written with as few bytes as HTML allows: without the end tags of cells and rows, which it lets out.
+//! The report's tables as HTML, without the optional end tags: they are most of a page.
 
 use super::marks::{marker, verdicts};
 use crate::{
@@ -11,7 +10,6 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// All tables that have rows, each beneath its title.
 pub fn all(report: &Report, targets: &[String]) -> String {
     let mut out = String::new();
     for part in selections(report).iter().filter(|table| !table.rows.is_empty()) {

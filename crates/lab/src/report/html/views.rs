@@ -1,5 +1,4 @@
-//! Which plots the page draws: those of the charts with lines, and beside each chart of response times the way of the
-//! same points through throughput, where a server that is full turns back.
+//! Plots of the page: those of the line charts and, for response times, the same points over throughput.
 
 use crate::report::{
     Report,
@@ -7,34 +6,33 @@ use crate::report::{
 };
 use serde::Serialize;
 
-/// A plot. Names of figures are those of the rows.
+/// A plot. Figures are named by the keys of rows.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
-    /// Which of the report's charts it belongs to.
+    /// Index of its chart.
     #[serde(skip)]
     pub chart: usize,
     #[serde(skip)]
     pub title: String,
     #[serde(skip)]
     pub subtitle: String,
-    /// From left to right.
+    /// Figure of the x axis.
     x: &'static str,
     x_log: bool,
-    /// Upwards.
+    /// Figure of the y axis.
     y: &'static str,
     y_log: bool,
-    /// What orders the points of a line.
+    /// Figure that orders the points of a line.
     along: &'static str,
-    /// Places of its rows in the report.
+    /// Indexes of its rows.
     rows: Vec<usize>,
-    /// Whether the value of `x` is also the value that ought to be reached.
+    /// Whether `x` is also the value to reach.
     offered: bool,
-    /// Whether lines are held against proportion.
+    /// Whether lines are compared with linear scaling.
     ideal: bool,
 }
 
-/// The plots of these charts, in order.
 pub fn views(report: &Report, charts: &[Chart]) -> Vec<View> {
     let of_chart = |(number, chart): (usize, &Chart)| match &chart.body {
         Body::Lines(lines) => of_lines(report, number, chart, lines),
@@ -69,7 +67,7 @@ fn of_lines(report: &Report, number: usize, chart: &Chart, lines: &Lines) -> Vec
         Metric::Cost => vec![view("cost", "")],
         Metric::Response => lines.plots.iter().map(|plot| view(percentile(&plot.heading), &plot.heading)).collect(),
     };
-    // Where every rate was reached, throughput is the rate, and the plot is there already.
+    // If every rate was reached, throughput equals the rate.
     let turns = lines.axis != Axis::Rate || chart.rows.iter().any(|row| misses(&report.rows[*row]));
     if lines.metric == Metric::Response && lines.axis != Axis::ServerCores && turns {
         let through = |view: &View| View {
@@ -91,7 +89,7 @@ fn percentile(heading: &str) -> &'static str {
     if heading == "p50" { "p50" } else { "p99" }
 }
 
-/// `Response time by connections` of the 99th percentile is `Response p99 by connections`.
+/// Inserts a percentile into a title: `Response p99 by connections`.
 fn titled(title: &str, heading: &str) -> String {
     if heading.is_empty() {
         title.to_owned()

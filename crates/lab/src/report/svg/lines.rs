@@ -110,7 +110,7 @@ fn legend(lines: &Lines) -> Legend {
         remarks.push("thin: in proportion to cores");
     }
     if lines.points().any(|point| point.y.is_some() && !point.is_trusted) {
-        remarks.push("hollow: not to be trusted, see the verdicts");
+        remarks.push("hollow: most trials not ok, see the verdicts");
     }
     let series = lines.plots.iter().flat_map(|plot| &plot.series);
     let seen = series.filter(|series| series.points.iter().any(|point| point.y.is_some()));

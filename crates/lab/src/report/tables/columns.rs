@@ -1,4 +1,4 @@
-//! The columns of the table, the same for every output: what varies between the rows, then the figures.
+//! Columns of the table, the same for every output: the settings that vary, then the figures.
 
 use crate::{
     format,
@@ -7,19 +7,18 @@ use crate::{
 };
 use std::borrow::Borrow;
 
-/// One column.
 pub struct Column {
-    /// The header, in the two lines that a terminal shows.
+    /// Two header lines.
     pub header: [String; 2],
-    /// Whether the cells are numbers, which stand to the right.
+    /// Whether to align right.
     pub right: bool,
-    /// How readily it gives way on a narrow terminal; 0 never does.
+    /// Columns with a higher weight are omitted first on a narrow terminal; 0 is always shown.
     pub weight: u8,
-    /// The content, a cell a row.
+    /// One per row.
     pub cells: Vec<String>,
 }
 
-/// The columns for these rows, in order; `always` names a value that is shown even where it does not vary.
+/// The columns of these rows, in order. `always` names a setting shown even if it does not vary.
 pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     let mut columns = Vec::new();
     let mut add = |over: &str, name: &str, right: bool, weight: u8, show: &dyn Fn(&Row) -> String| {
@@ -30,19 +29,19 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
         let (over, under) = header(&name);
         add(over, under, true, 0, &|row| shown(row, &name));
     }
-    // A slow server in units of thousands would be a column of zeros.
+    // In thousands unless a rate is below 1000.
     let thousands = rows.iter().filter_map(|row| row.figures.rate).all(|rate| rate.median >= 1000.0);
     let (unit, divisor) = if thousands { ("k req/s", 1e3) } else { ("req/s", 1.0) };
     let rate = |value: f64| format!("{:.1}", value / divisor);
     add("", "target", false, 0, &|row| row.cell.target.clone());
-    // One repeat has neither a number worth a column nor a range.
+    // A single repeat has no range.
     let repeated = rows.iter().any(|row| row.done > 1);
     if repeated {
         add("", "n", true, 2, &|row| row.done.to_string());
     }
     add("", unit, true, 0, &|row| row.figures.rate.map_or(format::ABSENT.to_owned(), |r| rate(r.median)));
     if repeated {
-        // Of few repeats there is nothing better than their range.
+        // Too few repeats for an interval show their range.
         let is_sure = rows.iter().filter(|row| row.done > 0).all(|row| row.figures.rate_interval.is_some());
         let ends = |row: &Row| match row.figures.rate_interval {
             Some(interval) if is_sure => Some((interval.low, interval.high)),
@@ -83,17 +82,17 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
         add(column.over, column.name, true, column.weight, &|row| (column.show)(&row.http));
     }
     add("", "verdict", false, 0, &Row::verdict);
-    // A figure that no row has is named once below the table, in the place of a column of dashes.
+    // Figures missing from all rows are listed once below the table.
     columns.retain(|column| column.header[1] == "verdict" || column.cells.iter().any(|cell| cell != format::ABSENT));
     columns
 }
 
-/// The names of the values that differ between rows.
+/// Names of the settings that differ between rows.
 pub fn varying<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {
     names(rows).into_iter().filter(|name| !is_same(rows, name)).collect()
 }
 
-/// The names of all values, known ones first, each amount once.
+/// Names of all settings, built-in ones first; totals and amounts per core share a name.
 pub fn names<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {
     let mut names: Vec<String> =
         NAMES.iter().filter(|name| !name.ends_with("_per_core")).map(|n| (*n).to_owned()).collect();
@@ -112,7 +111,7 @@ fn is_same<R: Borrow<Row>>(rows: &[R], name: &str) -> bool {
     values.all(|value| Some(value) == first)
 }
 
-/// The value of that name as the table shows it.
+/// A setting as shown in the table.
 pub fn shown(row: &Row, name: &str) -> String {
     let cores = row.cell.placement.client.count();
     let value = match name {

@@ -1,5 +1,5 @@
-//! A block for each server and load. Its rows are the steps of the load, as cores of the generator times connections, or
-//! times the rate, of each; its columns are throughput, mean latency and CPU.
+//! Layout `ping-pong`: one table per server and load, one row per step of connections or rate, with throughput, mean
+//! latency and CPU.
 
 use super::{RenderedTable, Selection, column, selections};
 use crate::format::{self, ABSENT};
@@ -9,7 +9,6 @@ use crate::report::{
     tables::columns::{shown, varying},
 };
 
-/// The blocks; before them, if the plan asks for that, one for each server with its best throughput.
 pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
     selections(report).iter().flat_map(blocks).collect()
 }
@@ -30,7 +29,7 @@ fn blocks(table: &Selection) -> Vec<RenderedTable> {
     blocks.into_iter().map(|(title, rows)| block(title, &rows, table.over)).collect()
 }
 
-/// What all rows of a block have in common: cores, size, whatever else varies in the plan but for the step.
+/// The settings common to a block: cores, size, and others that vary in the plan.
 fn load(row: &Row, varying: &[String]) -> String {
     let step = step(row);
     let always = ["server_cores", "size", "connections"].map(str::to_owned);
@@ -40,7 +39,7 @@ fn load(row: &Row, varying: &[String]) -> String {
     phrases(&[row], &names)
 }
 
-/// What a closed loop has more of from row to row, and an open one.
+/// The setting that grows from row to row.
 fn step(row: &Row) -> &'static str {
     if row.cell.rate().is_some() { "rate" } else { "connections" }
 }
@@ -66,6 +65,6 @@ fn block(title: String, rows: &[&Row], over: Option<&str>) -> RenderedTable {
         columns.push(column(rows, ["CPU %", "user"], true, |row| format::number(row.figures.cpu_user_percent, 1)));
     }
     columns.push(column(rows, ["", "verdict"], false, |row| row.verdict()));
-    // A block is a group of its own.
+    // No separators within a block.
     RenderedTable { title, columns, groups: (0..rows.len()).collect() }
 }

@@ -1,19 +1,18 @@
-//! Which tables a report has: the one with every cell, and before it, if the plan asks for that, the one with the best
-//! value of an axis for each target and each combination of the rest.
+//! Selection of rows for tables: one with every cell and, if the plan sets `best_over`, one with the best value of
+//! that axis.
 
 use super::columns::{names, shown};
 use crate::report::{Report, Row};
 
-/// A table: rows in order, and the group that each belongs to.
+/// Rows of a table, in order, with their groups.
 #[derive(Debug)]
 pub struct Selection<'a> {
-    /// Stands above it; empty for the one with every cell.
+    /// Empty for the table with every cell.
     pub title: String,
-    /// What the rows were chosen by, which is shown in any case.
+    /// The axis over which the best rows were selected.
     pub over: Option<&'a str>,
-    /// Its rows.
     pub rows: Vec<&'a Row>,
-    /// For each row the number of its group; rows of one group stand together and are compared.
+    /// Group number by row; rows of one group are adjacent and compared.
     pub groups: Vec<usize>,
 }
 
@@ -29,9 +28,8 @@ pub fn selections(report: &Report) -> Vec<Selection<'_>> {
     tables
 }
 
-/// The rows with the highest median throughput over the values of `over`.
+/// For each target and combination of the other settings, the row with the highest median throughput over `over`.
 fn best<'a>(report: &'a Report, over: &'a str) -> Option<Selection<'a>> {
-    // A total and an amount per core are one column.
     let over = over.strip_suffix("_per_core").unwrap_or(over);
     let names: Vec<String> = names(&report.rows).into_iter().filter(|name| name != over).collect();
     let rest = |row: &Row| names.iter().map(|name| shown(row, name)).collect::<Vec<_>>().join(",");
@@ -45,7 +43,7 @@ fn best<'a>(report: &'a Report, over: &'a str) -> Option<Selection<'a>> {
             None => winners.push((key, row)),
         }
     }
-    // Nothing to choose between is no table of its own.
+    // Omitted if there was nothing to choose.
     if winners.is_empty() || winners.len() == report.rows.len() {
         return None;
     }
@@ -54,7 +52,7 @@ fn best<'a>(report: &'a Report, over: &'a str) -> Option<Selection<'a>> {
     Some(Selection { over: Some(over), ..table })
 }
 
-/// Brings rows of one key together, keys in the order of their first row.
+/// Groups rows by key, keys in order of first occurrence.
 fn grouped<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a Row)>) -> Selection<'a> {
     let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
     for (key, row) in rows {

@@ -1,12 +1,10 @@
-//! A numbered case for each tester and server: what a server that stands behind a proxy answers, how far its slow
-//! requests are from its middle ones, and what it takes.
+//! Layout `upstreams`: one numbered row per tester and server, with latency ratios, memory and CPU.
 
 use super::{RenderedTable, column};
 use crate::format::{self, ABSENT};
 use crate::report::{Report, Row, charts::load::phrases, tables::columns::varying};
 use std::collections::BTreeSet;
 
-/// The one table.
 pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
     if report.rows.is_empty() {
         return Vec::new();
@@ -32,13 +30,13 @@ pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
         column(&rows, ["", "CPU %"], true, |(_, row)| format::number(row.figures.cpu_percent, 0)),
         column(&rows, ["", "verdict"], false, |(_, row)| row.verdict()),
     ];
-    // The cases of one load belong together.
+    // Rows of one load form a group.
     let loads: Vec<&str> = report.rows.iter().map(|row| row.cell.combination()).collect();
     let group = |load: &&str| loads.iter().position(|first| first == load).unwrap_or(0);
     vec![RenderedTable { title: String::new(), columns, groups: loads.iter().map(group).collect() }]
 }
 
-/// The tester, and its load where it has several.
+/// The tester, with its load if it has several.
 fn tester(row: &Row, report: &Report) -> String {
     let name = |row: &Row| row.cell.value("tester").unwrap_or(crate::plan::tester::BRUNT.to_owned());
     let own = name(row);
@@ -48,7 +46,7 @@ fn tester(row: &Row, report: &Report) -> String {
     if load.is_empty() { own } else { format!("{own}: {load}") }
 }
 
-/// `Linux 6.18.0` of what the kernel says of itself.
+/// Name and version from the kernel's identification, as `Linux 6.18.0`.
 fn system(kernel: &str) -> Option<String> {
     let mut words = kernel.split_whitespace();
     let (name, version) = (words.next()?, words.next()?);
