@@ -1,5 +1,5 @@
-//! The report, from result directories made by hand, against files that hold it as it should be.
-//! `BRUNT_GOLDEN=write cargo test -p brunt-lab` writes those files anew; look at the difference before you keep it.
+//! Reports of hand-made result directories, compared with golden files. `BRUNT_GOLDEN=write cargo test -p brunt-lab`
+//! rewrites the files; review the difference.
 
 use brunt_lab::{
     plan::{Style, read},
@@ -48,7 +48,7 @@ fn summary(count: u64, p50: f64) -> LatencySummary {
     }
 }
 
-/// A result of this many thousand requests a second.
+/// A result with this rate in thousands.
 fn trial(thousands: f64, offered_rate: Option<f64>) -> RunResult {
     let count = (thousands * 3000.0) as u64;
     let p50 = 80_000.0 / thousands;
@@ -87,7 +87,7 @@ fn write(store: &RunDirectory, cell: &str, repeat: u32, result: &RunResult) {
     directory.write_result(result).unwrap();
 }
 
-/// A run with all that can happen to one: good cells, a doubtful repeat, a failed one, a missing one, a skipped target.
+/// A run with good, invalid, failed and missing repeats and a skipped target.
 fn made_by_hand(home: &Path) -> RunDirectory {
     let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
@@ -125,7 +125,7 @@ fn made_by_hand(home: &Path) -> RunDirectory {
             }
         }
     }
-    // One repeat missed its rate, one failed, one was never run, one has too few requests for its p99.9.
+    // One repeat missed its rate, one failed, one is missing, one has too few requests for its p99.9.
     write(&store, "target=epoll,size=1KiB,rate=20k", 2, &trial(15.0, Some(20e3)));
     let failed = store.trial("target=uring,size=1KiB,rate=max", 3);
     fs::remove_dir_all(&failed).unwrap();
@@ -149,7 +149,7 @@ fn golden(name: &str, actual: &str) {
 }
 
 #[test]
-fn the_report_is_as_it_should_be() {
+fn reports_equal_the_golden_files() {
     let home = tempfile::tempdir().unwrap();
     let store = made_by_hand(home.path());
     golden("report.md", &report::render(store.path()).unwrap());
@@ -168,7 +168,7 @@ fn a_plan_can_ask_for_the_best_of_an_axis() {
     let text = report::text(&report::read(store.path()).unwrap(), Style::Plain, None);
     let best = text.split("Every cell").next().unwrap();
     let rows: Vec<&str> = best.lines().filter(|line| line.contains("uring") || line.contains("epoll")).collect();
-    // One a size and target, each at its peak, the targets of one size together.
+    // One row per size and target, at its peak, grouped by size.
     assert_eq!(rows.len(), 4, "{best}");
     let expected = [("uring", "120.0"), ("epoll", "101.0"), ("uring", "61.5"), ("epoll", "50.0")];
     for (row, (target, rate)) in rows.iter().zip(expected) {
@@ -176,7 +176,7 @@ fn a_plan_can_ask_for_the_best_of_an_axis() {
     }
 }
 
-/// Over three repeats the machine is fast, slow and middling; the ratio of two targets of one repeat is not.
+/// The machine's speed varies over the repeats; the ratio of two targets within one does not.
 #[test]
 fn a_baseline_is_compared_repeat_by_repeat() {
     let home = tempfile::tempdir().unwrap();
@@ -211,7 +211,7 @@ fn a_narrow_terminal_hides_columns_and_says_so() {
     let narrow = report::text(&read, Style::Plain, Some(100));
     assert!(wide.contains("service") && !wide.contains("do not fit"));
     assert!(narrow.contains("do not fit this terminal"), "{narrow}");
-    // The table is what follows the two lines of title and an empty one.
+    // The table follows two title lines and an empty one.
     let table = narrow.split("\n\n").nth(1).unwrap();
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{narrow}");
     assert!(table.contains("verdict") && table.contains("p99"), "{table}");
@@ -242,7 +242,7 @@ fn an_interrupted_result_does_not_count() {
 }
 
 #[test]
-fn a_directory_that_holds_no_run_is_named() {
+fn a_directory_without_a_run_is_an_error() {
     let home = tempfile::tempdir().unwrap();
     let error = report::render(home.path()).unwrap_err().to_string();
     assert!(error.contains("holds no run"), "{error}");
@@ -251,7 +251,7 @@ fn a_directory_that_holds_no_run_is_named() {
     assert!(error.contains("experiment.json"), "{error}");
 }
 
-/// A run of one cell with these rates, in thousands, one a repeat.
+/// A run of one cell with these rates in thousands, one per repeat.
 fn repeated(home: &Path, thousands: &[f64]) -> RunDirectory {
     let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
@@ -282,7 +282,7 @@ fn from_six_repeats_on_there_is_an_interval_and_outliers_are_named() {
     let rates = [100.0, 101.0, 99.5, 100.4, 99.0, 60.0, 100.9, 99.9, 100.2, 99.7, 100.6];
     let text = report::text(&report::read(repeated(home.path(), &rates).path()).unwrap(), Style::Plain, None);
     assert!(text.contains(" 95 % ") && !text.contains("range"), "{text}");
-    // The outlier hardly moves a median; it stays in the count.
+    // The outlier hardly moves the median and counts.
     let row = text.lines().find(|line| line.trim_start().starts_with('x')).unwrap();
     assert!(row.contains(" 11 ") && row.contains(" 100.0 ") && row.contains("..100."), "{row}");
     assert!(text.contains("outliers (included in all figures): 1 repeat: target=x repeat 6 (60000 req/s"), "{text}");
@@ -298,7 +298,7 @@ fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_t
     };
     let (shown, none) = p99(store.path());
     assert_eq!(none, None, "there is no log");
-    // Four seconds of 10,000 requests at the p99 of the median repeat or below it; in one of them the slow ones are slower.
+    // Four seconds of 10,000 requests; in one of them the slow requests are slower.
     let mut log = b"#[Histogram log format version 1.3]\n".to_vec();
     for second in 0..4u64 {
         let mut histogram = brunt_results::latency::new_histogram();
@@ -316,7 +316,7 @@ fn the_p99_has_the_wider_of_the_interval_within_a_repeat_and_the_range_between_t
     assert_eq!(p99(store.path()).1, None);
 }
 
-/// A line of an interval log, as the generator writes it.
+/// A line of an interval log.
 fn hlog_line(histogram: &hdrhistogram::Histogram<u64>, start: f64) -> Vec<u8> {
     use hdrhistogram::serialization::{V2DeflateSerializer, interval_log::*};
     let mut bytes = Vec::new();

@@ -1,5 +1,4 @@
-//! What is published below `docs/results` can be rendered again, whichever version of brunt measured it, and says what it
-//! said when it was published.
+//! The results published in `docs/results` can be rendered, with the published values.
 
 use brunt_lab::{
     plan::Style,
@@ -16,7 +15,7 @@ fn published() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results")
 }
 
-/// The folder and every folder below it.
+/// The folder and all folders below it.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned()];
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -26,7 +25,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The columns of a report's last table, each with its header and its cells.
+/// Headers and cells of a report's last table.
 fn columns(markdown: &str) -> Vec<(String, Vec<String>)> {
     let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     let lines: Vec<&str> = markdown.lines().collect();
@@ -52,7 +51,7 @@ fn rendered(folder: &Path) -> Report {
 }
 
 #[test]
-fn every_published_run_renders_as_it_was_published() {
+fn published_runs_render_with_the_published_values() {
     let mut runs = 0;
     for folder in folders(&published()).iter().filter(|folder| folder.join("experiment.json").exists()) {
         let report = rendered(folder);
@@ -69,7 +68,7 @@ fn every_published_run_renders_as_it_was_published() {
 }
 
 #[test]
-fn every_published_result_is_read() {
+fn published_results_are_readable() {
     let places = folders(&published());
     let results: Vec<&PathBuf> = places.iter().filter(|folder| folder.join("result.json").exists()).collect();
     assert!(!results.is_empty());

@@ -1,4 +1,4 @@
-//! The layouts of the printed report, of runs that never were: which rows and columns each has.
+//! Rows and columns of the printed layouts, with modelled figures.
 
 #[path = "charts/model.rs"]
 #[allow(dead_code, reason = "the charts' tests use the rest")]
@@ -10,7 +10,7 @@ use brunt_lab::{
 };
 use model::run;
 
-/// The blocks of a report: a title, the lines of the table beneath it.
+/// The blocks of a report: title and table lines.
 fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     let parts: Vec<&str> = text.split("\n\n").collect();
     let is_table = |part: &str| part.contains("verdict") && part.lines().count() > 1;
@@ -18,7 +18,7 @@ fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     titled.map(|pair| (pair[0].lines().last().unwrap(), pair[1].lines().collect())).collect()
 }
 
-/// The first cells of the rows of a block, below its header of two lines.
+/// The first cells of a block's rows, below two header lines.
 fn steps<'a>(block: &[&'a str]) -> Vec<&'a str> {
     block[2..].iter().map(|line| line.trim_start().split("  ").next().unwrap()).collect()
 }
@@ -85,12 +85,12 @@ fn upstreams_numbers_testers_and_servers() {
     );
     assert_eq!(lines.len() - 2, report.rows.len());
     assert!(lines[2].starts_with("| 1 | Linux 6.18.0 | ab | nginx | "), "{}", lines[2]);
-    // brunt makes three loads, and each says which.
+    // brunt generates three loads, each labelled.
     let of_brunt = |load: &str| lines.iter().filter(|line| line.contains(&format!("| brunt: {load}"))).count();
     let targets = report.rows.iter().filter(|row| row.cell.settings.tester.as_deref() == Some("ab")).count();
     assert_eq!(of_brunt("one connection a request"), targets);
     assert_eq!(of_brunt("10k req/s offered"), targets);
-    // The charts are those of every layout.
+    // Charts do not depend on the layout.
     assert_eq!(printed.matches("](charts/").count(), markdown(&report, Style::Plain).matches("](charts/").count());
 }
 

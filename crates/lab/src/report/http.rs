@@ -90,8 +90,7 @@ pub(super) fn legend(rows: &[Row]) -> Vec<String> {
         );
     }
     if rows.iter().any(|row| row.cell.settings.external_tester().is_some() && !row.cell.settings.warmup.0.is_zero()) {
-        lines
-            .push("Only brunt load has a warm-up: figures of other testers include their start.".to_owned());
+        lines.push("Only brunt load has a warm-up: figures of other testers include their start.".to_owned());
     }
     lines
 }

@@ -83,12 +83,12 @@ pub fn legend(report: &Report) -> Vec<String> {
     lines.extend(http::legend(&report.rows));
     lines.extend(absent(report));
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
-        lines.push("Closed loop (offered: max): at saturation latency is connections / throughput (Little's law).".to_owned());
+        lines.push(
+            "Closed loop (offered: max): at saturation latency is connections / throughput (Little's law).".to_owned(),
+        );
     }
     if report.rows.iter().any(|row| row.cell.placement.free) {
-        lines.push(
-            "pin = false: the target may run on the generator's cores; they may slow each other.".to_owned(),
-        );
+        lines.push("pin = false: the target may run on the generator's cores; they may slow each other.".to_owned());
     }
     if report.rows.iter().any(|row| row.cell.placement.shared()) {
         lines.push("Server and generator share the machine's only core: they slow each other, so no figure is a property of the server alone.".to_owned());
@@ -115,8 +115,7 @@ fn absent(report: &Report) -> Vec<String> {
         reasons.into_iter().map(|(why, names)| format!("No {} here: {why}.", names.join(", no "))).collect();
     let percentiles = |figures: &&Figures| figures.p99_us.is_none() || figures.p999_us.is_none();
     if somewhere || (nowhere < METERED.len() && figures.iter().any(percentiles)) {
-        let dash =
-            "A dash: unavailable (see the trial's env.json), or too few requests for that percentile.";
+        let dash = "A dash: unavailable (see the trial's env.json), or too few requests for that percentile.";
         lines.push(dash.to_owned());
     }
     lines
@@ -206,9 +205,7 @@ pub fn circumstances(report: &Report) -> Vec<String> {
     let machines: BTreeSet<String> = report.envs.iter().map(machine).collect();
     let mut lines: Vec<String> = machines.into_iter().collect();
     if lines.len() > 1 {
-        lines.push(
-            "The trials were NOT all run under the same conditions: compare the lines above.".to_owned(),
-        );
+        lines.push("The trials were NOT all run under the same conditions: compare the lines above.".to_owned());
     }
     let command = report.experiment.command.join(" ");
     lines.push(format!(

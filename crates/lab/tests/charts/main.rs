@@ -1,5 +1,5 @@
-//! The charts: that there is one where there is something to see and none elsewhere, that each is whole XML which names
-//! its targets, axes and units, and that no rows, however odd, keep them from being drawn.
+//! Charts: which ones are selected, that each is well-formed XML with titles, axes and units, and that arbitrary rows
+//! can be drawn.
 
 mod model;
 mod xml;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use std::{collections::BTreeMap, fs};
 use xml::texts;
 
-/// Draws all charts of a report, checks what holds for every chart, and returns title, texts and SVG of each.
+/// Draws all charts, checks properties common to them, and returns title, texts and SVG of each.
 #[track_caller]
 fn drawn(report: &Report) -> Vec<(String, Vec<String>, String)> {
     let charts = charts(report);
@@ -32,11 +32,11 @@ fn drawn(report: &Report) -> Vec<(String, Vec<String>, String)> {
         );
         let svg = chart.svg().unwrap();
         assert_eq!(svg, chart.svg().unwrap());
-        // For screen readers: a picture with a name, and in words what is seen.
+        // Text alternatives.
         let (_, words) = svg.split_once(CHART_MARK).unwrap();
         assert!(svg.starts_with("<svg role=\"img\"") && svg.contains("<title>"), "{svg}");
         assert!(words.starts_with(". ") && words.split_once("</desc>").unwrap().0.len() > 10, "{svg}");
-        // A ground of its own, for pages may be dark.
+        // A background of its own, for dark pages.
         assert!(svg.lines().any(|line| line.starts_with("<rect x=\"0\" y=\"0\"") && line.contains("#FFFFFF")), "{svg}");
         (chart.title().to_owned(), texts(&svg), svg)
     };
@@ -48,7 +48,7 @@ fn titles(report: &Report) -> Vec<String> {
 }
 
 #[test]
-fn a_swept_number_gives_lines_that_name_targets_axis_and_unit() {
+fn swept_numbers_give_line_charts() {
     let report = run(
         &plan("[sweep]\nconnections = [10, 80, 500]\nsize = [\"100B\", \"1KiB\"]", &["uring", "epoll", "go-1.26"]),
         2,
@@ -94,7 +94,7 @@ fn an_open_loop_shows_cpu_and_throughput_only_where_a_rate_was_missed() {
     for word in ["20k", "150k", "900k", "offered rate, req/s (log scale)", "k req/s", "grey: offered"] {
         assert!(texts.iter().any(|text| text.contains(word)), "{word}: {texts:?}");
     }
-    // What missed its rate has a verdict that says so, and a hollow marker.
+    // Missed rates have a verdict and a hollow marker.
     assert!(
         texts.iter().any(|text| text.contains("hollow"))
             && svg.contains("<circle")
@@ -104,11 +104,11 @@ fn an_open_loop_shows_cpu_and_throughput_only_where_a_rate_was_missed() {
 }
 
 #[test]
-fn without_a_swept_number_there_are_bars_with_their_values() {
+fn without_a_sweep_there_are_bars() {
     let report = run(builtin::text("quick").unwrap(), 2);
     let drawn = drawn(&report);
     let titles: Vec<&str> = drawn.iter().map(|(title, ..)| title.as_str()).collect();
-    // Throughput at a rate that all targets reach is the rate.
+    // Throughput equals the rate if all targets reach it.
     assert_eq!(titles, ["Throughput: closed loop", "Response time: 20k req/s offered", "CPU time per request"]);
     for (title, texts, _) in &drawn {
         for target in ["uring", "epoll", "tokio"] {
@@ -125,7 +125,7 @@ fn without_a_swept_number_there_are_bars_with_their_values() {
 }
 
 #[test]
-fn the_plans_of_the_program_give_charts_of_a_size_that_pages_show() {
+fn builtin_plans_give_charts_of_limited_size() {
     for (name, cores, count) in
         [("ping-pong-peak", 100, 24), ("ping-pong-fixed-rate", 100, 24), ("ping-pong-scaling", 100, 48)]
     {
@@ -139,7 +139,7 @@ fn the_plans_of_the_program_give_charts_of_a_size_that_pages_show() {
 }
 
 #[test]
-fn scaling_by_cores_is_drawn_of_the_best_and_from_zero() {
+fn core_scaling_shows_the_best_and_starts_at_zero() {
     let report = run(builtin::text("ping-pong-scaling").unwrap(), 100);
     let (title, texts, _) = drawn(&report).swap_remove(0);
     assert_eq!(title, "Best throughput over connections, by server cores: 4 generator cores a server core");
@@ -148,12 +148,12 @@ fn scaling_by_cores_is_drawn_of_the_best_and_from_zero() {
 }
 
 #[test]
-fn what_would_say_nothing_is_not_drawn() {
+fn charts_without_information_are_omitted() {
     let one = |load: &str, targets: &[&str]| titles(&run(&plan(load, targets), 2));
     assert_eq!(one("[load]\nconnections = 80", &["alone"]), [""; 0]);
     assert_eq!(one("[load]\nconnections = 80\nrate = \"20k\"", &["a", "b"]), ["Response time", "CPU time per request"]);
     assert_eq!(one("[sweep]\nconnections = [10, 80]", &["alone"]).len(), 3);
-    // A point for each target is no line, though the rows differ in connections.
+    // One point per target is no line, although connections differ.
     let mut report = run(&plan("[sweep]\nconnections = [10, 80]", &["a", "b"]), 2);
     report.rows.retain(|row| (row.cell.target == "a") == (row.cell.connections() == 10));
     assert!(titles(&report).iter().all(|title| !title.contains(" by ")), "{:?}", titles(&report));
@@ -162,7 +162,7 @@ fn what_would_say_nothing_is_not_drawn() {
 }
 
 #[test]
-fn a_failed_cell_breaks_the_line_and_leaves_its_bar_empty() {
+fn failed_cells_interrupt_lines_and_have_no_bar() {
     let mut report = run(&plan("[sweep]\nconnections = [10, 80, 500]", &["a", "b"]), 2);
     let lines = |report: &Report| {
         drawn(report)[0]
@@ -170,7 +170,7 @@ fn a_failed_cell_breaks_the_line_and_leaves_its_bar_empty() {
             .matches("<polyline fill=\"none\" opacity=\"1\" stroke=\"#0072B2\" stroke-width=\"2\"")
             .count()
     };
-    // In the legend, and in the plot.
+    // In the legend and in the plot.
     assert_eq!(lines(&report), 2);
     let failure = |row: &Row| {
         Row::new(row.cell.clone(), vec![(1, TrialOutcome::Failed(Failure { why: "it died".into(), log: vec![] }))])
@@ -184,7 +184,7 @@ fn a_failed_cell_breaks_the_line_and_leaves_its_bar_empty() {
 }
 
 #[test]
-fn charts_lie_beside_the_report_and_old_ones_go() {
+fn outdated_charts_are_removed() {
     let home = tempfile::tempdir().unwrap();
     let store = RunDirectory::at(home.path());
     let report = run(builtin::text("quick").unwrap(), 2);
@@ -204,7 +204,7 @@ fn charts_lie_beside_the_report_and_old_ones_go() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "only what is not ours is left");
 }
 
-/// Rows that no sane run makes.
+/// Arbitrary rows.
 fn odd_rows() -> impl Strategy<Value = Vec<Row>> {
     let number = prop_oneof![
         4 => 0.0f64..2e6,
@@ -216,7 +216,7 @@ fn odd_rows() -> impl Strategy<Value = Vec<Row>> {
         5 => (figures, proptest::option::of(1.0f64..1e6)).prop_map(|(figures, rate)| TrialOutcome::Done(Box::new(result(figures, rate)))),
         1 => Just(TrialOutcome::Failed(Failure { why: "it <died> & went".into(), log: vec![] })),
     ];
-    // Mostly few values, so that rows come to lie on one line.
+    // Few distinct values, so that rows share a line.
     let amount = prop_oneof![
         4 => (1u64..5).prop_map(|n| Amount::Total(n * n * 20)),
         1 => (1u64..1_000_000).prop_map(Amount::Total),
@@ -269,7 +269,7 @@ proptest! {
 }
 
 #[test]
-fn growth_with_cores_is_held_against_proportion() {
+fn core_scaling_is_compared_with_linear_scaling() {
     let drawn = drawn(&run(builtin::text("ping-pong-scaling").unwrap(), 40));
     let shows = |texts: &[String]| texts.iter().any(|text| text.contains("thin: in proportion to cores"));
     let held: Vec<&str> = drawn.iter().filter(|(_, texts, _)| shows(texts)).map(|(title, ..)| title.as_str()).collect();
@@ -277,7 +277,7 @@ fn growth_with_cores_is_held_against_proportion() {
 }
 
 #[test]
-fn bars_say_whose_load_they_stand_for_even_if_it_is_our_own() {
+fn bars_of_several_testers_name_the_tester() {
     let load = "[load]\npath = \"/\"\nconnections = 8\n[sweep]\ntester = [\"wrk\", \"brunt\"]";
     let drawn = drawn(&run(&plan(load, &["a", "b"]), 2));
     assert!(!drawn.is_empty());

@@ -1,4 +1,4 @@
-//! Runs that never were: reports with figures from a model of a server, for plans on machines of any size.
+//! Reports with modelled figures, for plans on machines of any size.
 
 use brunt_lab::{
     plan::read,
@@ -14,7 +14,6 @@ use brunt_results::{
 };
 use std::collections::BTreeMap;
 
-/// The figures of one trial.
 #[derive(Debug, Clone, Copy)]
 pub struct Figures {
     pub rate: f64,
@@ -49,7 +48,7 @@ pub fn result(figures: Figures, offered_rate: Option<f64>) -> RunResult {
     result
 }
 
-/// A server that needs `cost_us` for a request and loses a little with every core and connection.
+/// A server with a CPU cost per request and a small loss per core and connection.
 fn modelled(cell: &Cell, cost_us: f64, repeat: u32) -> TrialOutcome {
     let cores = cell.placement.server.count() as f64;
     let connections = cell.connections() as f64;
@@ -88,7 +87,7 @@ pub fn report_of(name: &str, cells: Cells, rows: Vec<Row>, best_over: Option<Str
     Report { experiment, rows, not_run: 0, repeated: 0, skipped: Vec::new(), envs: vec![env()] }
 }
 
-/// The report of a plan on a machine of so many cores, with a result for each trial.
+/// Report of a plan on a machine with that many cores, with a result for each trial.
 pub fn run(plan: &str, cores: usize) -> Report {
     let plan = read("p", plan).unwrap_or_else(|fault| panic!("{fault}"));
     let cells = cells(&plan, &Machine { cores: (0..cores).collect() }, &BTreeMap::new());

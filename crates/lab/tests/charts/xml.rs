@@ -1,7 +1,6 @@
-//! Whether a text is XML of the kind that charts are made of: enough of a reader to find what a browser would refuse.
+//! A minimal XML checker for charts.
 
-/// Checks that tags close in the order in which they were opened, that attributes are quoted and that no text holds a
-/// bare `<` or `&`; returns what the text elements say.
+/// Checks nesting of tags, quoting of attributes and escaping of text; returns the contents of the text elements.
 #[track_caller]
 pub fn texts(svg: &str) -> Vec<String> {
     let (mut open, mut texts, mut rest) = (Vec::<String>::new(), Vec::new(), svg);
@@ -35,7 +34,7 @@ pub fn texts(svg: &str) -> Vec<String> {
     texts
 }
 
-/// Text without entities; panics where an `&` begins none, or a character is none of XML's.
+/// Decodes entities; panics on a bare `&` or an invalid character.
 #[track_caller]
 fn unescaped(text: &str) -> String {
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");

@@ -1,4 +1,4 @@
-//! The index of results, over directories made by hand: what it finds, what it survives, and what it never touches.
+//! The index over hand-made result directories: scanning, filters, refresh and rebuild.
 
 mod damage;
 mod scene;
@@ -12,7 +12,7 @@ fn plan(name: &str) -> Filter {
 }
 
 #[test]
-fn what_lies_beneath_a_root_is_found_once_and_the_newest_is_first() {
+fn scanning_finds_each_directory_once_newest_first() {
     let scene = Scene::new();
     scene.run("runs/old", "alpha", 1_000_000, &[("a", 1, 100e3, 2_000.0), ("b", 1, 90e3, 7_000.0)]);
     scene.run("deep/er/new", "beta", 2_000_000, &[("a", 1, 80e3, 5_000.0), ("a", 2, 81e3, 5_100.0)]);
@@ -21,7 +21,7 @@ fn what_lies_beneath_a_root_is_found_once_and_the_newest_is_first() {
     let mut index = scene.index();
     let rebuilt = index.rebuild(&[scene.path("")]).unwrap();
     assert_eq!((rebuilt.directories, rebuilt.trials), (4, 7), "{rebuilt:?}");
-    // The same again, and by another name of the same place, changes nothing.
+    // Repeating it, also through a symbolic link, changes nothing.
     std::os::unix::fs::symlink(scene.path("runs"), scene.path("link")).unwrap();
     let again = index.rebuild(&[scene.path("link/../runs"), scene.path("")]).unwrap();
     assert_eq!(again, rebuilt);
@@ -36,7 +36,7 @@ fn what_lies_beneath_a_root_is_found_once_and_the_newest_is_first() {
 }
 
 #[test]
-fn every_filter_keeps_what_it_asks_for() {
+fn filters_select_matching_trials() {
     let scene = Scene::new();
     scene.run("x", "alpha", 1_000_000, &[("a", 1, 120e3, 2_000.0), ("a", 2, 120e3, 6_500.0), ("b", 1, 90e3, 1_000.0)]);
     scene.run("y", "beta", 2_000_000, &[("b", 1, 200e3, 5_999.0)]);
@@ -55,7 +55,7 @@ fn every_filter_keeps_what_it_asks_for() {
     assert_eq!(trials(both.clone()), ["beta/b/1", "alpha/a/1"]);
     assert_eq!(trials(Filter { bounds: bounds("p99>6ms"), ..Filter::default() }), ["alpha/a/2"]);
     assert_eq!(trials(Filter { bounds: bounds("cost<10us,p99.9<3ms"), ..Filter::default() }), ["alpha/b/1"]);
-    // This figure was not had anywhere: it lies on neither side of a bound.
+    // A missing figure matches no bound.
     assert!(trials(Filter { bounds: bounds("p90<1h"), ..Filter::default() }).is_empty());
     assert!(trials(Filter { bounds: bounds("p90>0s"), ..Filter::default() }).is_empty());
     let values = |text: &str| Filter { values: vec![text.parse().unwrap()], ..Filter::default() };
@@ -64,23 +64,23 @@ fn every_filter_keeps_what_it_asks_for() {
     assert_eq!(trials(values("size=100")).len(), 4);
     assert_eq!(trials(Filter { verdict: Some("ok".into()), ..Filter::default() }).len(), 4);
     assert!(trials(Filter { verdict: Some("failed".into()), ..Filter::default() }).is_empty());
-    // A value is never a piece of SQL.
+    // Values are SQL parameters.
     assert!(trials(plan("' OR 1 --")).is_empty());
-    // Directories show the trials that match, and none that have no such trial.
+    // Directories list matching trials; those without any are omitted.
     let (runs, all) = index.runs(&Filter { target: Some("a".into()), ..Filter::default() }, 100).unwrap();
     assert_eq!((all, runs[0].trials, runs[0].targets.as_slice()), (1, 2, ["a".to_owned()].as_slice()));
     assert_eq!(index.runs(&both, 1).unwrap().1, 2);
 }
 
 #[test]
-fn a_run_is_known_from_its_beginning_and_read_again_until_it_is_finished() {
+fn unfinished_runs_are_listed_and_read_again() {
     let scene = Scene::new();
     let dir = scene.path("runs/x");
     register(&scene.state(), &dir).unwrap();
     let mut index = scene.index();
     index.refresh().unwrap();
     assert_eq!(index.runs(&Filter::default(), 9).unwrap().1, 0);
-    // It was killed after its first trial of two; nothing has told the index.
+    // Killed after the first of two trials, without an update of the index.
     let store = scene.run("runs/x", "alpha", 1_000_000, &[("a", 1, 100e3, 2_000.0), ("b", 1, 90e3, 7_000.0)]);
     let second = store.trial("target=b,size=100B", 1);
     fs::rename(&second, scene.path("later")).unwrap();
@@ -92,7 +92,7 @@ fn a_run_is_known_from_its_beginning_and_read_again_until_it_is_finished() {
     let run = index.runs(&Filter::default(), 9).unwrap().0.remove(0);
     assert_eq!((run.finished, run.missing, run.trials), (true, 0, 2));
     assert!(!index.add(&scene.path("nothing")).unwrap());
-    // It is begun anew with another trial, and killed at once.
+    // Restarted with another trial and killed.
     fs::remove_dir_all(&dir).unwrap();
     scene.run("runs/x", "alpha", 3_000_000, &[("a", 7, 100e3, 2_000.0)]);
     index.refresh().unwrap();
@@ -115,7 +115,7 @@ fn a_trial_that_failed_is_listed_with_its_reason_and_without_figures() {
 }
 
 #[test]
-fn what_was_moved_is_found_again_and_what_is_gone_is_said_to_be() {
+fn moved_directories_are_found_and_missing_ones_marked() {
     let scene = Scene::new();
     for (dir, started) in [("x", 1_000_000), ("y", 2_000_000)] {
         scene.run(dir, "alpha", started, &[("a", 1, 100e3, 2_000.0)]);
@@ -130,7 +130,7 @@ fn what_was_moved_is_found_again_and_what_is_gone_is_said_to_be() {
     let here = scene.path("");
     let text = brunt_lab::history::runs_text(&runs, &here);
     assert!(text.contains("x (gone)") && text.contains("y (gone)"), "{text}");
-    // Its figures are still known.
+    // Figures are kept.
     assert_eq!(index.trials(&Filter::default(), 9).unwrap().1, 2);
     let rebuilt = index.rebuild(&[scene.path("archive")]).unwrap();
     let at = |name: &str| here.join(name).to_str().unwrap().to_owned();
@@ -143,7 +143,7 @@ fn what_was_moved_is_found_again_and_what_is_gone_is_said_to_be() {
 }
 
 #[test]
-fn results_that_cannot_be_read_are_named_and_spoil_nothing() {
+fn unreadable_results_are_listed_and_skipped() {
     let scene = Scene::new();
     scene.run("x", "alpha", 1_000_000, &[("a", 1, 100e3, 2_000.0)]);
     scene.run("y", "beta", 1_000_000, &[("a", 1, 100e3, 2_000.0)]);

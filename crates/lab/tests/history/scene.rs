@@ -1,4 +1,4 @@
-//! A folder with results made by hand, and an index of its own.
+//! A folder with hand-made results and an index of its own.
 
 use brunt_lab::{
     history::Index,
@@ -44,7 +44,7 @@ impl Scene {
         Index::open(&self.state()).unwrap()
     }
 
-    /// A finished run of these trials: target, repeat, requests per second, p99 in microseconds.
+    /// Writes a finished run of trials: target, repeat, requests per second, p99 in microseconds.
     pub fn run(&self, dir: &str, plan: &str, started_unix_s: u64, trials: &[(&str, u32, f64, f64)]) -> RunDirectory {
         let store = RunDirectory::at(self.path(dir));
         let cells = cells(&read("p", PLAN).unwrap(), &Machine { cores: vec![0, 1] }, &BTreeMap::new());
@@ -94,14 +94,14 @@ fn result(rate: f64, p99_us: f64) -> RunResult {
     result
 }
 
-/// The directory of `brunt load --out`.
+/// Writes a directory of `brunt load --out`.
 pub fn write_single(dir: &Path, started_unix_s: u64) {
     let directory = Directory::create(dir).unwrap();
     directory.write_env(&env(started_unix_s)).unwrap();
     directory.write_result(&result(1000.0, 900.0)).unwrap();
 }
 
-/// The directory of `brunt find`, with two steps.
+/// Writes a directory of `brunt find` with two steps.
 pub fn write_search(dir: &Path, started_unix_s: u64, finished: bool) {
     for step in ["01-rate=1k", "02-rate=2k"] {
         write_single(&dir.join("steps").join(step), started_unix_s);
@@ -112,7 +112,7 @@ pub fn write_search(dir: &Path, started_unix_s: u64, finished: bool) {
     }
 }
 
-/// Makes a trial one that failed.
+/// Turns a trial into a failed one.
 pub fn fail(store: &RunDirectory, cell: &str, repeat: u32) {
     let dir = store.trial(cell, repeat);
     fs::remove_file(dir.join("result.json")).unwrap();

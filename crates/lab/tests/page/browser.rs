@@ -1,4 +1,4 @@
-//! A real browser, driven over its debugging pipe: messages of JSON, each ended by a zero byte (Chrome DevTools Protocol).
+//! A browser driven over its debugging pipe: JSON messages ended by a zero byte (Chrome DevTools Protocol).
 
 use serde_json::{Value, json};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// A slow machine may need long for the first page; what takes longer than this is not slow but stuck.
+/// Generous, for the first page on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 pub struct Browser {
@@ -18,11 +18,10 @@ pub struct Browser {
     messages: Receiver<Value>,
     session: String,
     last: u64,
-    /// Events since the last page was opened.
     events: Vec<Value>,
 }
 
-/// Starts a browser that keeps its files in that folder; `None`, with the reason printed, where there is none.
+/// Starts a browser with its files in that folder; `None`, with the reason printed, if there is none.
 pub fn start(home: &Path) -> Option<Browser> {
     let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
     let Some(program) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(is_there) else {
@@ -33,7 +32,7 @@ pub fn start(home: &Path) -> Option<Browser> {
         println!("skipped: there is no chromium on PATH (apt install chromium)");
         return None;
     };
-    // The pipe is descriptors 3 and 4 of the browser.
+    // The pipe is file descriptors 3 and 4.
     let mut child = Command::new("sh")
         .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", "sh", program])
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
@@ -88,7 +87,7 @@ impl Browser {
         answer["result"].clone()
     }
 
-    /// The next message of that kind; the events before it are kept.
+    /// Returns the next message of that kind; keeps the events before it.
     #[track_caller]
     fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
@@ -100,7 +99,7 @@ impl Browser {
         }
     }
 
-    /// Opens a file and waits until its scripts have run and the page is painted.
+    /// Opens a file; returns after scripts have run and the page is painted.
     pub fn open(&mut self, file: &Path) {
         self.events.clear();
         self.ask("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
@@ -110,7 +109,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression, or of what it promises.
+    /// Evaluates an expression, awaiting promises.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
@@ -128,7 +127,7 @@ impl Browser {
         assert_eq!(self.value(&promise), true, "{expression}");
     }
 
-    /// Moves the pointer there, in pixels of the window, and presses and releases it if `click`.
+    /// Moves the pointer, in window pixels; presses and releases if `click`.
     pub fn point(&mut self, x: f64, y: f64, click: bool) {
         let kinds: &[&str] = if click { &["mouseMoved", "mousePressed", "mouseReleased"] } else { &["mouseMoved"] };
         for kind in kinds {
@@ -163,7 +162,7 @@ impl Browser {
             Some("Runtime.consoleAPICalled") => {
                 event["params"]["type"] == "error" || event["params"]["type"] == "warning"
             }
-            // Reading a canvas is the tests' own doing.
+            // Caused by the tests, which read canvases.
             Some("Log.entryAdded") => {
                 let entry = &event["params"]["entry"];
                 entry["level"] != "verbose"
@@ -174,7 +173,7 @@ impl Browser {
         self.events.iter().filter(is_complaint).collect()
     }
 
-    /// What the page asked for, itself included.
+    /// URLs requested, including the page.
     pub fn requests(&self) -> Vec<&str> {
         let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         sent.filter_map(|event| event["params"]["request"]["url"].as_str()).collect()

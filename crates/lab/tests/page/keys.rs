@@ -1,4 +1,4 @@
-//! The page without a mouse and without eyes: what Tab reaches, what keys open, and what a screen reader is told.
+//! Keyboard and screen reader access to the page.
 
 use crate::{
     browser::{self, Browser},
@@ -6,7 +6,7 @@ use crate::{
 };
 use serde_json::json;
 
-/// Presses Tab until that is in focus.
+/// Presses Tab until the element has the focus.
 fn tab_to(browser: &mut Browser, selector: &str) {
     for _ in 0..200 {
         browser.key("Tab");
@@ -18,7 +18,7 @@ fn tab_to(browser: &mut Browser, selector: &str) {
 }
 
 #[test]
-fn rows_and_bars_are_reached_opened_and_left_by_keys() {
+fn rows_and_bars_work_with_the_keyboard() {
     let home = tempfile::tempdir().unwrap();
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());
@@ -40,7 +40,7 @@ fn rows_and_bars_are_reached_opened_and_left_by_keys() {
 }
 
 #[test]
-fn a_screen_reader_is_told_what_opens_and_what_is_drawn() {
+fn screen_readers_get_names_and_descriptions() {
     let home = tempfile::tempdir().unwrap();
     let Some(mut browser) = browser::start(home.path()) else { return };
     browser.open(&scene::usual(home.path()).written());

@@ -1,5 +1,4 @@
-//! The HTML page: that it holds what it needs and nothing that could run away, and, in a real browser, that it draws, that
-//! the point under the pointer tells what is known of it, and that tables sort.
+//! The HTML page: its contents and, in a real browser, drawing, tooltips and sorting.
 
 mod browser;
 mod keys;
@@ -31,7 +30,7 @@ fn data(page: &str) -> Value {
 }
 
 #[test]
-fn a_page_is_one_file_that_asks_for_nothing() {
+fn a_page_is_self_contained() {
     let home = tempfile::tempdir().unwrap();
     let scene = scene::usual(home.path());
     let page = scene.page();
@@ -40,7 +39,7 @@ fn a_page_is_one_file_that_asks_for_nothing() {
         assert!(!page.contains(outward), "{outward}");
     }
     assert!(page.contains("default-src 'none'") && page.contains("<noscript>") && page.contains("<svg width"));
-    // What a target is called or wrote can neither end an element nor begin one.
+    // Target names and output cannot end or begin an element.
     assert!(!page.contains("<script>alert") && page.contains("a &lt;b&gt; &amp; &quot;c&quot;"), "not escaped");
     let data = data(&page);
     assert_eq!(data["targets"], json!(["uring", "epoll", "go"]));
@@ -64,7 +63,7 @@ fn every_point_has_figures_interval_verdict_and_machine() {
         assert_eq!(shown["trials"].as_array().unwrap().len(), 3);
         let machine = data["machines"][shown["machines"][0].as_u64().unwrap() as usize].as_str().unwrap();
         assert!(machine.starts_with("A CPU <of some kind>"), "{machine}");
-        // Values of 0.1 us to 2 ms, evenly, three times: the median is 1 ms, and there are 60,000.
+        // Uniform values from 0.1 us to 2 ms in three repeats: the median is 1 ms, of 60,000 requests.
         let spectrum = shown["spectrum"].as_array().unwrap();
         let odds = data["odds"].as_array().unwrap();
         let at = |share: f64| odds.iter().position(|odds| odds.as_f64() == Some(share));
@@ -77,7 +76,7 @@ fn every_point_has_figures_interval_verdict_and_machine() {
 }
 
 #[test]
-fn plots_follow_the_charts_and_add_the_way_through_throughput() {
+fn plots_follow_the_charts_and_add_latency_over_throughput() {
     let views = |report: &brunt_lab::report::Report| {
         let home = tempfile::tempdir().unwrap();
         let store = brunt_lab::run_directory::RunDirectory::at(home.path());
@@ -91,7 +90,7 @@ fn plots_follow_the_charts_and_add_the_way_through_throughput() {
     let expected =
         ["rate/connections", "p50/connections", "p99/connections", "p50/rate", "p99/rate", "cost/connections"];
     assert_eq!(axes(&views(&closed)), expected);
-    // Rates that are all reached have no way back.
+    // Rates that are all reached do not turn back.
     let load = "[load]\nconnections = 80\n[sweep]\nrate = [\"20k\", \"50k\"]";
     assert_eq!(axes(&views(&model::run(&model::plan(load, &["a"]), 2))), ["p50/offered", "p99/offered", "cpu/offered"]);
     let scaling = views(&model::run(builtin::text("ping-pong-scaling").unwrap(), 48));
@@ -100,7 +99,7 @@ fn plots_follow_the_charts_and_add_the_way_through_throughput() {
 }
 
 #[test]
-fn a_page_is_written_beside_the_report_and_one_of_a_run_that_goes_on_says_so() {
+fn pages_are_written_beside_the_report_and_mark_unfinished_runs() {
     let home = tempfile::tempdir().unwrap();
     let Scene { report, store } = scene::usual(home.path());
     report::write(&report, &store).unwrap();
@@ -111,7 +110,7 @@ fn a_page_is_written_beside_the_report_and_one_of_a_run_that_goes_on_says_so() {
     assert!(!store.path().join(brunt_lab::run_directory::PAGE_FILE).exists());
 }
 
-/// Where the first target's colour is drawn in that plot, leftmost first, in pixels of the window; null if nowhere.
+/// Window coordinates of the leftmost pixel in the first target's colour; null if there is none.
 const DRAWN: &str = "((n) => {
     const figure = document.querySelectorAll('[data-view]')[n];
     figure.scrollIntoView({ block: 'center' });
@@ -138,12 +137,12 @@ fn in_a_browser_the_plots_are_drawn_and_hovering_shows_the_point() {
     let plots = browser.value("document.querySelectorAll('[data-view]').length").as_u64().unwrap();
     assert_eq!(plots as usize, data(&scene.page())["views"].as_array().unwrap().len());
     browser.wait("[...document.querySelectorAll('[data-view]')].every((figure) => figure.querySelector('canvas'))");
-    // Spectrum and seconds of the load that is chosen.
+    // Distribution and time series of the selected load.
     browser.wait("[...document.querySelectorAll('[data-detail]')].every((card) => card.querySelector('canvas'))");
     for plot in 0..plots {
         browser.wait(&format!("{DRAWN}({plot}) !== null"));
     }
-    // The leftmost mark of the first target is its point with the fewest connections.
+    // The leftmost marker is the point with the fewest connections.
     let place = browser.value(&format!("{DRAWN}(0)"));
     browser.point(place[0].as_f64().unwrap() + 3.0, place[1].as_f64().unwrap(), false);
     browser.wait("!document.getElementById('tip').hidden");
@@ -179,7 +178,7 @@ fn in_a_browser_tables_sort_targets_hide_and_rows_open() {
         browser.value(&press("response p50"));
         let sorted = browser.value(&cells("response p50"));
         let sorted: Vec<&str> = sorted.as_array().unwrap().iter().map(|cell| cell.as_str().unwrap()).collect();
-        // Times of several units, and one that is absent.
+        // Times in several units, and an absent one.
         let us = |text: &str| {
             let (number, unit) = text.split_once(' ')?;
             Some(number.parse::<f64>().unwrap() * if unit == "ms" { 1e3 } else { 1.0 })
@@ -200,7 +199,7 @@ fn in_a_browser_tables_sort_targets_hide_and_rows_open() {
 }
 
 #[test]
-fn in_a_browser_dark_is_dark_and_without_scripts_there_are_pictures() {
+fn dark_mode_and_pages_without_scripts() {
     let home = tempfile::tempdir().unwrap();
     let Some(mut browser) = browser::start(home.path()) else { return };
     let page = scene::usual(home.path()).written();

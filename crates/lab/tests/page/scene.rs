@@ -1,5 +1,4 @@
-//! The directory of a run that never was, with all that a page can show: figures of a modelled server, distributions,
-//! seconds, circumstances, doubts and failures.
+//! A run directory with modelled results: distributions, time series, environments, verdicts and failures.
 
 use crate::model;
 use brunt_lab::{
@@ -13,7 +12,6 @@ use std::{
     time::Duration,
 };
 
-/// A report and its directory.
 pub struct Scene {
     pub report: Report,
     pub store: RunDirectory,
@@ -31,7 +29,7 @@ pub fn usual(home: &Path) -> Scene {
     scene(home, report)
 }
 
-/// The report with a directory that holds what trials leave.
+/// Writes the files of all trials.
 pub fn scene(home: &Path, report: Report) -> Scene {
     let store = RunDirectory::at(home.join("run"));
     let _lock = store.open().unwrap();
@@ -43,7 +41,7 @@ pub fn scene(home: &Path, report: Report) -> Scene {
     Scene { report, store }
 }
 
-/// What a trial of that throughput leaves, whose slowest request of 20,000 took 20,000 `steps` of a nanosecond.
+/// Writes the files of a trial: 20,000 requests that take 1 to 20,000 times `step` nanoseconds.
 pub fn leave(place: &Path, rate: f64, step: f64) {
     let directory = Directory::create(place).unwrap();
     let env = Env {
@@ -72,7 +70,7 @@ pub fn leave(place: &Path, rate: f64, step: f64) {
     fs::write(place.join("latency.hlog"), hlog(&histogram)).unwrap();
 }
 
-/// An interval log of one second, as the generator writes it.
+/// An interval log of one second.
 fn hlog(histogram: &hdrhistogram::Histogram<u64>) -> Vec<u8> {
     use hdrhistogram::serialization::{V2DeflateSerializer, interval_log::*};
     let mut bytes = b"#[Histogram log format version 1.3]\n".to_vec();
@@ -86,12 +84,11 @@ fn hlog(histogram: &hdrhistogram::Histogram<u64>) -> Vec<u8> {
 }
 
 impl Scene {
-    /// The page's text.
     pub fn page(&self) -> String {
         report::page(&self.report, &self.store, false).unwrap()
     }
 
-    /// Writes the page and says where.
+    /// Writes the page and returns its path.
     pub fn written(&self) -> PathBuf {
         self.store.write_page(&self.page()).unwrap();
         self.store.path().join(brunt_lab::run_directory::PAGE_FILE)

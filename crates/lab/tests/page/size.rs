@@ -1,5 +1,4 @@
-//! How large a page becomes: a usual one is small, and one of more than a thousand trials, with figures, doubts and
-//! circumstances as long as real ones, can still be mailed.
+//! Page sizes: small for a usual experiment, mailable for more than a thousand trials.
 
 use crate::{
     data, model,
@@ -14,12 +13,12 @@ use brunt_lab::{
 use brunt_results::verdict::{Disturbance, ValidityIssue};
 use std::{collections::BTreeMap, path::Path};
 
-/// From 0 to 1, the same for the same number, and of as many digits as what is measured.
+/// A hash from 0 to 1 with as many digits as measured values.
 fn chance(number: u64) -> f64 {
     (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A run of `runtime-peers` with its last two targets left out: 243 cells, five repeats of each.
+/// A run of `runtime-peers` without its last two targets: 243 cells with five repeats each.
 fn large(home: &Path) -> Scene {
     const REPEATS: u32 = 5;
     let text = include_str!("../../../../experiments/runtime-peers.toml");
@@ -50,14 +49,14 @@ fn large(home: &Path) -> Scene {
 }
 
 #[test]
-fn the_page_of_more_than_a_thousand_trials_stays_below_half_a_megabyte() {
+fn a_page_of_1215_trials_is_below_half_a_megabyte() {
     let home = tempfile::tempdir().unwrap();
     let page = large(home.path()).page();
     let pictures = page.split_once("<noscript>").map_or("", |(_, rest)| rest.split_once("</noscript>").unwrap().0);
     let bare = page.len() - pictures.len();
-    // Pictures take what is left of 480 KB, so that the whole tells little of the rest.
+    // SVG charts fill the page up to 480 KB, so the rest is bounded separately.
     assert!(page.len() < 500_000 && bare < 420_000, "{} bytes, {bare} without pictures", page.len());
-    // And it is all there.
+    // Nothing is missing.
     let data = data(&page);
     let rows = data["rows"].as_array().unwrap();
     assert_eq!((rows.len(), page.matches("data-row=").count() >= 243), (243, true));
@@ -69,7 +68,7 @@ fn the_page_of_more_than_a_thousand_trials_stays_below_half_a_megabyte() {
 }
 
 #[test]
-fn a_usual_experiment_is_a_small_page_and_a_huge_one_leaves_out_what_is_elsewhere() {
+fn small_experiments_give_small_pages_and_huge_ones_omit_charts() {
     let page = |cores| {
         let report = model::run(builtin::text("ping-pong-peak").unwrap(), cores);
         let home = tempfile::tempdir().unwrap();

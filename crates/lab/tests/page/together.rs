@@ -1,4 +1,4 @@
-//! Two runs in one page: their series side by side, and what each says of itself apart.
+//! Two runs in one page: combined series, separate notes.
 
 use crate::{
     browser, data, model, nothing_went_wrong,
@@ -13,9 +13,9 @@ fn run<'a>(name: &str, scene: &'a Scene) -> Run<'a> {
 }
 
 #[test]
-fn series_of_two_runs_stand_side_by_side_under_their_names() {
+fn series_of_two_runs_are_named_by_run() {
     let home = tempfile::tempdir().unwrap();
-    // The second run knows a target that the first does not, and has no `epoll`.
+    // The second run has an additional target and lacks `epoll`.
     let first = scene::scene(&home.path().join("a"), model::run(&model::plan(LOAD, &["uring", "epoll"]), 2));
     let mut other = model::run(&model::plan(LOAD, &["go", "uring"]), 2);
     other.experiment.name = "q".into();

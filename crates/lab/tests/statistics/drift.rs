@@ -1,4 +1,4 @@
-//! `not-stationary` on series that chance made: raised by what drifts, hardly ever by what does not.
+//! The verdict `not-stationary` on simulated series: false alarms and power.
 
 use crate::chance::{Chance, share_of};
 use brunt_results::{
@@ -17,9 +17,9 @@ fn seconds(rates: impl IntoIterator<Item = f64>) -> Vec<Second> {
 }
 
 #[test]
-fn steady_servers_are_hardly_ever_called_drifting() {
+fn steady_series_rarely_raise_false_alarms() {
     let mut chance = Chance::new(11);
-    // A series that wanders by a tenth within seconds does drift, at times, as far as half a minute can tell.
+    // Strongly correlated series occasionally drift within half a minute.
     for (length, like, spread, most) in
         [(10, 0.0, 0.05, 0.01), (10, 0.5, 0.05, 0.03), (30, 0.6, 0.1, 0.06), (60, 0.0, 0.2, 0.01)]
     {
@@ -45,7 +45,7 @@ fn drifting_servers_are_found() {
 }
 
 #[test]
-fn neighbours_that_are_alike_make_no_trend() {
+fn autocorrelation_is_not_a_trend() {
     let mut chance = Chance::new(13);
     let (mut naive, mut ours) = (0, 0);
     for _ in 0..1000 {

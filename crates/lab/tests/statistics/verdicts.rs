@@ -1,6 +1,6 @@
-//! What `brunt compare` answers over hundreds of experiments: the same target is "no difference", or at worst "cannot
-//! tell", and a target slowed by 5 % is found, at the repeats that `brunt compare --plan` makes and with the noise that
-//! repeats have on a quiet machine.
+//! Conclusions of `brunt compare` over hundreds of simulated experiments with the repeats of `brunt compare --plan`
+//! and the noise of a quiet machine: identical targets are "no difference" or at worst "cannot tell"; a target slowed
+//! by 5 % is found.
 
 use crate::chance::{Chance, share_of};
 use brunt_lab::compare::{Comparison, Conclusion, Figure, Group, MARGIN, ResultSet, compare};
@@ -9,7 +9,7 @@ use brunt_results::{LatencySummary, RunResult, result::Requests};
 const REPEATS: usize = 16;
 const NOISE: f64 = 0.02;
 
-/// Trials of a target that is slower by a factor; `spells` is how often a trial falls into a slow spell of the machine.
+/// Trials of a target slowed by a factor; `spells` is the probability of a disturbed trial.
 fn trials(chance: &mut Chance, slower: f64, spells: f64) -> Vec<RunResult> {
     let one = |_| {
         let spell = if chance.uniform() < spells { 1.25 } else { 1.0 };
@@ -42,7 +42,7 @@ fn conclusion(comparison: &Comparison, figure: Figure) -> Conclusion {
 }
 
 #[test]
-fn a_target_is_no_different_from_itself() {
+fn identical_targets_do_not_differ() {
     let mut chance = Chance::new(21);
     let comparisons: Vec<Comparison> = (0..200).map(|_| compared(&mut chance, 1.0, 0.0)).collect();
     let mut all = comparisons.iter();
@@ -56,7 +56,7 @@ fn a_target_is_no_different_from_itself() {
 }
 
 #[test]
-fn slow_spells_of_the_machine_make_no_difference() {
+fn disturbances_are_no_difference() {
     let mut chance = Chance::new(22);
     let false_alarm = share_of(200, || {
         compared(&mut chance, 1.0, 0.15).cells[0].figures.iter().any(|found| found.conclusion == Conclusion::Different)
@@ -75,7 +75,7 @@ fn a_target_slowed_by_five_percent_is_found() {
     assert!(found >= 0.95, "{found}");
 }
 
-/// Both targets of an experiment, on a machine whose pace wanders from repeat to repeat by a tenth.
+/// Two targets of one experiment on a machine whose speed varies by a tenth between repeats.
 fn wandering(chance: &mut Chance, slower: f64, in_pairs: bool) -> Comparison {
     let paces: Vec<f64> = chance.series(REPEATS, 0.8).into_iter().map(|x| (0.1 * x).exp()).collect();
     let mut side = |name: &str, slower: f64| {
@@ -92,7 +92,7 @@ fn wandering(chance: &mut Chance, slower: f64, in_pairs: bool) -> Comparison {
 }
 
 #[test]
-fn in_pairs_a_machine_that_wanders_hides_nothing_and_shows_nothing() {
+fn pairs_cancel_out_a_varying_machine() {
     let mut chance = Chance::new(24);
     let mut shares = |slower: f64, in_pairs: bool, wanted: Conclusion| {
         share_of(200, || conclusion(&wandering(&mut chance, slower, in_pairs), Figure::Rate) == wanted)

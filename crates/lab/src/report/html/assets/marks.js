@@ -1,4 +1,4 @@
-// How a target looks: its colour, its marker, and whether the reader has hidden it or points at it.
+// Appearance of targets: colour, marker, and whether a target is hidden or highlighted.
 
 const style = () => getComputedStyle(document.documentElement);
 const colour = (name) =>
@@ -9,11 +9,11 @@ const targetColour = (number) => colour('t' + (number % data.colours));
 
 const hidden = new Set();
 let focused = null;
-// Every plot on the page, to be drawn again when one of the above changes.
+// All plots of the page, redrawn when the above change.
 const plots = [];
 const redraw = () => plots.forEach((plot) => plot.refresh());
 
-// The outline of a marker around a place; `corners` are tenths of the radius, none is a circle.
+// Outline of a marker; `corners` are tenths of the radius, an empty list is a circle.
 function outline(number, x, y, radius) {
   const corners = data.shapes[number % data.shapes.length];
   const path = new Path2D();
@@ -36,7 +36,7 @@ function drawMarker(ctx, number, x, y, radius, isHollow) {
   }
 }
 
-// The legend: a click hides a target in every plot, the pointer above it brings it to the front.
+// The legend: a click hides a target in all plots, hovering highlights it.
 function bindLegend() {
   document.querySelectorAll('#targets [data-target]').forEach((button) => {
     const number = Number(button.dataset.target);

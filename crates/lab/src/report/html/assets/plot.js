@@ -1,8 +1,8 @@
-// One plot: uPlot brings the axes, the scales and the zoom; lines, whiskers and markers are drawn here, because a point
-// that is not to be trusted must look like one, and because the way of a load through throughput turns back.
+// One plot. uPlot provides axes, scales and zoom; lines, whiskers and markers are drawn here, because uPlot has neither
+// hollow markers nor lines that turn back in x.
 
 const HEIGHT = 300;
-// So near, in pixels, the pointer means a point; and so near a click does, for one beside it may begin a double-click.
+// Distances in pixels: hovering selects a point within NEAR; a click opens it within ON, else it may start a double-click.
 const NEAR = 40;
 const ON = 12;
 
@@ -28,7 +28,7 @@ function logTicks(low, high) {
   return ticks.length > 8 ? of([1]) : ticks;
 }
 
-// Ticks at the measured values, as many as there is room for, the last in any case.
+// Ticks at the measured values, as many as fit, always the last.
 function ticksAt(values, room) {
   return (u, axis, low, high) => {
     const within = values.filter((value) => value >= low && value <= high);
@@ -42,7 +42,7 @@ function ticksAt(values, room) {
   };
 }
 
-// What a plot shows, for those who do not see it: each line from its first point to its last.
+// Text alternative: first and last point of each line.
 function wordsOf(series, isPlaced, xFigure, yFigure) {
   const lines = series.filter((line) => !line.dash && line.points.some(isPlaced));
   const ends = lines.map((line) => {
@@ -57,7 +57,7 @@ function wordsOf(series, isPlaced, xFigure, yFigure) {
 // spec: {
 //   x: { figure, or name, tick and unit; isLog, fromZero, ticks, label },  y: { figure, isLog },
 //   series: [{ target, dash, points: [{ x, y, range, isTrusted, row }] }],
-//   offered: whether y ought to reach x,  warmup: where it ends,  isBare: no markers,  describe(point, series)
+//   offered: whether x is the value to reach,  warmup: its end,  isBare: no markers,  describe(point, series)
 // }
 function plot(host, spec) {
   const xFigure = FIGURES[spec.x.figure] || spec.x;
@@ -71,7 +71,7 @@ function plot(host, spec) {
   host.setAttribute('role', 'img');
   host.setAttribute('aria-label', wordsOf(spec.series, isPlaced, xFigure, yFigure));
 
-  // What is seen of the axis: uPlot asks for it before it asks for the other one.
+  // Visible range of x; uPlot requests it before that of y.
   let [min, max] = [0, 0];
   const xRange = (u, low, high) => {
     const isWhole = low <= xs[0] && high >= xs[xs.length - 1];
@@ -158,7 +158,7 @@ function plot(host, spec) {
     const ratio = devicePixelRatio;
     ctx.save();
     ctx.beginPath();
-    // A marker on the frame is whole.
+    // Markers on the frame are not clipped.
     ctx.rect(bbox.left - 5 * ratio, bbox.top - 5 * ratio, bbox.width + 10 * ratio, bbox.height + 10 * ratio);
     ctx.clip();
     if (spec.warmup) {
@@ -170,7 +170,7 @@ function plot(host, spec) {
       ctx.strokeStyle = colour('faint');
       ctx.lineWidth = ratio;
       ctx.setLineDash([2 * ratio, 3 * ratio]);
-      // Many short pieces, for on a logarithmic axis it is no straight line.
+      // Many short segments: it is curved on a logarithmic axis.
       const values = [...Array(60).keys()].map((i) => min + ((max - min) * i) / 59).filter((x) => x > 0);
       strokeThrough(
         ctx,

@@ -1,4 +1,4 @@
-// Puts it all together, once the page is there.
+// Initialises the page.
 
 document.querySelectorAll('[data-view]').forEach((figure) => drawView(figure, data.views[Number(figure.dataset.view)]));
 bindLegend();
@@ -9,7 +9,7 @@ document.getElementById('detail').addEventListener('click', (event) => {
   if (event.target === event.currentTarget) event.currentTarget.close();
 });
 if (data.isRunning) {
-  // More results come; but never under the hand of somebody who reads one.
+  // Reloads for new results, but not while a tooltip or dialog is open.
   const isBusy = () =>
     document.hidden || !document.getElementById('tip').hidden || document.getElementById('detail').open;
   setInterval(() => isBusy() || location.reload(), 5000);

@@ -1,4 +1,4 @@
-// Tables: sorted by any column, and every row opens what is known of its trials, by its button for those who use keys.
+// Tables: sorting by column, and a button per row that opens its trials.
 
 function sortBy(table, column, isRising) {
   const body = table.tBodies[0];
@@ -8,7 +8,7 @@ function sortBy(table, column, isRising) {
   const compare = (a, b) => {
     if (!isNumeric) return a.localeCompare(b, undefined, { numeric: true });
     const [x, y] = [numberOf(a), numberOf(b)];
-    // What is absent stands at the end, whichever way.
+    // Absent values sort last in both directions.
     if (x == null || y == null) return (x == null ? 1 : 0) - (y == null ? 1 : 0) || a.localeCompare(b);
     return isRising ? x - y : y - x;
   };
@@ -38,7 +38,7 @@ function bindTables() {
     table.tBodies[0].addEventListener('click', (event) => {
       const row = event.target.closest('tr');
       const button = row && row.querySelector('button');
-      // Who marks text with the mouse does not ask for more.
+      // Selecting text is not a click.
       if (button && (button.contains(event.target) || !getSelection().toString()))
         showDetail(Number(row.dataset.row), button);
     });
@@ -46,7 +46,7 @@ function bindTables() {
   document.querySelectorAll('.bar').forEach(bindBar);
 }
 
-// To a screen reader: that it opens the details, and whether it has.
+// ARIA attributes of an element that opens the details.
 function opens(element, words) {
   element.setAttribute('aria-label', words + ', trials');
   element.setAttribute('aria-haspopup', 'dialog');
@@ -76,7 +76,7 @@ function bindBar(bar) {
   });
 }
 
-// Everything about one row: its trials with their verdicts, the reasons, the machine. `opener` is what was pressed.
+// Shows the trials of a row with verdicts, reasons and machine. `opener` is the element activated.
 function showDetail(number, opener) {
   const row = data.rows[number];
   const box = document.getElementById('detail');

@@ -13,21 +13,21 @@ const verdictWord = (kind, count, done) =>
 const tip = (() => {
   const box = document.getElementById('tip');
   return {
-    // told: { title, target, figures: [[name, value]], verdicts, why, where }
-    show(told, x, y) {
-      const head = text('div', told.title, 'tip-title');
-      if (told.target != null) head.style.setProperty('--mark', targetColour(told.target));
+    // content: { title, target, figures: [[name, value]], verdicts, why, where }
+    show(content, x, y) {
+      const head = text('div', content.title, 'tip-title');
+      if (content.target != null) head.style.setProperty('--mark', targetColour(content.target));
       const list = document.createElement('dl');
-      told.figures.forEach(([name, value]) => list.append(text('dt', name), text('dd', value)));
+      content.figures.forEach(([name, value]) => list.append(text('dt', name), text('dd', value)));
       const parts = [head, list];
-      if (told.verdicts) {
+      if (content.verdicts) {
         const words = text('div', '', 'tip-verdict');
-        const done = told.verdicts.reduce((sum, [, n]) => sum + n, 0);
-        told.verdicts.forEach(([kind, n]) => words.append(verdictWord(kind, n, done)));
+        const done = content.verdicts.reduce((sum, [, n]) => sum + n, 0);
+        content.verdicts.forEach(([kind, n]) => words.append(verdictWord(kind, n, done)));
         parts.push(words);
       }
-      if (told.why) parts.push(text('div', told.why, 'tip-why'));
-      if (told.where) parts.push(text('div', told.where, 'tip-where'));
+      if (content.why) parts.push(text('div', content.why, 'tip-why'));
+      if (content.where) parts.push(text('div', content.where, 'tip-where'));
       box.replaceChildren(...parts);
       box.hidden = false;
       const { width, height } = box.getBoundingClientRect();
@@ -49,7 +49,7 @@ function between([low, high], show) {
   return `${show(low)} .. ${show(high)}`;
 }
 
-// A row of the table as the tip tells it; `figure` is what the plot shows and comes first.
+// Tooltip content for a row; `figure`, the one plotted, comes first.
 function describeRow(number, figure, value) {
   const row = data.rows[number];
   const show = FIGURES[figure].show;

@@ -1,4 +1,4 @@
-// The plots of the page: what each shows comes with the data, the figures come from the rows.
+// The plots of the page: `data.views` describes them, `data.rows` has the figures.
 
 function seriesOf(view) {
   const byTarget = new Map();
@@ -12,7 +12,7 @@ function seriesOf(view) {
   return targets.map((target) => ({ target, points: byTarget.get(target).sort((a, b) => a.along - b.along) }));
 }
 
-// What the first point would be on so many times the cores.
+// Linear scaling from the first point.
 function idealOf(series) {
   const first = series.points.find((p) => p.y != null);
   const last = series.points[series.points.length - 1];
@@ -61,7 +61,7 @@ function drawSpectrum(host, rows) {
       name: 'percentile',
       tick: percentile,
       unit: '',
-      label: 'requests at or below (log scale of what lies above)',
+      label: 'percentile of requests (log scale of the rest)',
       isLog: true,
       ticks: [...PERCENTILES.keys()],
     },
@@ -69,12 +69,12 @@ function drawSpectrum(host, rows) {
     series,
     isBare: true,
     describe: (point, s) => {
-      const told = describeRow(point.row, 'response', point.y);
-      told.figures = [
+      const content = describeRow(point.row, 'response', point.y);
+      content.figures = [
         [percentile(point.x) + ' within', time(point.y)],
         ['repeats, added up', String(data.rows[point.row].done)],
       ];
-      return told;
+      return content;
     },
   });
 }
@@ -95,18 +95,18 @@ function drawSeconds(host, rows, key) {
     series,
     warmup,
     describe: (point) => {
-      const told = describeRow(point.row, key, point.y);
-      told.figures = [
+      const content = describeRow(point.row, key, point.y);
+      content.figures = [
         [FIGURES[key].name, FIGURES[key].show(point.y)],
         ['until', point.x.toFixed(1) + ' s'],
         ['repeat', String(point.repeat)],
       ];
-      return told;
+      return content;
     },
   });
 }
 
-// Distribution and course of one load at a time, which the reader chooses.
+// Distribution and time series of the selected load.
 function bindLoads() {
   const choice = document.getElementById('load');
   if (!choice) return;
