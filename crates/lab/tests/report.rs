@@ -226,7 +226,7 @@ fn results_of_two_binaries_are_not_shown_as_one() {
     let mut env = other.read_env().unwrap();
     env.binary_hash = Some("0000beef".into());
     other.write_env(&env).unwrap();
-    assert!(report::render(store.path()).unwrap().contains("NOT all made under the same circumstances"));
+    assert!(report::render(store.path()).unwrap().contains("NOT all run under the same conditions"));
 }
 
 #[test]
