@@ -1,12 +1,12 @@
-//! Timers of a worker, in a hierarchical wheel (Varghese and Lauck, SOSP 1987): arming and forgetting one costs the same
-//! however many there are.
+//! A worker's timers in a hierarchical wheel (Varghese and Lauck, SOSP 1987): constant cost of arming and removing.
 //!
-//! A slot of the lowest level holds the deadlines of one tick, a slot of the next level those of 64 ticks, and so on;
-//! nine levels reach as far as nanoseconds in 64 bits do. When the time of a higher slot comes, its timers move down.
-//! Slots only group: a timer keeps its exact deadline, does not fire before it, and does not wait for the end of its tick.
-//! Those of equal deadlines fire in the order in which they were armed.
+//! A slot of the lowest level holds the deadlines of one tick, a slot of the next level those of 64 ticks, and so on; nine
+//! levels cover 64 bits of nanoseconds. When the time of a higher slot comes, its timers move down a level.
 //!
-//! Must never run code of others, nor allocate for a timer.
+//! Invariants:
+//! - Slots only group: a timer fires at its exact deadline, neither earlier nor at the end of its tick.
+//! - Equal deadlines fire in the order in which they were armed.
+//! - Never runs foreign code, and never allocates for a timer.
 
 use crate::{
     slab::{Key, Slab},
@@ -18,17 +18,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A tick is 2^10 ns: with longer ones a slot of thousands of timers is walked for each of them that comes due.
+/// A tick is 2^10 ns. With longer ticks a slot of thousands of timers is walked for each one that comes due.
 const TICK_BITS: u32 = 10;
 const LEVEL_BITS: u32 = 6;
 /// Slots of a level.
 const SLOTS: usize = 1 << LEVEL_BITS;
 const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(LEVEL_BITS) as usize;
-/// Later than every deadline.
+/// Later than any deadline.
 const NEVER: u64 = u64::MAX;
-/// Timers looked at in one turn, save that a slot once begun is finished: after a long stop the others come next turn.
+/// Timers processed in one turn, rounded up to whole slots: after a long pause the rest follows in later turns.
 const WORK_A_TURN: usize = 1024;
-/// Links from here on name slots: the timers of a slot and the slot itself form a ring. No slab grows that far.
+/// Links from here on denote slots: a slot and its timers form a ring. No slab grows that far.
 const RING: u32 = 1 << 24;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +38,10 @@ struct Links {
 }
 
 impl Links {
-    /// Those of a timer in no slot: it has fired.
+    /// Links of a fired timer, which is in no slot.
     const NONE: Self = Self { previous: u32::MAX, next: u32::MAX };
 
-    /// Looks at one of the two: they were written one by one, and a processor waits for what it reads as one word.
+    /// Reads one field only: both were written separately, and one combined load would stall on store forwarding.
     #[inline]
     fn are_none(self) -> bool {
         self.previous == Self::NONE.previous
@@ -64,8 +64,7 @@ impl Default for Timer {
     }
 }
 
-/// The first and the last timer of a slot, and a time before which none of it is due: the least deadline, as long as the
-/// timer of that deadline has not been forgotten.
+/// The first and last timer of a slot, and a lower bound of its deadlines, exact unless the earliest timer was removed.
 struct Slot {
     links: Links,
     least: u64,
@@ -74,17 +73,17 @@ struct Slot {
 pub(crate) struct Timers {
     timers: Slab<Timer>,
     slots: Box<[Slot]>,
-    /// Slots with timers in them, a bit each, and levels with such slots.
+    /// Bitmaps of occupied slots by level, and of levels with such slots.
     occupied: [u64; LEVELS],
     levels: u16,
-    /// The tick at which the wheel stands. Every timer below the highest level that differs from it is in a lower slot.
+    /// The wheel's current tick. A timer's level is that of the highest digit in which its tick differs from this one.
     tick: u64,
-    /// The `least` of the first slot, and as a moment of the machine's clock, for a look at it every turn.
+    /// The `least` of the first slot, in nanoseconds and as an `Instant` for the check in every turn.
     next: u64,
     next_at: Instant,
-    /// Time is counted in nanoseconds from here.
+    /// Origin of the nanosecond count.
     start: Instant,
-    /// Due timers of one slot, in order: deadline, place in the slot, number.
+    /// Due timers of one slot, in order: deadline, position in the slot, number.
     due: Vec<(u64, u32, u32)>,
 }
 
@@ -104,25 +103,25 @@ impl Timers {
         }
     }
 
-    /// Timers alive, fired or not.
+    /// Timers alive, fired or pending.
     pub fn len(&self) -> usize {
         self.timers.len()
     }
 
-    /// No timer is still to fire.
+    /// Whether no timer is pending.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.next == NEVER
     }
 
-    /// When to look at the timers again: never later than the first deadline, and exactly then, unless the first timer of a
-    /// slot was forgotten and left others there. That costs one look in vain.
+    /// When to call `fire` again: the first deadline, or earlier if the earliest timer of a slot was removed and left others
+    /// there, which costs one unnecessary call.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         (self.next != NEVER).then_some(self.next_at)
     }
 
-    /// Nanoseconds on the wheel. What lies before its start is long due, what lies centuries ahead never is.
+    /// Nanoseconds since `start`, saturating at both ends.
     #[inline]
     fn nanos(&self, at: Instant) -> u64 {
         let since = at.saturating_duration_since(self.start);
@@ -139,7 +138,7 @@ impl Timers {
         key
     }
 
-    /// True when the timer has fired; else notes who waits.
+    /// True when the timer has fired; otherwise registers the waker.
     pub fn poll(&mut self, key: Key, wakers: &mut Wakers, cx: &Context<'_>) -> bool {
         match self.timers.get(key) {
             Some(timer) if !timer.links.are_none() => {
@@ -150,7 +149,7 @@ impl Timers {
         }
     }
 
-    /// Forgets a timer, fired or not.
+    /// Removes a timer, fired or pending.
     pub fn remove(&mut self, key: Key, wakers: &mut Wakers) {
         let Some(timer) = self.timers.get(key) else {
             return;
@@ -163,7 +162,7 @@ impl Timers {
         }
     }
 
-    /// Fires timers due at `now`, the earliest first. If they are very many, `next_deadline` says that more are due.
+    /// Fires timers due at `now`, earliest first. If very many are due, some remain, and `next_deadline` is in the past.
     #[inline]
     pub fn fire(&mut self, now: Instant, wakers: &mut Wakers) {
         if self.next != NEVER && self.next_at <= now {
@@ -177,10 +176,10 @@ impl Timers {
             && let Some(slot) = self.first()
             && self.slots[slot].least <= now
         {
-            // No timer is earlier than the least of the first slot: the wheel may stand there.
+            // No timer is earlier than the first slot's lower bound, so the wheel may advance to it.
             self.tick = self.tick.max(self.slots[slot].least >> TICK_BITS);
             work += match self.alone_in(slot) {
-                // It need not move down to fire.
+                // Fires without moving down.
                 Some(number) if self.timers.at(number).deadline <= now => self.fire_one(number, wakers),
                 _ if slot < SLOTS => self.fire_slot(slot, now, wakers),
                 _ => self.move_down(slot),
@@ -191,21 +190,20 @@ impl Timers {
 
     fn find_next(&mut self) {
         let next = self.first().map_or(NEVER, |slot| self.slots[slot].least);
-        // Seldom another one: the division is saved.
+        // Rarely changes: saves the division.
         if mem::replace(&mut self.next, next) != next && next != NEVER {
             self.next_at = self.start + Duration::from_nanos(next);
         }
     }
 
-    /// The slot that holds the first deadline: lower levels lie before higher ones, as the wheel stands in the first slot
-    /// of each.
+    /// The slot with the first deadline: all slots of a lower level precede those of a higher one.
     #[inline]
     fn first(&self) -> Option<usize> {
         let level = self.levels.trailing_zeros() as usize;
         Some(level * SLOTS + self.occupied.get(level)?.trailing_zeros() as usize)
     }
 
-    /// The timer of a slot that has no other.
+    /// The only timer of a slot, if it has exactly one.
     fn alone_in(&self, slot: usize) -> Option<u32> {
         let Links { previous, next } = self.slots[slot].links;
         (previous == next).then_some(next)
@@ -219,7 +217,7 @@ impl Timers {
         1
     }
 
-    /// Fires what is due in a slot of one tick; returns how many timers that took a look at.
+    /// Fires the due timers of a slot of one tick; returns the number of timers visited.
     fn fire_slot(&mut self, slot: usize, now: u64, wakers: &mut Wakers) -> usize {
         let (mut looked, mut least) = (0, NEVER);
         let mut next = self.slots[slot].links.next;
@@ -247,7 +245,7 @@ impl Timers {
         looked as usize
     }
 
-    /// Spreads the timers of a slot in which the wheel stands over lower levels; returns how many they are.
+    /// Distributes the timers of the current slot over lower levels; returns their number.
     fn move_down(&mut self, slot: usize) -> usize {
         let mut next = mem::replace(&mut self.slots[slot].links, Links::to_itself(slot)).next;
         self.vacate(slot);
@@ -263,10 +261,10 @@ impl Timers {
         moved
     }
 
-    /// Appends a timer to the slot where it belongs now.
+    /// Appends a timer to the slot of its deadline.
     #[inline]
     fn attach(&mut self, number: u32, deadline: u64) {
-        // What is overdue belongs where the wheel stands.
+        // Overdue timers belong to the current tick.
         let tick = (deadline >> TICK_BITS).max(self.tick);
         // The level is that of the highest digit in which the two ticks differ.
         let level = ((tick ^ self.tick) | 1).ilog2() / LEVEL_BITS;
@@ -282,12 +280,12 @@ impl Timers {
         self.links(previous).next = number;
     }
 
-    /// Closes the gap that a timer of these links leaves; true when that has emptied the first slot.
+    /// Unlinks a timer with these links; true if that emptied the first slot.
     #[inline]
     fn detach(&mut self, Links { previous, next }: Links) -> bool {
         self.links(previous).next = next;
         self.links(next).previous = previous;
-        // Only a slot alone is on both sides.
+        // Both neighbours are the same only if it is the slot itself.
         if previous != next {
             return false;
         }

@@ -56,7 +56,7 @@ impl Bench {
         self.forgot = true;
     }
 
-    /// One turn; returns who was woken.
+    /// One turn; returns the woken timers.
     fn fire(&mut self) -> Vec<u64> {
         let now = self.at(self.now);
         self.wheel.fire(now, &mut self.wakers);
