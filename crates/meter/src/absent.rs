@@ -1,8 +1,8 @@
-//! The reasons why figures of a part of the result are missing, by the names that the figures have there.
+//! Reasons for absent figures of one part of the result, by their names there.
 
 use std::collections::BTreeMap;
 
-/// Reasons of one part, as `server`.
+/// The reasons for one part, such as `server`.
 #[derive(Debug)]
 pub(crate) struct Absent {
     part: &'static str,
@@ -10,20 +10,19 @@ pub(crate) struct Absent {
 }
 
 impl Absent {
-    /// None yet.
     pub(crate) fn of(part: &'static str) -> Self {
         Self { part, reasons: BTreeMap::new() }
     }
 
-    /// These figures are missing, and this is why.
+    /// Records why these figures are absent.
     pub(crate) fn note(&mut self, figures: &[&str], why: &str) {
         let named = |figure: &&str| (format!("{}.{figure}", self.part), why.to_owned());
         self.reasons.extend(figures.iter().map(named));
     }
 
-    /// As [`note`](Self::note), unless they are there.
-    pub(crate) fn unless(&mut self, there: bool, figures: &[&str], why: &str) {
-        if !there {
+    /// As [`note`](Self::note), unless the figures are present.
+    pub(crate) fn unless(&mut self, is_present: bool, figures: &[&str], why: &str) {
+        if !is_present {
             self.note(figures, why);
         }
     }
@@ -35,11 +34,11 @@ impl From<Absent> for BTreeMap<String, String> {
     }
 }
 
-/// Panics unless each figure of the part is there or has a reason, and not both.
+/// Panics unless each figure of the part is either present or has a reason.
 #[cfg(test)]
 #[track_caller]
 pub(crate) fn check(name: &str, part: &impl std::fmt::Debug, absent: &BTreeMap<String, String>) {
-    // Read off the debug form, so that a new field cannot be forgotten here.
+    // Reads the debug output, so that new fields are included.
     let text = format!("{part:#?}");
     let fields = text.lines().filter(|line| line.starts_with("    ") && !line.starts_with("     "));
     for (figure, value) in fields.filter_map(|line| line.trim().split_once(": ")) {

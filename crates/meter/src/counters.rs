@@ -1,11 +1,10 @@
 //! Instructions and cycles of a set of threads and of all threads they create.
 //!
-//! One counter for each event and thread, outside any group (a group of three would not be scheduled at all where only
-//! two hardware counters are free), each scaled by the share of time it really counted. A sum that covers only some of
-//! the threads is never given: either every thread is counted or the figure is absent with a reason.
+//! One ungrouped counter per event and thread (a group of three is never scheduled if only two hardware counters are free),
+//! each scaled by the share of time it was counting. `inherit` covers threads and processes forked after the attachment; the
+//! kernel adds their counts to the parent counter when they end (perf_event_open(2)).
 //!
-//! Sources: perf_event_open(2); `inherit` covers threads and processes forked after the attachment, and the kernel adds
-//! their counts to the parent counter when they end.
+//! Invariant: a sum over only some of the threads is never given; the figure is absent instead.
 
 use crate::{proc, process::Tree};
 use perf_event::{Builder, Counter, events};
@@ -15,24 +14,22 @@ use std::{
     time::Duration,
 };
 
-/// Above this many threads no counters are attached: each costs a descriptor and work at every context switch.
-pub const MOST_THREADS: usize = 1024;
+/// Most threads that counters are attached to: each costs a descriptor and work at every context switch.
+pub const MAX_THREADS: usize = 1024;
 
-/// What can be counted.
+/// A perf event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// Instructions in user mode.
     InstructionsUser,
-    /// Instructions in the kernel on the thread's account.
     InstructionsKernel,
-    /// Processor cycles, user and kernel.
+    /// User and kernel.
     Cycles,
-    /// Nanoseconds on a processor, as the perf subsystem counts them: needs no hardware, and checks the rest.
+    /// Nanoseconds on a processor, a software event: works without hardware counters.
     TaskClock,
 }
 
 impl Event {
-    /// The events a result wants.
+    /// The events of a result.
     pub const RESULT: [Self; 3] = [Self::InstructionsUser, Self::InstructionsKernel, Self::Cycles];
 
     fn builder(self) -> Builder<'static> {
@@ -62,16 +59,16 @@ impl Event {
     }
 }
 
-/// Counters of one event over all threads, or the reason why there are none.
+/// Counters of one event over all threads, or why there are none.
 type PerThread = Result<Vec<Counter>, String>;
 
-/// Counters attached to a set of threads; they count from the attachment until this value is dropped.
+/// Counters attached to a set of threads, counting until dropped.
 #[derive(Debug)]
 pub struct Counters {
     events: BTreeMap<Event, PerThread>,
 }
 
-/// The readings of all counters at one moment.
+/// The values of all counters at one moment.
 #[derive(Debug, Clone)]
 pub struct Reading {
     events: BTreeMap<Event, Result<Vec<Raw>, String>>,
@@ -85,11 +82,11 @@ struct Raw {
 }
 
 impl Counters {
-    /// Attaches to every thread of the tree, and to all that they will create.
+    /// Attaches to every thread of the tree and to all threads they create.
     pub fn attach_tree(tree: &mut Tree, events: &[Event]) -> Self {
         let mut threads = threads_of(tree);
-        // A thread created during the attachment is counted if its creator already was, and not otherwise; which of
-        // the two cannot be told, so start again until nothing was created meanwhile.
+        // A thread created meanwhile is counted only if its creator already was, which is unknown: repeats until no thread
+        // was created during the attachment.
         for _ in 0..5 {
             let counters = Self::attach(&threads, events, true);
             let now = threads_of(tree);
@@ -98,18 +95,18 @@ impl Counters {
             }
             threads = now;
         }
-        Self::absent(events, "the server created threads all the time while its counters were attached".to_owned())
+        Self::absent(events, "the server kept creating threads while counters were attached".to_owned())
     }
 
-    /// Attaches to these threads alone.
+    /// Attaches to these threads only.
     pub fn attach_threads(threads: &[u32], events: &[Event]) -> Self {
         Self::attach(&threads.iter().copied().collect(), events, false)
     }
 
     fn attach(threads: &BTreeSet<u32>, events: &[Event], inherit: bool) -> Self {
-        if threads.len() > MOST_THREADS {
+        if threads.len() > MAX_THREADS {
             let count = threads.len();
-            return Self::absent(events, format!("{count} threads; counters are attached to {MOST_THREADS} at most"));
+            return Self::absent(events, format!("{count} threads; counters are attached to {MAX_THREADS} at most"));
         }
         let attach = |event: Event| {
             let mut builder = event.builder();
@@ -118,7 +115,7 @@ impl Counters {
             for tid in threads {
                 match builder.observe_pid(*tid as i32).build() {
                     Ok(counter) => counters.push(counter),
-                    // It ended since it was listed: nothing is left to count.
+                    // The thread has ended.
                     Err(error) if error.raw_os_error() == Some(libc::ESRCH) => (),
                     Err(error) => return Err(why(event, &error)),
                 }
@@ -155,10 +152,10 @@ impl Counters {
 }
 
 impl Reading {
-    /// The count of an event from `earlier` to this reading, scaled up for the time its counters had to share.
+    /// The count of an event from `earlier` to this reading, scaled up for multiplexing.
     ///
     /// # Errors
-    /// The reason why there is no such count.
+    /// Why there is no such count.
     pub fn since(&self, earlier: &Reading, event: Event) -> Result<f64, String> {
         let missing = || Err(format!("{} were not counted", event.name()));
         let now = self.events.get(&event).cloned().unwrap_or_else(missing)?;
@@ -171,7 +168,7 @@ impl Reading {
             if running > 0.0 {
                 sum += count * enabled / running;
             } else if enabled > 0.0 {
-                return Err(format!("the processor had no free counter for {} of some thread", event.name()));
+                return Err(format!("the processor had no free counter for {} of a thread", event.name()));
             }
         }
         Ok(sum)
@@ -183,13 +180,13 @@ fn threads_of(tree: &mut Tree) -> BTreeSet<u32> {
     tree.pids().into_iter().flat_map(proc::threads_of).collect()
 }
 
-/// The cause of a refusal and what to do about it.
+/// Why an event cannot be counted, with a remedy.
 fn why(event: Event, error: &io::Error) -> String {
     let name = event.name();
     let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
     match errno {
         Some(rustix::io::Errno::NOENT | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NODEV) => {
-            // Without the name: all events share this reason, and it is told once.
+            // Without the name, so that the events share one reason.
             "this machine has no such hardware counter (a virtual machine often has none)".to_owned()
         }
         Some(rustix::io::Errno::NOSYS) => "this kernel has no perf_event_open, or a sandbox forbids it".to_owned(),
@@ -225,20 +222,20 @@ mod tests {
     fn counts_are_scaled_by_the_time_counted() {
         let first = reading(&[(100, 10, 10), (0, 0, 0)]);
         let last = reading(&[(1100, 20, 15), (40, 10, 10)]);
-        // Half of the time on the counter for the first, all of it for the second.
+        // The first counted half of the time, the second all of it.
         assert_eq!(last.since(&first, Event::Cycles), Ok(2040.0));
         assert_eq!(last.since(&last, Event::Cycles), Ok(0.0));
     }
 
     #[test]
-    fn a_counter_that_never_counted_is_a_reason_and_not_a_zero() {
+    fn a_counter_that_never_ran_is_absent_not_zero() {
         let (first, last) = (reading(&[(0, 0, 0)]), reading(&[(0, 10, 0)]));
         assert!(last.since(&first, Event::Cycles).unwrap_err().contains("no free counter"));
         assert!(last.since(&first, Event::InstructionsUser).is_err());
     }
 
     #[test]
-    fn too_many_threads_are_refused_with_their_number() {
+    fn too_many_threads_are_rejected() {
         let threads: Vec<u32> = (1..=2000).collect();
         let mut counters = Counters::attach_threads(&threads, &[Event::TaskClock]);
         let reading = counters.read();
@@ -246,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_name_the_remedy() {
+    fn errors_name_the_remedy() {
         let os = |errno: i32| why(Event::Cycles, &io::Error::from_raw_os_error(errno));
         assert!(os(libc::EACCES).contains("perf_event_paranoid"));
         assert!(os(libc::ENOENT).contains("virtual machine"));

@@ -1,5 +1,5 @@
-//! What a busy core loses: a thread that only reads the clock, and the moments in which it could not. Whoever took them
-//! (a hypervisor that counts no stolen time, a quota, another process, an interrupt), a server would have lost them too.
+//! Time that a busy core loses: gaps seen by a thread that only reads the clock. The cause (a hypervisor that reports no steal
+//! time, a quota, another process, an interrupt) would interrupt a server as well.
 
 use crate::per_core;
 use std::{
@@ -7,22 +7,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Anything shorter is an interrupt, and everybody has those.
-const SHORTEST: Duration = Duration::from_micros(50);
+/// Shortest gap counted: shorter ones are ordinary interrupts.
+const MIN_GAP: Duration = Duration::from_micros(50);
 
-/// Of the core that lost most.
+/// The figures of the core that lost most.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct CpuInterference {
-    /// Time that was lost, in percent.
+    /// Time lost, in percent.
     pub percent: f64,
-    /// The longest moment.
+    /// The longest gap.
     pub longest: Duration,
 }
 
-/// Keeps these cores busy at once, for so long.
+/// Keeps these cores busy at once for `time`.
 ///
 /// # Errors
-/// One of the cores is not there or not allowed.
+/// A core does not exist or is not allowed.
 pub fn measure(cores: &[usize], time: Duration) -> io::Result<CpuInterference> {
     let each = per_core::on_each(cores, || Ok(()), |()| Ok(while_busy(time)))?;
     Ok(each.into_iter().fold(CpuInterference::default(), |worst, lost| CpuInterference {
@@ -37,7 +37,7 @@ fn while_busy(time: Duration) -> CpuInterference {
     while last - begin < time {
         let now = Instant::now();
         let gap = now - last;
-        if gap >= SHORTEST {
+        if gap >= MIN_GAP {
             sum += gap;
             longest = longest.max(gap);
         }
@@ -51,12 +51,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_core_that_is_shared_loses_what_the_other_takes() {
+    fn two_threads_on_one_core_lose_half_of_it_each() {
         let core = rustix::thread::sched_getcpu();
-        // Two threads on one core: each loses about half, whatever else the machine does.
+        // Half of it to each other, and more on a busy machine.
         let shared = measure(&[core, core], Duration::from_millis(300)).unwrap();
         assert!(shared.percent > 25.0 && shared.percent <= 100.0, "{shared:?}");
-        assert!(shared.longest >= SHORTEST, "{shared:?}");
+        assert!(shared.longest >= MIN_GAP, "{shared:?}");
         assert!(measure(&[core, 1000], Duration::from_millis(1)).is_err());
     }
 }

@@ -1,6 +1,4 @@
-//! The circumstances of a trial: what `env.json` says about machine, kernel, limits and settings.
-//!
-//! Reads only; whatever cannot be read is listed in `absent` with its reason.
+//! Machine, kernel, limits and settings of a trial, for `env.json`. What cannot be read is listed in `absent` with its reason.
 
 use brunt_results::env::Env;
 use procfs::Current;
@@ -11,7 +9,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The kernel settings that change results.
+/// Kernel settings that affect results.
 const SYSCTLS: [&str; 11] = [
     "kernel.io_uring_disabled",
     "kernel.perf_event_paranoid",
@@ -26,7 +24,7 @@ const SYSCTLS: [&str; 11] = [
     "vm.max_map_count",
 ];
 
-/// Collects the circumstances now. `steal_percent` and `backend` are left for those who know them.
+/// Reads the current environment. Leaves `steal_percent` and `backend` to the caller.
 pub fn collect() -> Env {
     let mut absent = BTreeMap::new();
     let mut sysctls = BTreeMap::new();
@@ -57,7 +55,7 @@ pub fn collect() -> Env {
             "clock_source",
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         ),
-        // No limit is the largest number.
+        // `u64::MAX` stands for no limit.
         open_files: Some((limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))),
         sysctls,
         steal_percent: None,
@@ -86,7 +84,7 @@ fn kernel() -> String {
 
 fn cpu_model() -> Result<String, String> {
     let text = fs::read_to_string("/proc/cpuinfo").map_err(|error| format!("/proc/cpuinfo: {error}"))?;
-    // x86 says `model name`, some Arm boards `Model` or `Hardware`, s390 `processor 0`.
+    // x86 has `model name`, some Arm boards `Model` or `Hardware`.
     let line = ["model name", "Model", "Hardware", "cpu"]
         .iter()
         .find_map(|key| text.lines().find(|line| line.split(':').next().is_some_and(|k| k.trim() == *key)));
@@ -101,7 +99,7 @@ fn cpus_online() -> Result<u64, String> {
     Ok(cores.count() as u64)
 }
 
-/// FNV-1a, 64 bits, of the running program: tells builds apart, and is no protection against forgery.
+/// 64-bit FNV-1a hash of the running executable, to tell builds apart.
 fn binary_hash() -> io::Result<String> {
     let mut file = File::open("/proc/self/exe")?;
     let mut hash = Fnv1a::default();
@@ -147,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_circumstance_is_there_or_has_a_reason() {
+    fn every_field_is_present_or_has_a_reason() {
         let env = collect();
         let here = [
             ("binary_hash", env.binary_hash.is_some()),

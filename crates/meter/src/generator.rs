@@ -1,7 +1,7 @@
-//! The generator: what it spends on a request, and whether others took its cores.
+//! The `generator` part of a result: cost of a request to the load threads, and interference on their cores.
 //!
-//! Only the named threads count, of this process or of others that make the load with it, not the one that watches them;
-//! page faults and memory belong to all these processes as a whole.
+//! Thread figures cover the given load threads, of this process or of its workers; page faults and memory cover their whole
+//! processes.
 
 use crate::{
     absent::Absent,
@@ -15,11 +15,10 @@ use std::{
     time::Instant,
 };
 
-/// Watches the load threads.
 #[derive(Debug)]
 pub struct GeneratorMeter {
     threads: Vec<u32>,
-    /// This process, and others whose threads they are.
+    /// This process and those of the threads.
     processes: BTreeSet<u32>,
     counters: Counters,
     first: Option<Sample>,
@@ -34,7 +33,7 @@ struct Sample {
     used: Option<Used>,
 }
 
-/// What all processes together have.
+/// Sums over all processes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Used {
     minor_faults: u64,
@@ -43,7 +42,7 @@ struct Used {
 }
 
 impl GeneratorMeter {
-    /// Attaches to these thread ids.
+    /// Attaches to the threads with these ids.
     pub fn attach(threads: &[u32]) -> Self {
         let counters = Counters::attach_threads(threads, &[Event::InstructionsUser]);
         let owner = |tid: &u32| proc::status_line(&format!("/proc/{tid}/status"), "Tgid")?.parse().ok();
@@ -53,17 +52,17 @@ impl GeneratorMeter {
 
     /// Opens the measured window now.
     pub fn open(&mut self) {
-        self.first = Some(self.look());
+        self.first = Some(self.sample_now());
         self.last = None;
     }
 
     /// Ends the measured window now.
     pub fn stop(&mut self) {
-        self.last = Some(self.look());
+        self.last = Some(self.sample_now());
     }
 
-    fn look(&mut self) -> Sample {
-        // A thread id may stand for its process in a path below /proc.
+    fn sample_now(&mut self) -> Sample {
+        // /proc/TID works for a thread id as well.
         let times = self.threads.iter().filter_map(|tid| Some((*tid, threads::of(*tid, *tid)?))).collect();
         Sample { at: Instant::now(), counted: self.counters.read(), times, used: self.used() }
     }
@@ -79,13 +78,13 @@ impl GeneratorMeter {
         })
     }
 
-    /// Fills in the memory it has now, for the series.
+    /// Fills in the current memory.
     pub fn sample(&self, second: &mut Second) {
         second.generator_rss_bytes = self.used().map(|used| used.rss_bytes);
     }
 
-    /// Fills in the figures of the window, with `completed` requests in it; gives back why any of them is absent, by the
-    /// name of the figure in `result.json`, as `generator.rss_bytes`.
+    /// Fills in the figures of the window, in which `completed` requests completed. Returns the reasons for absent ones by name
+    /// (`generator.rss_bytes`).
     pub fn close(&self, completed: u64, generator: &mut Generator) -> BTreeMap<String, String> {
         let mut absent = Absent::of("generator");
         let (Some(first), Some(last)) = (&self.first, &self.last) else {
@@ -98,11 +97,11 @@ impl GeneratorMeter {
         };
         generator.instructions_user_per_request =
             instructions.map_err(|why| absent.note(&["instructions_user_per_request"], &why)).ok();
-        // Beside this process there is one with load threads, or there are many, which wait for each other.
+        // Several processes of the generator wait for each other.
         let is_alone = self.processes.len() == 1;
         generator.run_queue_wait_percent = last.run_queue_wait_percent(first).filter(|_| is_alone);
         let why = match is_alone {
-            true => "the kernel keeps no account of waiting, or a load thread had ended",
+            true => "the kernel does not account for waiting, or a load thread had ended",
             false => "the processes of the generator wait for each other's cores",
         };
         absent.unless(generator.run_queue_wait_percent.is_some(), &["run_queue_wait_percent"], why);
@@ -122,8 +121,7 @@ impl GeneratorMeter {
 }
 
 impl Sample {
-    /// How long the thread that waited most was ready to run and had no core, in percent of the window; absent where
-    /// the kernel keeps no account of it.
+    /// Longest time that one thread was runnable without a core, in percent of the window; `None` if not accounted for.
     fn run_queue_wait_percent(&self, first: &Self) -> Option<f64> {
         let waits = threads::used(&first.times, &self.times).map(|(_, times)| times.wait);
         let longest = waits.collect::<Option<Vec<_>>>()?.into_iter().max()?;
@@ -141,7 +139,7 @@ const FIGURES: [&str; 7] = [
     "rss_bytes",
 ];
 
-/// The reasons to note when no load thread was metered at all.
+/// The reasons for a generator that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
     let mut absent = Absent::of("generator");
     absent.note(&FIGURES, why);

@@ -1,4 +1,4 @@
-//! What the processors of the host did, from `/proc/stat`: time stolen by the hypervisor, in use, and in software interrupts.
+//! Use of the host's processors, from `/proc/stat`: busy, stolen and softirq time.
 
 mod frequency;
 mod meter;
@@ -8,7 +8,7 @@ pub use meter::{HostMeter, all_absent};
 
 use std::fs;
 
-/// CPU time since boot, in ticks: of all processors, or of one.
+/// CPU time since boot, in ticks, of all processors or of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostCpu {
     total: u64,
@@ -18,7 +18,7 @@ pub struct HostCpu {
 }
 
 impl HostCpu {
-    /// Reads that of all processors now; absent where `/proc/stat` has no such line.
+    /// The current value for all processors; `None` if `/proc/stat` has none.
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
@@ -27,7 +27,7 @@ impl HostCpu {
         Self::fields(text.lines().next()?.strip_prefix("cpu ")?)
     }
 
-    /// Of each processor that is online, with its number.
+    /// The values of each online processor, with its number.
     fn cores(text: &str) -> Vec<(usize, Self)> {
         let lines = text.lines().skip(1).map_while(|line| line.strip_prefix("cpu"));
         let core = |line: &str| {
@@ -39,32 +39,31 @@ impl HostCpu {
 
     fn fields(text: &str) -> Option<Self> {
         let fields: Vec<u64> = text.split_whitespace().map_while(|field| field.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal; guest time follows and is part of user already.
+        // user nice system idle iowait irq softirq steal; guest time follows and is included in user.
         let times = fields.get(..8)?;
         let total = times.iter().sum();
         Some(Self { total, idle: times[3] + times[4], softirq: times[6], stolen: times[7] })
     }
 
-    /// CPU time stolen since `earlier`, in percent of all processors; absent when no tick has passed.
+    /// CPU time stolen since `earlier`, in percent of all processors; `None` if no tick has passed.
     pub fn steal_percent_since(&self, earlier: &Self) -> Option<f64> {
         self.share_since(earlier, |ticks| ticks.stolen).map(|share| share * 100.0)
     }
 
-    /// CPU time since `earlier` in software interrupts, as a share of all processors, 0 to 1; absent when no tick has
-    /// passed.
+    /// CPU time in softirqs since `earlier`, as a share of all processors, 0 to 1; `None` if no tick has passed.
     pub fn softirq_share_since(&self, earlier: &Self) -> Option<f64> {
         self.share_since(earlier, |ticks| ticks.softirq)
     }
 
-    /// CPU time since `earlier` that was neither idle nor waiting for a disk, as a share of all processors, 0 to 1; absent
-    /// when no tick has passed.
+    /// CPU time since `earlier` that was neither idle nor I/O wait, as a share of all processors, 0 to 1; `None` if no tick
+    /// has passed.
     pub fn busy_share_since(&self, earlier: &Self) -> Option<f64> {
         self.share_since(earlier, |ticks| ticks.idle).map(|idle| 1.0 - idle)
     }
 
     fn share_since(&self, earlier: &Self, part: fn(&Self) -> u64) -> Option<f64> {
         let total = self.total.saturating_sub(earlier.total);
-        // Idle and iowait may step back by a tick; no part may exceed what passed.
+        // Idle and iowait may go back by a tick; a part must not exceed the total.
         let part = part(self).saturating_sub(part(earlier)).min(total);
         (total > 0).then(|| part as f64 / total as f64)
     }
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steal_is_a_share_of_all_time_that_passed() {
+    fn shares_are_of_all_elapsed_time() {
         let first = HostCpu::parse("cpu  100 0 100 800 0 0 0 10 50 0\ncpu0 1 2\n").unwrap();
         let last = HostCpu::parse("cpu  130 0 90 850 0 0 20 20 70 0\n").unwrap();
         assert_eq!(last.steal_percent_since(&first), Some(10.0));
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn cores_have_their_numbers_though_some_are_offline() {
+    fn cores_keep_their_numbers_if_some_are_offline() {
         let text =
             "cpu  4 0 0 0 0 0 0 0\ncpu0 1 0 0 0 0 0 0 0 0 0\ncpu3 3 0 0 0 0 0 0 0 0 0\nintr 5\ncpu9 1 1 1 1 1 1 1 1\n";
         let cores = HostCpu::cores(text);

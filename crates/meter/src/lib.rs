@@ -1,22 +1,24 @@
-//! What a process, its tree and the host consume, as the kernel accounts it.
+//! Resource use of a process, its tree and the host, as the kernel accounts for it.
 //!
-//! Everything here is read from outside the thing that is measured: `/proc`, the process CPU clock, hardware counters.
-//! A figure that cannot be had is absent with a reason, never zero and never estimated in silence. Nothing here writes
-//! to the kernel, changes a setting or stays attached after its value is dropped.
+//! All figures are read from outside the measured process: `/proc`, the process CPU clock, hardware counters, netlink.
+//! Invariants:
+//! - An unavailable figure is absent with a reason, never zero and never an estimate.
+//! - Nothing changes a setting of the kernel or stays attached after its value is dropped.
 //!
-//! | module | answers |
+//! | module | contents |
 //! |---|---|
-//! | [`listener`] | which process listens on this address? |
+//! | [`listener`] | the processes that listen on an address |
 //! | [`process`] | CPU, memory, page faults and threads of a process tree over a window |
 //! | [`counters`] | instructions and cycles of a set of threads |
-//! | [`server`] | the two above and what its connections carried, as the `server` part of a result |
-//! | [`generator`] | what this very process consumes, for the `generator` part |
+//! | [`server`] | the two above and network figures, as the `server` part of a result |
+//! | [`generator`] | load threads and their processes, as the `generator` part |
 //! | [`host`] | processors, interfaces and TCP of the machine, as the `host` part |
 //! | [`proc_net`] | counters of the network namespace |
-//! | [`environment`] | the circumstances of a trial, `env.json` |
-//! | [`doctor`] | what on this machine falsifies results, and how to mend it |
-//! | [`cpu_interference`] | what a busy core loses to others |
-//! | [`machine_speed`] | how fast the machine is at the moment
+//! | [`environment`] | machine and settings, `env.json` |
+//! | [`doctor`] | settings of this machine that distort results, with remedies |
+//! | [`cpu_interference`] | time that a busy core loses |
+//! | [`machine_speed`] | current speed of the machine |
+#![allow(missing_docs)]
 
 mod absent;
 pub mod counters;

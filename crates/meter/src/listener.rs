@@ -1,9 +1,8 @@
-//! Which process on this machine listens on an address?
+//! Finds the processes that listen on an address.
 //!
-//! The kernel lists listening sockets with their inodes in `/proc/net/tcp` and `tcp6`; a process holds the socket when
-//! one of its descriptors links to that inode. Only this network namespace is seen: a server inside a container with a
-//! network of its own is not, even when its port is forwarded. Nothing is guessed: an address that is not local, or
-//! whose holder may not be seen, is a reason and no pid.
+//! `/proc/net/tcp` and `tcp6` list listening sockets with their inodes; a process holds a socket if one of its descriptors
+//! links to the inode. Covers this network namespace only: a server in a container with its own network is not found, even
+//! if its port is forwarded. Never guesses: a foreign address or an invisible process is an error.
 
 use crate::proc::Stat;
 use std::{
@@ -14,19 +13,19 @@ use std::{
     path::Path,
 };
 
-/// Who listens on an address.
+/// The processes that listen on an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listeners {
-    /// Every process that holds a listening socket for it, in ascending order.
+    /// All holders of a listening socket, in ascending order.
     pub pids: Vec<u32>,
-    /// The processes from which all of them descend: what to meter. Usually one.
+    /// Processes from which all of them descend, usually one: the trees to meter.
     pub roots: Vec<u32>,
 }
 
 /// Finds the processes that listen on `address`.
 ///
 /// # Errors
-/// The reason in one sentence, with what to do instead.
+/// Why none was found, with a remedy.
 pub fn find(address: SocketAddr) -> Result<Listeners, String> {
     if !is_local(address.ip()) {
         return Err(format!("{address} is not an address of this machine, so its server cannot be metered from here"));
@@ -41,7 +40,7 @@ pub fn find(address: SocketAddr) -> Result<Listeners, String> {
     let (holders, hidden) = holders(&inodes);
     if holders.is_empty() {
         return Err(format!(
-            "the process that listens on {address} cannot be seen ({hidden} processes may not be looked into); run as \
+            "the process that listens on {address} cannot be seen ({hidden} processes are not accessible); run as \
              its user or as root, or name it with --server-pid"
         ));
     }
@@ -51,7 +50,7 @@ pub fn find(address: SocketAddr) -> Result<Listeners, String> {
 /// Finds the processes that listen on the Unix socket at `path`.
 ///
 /// # Errors
-/// The reason in one sentence, with what to do instead.
+/// Why none was found, with a remedy.
 pub fn find_unix(path: &Path) -> Result<Listeners, String> {
     // Num RefCount Protocol Flags Type St Inode Path; flag 0x10000 is __SO_ACCEPTCON.
     let table = fs::read_to_string("/proc/net/unix").map_err(|error| format!("/proc/net/unix: {error}"))?;
@@ -72,13 +71,13 @@ pub fn find_unix(path: &Path) -> Result<Listeners, String> {
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
 }
 
-/// Whether the address belongs to this machine: only then can a socket be bound to it.
+/// Whether the address belongs to this machine, so that a socket can be bound to it.
 pub fn is_local(ip: IpAddr) -> bool {
-    // A connection to the wildcard address goes to this machine.
+    // Connections to the wildcard address go to this machine.
     ip.is_unspecified() || UdpSocket::bind(SocketAddr::new(ip, 0)).is_ok()
 }
 
-/// How closely a listening address fits; the kernel gives a connection to the closest.
+/// How specifically a listening address matches; the kernel prefers the most specific.
 fn fit(listening: IpAddr, wanted: IpAddr) -> Option<u8> {
     let mapped = |ip: IpAddr| match ip {
         IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(ip, IpAddr::V4),
@@ -94,18 +93,18 @@ fn fit(listening: IpAddr, wanted: IpAddr) -> Option<u8> {
         (listening, wanted) if listening == wanted => Some(3),
         (IpAddr::V4(any), IpAddr::V4(_)) if any.is_unspecified() => Some(2),
         (IpAddr::V6(any), IpAddr::V6(_)) if any.is_unspecified() => Some(2),
-        // A dual-stack socket; whether it is one does not show in /proc.
+        // A dual-stack socket, which /proc does not tell from an IPv6-only one.
         (IpAddr::V6(any), IpAddr::V4(_)) if any.is_unspecified() => Some(1),
         _ => None,
     }
 }
 
-/// Address and inode of every TCP socket of this network namespace that listens.
+/// Address and inode of every listening TCP socket of this network namespace.
 pub(crate) fn listening() -> Vec<(SocketAddr, u64)> {
     let mut all = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let Ok(file) = File::open(table) else { continue };
-        // Listening sockets come first; the rest may be a million connections, which nobody needs to read.
+        // Listening sockets come first; stops before the connections, which may be a million.
         let lines = BufReader::new(file).lines().map_while(Result::ok).skip(1);
         all.extend(lines.map_while(|line| parse_listening(&line)));
     }
@@ -151,7 +150,7 @@ fn parse_listening(line: &str) -> Option<(SocketAddr, u64)> {
     Some((SocketAddr::new(ip, port), inode))
 }
 
-/// The processes that hold any of these sockets, and how many processes could not be looked into.
+/// The processes that hold any of these sockets, and the number of inaccessible processes.
 fn holders(inodes: &BTreeSet<u64>) -> (BTreeSet<u32>, usize) {
     let wanted: BTreeSet<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
     let (mut holders, mut hidden) = (BTreeSet::new(), 0);
@@ -160,7 +159,7 @@ fn holders(inodes: &BTreeSet<u64>) -> (BTreeSet<u32>, usize) {
             hidden += usize::from(!stat.ended);
             continue;
         };
-        // Ascending, and servers listen before they accept: the first match ends the search early.
+        // Descriptors ascend, and listeners are older than connections: a match is found early.
         let holds = descriptors
             .flatten()
             .filter_map(|d| fs::read_link(d.path()).ok())
@@ -172,13 +171,13 @@ fn holders(inodes: &BTreeSet<u64>) -> (BTreeSet<u32>, usize) {
     (holders, hidden)
 }
 
-/// The topmost of them; and the parent that forked several of them, when it runs the same program and so is one of
-/// them that merely does not listen itself (a shell that started two servers is not).
+/// The holders without a holder above them. Several that share a parent with the same executable, as the workers of a
+/// master, are replaced by that parent; a shell that started two servers is not.
 fn roots(holders: &BTreeSet<u32>) -> Vec<u32> {
     let parents: BTreeMap<u32, u32> = Stat::all().iter().map(|stat| (stat.pid, stat.parent)).collect();
     let has_holder_above = |pid: u32| {
         let mut at = pid;
-        // The bound keeps a table that changed while it was read from leading in a circle.
+        // Bounded, since a table that changes while it is read may contain a circle.
         (0..256).any(|_| match parents.get(&at) {
             Some(parent) if *parent != at => {
                 at = *parent;
@@ -206,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_lines_are_read_in_the_byte_order_of_the_machine() {
+    fn table_lines_are_in_native_byte_order() {
         if cfg!(target_endian = "little") {
             let v4 =
                 "   0: 0100007F:1BBC 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 5561 1 0";
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_address_wins_as_in_the_kernel() {
+    fn the_most_specific_address_wins() {
         let fit = |listening: &str, wanted: &str| fit(listening.parse().unwrap(), wanted.parse().unwrap());
         assert_eq!(fit("127.0.0.1", "127.0.0.1"), Some(3));
         assert_eq!(fit("::ffff:127.0.0.1", "127.0.0.1"), Some(3));

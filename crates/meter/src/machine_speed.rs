@@ -1,8 +1,8 @@
-//! How fast this machine is at the moment: a fixed piece of work, timed on the cores that matter.
+//! Current speed of the machine: a fixed piece of work, timed on given cores.
 //!
-//! A virtual machine shares cores with strangers: for seconds or minutes everything takes half as long again, without any
-//! stolen time to show for it. What took how long before and after a measurement says whether it ran at the machine's
-//! usual pace. The work is what servers do: short messages through the kernel's TCP over loopback.
+//! A virtual machine may slow down by half for seconds or minutes because of other guests, without any steal time. Timing the
+//! same work before and after a trial shows whether the machine ran at its usual speed. The work resembles that of servers:
+//! short messages over loopback TCP.
 
 use crate::per_core;
 use std::{
@@ -11,15 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Batches on each core, of which the fastest counts: an interruption spoils one, a slow machine all of them.
+/// Batches per core, of which the fastest counts: an interruption affects one, a slow machine all of them.
 const BATCHES: usize = 8;
-/// Messages of a batch.
+/// Messages per batch.
 const ROUNDS: u32 = 50;
 /// Bytes of a message.
 const SIZE: usize = 100;
 
-/// Times a message sent and received by the same thread, on each of these cores at once: the mean of the fastest batch of
-/// the slowest core, in microseconds. Takes some three milliseconds.
+/// Time for a thread to send and receive a message, in microseconds: the mean of the fastest batch on the slowest of these
+/// cores, all measured at once. Takes about 3 ms.
 pub fn measure(cores: &[usize]) -> io::Result<f64> {
     let fastest = per_core::on_each(cores, pair, fastest_batch)?;
     let slowest = fastest.into_iter().max().unwrap_or_default();
@@ -52,11 +52,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_work_takes_about_the_same_time_and_a_core_that_is_not_there_is_an_error() {
+    fn speed_is_plausible_and_a_missing_core_is_an_error() {
         let core = rustix::thread::sched_getcpu();
         let times: Vec<f64> = (0..5).map(|_| measure(&[core]).unwrap()).collect();
         let (fastest, slowest) = times.iter().fold((f64::MAX, 0f64), |(a, b), t| (a.min(*t), b.max(*t)));
-        // Loose, for tests run beside others; a pace of zero or of a second would not pass.
+        // Only excludes nonsense such as 0 or 1 s: the machine may be busy.
         assert!(fastest > 0.5 && slowest < 1000.0, "{times:?}");
         assert!(measure(&[core, 1000]).is_err());
     }

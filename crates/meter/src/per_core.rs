@@ -1,22 +1,22 @@
-//! The same work on several cores at once, a thread pinned to each.
+//! Runs the same work on several cores at once, with one thread pinned to each.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::{io, sync::Barrier, thread};
 
-/// Begins the work when all threads have prepared theirs; what each has made of it, in the order of the cores.
+/// Starts `work` once all threads have finished `prepare`. Returns the results in the order of the cores.
 ///
 /// # Errors
-/// One of the cores is not there or not allowed, or its thread has failed.
+/// A core does not exist or is not allowed, or its work failed.
 pub(crate) fn on_each<P, T: Send>(
     cores: &[usize],
     prepare: impl Fn() -> io::Result<P> + Sync,
     work: impl Fn(P) -> io::Result<T> + Sync,
 ) -> io::Result<Vec<T>> {
-    let together = Barrier::new(cores.len());
+    let ready_all = Barrier::new(cores.len());
     let on = |core: usize| {
         let ready = pin(core).and_then(|()| prepare());
-        // Also after an error: the others wait here.
-        together.wait();
+        // Also after an error, as the other threads wait here.
+        ready_all.wait();
         work(ready?)
     };
     thread::scope(|scope| {

@@ -1,43 +1,38 @@
-//! The few lines of `/proc` that the meters read often. Absent means that the process is gone or may not be read.
+//! Frequently read files of `/proc`. `None` means that the process is gone or not accessible.
 
 use std::{fs, str::FromStr};
 
-/// One line of `/proc/PID/stat`, as far as it matters here.
-#[derive(Debug, Clone, Copy)]
+/// The used part of `/proc/PID/stat`.
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stat {
     pub pid: u32,
     pub parent: u32,
-    /// Ticks since boot; with the pid this identifies a process for good.
+    /// Ticks since boot; with the pid, identifies a process for its lifetime.
     pub started: u64,
     pub user_ticks: u64,
     pub system_ticks: u64,
-    /// Of children that ended and were waited for, with their own such children.
+    /// `reaped` is of children that ended and were waited for, and their own such children.
     pub reaped_user_ticks: u64,
-    /// As above, in the kernel.
     pub reaped_system_ticks: u64,
-    /// Pages mapped without reading a disk, by threads living and ended.
     pub minor_faults: u64,
-    /// Pages that had to be read from a disk.
     pub major_faults: u64,
-    /// Of children that ended and were waited for.
     pub reaped_minor_faults: u64,
-    /// As above, from a disk.
     pub reaped_major_faults: u64,
     pub threads: u64,
     pub rss_bytes: u64,
-    /// Nothing of it runs any more; only its exit status is left.
+    /// A zombie without threads.
     pub ended: bool,
 }
 
 impl Stat {
     pub(crate) fn of(pid: u32) -> Option<Self> {
-        // Read for every process of a target once a second, so no more of it is parsed than is wanted.
+        // Read for every process once a second: parses only what is used.
         let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
         Self::parse(pid, &String::from_utf8_lossy(&bytes))
     }
 
     fn parse(pid: u32, text: &str) -> Option<Self> {
-        // The name, field 2, may hold anything, so fields are counted from its last bracket; proc_pid_stat(5).
+        // The name, field 2, may contain anything: fields are counted from the last bracket (proc_pid_stat(5)).
         let (_, text) = text.rsplit_once(") ")?;
         let fields: Vec<&str> = text.split_ascii_whitespace().take(25 - 3).collect();
         let number = |field: usize| number(&fields, field);
@@ -56,29 +51,28 @@ impl Stat {
             reaped_major_faults: number(13)?,
             threads,
             rss_bytes: number(24)?.saturating_mul(procfs::page_size()),
-            // A process whose first thread has ended shows as a zombie while the others work on.
+            // With other threads running, a process whose first thread has ended is shown as a zombie too.
             ended: matches!(fields.first(), Some(&("Z" | "X"))) && threads <= 1,
         })
     }
 
-    /// Every process that can be seen.
+    /// All visible processes.
     pub(crate) fn all() -> Vec<Self> {
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         processes.filter_map(|process| Self::of(process.file_name().to_str()?.parse().ok()?)).collect()
     }
 }
 
-/// A field by its number in the manual; the list begins with the third.
+/// A field by its number in proc_pid_stat(5); the list begins with the third.
 fn field<T: FromStr>(fields: &[&str], number: usize) -> Option<T> {
     fields.get(number - 3)?.parse().ok()
 }
 
-/// A field that the kernel prints as a signed number and that is never negative.
+/// A field that is printed as a signed number and never negative.
 fn number(fields: &[&str], number: usize) -> Option<u64> {
     field::<i64>(fields, number).map(|value| u64::try_from(value).unwrap_or(0))
 }
 
-/// The thread ids of a process.
 pub(crate) fn threads_of(pid: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
@@ -93,12 +87,10 @@ pub(crate) fn status_line(path: &str, name: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// Most memory that was ever resident, in bytes.
 pub(crate) fn peak_rss_bytes(pid: u32) -> Option<u64> {
     memory_line(pid, "VmHWM")
 }
 
-/// Resident memory of its own, that no file holds, in bytes.
 pub(crate) fn anon_bytes(pid: u32) -> Option<u64> {
     memory_line(pid, "RssAnon")
 }
@@ -108,7 +100,7 @@ fn memory_line(pid: u32, name: &str) -> Option<u64> {
     line.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The last process id given away in this pid namespace: unchanged means that nothing was forked meanwhile.
+/// The last process id assigned in this pid namespace: if unchanged, nothing was forked meanwhile.
 pub(crate) fn last_pid() -> Option<u32> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
 }
@@ -118,7 +110,7 @@ pub(crate) fn tick_ns() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// Ticks since boot, now; comparable with [`Stat::started`].
+/// Current ticks since boot, comparable with [`Stat::started`].
 pub(crate) fn boot_ticks() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64) / tick_ns()
@@ -129,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn we_see_ourselves() {
+    fn own_process_is_read() {
         let own = Stat::of(std::process::id()).unwrap();
         assert!(own.minor_faults > 0 && own.threads >= 1 && own.rss_bytes > 100_000 && !own.ended);
         assert_eq!(own.parent, std::os::unix::process::parent_id());
@@ -145,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_hold_anything() {
+    fn names_may_contain_anything() {
         let rest = "S 7 1 1 0 -1 4194560 11 12 13 14 15 16 17 18 20 0 3 0 999 100000 5 18446744073709551615 1 2";
         let stat = Stat::parse(9, &format!("9 (a) b) {rest} 3 4")).unwrap();
         assert_eq!((stat.pid, stat.parent, stat.threads, stat.started), (9, 7, 3, 999));

@@ -1,26 +1,26 @@
-//! Counters of this network namespace since boot, from the tables below `/proc/net`. They count everybody, not a target.
+//! Counters of this whole network namespace since boot, from `/proc/net`.
 
 use std::fs;
 
-/// A counter of `/proc/net/snmp`, as `Tcp` `RetransSegs`; absent where the kernel has none of that name.
+/// A counter of `/proc/net/snmp`, as `Tcp` `RetransSegs`; `None` if there is no such counter.
 pub fn snmp(protocol: &str, name: &str) -> Option<u64> {
     by_name(&fs::read_to_string("/proc/self/net/snmp").ok()?, protocol, name)
 }
 
-/// A counter of `/proc/net/netstat`, as `TcpExt` `ListenDrops`; absent where the kernel has none of that name.
+/// A counter of `/proc/net/netstat`, as `TcpExt` `ListenDrops`; `None` if there is no such counter.
 pub(crate) fn netstat(protocol: &str, name: &str) -> Option<u64> {
     by_name(&fs::read_to_string("/proc/self/net/netstat").ok()?, protocol, name)
 }
 
-/// A row of names is followed by a row of values, each beginning with the protocol.
+/// The files alternate rows of names and rows of values, each beginning with the protocol.
 fn by_name(text: &str, protocol: &str, name: &str) -> Option<u64> {
     let mut rows = text.lines().filter_map(|line| line.strip_prefix(protocol)?.strip_prefix(':'));
     let (names, values) = (rows.next()?, rows.next()?);
-    let place = names.split_whitespace().position(|other| other == name)?;
-    values.split_whitespace().nth(place)?.parse().ok()
+    let at = names.split_whitespace().position(|other| other == name)?;
+    values.split_whitespace().nth(at)?.parse().ok()
 }
 
-/// TCP sockets in use, and the memory of all TCP buffers in bytes, from `/proc/net/sockstat`.
+/// TCP sockets in use and the memory of all TCP buffers in bytes, from `/proc/net/sockstat`.
 pub(crate) fn tcp_in_use() -> Option<(u64, u64)> {
     tcp_of(&fs::read_to_string("/proc/self/net/sockstat").ok()?)
 }
@@ -32,19 +32,19 @@ fn tcp_of(sockstat: &str) -> Option<(u64, u64)> {
     Some((value("inuse")?, value("mem")?.checked_mul(procfs::page_size())?))
 }
 
-/// Bytes that interfaces have received and sent, headers of the link included.
+/// Bytes received and sent by interfaces, link headers included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     /// Through loopback, counted once.
     pub loopback: u64,
-    /// Received by the others together.
+    /// Received by all others.
     pub received: u64,
-    /// Sent by the others together.
+    /// Sent by all others.
     pub sent: u64,
 }
 
 impl Traffic {
-    /// Reads it now; absent where there is no `/proc/net/dev`.
+    /// The current values; `None` without `/proc/net/dev`.
     pub(crate) fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/self/net/dev").ok()?)
     }
@@ -65,7 +65,6 @@ impl Traffic {
         Some(all)
     }
 
-    /// From `earlier` to this.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             loopback: self.loopback.saturating_sub(earlier.loopback),
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_are_accepted_are_counted() {
+    fn accepted_connections_are_counted() {
         let before = snmp("Tcp", "PassiveOpens").unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let _ours: Vec<_> = (0..3).map(|_| std::net::TcpStream::connect(listener.local_addr().unwrap())).collect();
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_in_bytes_and_interfaces_are_added_up() {
+    fn memory_is_in_bytes_and_interfaces_are_summed() {
         let text = "sockets: used 27\nTCP: inuse 4 orphan 0 tw 5 alloc 4 mem 93\nUDP: inuse 0 mem 0\n";
         assert_eq!(tcp_of(text), Some((4, 93 * procfs::page_size())));
         assert_eq!(tcp_of("UDP: inuse 0 mem 0\n"), None);

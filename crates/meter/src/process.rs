@@ -1,11 +1,10 @@
-//! CPU, memory, page faults and threads of a whole process tree, now and over a window.
+//! CPU, memory, page faults and threads of a process tree, now and over a window.
 //!
-//! Precision. The total comes from the CPU clock of each process (nanoseconds; a running thread is accounted up to its
-//! last scheduler tick), and so do the times of single threads (`schedstat`). How the total divides into user and
-//! system is known only in ticks of 10 ms, so the total is divided as `utime : stime` of `/proc/PID/stat` changed; on
-//! kernels with tick accounting that split is itself a sample of where the ticks fell. Children that ended are known in
-//! ticks. The kernel charges interrupts, and the network work done in them, to whichever thread they hit unless it was
-//! built with IRQ_TIME_ACCOUNTING.
+//! Precision: totals come from the CPU clock of each process and times of threads from `schedstat`, in nanoseconds, with
+//! running threads accounted up to their last scheduler tick. The total is split into user and system as `utime : stime` of
+//! `/proc/PID/stat`, which count ticks of 10 ms, and are samples themselves on kernels with tick accounting. Ended children
+//! are known in ticks. Without IRQ_TIME_ACCOUNTING, the kernel bills interrupt and softirq time, including packet receive,
+//! to the thread that was running.
 
 use crate::{
     proc,
@@ -20,56 +19,51 @@ use std::{
 
 pub use crate::threads::Switches;
 
-/// A process tree under observation: one or more processes and everything they fork.
+/// A process tree: one or more processes and all their descendants.
 #[derive(Debug)]
 pub struct Tree {
-    ledger: ProcessTree,
+    processes: ProcessTree,
 }
 
-/// What a tree had used at one moment.
+/// Cumulative use of a tree at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot {
-    /// When.
     pub at: Instant,
     used: Used,
-    /// Resident memory of all its processes, in bytes; pages they share count once for each.
+    /// Resident memory, in bytes; shared pages count once per process.
     pub rss_bytes: u64,
-    /// Threads of all its processes.
     pub threads: u64,
-    /// Whether anything of it still ran.
+    /// Whether any process of it was running.
     pub alive: bool,
 }
 
 /// Page faults of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Pages mapped without reading a disk.
     pub minor: u64,
-    /// Pages that had to be read from a disk.
+    /// Read from disk.
     pub major: u64,
 }
 
 /// CPU time of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuTime {
-    /// Wall time of the interval.
     pub wall: Duration,
-    /// In user mode.
     pub user: Duration,
-    /// In the kernel.
     pub system: Duration,
 }
 
 impl CpuTime {
-    /// User and system.
     pub fn total(&self) -> Duration {
         self.user + self.system
     }
-    /// User mode, in percent of one core.
+
+    /// In percent of one core.
     pub fn user_percent(&self) -> f64 {
         percent(self.user, self.wall)
     }
-    /// System mode, in percent of one core.
+
+    /// In percent of one core.
     pub fn system_percent(&self) -> f64 {
         percent(self.system, self.wall)
     }
@@ -83,7 +77,7 @@ impl Snapshot {
     /// CPU time from `earlier` to this snapshot of the same tree.
     pub fn since(&self, earlier: &Snapshot) -> CpuTime {
         let cpu = self.used.minus(earlier.used);
-        // Less than a tick in the interval: the best known proportion is that of the whole life.
+        // Without a tick in the interval, the proportion over the whole lifetime is the best estimate.
         let split = if cpu.user_ticks + cpu.system_ticks > 0 { cpu } else { self.used };
         let ticks = split.user_ticks + split.system_ticks;
         let user_share = if ticks > 0 { split.user_ticks as f64 / ticks as f64 } else { 1.0 };
@@ -103,39 +97,39 @@ impl Snapshot {
 }
 
 impl Tree {
-    /// Begins to observe these processes and their descendants (the calling process excepted, unless it is named).
+    /// Observes these processes and their descendants, without the calling process unless it is named.
     ///
     /// # Errors
-    /// The reason, when one of them does not exist or has already ended.
+    /// One of them does not exist or has ended.
     pub fn new(roots: &[u32]) -> Result<Self, String> {
         for pid in roots {
             match proc::Stat::of(*pid) {
-                None => return Err(format!("there is no process {pid} that can be seen from here")),
+                None => return Err(format!("process {pid} does not exist or is not visible from here")),
                 Some(stat) if stat.ended => return Err(format!("process {pid} has ended")),
                 Some(_) => (),
             }
         }
-        Ok(Self { ledger: ProcessTree::open(roots) })
+        Ok(Self { processes: ProcessTree::observe(roots) })
     }
 
-    /// Looks at the whole tree. Takes some 20 us for each process, and a few milliseconds more when anything on the
-    /// machine was forked since the last look.
+    /// Reads the whole tree. Takes about 20 us per process, and a few milliseconds if anything on the machine was forked
+    /// since the last sample.
     pub fn sample(&mut self) -> Snapshot {
-        let used = self.ledger.refresh();
+        let used = self.processes.refresh();
         let (mut rss_bytes, mut threads) = (0, 0);
-        for member in self.ledger.members().filter(|m| !m.stat.ended) {
+        for member in self.processes.members().filter(|m| !m.stat.ended) {
             rss_bytes += member.stat.rss_bytes;
             threads += member.stat.threads;
         }
-        Snapshot { at: Instant::now(), used, rss_bytes, threads, alive: self.ledger.is_alive() }
+        Snapshot { at: Instant::now(), used, rss_bytes, threads, alive: self.processes.is_alive() }
     }
 
-    /// Process ids of the living members, as of the last sample.
+    /// Process ids of the living processes, as of the last sample.
     pub fn pids(&self) -> Vec<u32> {
-        self.ledger.members().filter(|m| !m.stat.ended).map(|m| m.stat.pid).collect()
+        self.processes.members().filter(|m| !m.stat.ended).map(|m| m.stat.pid).collect()
     }
 
-    /// Resident memory that no file holds, in bytes; nothing when a process ended while it was read.
+    /// Anonymous resident memory, in bytes; `None` if a process ended while it was read.
     pub fn rss_anon_bytes(&self) -> Option<u64> {
         self.sum(proc::anon_bytes)
     }
@@ -146,36 +140,34 @@ impl Tree {
     }
 
     fn thread_times(&self, threads: u64) -> Option<ThreadTimes> {
-        (threads <= threads::MOST_THREADS).then(|| threads::read(self.pids().into_iter()))
+        (threads <= threads::MAX_THREADS).then(|| threads::read(self.pids().into_iter()))
     }
 }
 
-/// What a tree used between opening and closing.
+/// Use of a tree between opening and closing of a window.
 #[derive(Debug, Clone)]
 pub struct Usage {
-    /// CPU time of the whole tree.
     pub cpu: CpuTime,
     /// CPU of its busiest thread, in percent of one core; absent with more than 10 000 threads.
     pub busiest_thread_percent: Option<f64>,
-    /// How long its busiest thread was ready to run and waited for a core, in percent of the window. Absent where the
-    /// kernel does not say, and where more threads worked than there were cores, which wait for each other.
+    /// Time that its busiest thread was runnable without a core, in percent of the window. Absent without scheduler
+    /// statistics, and if more threads worked than there were cores, as those wait for each other.
     pub run_queue_wait_percent: Option<f64>,
-    /// Page faults of the whole tree.
     pub faults: Faults,
-    /// How often its threads left their cores; absent with more than 10 000 threads, and when a thread was seen to have
-    /// ended. A thread that began and ended between two looks is not in it.
+    /// Context switches; absent with more than 10 000 threads, and if a thread was seen to have ended. Misses threads that
+    /// began and ended between two samples.
     pub switches: Option<Switches>,
     /// Resident memory at the end, in bytes.
     pub rss_bytes: u64,
-    /// Largest resident memory since the processes began, in bytes (the sum of each one's own peak).
+    /// Peak resident memory since the processes began, in bytes: the sum of their peaks.
     pub rss_peak_bytes: Option<u64>,
-    /// Resident memory at the end that no file holds, in bytes.
+    /// Anonymous resident memory at the end, in bytes.
     pub rss_anon_bytes: Option<u64>,
     /// Threads at the end.
     pub threads: u64,
-    /// The cores on which the threads that did the work may run.
+    /// Cores that the working threads may use.
     pub cores: Option<Vec<usize>>,
-    /// Whether the tree was still running at the end.
+    /// Whether a process was running at the end.
     pub alive: bool,
 }
 
@@ -186,7 +178,7 @@ pub struct Window {
     threads_at: Instant,
     threads_first: Option<ThreadTimes>,
     threads_newest: ThreadTimes,
-    ration: SamplingBudget,
+    budget: SamplingBudget,
 }
 
 impl Window {
@@ -194,29 +186,29 @@ impl Window {
     pub fn open(tree: &mut Tree) -> Self {
         let first = tree.sample();
         let threads_at = Instant::now();
-        let mut ration = SamplingBudget::default();
-        let threads_first = ration.spend(|| tree.thread_times(first.threads));
+        let mut budget = SamplingBudget::default();
+        let threads_first = budget.spend(|| tree.thread_times(first.threads));
         let threads_newest = threads_first.clone().unwrap_or_default();
-        Self { first, threads_at, threads_first, threads_newest, ration }
+        Self { first, threads_at, threads_first, threads_newest, budget }
     }
 
-    /// When it opened.
+    /// The state when it opened.
     pub fn opened(&self) -> &Snapshot {
         &self.first
     }
 
-    /// Looks at the threads, so that one that ends before the window closes is remembered, and says how often they have
-    /// left their cores since the window opened. Nothing when looking again so soon would cost too much.
-    pub fn look_at_threads(&mut self, tree: &Tree, snapshot: &Snapshot) -> Option<Switches> {
+    /// Samples the threads, so that those that end before the window closes are known, and returns their context switches since
+    /// the window opened. `None` while the sampling budget is used up.
+    pub fn sample_threads(&mut self, tree: &Tree, snapshot: &Snapshot) -> Option<Switches> {
         let first = self.threads_first.as_ref()?;
-        let newest = self.ration.take(|| tree.thread_times(snapshot.threads))??;
+        let newest = self.budget.take(|| tree.thread_times(snapshot.threads))??;
         threads::fold(&mut self.threads_newest, newest);
         threads::switches(first, &self.threads_newest)
     }
 
     /// Closes the window now.
     pub fn close(mut self, tree: &mut Tree) -> Usage {
-        // Totals first, as in `open`: whatever else takes time shifts both ends alike.
+        // Totals first, as in `open`, so that both ends shift alike.
         let last = tree.sample();
         let threads_wall = self.threads_at.elapsed();
         let newest = tree.thread_times(last.threads);
@@ -248,8 +240,8 @@ impl Window {
     }
 }
 
-/// The threads that did at least a hundredth of the work each; of an idle tree, the first thread of each process. Threads
-/// that only manage others are often left unpinned and would hide the pinning.
+/// Threads that did at least 1 % of the work each; of an idle tree, the first thread of each process. Leaves out manager
+/// threads, which are often not pinned.
 fn working_threads(tree: &Tree, used: &[(u32, Times)]) -> Vec<u32> {
     let all: u64 = used.iter().map(|(_, times)| times.cpu).sum();
     let workers: Vec<u32> = used.iter().filter(|(_, times)| times.cpu * 100 > all).map(|(tid, _)| *tid).collect();
@@ -260,7 +252,7 @@ fn working_threads(tree: &Tree, used: &[(u32, Times)]) -> Vec<u32> {
 fn allowed_cores(threads: &[u32]) -> Option<Vec<usize>> {
     let mut cores = BTreeSet::new();
     for tid in threads {
-        // A thread id may stand for a process in a path below /proc, though no listing shows it.
+        // /proc/TID works for a thread id as well, though it is not listed.
         let allowed = proc::status_line(&format!("/proc/{tid}/status"), "Cpus_allowed_list");
         cores.extend(allowed.and_then(|list| list.parse::<brunt_results::Cores>().ok()).into_iter().flat_map(|c| c.0));
     }

@@ -1,24 +1,23 @@
 //! The CPU clock of another process, in nanoseconds.
 //!
-//! `/proc/PID/stat` counts in ticks of 10 ms; this clock does not, and it includes the threads that have ended. It must
-//! never be used for a thread: the kernel gives thread clocks only to their own process.
+//! Unlike `/proc/PID/stat`, which counts ticks of 10 ms, it has full resolution; it includes ended threads. Thread ids have no
+//! such clock outside their own process.
 
 use std::time::Duration;
 
-/// CPU time, user and system, that the process and all its threads, living and ended, have used.
+/// CPU time, user and system, of a process with all its threads, living and ended; `None` if the process is gone.
 ///
-/// A thread that runs at this moment is accounted up to its last scheduler tick (1 to 10 ms ago).
-/// Absent when the process is gone.
+/// A running thread is accounted up to its last scheduler tick, 1 to 10 ms ago.
 pub(crate) fn process_cpu(pid: u32) -> Option<Duration> {
-    // The kernel's PID_MAX_LIMIT; the clock id has no room for larger numbers and would name somebody else's clock.
+    // PID_MAX_LIMIT of the kernel: the clock id cannot hold a larger pid and would name another process.
     let pid = libc::pid_t::try_from(pid).ok().filter(|pid| (1..=1 << 22).contains(pid))?;
     let mut clock: libc::clockid_t = 0;
-    // SAFETY: the pointer is to a live local that the call only writes.
+    // SAFETY: `clock` is a live local, valid for writes; the call retains no pointer.
     if unsafe { libc::clock_getcpuclockid(pid, &mut clock) } != 0 {
         return None;
     }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a live local that the call only writes; a clock of a dead process is an error, not UB.
+    // SAFETY: `time` is a live local, valid for writes; the clock of a process that has ended yields an error.
     if unsafe { libc::clock_gettime(clock, &mut time) } != 0 {
         return None;
     }
@@ -30,10 +29,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_clock_advances_by_what_we_burn_and_a_stranger_has_none() {
+    fn the_clock_advances_with_use_and_invalid_pids_have_none() {
         let burnt = || process_cpu(std::process::id()).unwrap();
         let (before, begin) = (burnt(), std::time::Instant::now());
-        // Beside others, our share of the processor may be small.
+        // On a busy machine, the share of this thread may be small.
         while burnt() - before < Duration::from_millis(20) {
             assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", burnt() - before);
         }

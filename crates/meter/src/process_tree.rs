@@ -1,10 +1,11 @@
-//! The book of a process tree: who is in it, and what all of it has used so far.
+//! Membership of a process tree and what all of it has used so far.
 //!
-//! The sum must never fall and never lose a process that ended. It rests on one conservation law: when a process ends
-//! and its parent waits for it, the kernel moves its time and its page faults, and those of its own waited-for children, to
-//! the parent's `cutime`, `cstime`, `cminflt` and `cmajflt`. So `sum of (own + reaped)` over the living does not change at
-//! a death. What the law misses is entered by hand: a death that no living member inherits (the parent ignores SIGCHLD, or
-//! was not in the tree) keeps what it was last seen with.
+//! When a process ends and its parent waits for it, the kernel adds its time and page faults, and those of its own
+//! waited-for children, to the parent's `cutime`, `cstime`, `cminflt` and `cmajflt`. The sum of own and reaped usage over
+//! living members is therefore unchanged by an exit. Exits that no living member inherits (the parent ignores SIGCHLD, or
+//! is not in the tree) are kept here, as last seen.
+//!
+//! Invariants: the sum never falls and never loses a process that ended.
 
 use crate::{proc, proc::Stat, process_clock};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,13 +15,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub(crate) struct Used {
     /// CPU time, user and system, from the process CPU clock where there is one.
     pub nanos: u64,
-    /// User, as the kernel splits it, in ticks.
     pub user_ticks: u64,
-    /// System, as the kernel splits it, in ticks.
     pub system_ticks: u64,
-    /// Pages mapped without reading a disk.
     pub minor_faults: u64,
-    /// Pages that had to be read from a disk.
     pub major_faults: u64,
 }
 
@@ -34,13 +31,16 @@ impl Used {
             major_faults: f(self.major_faults, other.major_faults),
         }
     }
+
     fn plus(self, other: Self) -> Self {
         self.zip(other, u64::saturating_add)
     }
+
     fn at_least(self, other: Self) -> Self {
         self.zip(other, u64::max)
     }
-    /// The difference, part by part; a part that would be negative is zero.
+
+    /// The difference of each field, at least zero.
     pub(crate) fn minus(self, other: Self) -> Self {
         self.zip(other, u64::saturating_sub)
     }
@@ -56,6 +56,7 @@ impl Used {
             major_faults: stat.major_faults,
         }
     }
+
     fn reaped(stat: &Stat) -> Self {
         let (user_ticks, system_ticks) = (stat.reaped_user_ticks, stat.reaped_system_ticks);
         Self {
@@ -68,11 +69,15 @@ impl Used {
     }
 }
 
+/// Members by process id.
+type Members = BTreeMap<u32, Member>;
+
 /// One process of the tree, as last seen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub stat: Stat,
     own: Used,
+    /// Of children that ended and were waited for.
     reaped: Used,
 }
 
@@ -80,94 +85,66 @@ impl Member {
     fn of(stat: Stat) -> Self {
         Self { own: Used::own(&stat), reaped: Used::reaped(&stat), stat }
     }
-    fn all(&self) -> Used {
+
+    fn total(&self) -> Used {
         self.own.plus(self.reaped)
     }
 }
 
-/// See the head of this file.
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
-    members: BTreeMap<u32, Member>,
-    /// Time of dead members that no living one inherited.
-    kept: Used,
-    /// Time that members found late had used before the book was opened.
+    members: Members,
+    /// Usage of exited members that no living one inherited.
+    exited: Used,
+    /// Usage, before observation began, of members found later.
     earlier: Used,
-    /// The largest sum so far: readings that race with a death must not take anything back.
+    /// The largest sum so far: readings that race with an exit must not lower it.
     total: Used,
-    opened: u64,
+    /// When observation began, in ticks since boot.
+    began: u64,
     last_pid: Option<u32>,
 }
 
 impl ProcessTree {
-    /// Opens the book on these processes and all that descend from them. The calling process and its own descendants
-    /// are left out unless it is named itself: a meter that was started by its target is no part of it.
-    pub(crate) fn open(roots: &[u32]) -> Self {
+    /// Observes these processes and all their descendants. Leaves out the calling process and its own descendants unless it
+    /// is named: a meter started by its target is not part of the target.
+    pub(crate) fn observe(roots: &[u32]) -> Self {
         let members = roots.iter().filter_map(|pid| Some((*pid, Member::of(Stat::of(*pid)?)))).collect();
-        let mut ledger = Self {
-            members,
-            kept: Used::default(),
-            earlier: Used::default(),
-            total: Used::default(),
-            opened: proc::boot_ticks(),
-            last_pid: None,
-        };
-        ledger.refresh();
-        ledger.earlier = Used::default();
-        ledger
+        let began = proc::boot_ticks();
+        let (exited, earlier, total) = Default::default();
+        let mut tree = Self { members, exited, earlier, total, began, last_pid: None };
+        tree.refresh();
+        tree.earlier = Used::default();
+        tree
     }
 
-    /// The living members, as seen at the last refresh.
+    /// The living members, as of the last refresh.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.values()
     }
 
     /// Whether any process of the tree still runs.
     pub(crate) fn is_alive(&self) -> bool {
-        self.members.values().any(|m| !m.stat.ended)
+        self.members.values().any(|member| !member.stat.ended)
     }
 
-    /// Looks at every member again, takes in new ones, and returns what the whole tree has used.
+    /// Reads every member again, adds new ones, and returns what the whole tree has used.
     pub(crate) fn refresh(&mut self) -> Used {
         let before = std::mem::take(&mut self.members);
-        let mut gone = Vec::new();
-        for (pid, old) in &before {
-            match Stat::of(*pid).filter(|stat| stat.started == old.stat.started) {
-                Some(stat) => _ = self.members.insert(*pid, Member::of(stat)),
-                None => gone.push(*old),
-            }
-        }
-        self.account_exited(&before, &gone);
-        self.find_new();
-        let sum = self.members.values().fold(self.kept, |sum, m| sum.plus(m.all()));
+        let again = |(pid, member): (&u32, &Member)| {
+            let stat = Stat::of(*pid).filter(|stat| stat.started == member.stat.started)?;
+            Some((*pid, Member::of(stat)))
+        };
+        self.members = before.iter().filter_map(again).collect();
+        self.exited = self.exited.plus(account_exited(&before, &self.members));
+        self.add_descendants();
+        let sum = self.members.values().fold(self.exited, |sum, member| sum.plus(member.total()));
         self.total = sum.minus(self.earlier).at_least(self.total);
         self.total
     }
 
-    /// Keeps what the dead had used as far as their nearest living ancestor did not inherit it.
-    fn account_exited(&mut self, before: &BTreeMap<u32, Member>, gone: &[Member]) {
-        let mut by_heir: HashMap<Option<u32>, Used> = HashMap::new();
-        for dead in gone {
-            let mut heir = dead.stat.parent;
-            // A parent that died in the same interval had inherited first, and passed it on.
-            while !self.members.contains_key(&heir) {
-                match before.get(&heir) {
-                    Some(dead_parent) if dead_parent.stat.parent != heir => heir = dead_parent.stat.parent,
-                    _ => break,
-                }
-            }
-            let heir = self.members.contains_key(&heir).then_some(heir);
-            let sum = by_heir.entry(heir).or_default();
-            *sum = sum.plus(dead.all());
-        }
-        for (heir, lost) in by_heir {
-            let inherited = heir.map_or(Used::default(), |pid| self.members[&pid].reaped.minus(before[&pid].reaped));
-            self.kept = self.kept.plus(lost.minus(inherited));
-        }
-    }
-
-    /// Takes in processes forked by members since the last look.
-    fn find_new(&mut self) {
+    /// Adds processes forked by members since the last refresh.
+    fn add_descendants(&mut self) {
         let last_pid = proc::last_pid();
         if last_pid.is_some() && last_pid == self.last_pid {
             return;
@@ -178,20 +155,76 @@ impl ProcessTree {
         for stat in Stat::all() {
             children.entry(stat.parent).or_default().push(stat);
         }
-        let mut seen: HashSet<u32> = self.members.keys().copied().collect();
-        let mut look: Vec<u32> = seen.iter().copied().collect();
-        while let Some(pid) = look.pop() {
-            for stat in children.remove(&pid).unwrap_or_default() {
-                if stat.pid == own || !seen.insert(stat.pid) {
+        let mut known: HashSet<u32> = self.members.keys().copied().collect();
+        let mut parents: Vec<u32> = known.iter().copied().collect();
+        while let Some(parent) = parents.pop() {
+            for stat in children.remove(&parent).unwrap_or_default() {
+                if stat.pid == own || !known.insert(stat.pid) {
                     continue;
                 }
-                look.push(stat.pid);
+                parents.push(stat.pid);
                 let member = Member::of(stat);
-                if stat.started < self.opened {
-                    self.earlier = self.earlier.plus(member.all());
+                if stat.started < self.began {
+                    self.earlier = self.earlier.plus(member.total());
                 }
                 self.members.insert(stat.pid, member);
             }
         }
+    }
+}
+
+/// What the members of `before` that are not `living` had used and their nearest living ancestors did not inherit.
+fn account_exited(before: &Members, living: &Members) -> Used {
+    let mut by_heir: HashMap<Option<u32>, Used> = HashMap::new();
+    for member in before.iter().filter(|(pid, _)| !living.contains_key(pid)).map(|(_, member)| member) {
+        let used = by_heir.entry(living_ancestor(member, before, living)).or_default();
+        *used = used.plus(member.total());
+    }
+    by_heir.into_iter().fold(Used::default(), |sum, (heir, used)| {
+        let inherited = heir.map_or(Used::default(), |pid| living[&pid].reaped.minus(before[&pid].reaped));
+        sum.plus(used.minus(inherited))
+    })
+}
+
+/// The nearest living ancestor of an exited member; parents that exited as well had inherited first and passed it on.
+fn living_ancestor(exited: &Member, before: &Members, living: &Members) -> Option<u32> {
+    let mut pid = exited.stat.parent;
+    while !living.contains_key(&pid) {
+        let parent = before.get(&pid)?.stat.parent;
+        if parent == pid {
+            return None;
+        }
+        pid = parent;
+    }
+    Some(pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Members by pid, parent, own and reaped nanoseconds.
+    fn members(all: &[(u32, u32, u64, u64)]) -> Members {
+        let used = |nanos| Used { nanos, ..Used::default() };
+        let member = |&(pid, parent, own, reaped): &(u32, u32, u64, u64)| {
+            (pid, Member { stat: Stat { pid, parent, ..Stat::default() }, own: used(own), reaped: used(reaped) })
+        };
+        all.iter().map(member).collect()
+    }
+
+    #[test]
+    fn exited_members_are_kept_as_far_as_no_ancestor_inherited_them() {
+        // 1 is the root, 2 its child, 3 and 4 children of 2.
+        let before = members(&[(1, 0, 10, 0), (2, 1, 20, 5), (3, 2, 30, 0), (4, 2, 40, 0)]);
+        let kept = |living: &[(u32, u32, u64, u64)]| account_exited(&before, &members(living)).nanos;
+        assert_eq!(kept(&[(1, 0, 11, 0), (2, 1, 21, 5), (3, 2, 31, 0), (4, 2, 40, 0)]), 0);
+        // The parent waited for 3; it ignored 4; it did something in between, which is more than it lost.
+        assert_eq!(kept(&[(1, 0, 10, 0), (2, 1, 20, 35), (4, 2, 40, 0)]), 0);
+        assert_eq!(kept(&[(1, 0, 10, 0), (2, 1, 20, 35)]), 40);
+        assert_eq!(kept(&[(1, 0, 10, 0), (2, 1, 20, 99)]), 0);
+        // 2 and 3 ended and passed on what they had used, and 4 was adopted by a process outside of the tree.
+        assert_eq!(kept(&[(1, 0, 10, 55), (4, 9, 40, 0)]), 0);
+        // The root is gone: nothing inherits.
+        assert_eq!(kept(&[]), 105);
     }
 }

@@ -1,7 +1,7 @@
-//! The server's part of a result: its process tree, its hardware counters and its connections over the measured window.
+//! The `server` part of a result: process tree, hardware counters and connections over the measured window.
 //!
-//! Attach before the load, open and stop at the ends of the window, close when the number of completed requests is
-//! known. A server that ended inside the window has no cost: its figures are absent, not those of its last second.
+//! Attach before the load, open and stop at the ends of the window, close when the number of completed requests is known. If
+//! the server ended inside the window, all figures are absent.
 
 use crate::{
     absent::Absent,
@@ -13,7 +13,6 @@ use crate::{
 use brunt_results::{result::Server, series::Second};
 use std::{collections::BTreeMap, time::Instant};
 
-/// Meters one server.
 #[derive(Debug)]
 pub struct ServerMeter {
     pid: u32,
@@ -27,10 +26,9 @@ pub struct ServerMeter {
     stopped: Option<Stopped>,
 }
 
-/// All connections of the server, or why they cannot be seen.
+/// All connections of the server, or why they cannot be listed.
 type Connections = Result<network::Sample, String>;
 
-/// While the window is open.
 #[derive(Debug)]
 struct Open {
     window: Window,
@@ -41,7 +39,6 @@ struct Open {
     network: Sampler<Connections>,
 }
 
-/// Once it has closed.
 #[derive(Debug)]
 struct Stopped {
     usage: Usage,
@@ -53,21 +50,21 @@ impl ServerMeter {
     /// Attaches to a process and all its descendants.
     ///
     /// # Errors
-    /// The reason, when there is no such process.
+    /// There is no such process.
     pub fn attach(pid: u32) -> Result<Self, String> {
         Self::attach_all(&[pid])
     }
 
-    /// Attaches to several processes that serve together; the first gives its pid to the result.
+    /// Attaches to several processes that form one server; the result has the pid of the first.
     ///
     /// # Errors
-    /// The reason, when one of them does not exist or none is named.
+    /// One of them does not exist, or none is given.
     pub fn attach_all(pids: &[u32]) -> Result<Self, String> {
-        let pid = *pids.first().ok_or("no process was named")?;
+        let pid = *pids.first().ok_or("no process was given")?;
         let mut tree = Tree::new(pids)?;
         let counters = Counters::attach_tree(&mut tree, &Event::RESULT);
         let last_sample = tree.sample();
-        // Before the load, while there are few descriptors to look through.
+        // Before the load, while there are few descriptors to search.
         let network = Network::of(&tree.pids());
         let rss_start_bytes = last_sample.rss_bytes;
         let rss_anon_start_bytes = tree.rss_anon_bytes();
@@ -75,18 +72,17 @@ impl ServerMeter {
         Ok(Self { pid, tree, counters, network, rss_start_bytes, rss_anon_start_bytes, last_sample, open, stopped })
     }
 
-    /// The process it was attached to.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Opens the measured window now; opening again starts it anew.
+    /// Opens the measured window now; opening again restarts it.
     pub fn open(&mut self) {
         self.stopped = None;
         let window = Window::open(&mut self.tree);
         self.last_sample = *window.opened();
         let counted = Sampler::first(|| self.counters.read());
-        let network = Sampler::first(|| look(&self.network, Network::glance));
+        let network = Sampler::first(|| connections(&self.network, Network::list_under_load));
         self.open = Some(Open {
             switches: (self.last_sample.at, Switches::default()),
             counted_first: counted.newest().clone(),
@@ -97,7 +93,7 @@ impl ServerMeter {
         });
     }
 
-    /// Fills in what the server used since the last sample (or the opening), for the series.
+    /// Fills in the figures since the last sample or the opening.
     pub fn sample(&mut self, second: &mut Second) {
         let now = self.tree.sample();
         if now.alive {
@@ -124,13 +120,13 @@ impl ServerMeter {
         if let Some(open) = self.open.take() {
             let usage = open.window.close(&mut self.tree);
             let counted = (open.counted_first, self.counters.read());
-            let network = (open.network_first, look(&self.network, Network::look));
+            let network = (open.network_first, connections(&self.network, Network::list));
             self.stopped = Some(Stopped { usage, counted, network });
         }
     }
 
-    /// The figures of the window, with `completed` requests in it, and why any of them is absent: by the name of the
-    /// figure in `result.json`, as `server.cycles_per_request`.
+    /// The figures of the window, in which `completed` requests completed, and the reasons for absent ones by name
+    /// (`server.cycles_per_request`).
     pub fn close(&mut self, completed: u64) -> (Server, BTreeMap<String, String>) {
         self.stop();
         let mut server = Server { pid: Some(self.pid), ..Server::default() };
@@ -146,7 +142,7 @@ impl ServerMeter {
                 server.rss_anon_start_bytes = self.rss_anon_start_bytes;
                 absent.unless(self.rss_anon_start_bytes.is_some(), &["rss_anon_start_bytes"], ENDED);
                 stopped.used(&mut server, &mut absent);
-                stopped.carried(&mut server, &mut absent);
+                stopped.traffic(&mut server, &mut absent);
                 stopped.per_request(completed, &mut server, &mut absent);
             }
         }
@@ -154,13 +150,13 @@ impl ServerMeter {
     }
 }
 
-fn look(network: &Result<Network, String>, how: fn(&Network) -> Connections) -> Connections {
-    how(network.as_ref().map_err(String::clone)?)
+fn connections(network: &Result<Network, String>, list: fn(&Network) -> Connections) -> Connections {
+    list(network.as_ref().map_err(String::clone)?)
 }
 
 impl Open {
     fn switches(&mut self, tree: &Tree, now: &Snapshot, second: &mut Second) {
-        let Some(sum) = self.window.look_at_threads(tree, now) else { return };
+        let Some(sum) = self.window.sample_threads(tree, now) else { return };
         let at = Instant::now();
         let (before_at, before) = std::mem::replace(&mut self.switches, (at, sum));
         let per_s = |count: u64| Some(count as f64 / at.duration_since(before_at).as_secs_f64().max(1e-9));
@@ -178,14 +174,16 @@ impl Open {
     }
 
     fn connections(&mut self, network: &Result<Network, String>, second: &mut Second) {
-        let Some((before, seconds)) = self.network.again(|| look(network, Network::glance)) else { return };
+        let Some((before, seconds)) = self.network.again(|| connections(network, Network::list_under_load)) else {
+            return;
+        };
         let (Ok(before), Ok(now)) = (before, self.network.newest()) else { return };
         second.server_socket_bytes = Some(now.buffer_bytes());
-        let Ok(carried) = now.since(&before) else { return };
+        let Ok(traffic) = now.since(&before) else { return };
         let per_s = |count: u64| Some(count as f64 / seconds);
-        second.server_network_received_bytes_per_s = per_s(carried.received_bytes);
-        second.server_network_sent_bytes_per_s = per_s(carried.sent_bytes);
-        second.server_retransmitted_segments_per_s = per_s(carried.retransmitted_segments);
+        second.server_network_received_bytes_per_s = per_s(traffic.received_bytes);
+        second.server_network_sent_bytes_per_s = per_s(traffic.sent_bytes);
+        second.server_retransmitted_segments_per_s = per_s(traffic.retransmitted_segments);
     }
 }
 
@@ -205,19 +203,19 @@ impl Stopped {
         server.major_faults = Some(usage.faults.major);
         server.voluntary_switches = usage.switches.map(|switches| switches.voluntary);
         server.involuntary_switches = usage.switches.map(|switches| switches.involuntary);
-        let why = format!("{} threads are too many to look at each", usage.threads);
+        let why = format!("{} threads are too many to sample each", usage.threads);
         absent.unless(usage.busiest_thread_percent.is_some(), &["busiest_thread_percent"], &why);
-        let why = "more threads worked than it has cores, or the kernel keeps no account of waiting";
+        let why = "more threads worked than it has cores, or the kernel does not account for waiting";
         absent.unless(usage.run_queue_wait_percent.is_some(), &["run_queue_wait_percent"], why);
         absent.unless(usage.rss_peak_bytes.is_some(), &["rss_peak_bytes"], ENDED);
         absent.unless(usage.rss_anon_bytes.is_some(), &["rss_anon_bytes"], ENDED);
-        let why = "the kernel does not say which cores the server may use";
+        let why = "the cores that the server may use are unknown";
         absent.unless(usage.cores.is_some(), &["cores"], why);
-        let why = "threads of the server ended, with which the kernel forgets their switches, or there are too many";
+        let why = "threads of the server ended, and the kernel discards their switches, or there are too many threads";
         absent.unless(usage.switches.is_some(), &["voluntary_switches", "involuntary_switches"], why);
     }
 
-    fn carried(&self, server: &mut Server, absent: &mut Absent) {
+    fn traffic(&self, server: &mut Server, absent: &mut Absent) {
         let (first, last) = &self.network;
         server.socket_bytes = last.as_ref().ok().map(network::Sample::buffer_bytes);
         if let Err(why) = last {
@@ -225,12 +223,12 @@ impl Stopped {
         }
         let both = first.as_ref().and_then(|first| Ok((first, last.as_ref()?))).map_err(String::clone);
         match both.and_then(|(first, last)| last.since(first)) {
-            Ok(carried) => {
-                server.network_received_bytes = Some(carried.received_bytes);
-                server.network_sent_bytes = Some(carried.sent_bytes);
-                server.retransmitted_segments = Some(carried.retransmitted_segments);
+            Ok(traffic) => {
+                server.network_received_bytes = Some(traffic.received_bytes);
+                server.network_sent_bytes = Some(traffic.sent_bytes);
+                server.retransmitted_segments = Some(traffic.retransmitted_segments);
             }
-            Err(why) => absent.note(&CARRIED, &why),
+            Err(why) => absent.note(&TRAFFIC, &why),
         }
     }
 
@@ -256,7 +254,7 @@ const ENDED: &str = "a process ended while it was read";
 const PER_REQUEST: [&str; 4] =
     ["cpu_us_per_request", "instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
 
-const CARRIED: [&str; 3] = ["network_received_bytes", "network_sent_bytes", "retransmitted_segments"];
+const TRAFFIC: [&str; 3] = ["network_received_bytes", "network_sent_bytes", "retransmitted_segments"];
 
 const FIGURES: [&str; 23] = [
     "cpu_user_percent",
@@ -284,7 +282,7 @@ const FIGURES: [&str; 23] = [
     "socket_bytes",
 ];
 
-/// The reasons to note when no server could be metered at all.
+/// The reasons for a server that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
     let mut absent = Absent::of("server");
     absent.note(&FIGURES, why);
@@ -297,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_of_a_server_is_there_or_has_a_reason() {
+    fn every_figure_is_present_or_has_a_reason() {
         let mut meter = ServerMeter::attach(std::process::id()).unwrap();
         meter.open();
         std::thread::sleep(std::time::Duration::from_millis(20));
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_there_is_a_reason() {
+    fn a_missing_process_is_an_error() {
         assert!(ServerMeter::attach(1 << 30).unwrap_err().contains("1073741824"));
         assert!(ServerMeter::attach_all(&[]).is_err());
     }

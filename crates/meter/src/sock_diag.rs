@@ -1,7 +1,7 @@
-//! The TCP sockets of this network namespace as the kernel lists them over netlink, with what each has carried.
+//! TCP sockets of this network namespace with their byte counts, listed over netlink.
 //!
-//! Source: sock_diag(7), `inet_diag_req_v2` and `struct tcp_info` of `linux/inet_diag.h` and `linux/tcp.h`. Whatever is
-//! shorter than expected (an older kernel) makes an error, never a zero.
+//! sock_diag(7); `inet_diag_req_v2` and `struct tcp_info` of `linux/inet_diag.h` and `linux/tcp.h`. A structure shorter than
+//! expected (an older kernel) is an error, never a zero.
 
 use rustix::{
     io::Errno,
@@ -15,38 +15,36 @@ use std::time::Duration;
 /// One TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Socket {
-    /// Names the socket for good.
+    /// Identifies the socket for its lifetime.
     pub cookie: u64,
-    /// Payload taken in order from the peer, whether or not the program has read it.
+    /// Payload received in order, read by the program or not.
     pub received_bytes: u64,
-    /// Payload that the peer has acknowledged.
+    /// Payload acknowledged by the peer.
     pub acked_bytes: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
-    /// Memory of its buffers: what arrived and was not read, what was written and not acknowledged, as the kernel
-    /// accounts it.
+    /// Memory of its buffers as accounted by the kernel: data not yet read, and data not yet acknowledged.
     pub buffer_bytes: u64,
 }
 
-/// Message types and flags of netlink(7), of `linux/netlink.h` and `linux/sock_diag.h`.
+/// Message types and flags of netlink(7); `linux/netlink.h` and `linux/sock_diag.h`.
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST_DUMP: u16 = 0x001 | 0x100 | 0x200;
-/// Attributes of an answer; a request asks for attribute `n` with bit `n - 1`.
+/// Attributes of a reply; a request sets bit `n - 1` for attribute `n`.
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
-/// The states (`net/tcp_states.h`) in which a connection is a whole socket for certain: ESTABLISHED, FIN_WAIT1, CLOSE_WAIT,
-/// LAST_ACK, CLOSING. One that is past them has closed.
+/// States (`net/tcp_states.h`) in which a connection is a full socket: ESTABLISHED, FIN_WAIT1, CLOSE_WAIT, LAST_ACK, CLOSING.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 8 | 1 << 9 | 1 << 11;
 /// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
 
-/// Calls `each` with every connected TCP socket of this local port, over IPv4 and IPv6, until it says false.
+/// Calls `each` with every connected TCP socket of this local port, over IPv4 and IPv6, until it returns false.
 ///
 /// # Errors
-/// The reason why the kernel does not list them.
+/// Why the kernel does not list them.
 pub(crate) fn of_port(port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
     for family in [libc::AF_INET, libc::AF_INET6] {
         dump(family as u8, port, each)
@@ -56,19 +54,19 @@ pub(crate) fn of_port(port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result
 }
 
 fn dump(family: u8, port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
-    let says = |errno: Errno| errno.to_string();
+    let text = |errno: Errno| errno.to_string();
     let link = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
-    let link = link.map_err(says)?;
-    // The answer comes at once or not at all; nobody is to wait for it forever.
-    set_socket_timeout(&link, Timeout::Recv, Some(Duration::from_secs(2))).map_err(says)?;
-    send(&link, &request(family, port), SendFlags::empty()).map_err(says)?;
+    let link = link.map_err(text)?;
+    // The kernel replies at once; the timeout guards against a filtered reply.
+    set_socket_timeout(&link, Timeout::Recv, Some(Duration::from_secs(2))).map_err(text)?;
+    send(&link, &request(family, port), SendFlags::empty()).map_err(text)?;
     let mut buffer = vec![0; 64 << 10];
     loop {
         let (length, _) = match recv(&link, &mut buffer[..], RecvFlags::empty()) {
             Err(Errno::INTR) => continue,
-            other => other.map_err(says)?,
+            other => other.map_err(text)?,
         };
-        match messages(&buffer[..length], each)? {
+        match parse(&buffer[..length], each)? {
             More::Yes => (),
             More::No => return Ok(()),
         }
@@ -81,7 +79,7 @@ fn request(family: u8, port: u16) -> Vec<u8> {
     request.extend((length as u32).to_ne_bytes());
     request.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     request.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
-    // Sequence number and sender: the kernel fills in the latter.
+    // Sequence number and sender.
     request.extend([0; 8]);
     let wanted = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_SKMEMINFO - 1);
     request.extend([family, libc::IPPROTO_TCP as u8, wanted, 0]);
@@ -98,8 +96,8 @@ enum More {
     No,
 }
 
-/// Takes apart what one receive gave.
-fn messages(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<More, String> {
+/// Parses one datagram.
+fn parse(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<More, String> {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0)? as usize;
         let message = bytes.get(HEADER..length).ok_or("a message is cut off")?;
@@ -168,10 +166,10 @@ mod tests {
     };
 
     #[test]
-    fn a_socket_tells_what_it_has_carried() {
+    fn byte_counts_of_a_socket_are_read() {
         for host in ["127.0.0.1", "::1"] {
             let Ok(listener) = TcpListener::bind((host, 0)) else {
-                println!("skipped: {host} is not to be had here");
+                println!("skipped: no {host} here");
                 continue;
             };
             let port = listener.local_addr().unwrap().port();
@@ -193,7 +191,7 @@ mod tests {
                     return;
                 }
                 let [socket] = sockets[..] else { panic!("{sockets:?}") };
-                // What was read is acknowledged a moment later.
+                // Acknowledgements may be delayed.
                 if socket.acked_bytes == 500 || begin.elapsed() > Duration::from_secs(20) {
                     break socket;
                 }
@@ -205,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_cut_off_anywhere_is_an_error_and_no_panic() {
+    fn truncated_replies_are_errors() {
         let mut message = vec![0u8; MESSAGE];
         for (kind, value) in [(INET_DIAG_INFO, vec![7u8; 144]), (INET_DIAG_SKMEMINFO, vec![1; 36])] {
             message.extend((4 + value.len() as u16).to_ne_bytes());
@@ -221,16 +219,16 @@ mod tests {
             seen += 1;
             true
         };
-        assert_eq!(messages(&whole, &mut count), Ok(More::Yes));
+        assert_eq!(parse(&whole, &mut count), Ok(More::Yes));
         for length in HEADER..whole.len() {
-            assert!(messages(&whole[..length], &mut count).is_err(), "{length}");
-            // A header that agrees with what is there.
+            assert!(parse(&whole[..length], &mut count).is_err(), "{length}");
+            // With a header of matching length.
             let mut shorter = whole[..length].to_vec();
             shorter[..4].copy_from_slice(&(length as u32).to_ne_bytes());
-            assert!(messages(&shorter, &mut count).is_err(), "{length}");
+            assert!(parse(&shorter, &mut count).is_err(), "{length}");
         }
         assert_eq!(seen, 1);
-        // A length of nothing must not loop for ever.
-        assert!(messages(&[0; HEADER], &mut |_| true).is_err());
+        // A length of 0 must not loop.
+        assert!(parse(&[0; HEADER], &mut |_| true).is_err());
     }
 }

@@ -1,36 +1,33 @@
-//! CPU of each thread of a set of processes, how long each waited for a core, and how often it gave one up.
+//! CPU time, run queue wait and context switches of each thread of a set of processes.
 //!
-//! Threads come and go: one that ended keeps its last known time, one that began inside the window counts from zero. CPU
-//! totals never come from here (a thread that ended between two looks is lost to this view; see `process`), and the sum
-//! of switches, which the kernel keeps nowhere else, is absent when a thread is seen to have ended.
+//! A thread that ended keeps its last known values; one that began inside the window counts from zero. Threads that ended
+//! between two samples are missed, so CPU totals come from `process`, and the sum of switches, which has no other source, is
+//! absent if a thread is seen to have ended.
 
 use crate::proc;
 use std::{collections::HashMap, fs};
 
-/// Above this many threads their times are not read one by one: it would take longer than it is worth.
-pub(crate) const MOST_THREADS: u64 = 10_000;
+/// Most threads that are read one by one.
+pub(crate) const MAX_THREADS: u64 = 10_000;
 
-/// What the scheduler has on one thread, in nanoseconds.
+/// Scheduler statistics of one thread, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     /// On a core.
     pub cpu: u64,
-    /// Ready to run and waiting for a core that somebody else had; absent without CONFIG_SCHED_INFO.
+    /// Runnable without a core; absent without CONFIG_SCHED_INFO.
     pub wait: Option<u64>,
-    /// How often it left a core; absent when it ended while it was read.
+    /// Absent if the thread ended while it was read.
     pub switches: Option<Switches>,
 }
 
-/// How often threads left their cores.
+/// Context switches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// To wait for something.
     pub voluntary: u64,
-    /// Because the scheduler gave the core to another.
     pub involuntary: u64,
 }
 
-/// The times by thread id.
 pub(crate) type ThreadTimes = HashMap<u32, Times>;
 
 /// Reads the times of every thread of these processes.
@@ -46,7 +43,7 @@ pub(crate) fn read(pids: impl Iterator<Item = u32>) -> ThreadTimes {
 pub(crate) fn of(pid: u32, tid: u32) -> Option<Times> {
     let schedstat = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok();
     let fields = schedstat.map(|text| text.split(' ').map_while(|field| field.parse().ok()).collect::<Vec<u64>>());
-    // Kernels built without CONFIG_SCHED_INFO have no such file, or one that says zero.
+    // Without CONFIG_SCHED_INFO, the file is missing or contains zeros.
     let switches = Switches::of(pid, tid);
     if let Some([cpu, wait, ..]) = fields.as_deref()
         && *cpu > 0
@@ -58,12 +55,12 @@ pub(crate) fn of(pid: u32, tid: u32) -> Option<Times> {
     Some(Times { cpu: (stat.utime + stat.stime) * proc::tick_ns(), wait: None, switches })
 }
 
-/// Folds a newer look into the newest known times, so that an ended thread keeps its last one.
+/// Merges newer times into the known ones; ended threads keep their last.
 pub(crate) fn fold(known: &mut ThreadTimes, newer: ThreadTimes) {
     known.extend(newer);
 }
 
-/// What each thread used and waited between the first look and the newest; a thread id given away again counts from zero.
+/// The difference of each thread between the first and the newest times; a reused thread id counts from zero.
 pub(crate) fn used<'a>(first: &'a ThreadTimes, newest: &'a ThreadTimes) -> impl Iterator<Item = (u32, Times)> + 'a {
     newest.iter().map(|(tid, now)| match first.get(tid) {
         Some(before) if before.cpu <= now.cpu => (*tid, now.since(*before)),
@@ -72,7 +69,6 @@ pub(crate) fn used<'a>(first: &'a ThreadTimes, newest: &'a ThreadTimes) -> impl 
 }
 
 impl Times {
-    /// From an earlier look at the same thread to this one.
     pub fn since(self, before: Self) -> Self {
         let wait = self.wait.zip(before.wait).map(|(now, before)| now.saturating_sub(before));
         let switches = self.switches.zip(before.switches).map(|(now, before)| now.since(before));
@@ -81,7 +77,7 @@ impl Times {
 }
 
 impl Switches {
-    /// Of one thread since it began; `/proc/PID/status` would give those of the first thread alone.
+    /// Of one thread since it began. `/proc/PID/status` covers only the first thread.
     fn of(pid: u32, tid: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
         // The last two lines.
@@ -90,7 +86,6 @@ impl Switches {
         Some(Self { involuntary: count("nonvoluntary_ctxt_switches:")?, voluntary: count("voluntary_ctxt_switches:")? })
     }
 
-    /// From an earlier count to this one.
     pub(crate) fn since(self, before: Self) -> Self {
         Self {
             voluntary: self.voluntary.saturating_sub(before.voluntary),
@@ -99,7 +94,7 @@ impl Switches {
     }
 }
 
-/// The switches of all threads between the first look and the newest; absent if those of one are unknown.
+/// The switches of all threads between the first and the newest times; `None` if those of any thread are unknown.
 pub(crate) fn switches(first: &ThreadTimes, newest: &ThreadTimes) -> Option<Switches> {
     used(first, newest).try_fold(Switches::default(), |sum, (_, times)| {
         let more = times.switches?;
@@ -112,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_end_keep_their_time_and_ids_used_again_start_at_zero() {
+    fn ended_threads_keep_their_time_and_reused_ids_start_at_zero() {
         let times = |all: &[(u32, u64)]| -> ThreadTimes {
             let times = |cpu: u64| Times {
                 cpu,
@@ -133,10 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn our_own_threads_are_read() {
+    fn own_threads_are_read() {
         let times = read([std::process::id()].into_iter());
         assert!(times.values().any(|times| times.cpu > 0), "{times:?}");
-        // Those of other tests may end while they are read.
+        // Threads of other tests may end while they are read.
         let me = rustix::thread::gettid().as_raw_pid() as u32;
         assert!(times[&me].switches.is_some(), "{times:?}");
     }

@@ -1,4 +1,4 @@
-//! Counters of another process: what they count agrees with its own clock, and with the length of its loops.
+//! Counters of another process agree with its own clock and with the length of its loops.
 
 mod common;
 
@@ -24,13 +24,13 @@ fn count(actor: &mut Actor, event: Event, order: &str) -> (Result<f64, String>, 
     (counters.read().since(&first, event), truth)
 }
 
-/// Software counters need no hardware and go the same way: attachment, inheritance, the sum.
+/// Tests attachment, inheritance and sums with a software counter, which needs no hardware.
 #[test]
 fn threads_and_processes_created_after_the_attachment_are_counted() {
     let mut actor = Actor::start();
     for order in ["burn 200", "threads 50"] {
-        // This clock goes on while the hypervisor or an interrupt has the processor, the child's does not: a thread that
-        // was missed takes a quarter away, a thread counted twice adds one. Whatever else the machine does only adds.
+        // The task clock includes steal time and interrupts, the child's clock does not: other load only adds. A missed
+        // thread takes a quarter away, a thread counted twice adds one.
         let agrees = |_| match count(&mut actor, Event::TaskClock, order) {
             (Ok(nanos), truth) => {
                 let share = nanos / truth.as_nanos() as f64;
@@ -59,7 +59,7 @@ fn instructions_follow_the_length_of_a_loop() {
         (Ok(once), Ok(twice)) => {
             let ratio = twice / once;
             assert!((1.95..2.05).contains(&ratio), "{once} and {twice}");
-            // A turn of the loop takes a few instructions, at least the three of count, compare and branch.
+            // An iteration takes at least three instructions: add, compare, branch.
             assert!((40e6..600e6).contains(&once), "{once}");
         }
         (once, twice) => {

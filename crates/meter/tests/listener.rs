@@ -1,4 +1,4 @@
-//! The process behind an address is found, whatever way it listens, and a stranger is never taken for it.
+//! The processes that listen on an address are found, for all forms of listening, and no others.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn role() {
     common::play_role();
 }
 
-/// Listens on some port below those that the kernel gives to clients; each call on another one.
+/// Listens on a new port below the ephemeral range.
 fn listen(ip: &str) -> Option<(TcpListener, u16)> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 21_000 + (std::process::id() % 5_000) as u16;
@@ -47,20 +47,20 @@ fn listeners_of_both_families_and_the_wildcards_are_found() {
             eprintln!("this machine has no IPv6: {listens} is not tried");
             continue;
         };
-        // A child that a test beside this one is just starting holds all our descriptors until it executes: look again.
+        // A child just forked by a concurrent test holds all descriptors until exec: retries.
         let found = (0..50).map(|_| find(address(asked, port))).find(|found| *found == Ok(us()));
         assert!(found.is_some(), "{listens} asked as {asked}: {:?}", find(address(asked, port)));
     }
 }
 
 #[test]
-fn an_address_nobody_listens_on_is_a_reason() {
+fn an_address_without_listener_is_an_error() {
     let (listener, port) = listen("127.0.0.1").unwrap();
     let other = find(address("127.0.0.3", port)).unwrap_err();
     assert!(other.contains("127.0.0.3") && other.contains("--server-pid"), "{other}");
     drop(listener);
     assert!(find(address("127.0.0.1", 1)).is_err());
-    // TEST-NET-1 of RFC 5737 belongs to nobody.
+    // TEST-NET-1, RFC 5737.
     let foreign = find(address("192.0.2.1", port)).unwrap_err();
     assert!(foreign.contains("not an address of this machine"), "{foreign}");
     assert!(is_local("127.0.0.1".parse().unwrap()) && !is_local("192.0.2.1".parse().unwrap()));
@@ -77,7 +77,7 @@ fn processes_that_share_a_port_are_all_found() {
     let mut expected = vec![first.pid(), second.pid()];
     expected.sort_unstable();
     let found = find(address("127.0.0.1", port)).unwrap();
-    // Their parent is the one that asks, and no part of the server.
+    // Their parent is this process, which is not part of the server.
     assert_eq!((found.pids, found.roots), (expected.clone(), expected));
 }
 
@@ -95,7 +95,7 @@ fn workers_of_one_master_have_it_as_their_root() {
     workers.sort_unstable();
     let found = find(address("127.0.0.1", port)).unwrap();
     assert_eq!((found.pids, found.roots), (workers.to_vec(), vec![master.pid()]));
-    // A master that listens as well is a holder above the others.
+    // A master that listens too is a holder above the others.
     master.obey(&format!("listen {port}"));
     let found = find(address("127.0.0.1", port)).unwrap();
     assert_eq!((found.pids.len(), found.roots), (3, vec![master.pid()]));

@@ -1,4 +1,4 @@
-//! The CPU of a process tree agrees with what its processes say of themselves, whoever ended meanwhile.
+//! CPU time of a process tree agrees with the clocks of its processes, also of those that ended.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn total_agrees_with_the_childs_own_clock_within_two_percent() {
     let (usage, truth) = usage_of("burn 400");
     assert!(truth >= 400 * MS);
     assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
-    // The kernel knows either part by looking at its ticks.
+    // User and system are known in ticks only.
     assert!(usage.cpu.user > usage.cpu.total().mul_f64(0.7), "{:?}", usage.cpu);
     assert!(usage.rss_bytes > 500_000 && usage.rss_peak_bytes.unwrap() >= usage.rss_bytes);
     assert!(usage.alive && usage.threads >= 1 && !usage.cores.unwrap().is_empty());
@@ -58,7 +58,7 @@ fn page_faults_and_switches_agree_with_getrusage() {
     actor.obey("doze 50");
     let usage = window.close(&mut tree);
     let (faults, switches) = (actor.count("faults") - faults, actor.count("switches") - switches);
-    // Reading and answering an order costs a few of either.
+    // Reading and answering a command costs a few of each.
     let near = |measured: u64, truth: u64| measured.abs_diff(truth) <= 10 + truth / 100;
     assert!(switches >= 50, "{switches}");
     assert!(near(usage.faults.minor, faults), "{:?}, {faults}", usage.faults);
@@ -66,7 +66,7 @@ fn page_faults_and_switches_agree_with_getrusage() {
 }
 
 #[test]
-fn what_children_faulted_stays_when_they_have_ended_and_switches_are_absent_when_threads_have() {
+fn faults_of_ended_children_are_kept_and_switches_are_absent_if_threads_ended() {
     let mut actor = Actor::start();
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let window = Window::open(&mut tree);
@@ -81,17 +81,17 @@ fn what_children_faulted_stays_when_they_have_ended_and_switches_are_absent_when
     actor.order("threads 100");
     wait_until("a thread more", || {
         let now = tree.sample();
-        window.look_at_threads(&tree, &now);
+        window.sample_threads(&tree, &now);
         now.threads > first.threads
     });
     actor.answer();
     let usage = window.close(&mut tree);
-    // Unless every look at the threads missed the one that has ended.
+    // Unless every sample missed the thread that ended.
     assert!(usage.switches.is_none() || usage.threads >= first.threads, "{usage:?}");
 }
 
 #[test]
-fn time_in_the_kernel_is_told_apart() {
+fn system_time_is_separate() {
     let (usage, truth) = usage_of("burn-system 300");
     assert_close("total", usage.cpu.total(), truth, 0.02, FLOOR);
     assert!(usage.cpu.system > usage.cpu.total().mul_f64(0.6), "{:?}", usage.cpu);
@@ -105,7 +105,7 @@ fn threads_that_end_inside_the_window_are_counted() {
 }
 
 #[test]
-fn the_busiest_thread_is_found() {
+fn the_busiest_thread_is_reported() {
     let (usage, _) = usage_of("uneven 200");
     let busiest = usage.cpu.wall.mul_f64(usage.busiest_thread_percent.unwrap() / 100.0);
     assert_close("busiest thread", busiest, 200 * MS, 0.03, FLOOR);
@@ -125,7 +125,7 @@ fn children_that_ended_and_were_waited_for_are_counted() {
 }
 
 #[test]
-fn what_a_child_used_before_the_window_stays_outside_though_its_parent_inherits_it_inside() {
+fn time_of_a_child_before_the_window_is_excluded_though_inherited_inside() {
     let mut actor = Actor::start();
     actor.obey("keep");
     actor.obey("tell burn 200");
@@ -134,7 +134,7 @@ fn what_a_child_used_before_the_window_stays_outside_though_its_parent_inherits_
     let window = Window::open(&mut tree);
     assert_eq!(tree.pids().len(), 2);
     actor.obey("tell quit");
-    // Its parent waits for it when it is dropped, here at its own end; until then it is a zombie.
+    // Its parent waits for it at its own end; until then it is a zombie.
     wait_until("the end of the child", || {
         tree.sample();
         tree.pids().len() == 1
@@ -144,7 +144,7 @@ fn what_a_child_used_before_the_window_stays_outside_though_its_parent_inherits_
 }
 
 #[test]
-fn an_orphan_stays_in_the_tree_and_keeps_its_time_when_a_stranger_buries_it() {
+fn an_orphan_stays_in_the_tree_and_its_time_is_kept_when_init_reaps_it() {
     // actor -> middle -> burner; middle ends, burner goes on as a child of init, then ends.
     let mut actor = Actor::start();
     actor.obey("keep");
@@ -165,7 +165,7 @@ fn an_orphan_stays_in_the_tree_and_keeps_its_time_when_a_stranger_buries_it() {
         total
     };
     wait_until("the burn", || sample(&mut tree) >= 95 * MS);
-    // Its stdin closed with the end of the middle, so it ends when the burn is done.
+    // Its stdin is closed with the end of middle, so it ends after the burn.
     wait_until("the end of the burner", || {
         sample(&mut tree);
         !tree.pids().contains(&burner)
@@ -175,7 +175,7 @@ fn an_orphan_stays_in_the_tree_and_keeps_its_time_when_a_stranger_buries_it() {
 }
 
 #[test]
-fn a_tree_whose_root_was_killed_says_so() {
+fn a_killed_root_is_reported() {
     let mut actor = Actor::start();
     let mut meter = brunt_meter::ServerMeter::attach(actor.pid()).unwrap();
     meter.open();
@@ -192,7 +192,7 @@ fn a_tree_whose_root_was_killed_says_so() {
 }
 
 #[test]
-fn cost_for_each_request_is_the_cpu_time_divided() {
+fn cost_per_request_is_cpu_time_divided() {
     let mut actor = Actor::start();
     let mut meter = brunt_meter::ServerMeter::attach(actor.pid()).unwrap();
     meter.open();
@@ -205,10 +205,10 @@ fn cost_for_each_request_is_the_cpu_time_divided() {
 }
 
 #[test]
-fn a_meter_started_by_its_target_is_no_part_of_it() {
+fn a_meter_started_by_its_target_is_excluded() {
     let parent = std::os::unix::process::parent_id();
     let tree = Tree::new(&[parent]).unwrap();
     assert!(tree.pids().contains(&parent) && !tree.pids().contains(&std::process::id()));
-    // Named itself, it is metered.
+    // If named, it is metered.
     assert_eq!(Tree::new(&[std::process::id()]).unwrap().pids()[0], std::process::id());
 }

@@ -1,4 +1,4 @@
-//! What is read of the machine, before anybody judges it.
+//! Values read from the machine, not yet judged.
 
 use crate::{
     counters::{Counters, Event},
@@ -11,34 +11,34 @@ use brunt_results::env::Env;
 use procfs::Current;
 use std::{collections::BTreeMap, fs, thread, time::Duration};
 
-/// The facts; `None` where there was nothing to read.
+/// `None` where a value could not be read.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// Machine, kernel, limits and settings as `env.json` has them.
+    /// Machine, kernel, limits and settings, as in `env.json`.
     pub env: Env,
-    /// Memory that can be had without swapping, bytes.
+    /// Memory available without swapping, in bytes.
     pub memory_free_bytes: Option<u64>,
-    /// Time stolen by the hypervisor, percent of all processors.
+    /// Steal time, in percent of all processors.
     pub steal_percent: Option<f64>,
-    /// Processors that others kept busy while nothing was measured.
+    /// Processors kept busy while nothing was measured.
     pub busy_cores: Option<f64>,
-    /// What one busy core loses, and what each loses when all are busy.
+    /// Time lost by one busy core, and by the worst core with all of them busy.
     pub lost: Option<(CpuInterference, CpuInterference)>,
-    /// CPU quota of this process's control group, in processors.
+    /// CPU quota of this process's cgroup, in processors.
     pub quota_cores: Option<f64>,
-    /// Memory limit of the control group, bytes.
+    /// Memory limit of the cgroup, in bytes.
     pub memory_limit_bytes: Option<u64>,
-    /// Why hardware counters do not count here; `None` if they do.
+    /// Why hardware counters are unavailable; `None` if they work.
     pub counters_missing: Option<String>,
-    /// Other kernel settings, by name, as numbers.
+    /// Further kernel settings by name.
     pub sysctls: BTreeMap<String, u64>,
 }
 
-/// Settings beside those of `env.json` that bound many connections.
+/// Settings that limit connections and are not in `env.json`.
 const SYSCTLS: [&str; 3] = ["fs.file-max", "net.netfilter.nf_conntrack_max", "net.netfilter.nf_conntrack_count"];
 
 impl Facts {
-    /// Reads them, watching the processors for so long.
+    /// Reads all values; observes the processors for `watch`, several times.
     pub fn read(watch: Duration) -> Self {
         let before = HostCpu::now();
         thread::sleep(watch);
@@ -61,7 +61,7 @@ impl Facts {
         }
     }
 
-    /// Reads what bounds connections, and nothing that has to be watched for it.
+    /// Reads the limits on connections only, without observing the processors.
     pub fn of_limits() -> Self {
         let number = |name: &&str| {
             let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
@@ -73,7 +73,7 @@ impl Facts {
                 .iter()
                 .find_map(|path| fs::read_to_string(path).ok())
                 .and_then(|text| text.trim().parse().ok())
-                // The old hierarchy says "no limit" by a number of pages that no machine has.
+                // cgroup v1 has no limit as a huge number.
                 .filter(|bytes: &u64| *bytes < 1 << 60),
             sysctls: SYSCTLS.iter().filter_map(number).collect(),
             env: environment::collect(),
@@ -81,7 +81,7 @@ impl Facts {
         }
     }
 
-    /// A setting of `env.json`, as its last number.
+    /// The last number of a setting of `env.json`.
     pub(super) fn setting(&self, name: &str) -> Option<u64> {
         self.env.sysctls.get(name)?.split_whitespace().last()?.parse().ok()
     }
@@ -93,7 +93,7 @@ fn lost(env: &Env, watch: Duration) -> Option<(CpuInterference, CpuInterference)
     Some((cpu_interference::measure(&[*all.last()?], watch).ok()?, cpu_interference::measure(all, watch).ok()?))
 }
 
-/// CPU quota in processors: `cpu.max` of the new hierarchy, or the two files of the old one.
+/// CPU quota in processors, from `cpu.max` of cgroup v2 or the two files of v1.
 fn quota(max: Option<String>, quota_us: Option<String>, period_us: Option<String>) -> Option<f64> {
     let (quota, period) = match max {
         Some(text) => {
@@ -102,7 +102,7 @@ fn quota(max: Option<String>, quota_us: Option<String>, period_us: Option<String
         }
         None => (quota_us?.trim().to_owned(), period_us?.trim().to_owned()),
     };
-    // `max`, or -1 in the old hierarchy, is no limit.
+    // `max` in v2 and -1 in v1 mean no limit.
     let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quota_is_in_processors_in_both_hierarchies() {
+    fn quotas_of_both_cgroup_versions_are_in_processors() {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(quota(some("150000 100000\n"), None, None), Some(1.5));
         assert_eq!(quota(some("max 100000\n"), None, None), None);

@@ -1,23 +1,23 @@
-//! Judgements about what bounds connections: files, ports, backlogs, memory.
+//! Checks of the limits on connections: files, ports, backlogs, memory.
 
 use super::{Facts, Finding, Needs, State};
 
-/// Connections of a run that asks for none in particular.
-const USUAL: u64 = 1_000;
-/// No machine holds more; what is reckoned from it stays in range.
-const MOST: u64 = 1 << 36;
-/// Kernel memory of a loopback connection, both ends: 10.8 KB on epoll, 11.1 KB on io_uring, by the growth of slabs on
-/// Linux 6.18, with many source addresses.
+/// Connections of an ordinary run.
+const DEFAULT_CONNECTIONS: u64 = 1_000;
+/// Upper bound that keeps the arithmetic in range.
+const MAX_CONNECTIONS: u64 = 1 << 36;
+/// Kernel memory of a loopback connection, both ends, with many source addresses: growth of slabs on Linux 6.18, 10.8 KB with
+/// epoll and 11.1 KB with io_uring.
 const KERNEL_BYTES: u64 = 11_100;
-/// User memory to reckon with for both ends.
+/// User memory of both ends of a connection.
 const USER_BYTES: u64 = 2_000;
 /// Memory of a process of brunt without connections.
 const PROCESS_BYTES: u64 = 8 << 20;
-/// Descriptors beside the connections.
-const BESIDE: u64 = 100;
+/// Descriptors besides those of connections.
+const OTHER_FILES: u64 = 100;
 
 pub(super) fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {
-    let wanted = needs.connections.unwrap_or(USUAL).min(MOST);
+    let wanted = needs.connections.unwrap_or(DEFAULT_CONNECTIONS).min(MAX_CONNECTIONS);
     let mut findings = vec![files(facts, wanted), ports(facts, wanted), backlog(facts, wanted)];
     if needs.connections.is_some() {
         findings.extend([
@@ -30,13 +30,13 @@ pub(super) fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {
     findings
 }
 
-/// brunt raises the soft limit by itself, so the hard one counts.
+/// Checks the hard limit, as brunt raises the soft limit itself.
 fn files(facts: &Facts, wanted: u64) -> Finding {
     let subject = "open files";
     let Some((_, hard)) = facts.env.open_files else {
         return Finding::unknown(subject, "no limit was read", "connections may be refused");
     };
-    let needed = wanted + BESIDE;
+    let needed = wanted + OTHER_FILES;
     if hard >= needed {
         return Finding::good(subject, format!("{} a process", amount(hard)));
     }
@@ -45,7 +45,7 @@ fn files(facts: &Facts, wanted: u64) -> Finding {
         State::Warn,
         format!("{} a process", amount(hard)),
         format!(
-            "{} connections need {} processes on each side, which brunt starts by itself and others do not",
+            "{} connections need {} processes on each side, which brunt starts by itself and other programs do not",
             amount(wanted),
             processes(hard, wanted)
         ),
@@ -53,12 +53,12 @@ fn files(facts: &Facts, wanted: u64) -> Finding {
     )
 }
 
-/// How many it takes, if each may have so many files.
+/// Processes needed if each may open `hard` files.
 fn processes(hard: u64, wanted: u64) -> u64 {
-    wanted.div_ceil(hard.saturating_sub(BESIDE).max(1))
+    wanted.div_ceil(hard.saturating_sub(OTHER_FILES).max(1))
 }
 
-/// A connection to one address and port needs a port of its own for each source address.
+/// Each connection from one source address to one target needs its own port.
 fn ports(facts: &Facts, wanted: u64) -> Finding {
     let subject = "local ports";
     let range = facts.env.sysctls.get("net.ipv4.ip_local_port_range");
@@ -89,7 +89,7 @@ fn backlog(facts: &Facts, wanted: u64) -> Finding {
     let Some(backlog) = facts.setting("net.core.somaxconn") else {
         return Finding::unknown(subject, "net.core.somaxconn was not read", "bursts of connections may be dropped");
     };
-    // A burst as large as a second of opening them all in ten.
+    // Connections opened in one second if opening all takes ten.
     let burst = (wanted / 10).clamp(128, 65_535);
     if backlog >= burst {
         return Finding::good(subject, format!("net.core.somaxconn = {backlog}"));
@@ -98,14 +98,14 @@ fn backlog(facts: &Facts, wanted: u64) -> Finding {
         subject,
         State::Warn,
         format!("net.core.somaxconn = {backlog}"),
-        "connections opened in a burst are dropped and tried again after a second",
+        "connections opened in a burst are dropped and retried after a second",
         Some(format!("sysctl -w net.core.somaxconn={burst}")),
     )
 }
 
 fn system_files(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     let subject = "files of the system";
-    let (name, needed) = ("fs.file-max", (wanted + BESIDE) * ends);
+    let (name, needed) = ("fs.file-max", (wanted + OTHER_FILES) * ends);
     match facts.sysctls.get(name) {
         None => Finding::unknown(subject, format!("{name} was not read"), "opening may fail with ENFILE"),
         Some(value) if *value < needed => {
@@ -125,8 +125,8 @@ fn memory(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     let Some(free) = free else {
         return Finding::unknown(subject, "free memory was not read", "the kernel may kill the server");
     };
-    let for_whom = if ends == 1 { "one end" } else { "both ends" };
-    let evidence = format!("{} MiB free, about {} MiB needed for {for_whom}", free >> 20, needed >> 20);
+    let of = if ends == 1 { "one end" } else { "both ends" };
+    let evidence = format!("{} MiB free, about {} MiB needed for {of}", free >> 20, needed >> 20);
     if free >= needed {
         return Finding::good(subject, evidence);
     }
@@ -135,13 +135,13 @@ fn memory(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     Finding::new(subject, State::Bad, evidence, consequence, Some("add memory, or ask for fewer".to_owned()))
 }
 
-/// `tcp_mem` counts pages; above its last number the kernel drops data of every connection.
+/// `tcp_mem` is in pages; above its last value the kernel drops data of all connections.
 fn tcp_memory(facts: &Facts, wanted: u64) -> Finding {
     let subject = "TCP memory";
     let Some(pages) = facts.setting("net.ipv4.tcp_mem") else {
         return Finding::unknown(subject, "net.ipv4.tcp_mem was not read", "data may be dropped");
     };
-    // A connection with data in flight holds at least a page at each end.
+    // A connection with data in flight uses at least a page at each end.
     let needed = 2 * wanted;
     let evidence = format!("net.ipv4.tcp_mem allows {} pages", amount(pages));
     if pages >= needed {
@@ -156,7 +156,7 @@ fn tcp_memory(facts: &Facts, wanted: u64) -> Finding {
     )
 }
 
-/// Only where connection tracking is loaded.
+/// `None` unless connection tracking is loaded.
 fn conntrack(facts: &Facts, wanted: u64) -> Option<Finding> {
     let name = "net.netfilter.nf_conntrack_max";
     let most = *facts.sysctls.get(name)?;
@@ -164,15 +164,15 @@ fn conntrack(facts: &Facts, wanted: u64) -> Option<Finding> {
         return Some(Finding::good("connection tracking", format!("{name} = {most}")));
     }
     let remedy = Some(format!("sysctl -w {name}={wanted}"));
-    // Where the module is there and no rule uses it, nothing is tracked.
+    // The module may be loaded without a rule that uses it.
     let (state, consequence) = match facts.sysctls.get("net.netfilter.nf_conntrack_count") {
         Some(0) => (State::Warn, "nothing is tracked now; if a rule begins to, packets beyond that are dropped"),
-        _ => (State::Bad, "packets of connections beyond that are dropped without a word"),
+        _ => (State::Bad, "packets of connections beyond that are dropped silently"),
     };
     Some(Finding::new("connection tracking", state, format!("{name} = {most}"), consequence, remedy))
 }
 
-/// `1M`, `20k`, `512`: as the command line takes it, and no digit is lost.
+/// `1M`, `20k`, `512`: exact, as on the command line.
 fn amount(number: u64) -> String {
     match number {
         0 => "0".to_owned(),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_in_one_line_with_the_limit_and_the_remedy() {
+    fn a_refusal_names_the_limit_and_the_remedy_in_one_line() {
         let refusal = crate::doctor::refusal;
         assert_eq!(refusal(&facts(), 1_000_000, 2), None);
         let mut small = facts();

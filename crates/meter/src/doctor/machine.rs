@@ -1,15 +1,15 @@
-//! Judgements about processors, clock and neighbours.
+//! Checks of processors, clock and interference.
 
 use super::{Facts, Finding, State};
 use crate::cpu_interference::CpuInterference;
 
-/// Stolen time above this shows in percentiles: the verdict `disturbed` begins at 1 % of a window.
+/// Acceptable steal time, in percent; more shows in percentiles.
 const STEAL_PERCENT: f64 = 1.0;
-/// Processors kept busy by others while nothing is measured.
+/// Processors that other programs may keep busy.
 const BUSY_CORES: f64 = 0.1;
-/// What a busy core may lose: with more, p99.9 is the machine's, and with ten times as much p99.
+/// Time that a busy core may lose, in percent: more affects p99.9, ten times as much p99.
 const LOST_PERCENT: f64 = 0.1;
-/// Clocks that are read without a system call.
+/// Clock sources that are read without a system call.
 const FAST_CLOCKS: [&str; 5] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase"];
 
 pub(super) fn examine(facts: &Facts) -> Vec<Finding> {
@@ -44,8 +44,8 @@ fn quota(facts: &Facts) -> Finding {
             "CPU quota",
             State::Bad,
             format!("{cores:.2} processors"),
-            "the kernel stops everything in this control group for the rest of each period: pauses of up to 100 ms that \
-             are no property of the server",
+            "the kernel stops this cgroup for the rest of each period: pauses of up to 100 ms that the server does not \
+             cause",
             Some(
                 "run outside of the group, or give the container no --cpus limit and pin it with --cpuset-cpus"
                     .to_owned(),
@@ -57,7 +57,7 @@ fn quota(facts: &Facts) -> Finding {
 fn clock(facts: &Facts) -> Finding {
     let subject = "clock";
     match facts.env.clock_source.as_deref() {
-        None => Finding::unknown(subject, "not named", "a slow clock would cost a microsecond a reading"),
+        None => Finding::unknown(subject, "unknown", "a slow clock would cost a microsecond per reading"),
         Some(name) if FAST_CLOCKS.contains(&name) => Finding::good(subject, name),
         Some(name) => Finding::new(
             subject,
@@ -82,7 +82,7 @@ fn governor(facts: &Facts) -> Finding {
             subject,
             State::Warn,
             name,
-            "a lightly loaded server runs on a slower core: latency at low rates is the governor's",
+            "a lightly loaded server runs on a slower core: latency at low rates depends on the governor",
             Some("cpupower frequency-set -g performance".to_owned()),
         ),
     }
@@ -91,7 +91,7 @@ fn governor(facts: &Facts) -> Finding {
 fn smt(facts: &Facts) -> Finding {
     let subject = "hyper-threads";
     match facts.env.smt.as_deref() {
-        None => Finding::unknown(subject, "not said", "two processors may be one core"),
+        None => Finding::unknown(subject, "unknown", "two processors may be one core"),
         Some("on") => Finding::new(
             subject,
             State::Warn,
@@ -114,8 +114,8 @@ fn steal(facts: &Facts) -> Finding {
             subject,
             State::Bad,
             format!("{percent:.1} % of all processors"),
-            "the hypervisor runs others in between: results will be `disturbed`",
-            Some("wait for a quieter hour, or use a machine of your own".to_owned()),
+            "the hypervisor runs other guests in between: results will be `disturbed`",
+            Some("wait for a quieter time, or use a dedicated machine".to_owned()),
         ),
     }
 }
@@ -123,13 +123,13 @@ fn steal(facts: &Facts) -> Finding {
 fn busy(facts: &Facts) -> Finding {
     let subject = "other processes";
     match facts.busy_cores {
-        None => Finding::unknown(subject, "not counted", "others may share the cores"),
+        None => Finding::unknown(subject, "not counted", "other programs may share the cores"),
         Some(cores) if cores <= BUSY_CORES => Finding::good(subject, format!("{cores:.2} processors busy")),
         Some(cores) => Finding::new(
             subject,
             State::Warn,
             format!("{cores:.2} processors busy"),
-            "what else runs here takes time from server or generator",
+            "other programs take time from server or generator",
             Some("top -b -n1 -o %CPU | head -15, and stop what is not needed".to_owned()),
         ),
     }
@@ -138,7 +138,11 @@ fn busy(facts: &Facts) -> Finding {
 fn lost(facts: &Facts) -> Finding {
     let subject = "lost time";
     let Some((alone, together)) = facts.lost else {
-        return Finding::unknown(subject, "could not be watched", "pauses of the machine would pass for the server's");
+        return Finding::unknown(
+            subject,
+            "could not be measured",
+            "pauses of the machine would be taken for the server's",
+        );
     };
     let ms = |lost: CpuInterference| lost.longest.as_secs_f64() * 1e3;
     let evidence = format!(
@@ -159,11 +163,11 @@ fn lost(facts: &Facts) -> Finding {
         subject,
         state,
         evidence,
-        format!("latencies above p{below:.1} are the machine's pauses and say nothing of a server, nor of a generator"),
+        format!("latencies above p{below:.1} are pauses of the machine, not of server or generator"),
         Some(if together.percent > 2.0 * alone.percent {
             "leave processors idle (a lower rate, fewer threads): the host does not give all of them at once".to_owned()
         } else {
-            "stop what else runs (top -b -n1 -o %CPU | head -15), or use a machine of your own".to_owned()
+            "stop other programs (top -b -n1 -o %CPU | head -15), or use a dedicated machine".to_owned()
         }),
     )
 }
@@ -196,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_called_one_and_its_absence_is_not() {
+    fn faults_are_found_and_good_values_are_not_reported() {
         for (bad, good, judge) in [
             ("0", "0-1", cores as fn(&Facts) -> Finding),
             ("acpi_pm", "tsc", clock),

@@ -1,7 +1,7 @@
-//! What on this machine falsifies results or stands in their way: evidence, consequence, remedy.
+//! Finds settings and limits of this machine that distort results or prevent runs: evidence, consequence, remedy.
 //!
-//! Reading ([`Facts`]) and judging ([`examine`]) are apart, so that every judgement can be tested on a machine that does
-//! not have the fault. Nothing here changes a setting: the remedy is a command for the reader to run.
+//! Reading ([`Facts`]) and judging ([`examine`]) are separate, so that each finding can be tested on a machine without the
+//! fault. Never changes a setting: the remedy is a command for the user to run.
 
 mod facts;
 mod limits;
@@ -17,41 +17,37 @@ use serde::Serialize;
 pub enum State {
     /// As it should be.
     Good,
-    /// Could not be read here; may be good or bad.
+    /// Could not be read.
     Unknown,
-    /// Costs precision, or will matter for bigger runs.
+    /// Costs precision, or matters for larger runs.
     Warn,
-    /// Results are wrong or runs fail until it is mended.
+    /// Results are wrong or runs fail until it is fixed.
     Bad,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at, as `open files`.
+    /// What was checked, as `open files`.
     pub subject: String,
-    /// How it is.
     pub state: State,
-    /// What was seen.
+    /// The value found.
     pub evidence: String,
-    /// What that does to a result; empty when it is good.
+    /// The effect on results; empty if good.
     pub consequence: String,
-    /// The command that mends it, where there is one.
+    /// The command that fixes it, if there is one.
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    /// All is well.
     pub fn good(subject: &str, evidence: impl Into<String>) -> Self {
         Self::new(subject, State::Good, evidence, "", None)
     }
 
-    /// It could not be read.
     pub fn unknown(subject: &str, evidence: impl Into<String>, consequence: &str) -> Self {
         Self::new(subject, State::Unknown, evidence, consequence, None)
     }
 
-    /// Something is not as it should be.
     pub fn new(
         subject: &str,
         state: State,
@@ -63,12 +59,12 @@ impl Finding {
     }
 }
 
-/// What a run will want of the machine.
+/// Demands of a run on the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
-    /// Connections; `None` for what is usual.
+    /// Connections; `None` for an ordinary run.
     pub connections: Option<u64>,
-    /// How many ends of each are on this machine: 1 or 2.
+    /// Ends of each connection on this machine: 1 or 2.
     pub ends: u64,
 }
 
@@ -78,8 +74,8 @@ impl Default for Needs {
     }
 }
 
-/// Why this machine cannot hold so many connections, `ends` of each on it: the limit, its value and what mends it, on one
-/// line. `None` if it can, as far as the limits tell.
+/// Why this machine cannot hold so many connections, with `ends` of each on it: the limit, its value and the remedy in one
+/// line. `None` if no limit is exceeded.
 pub fn refusal(facts: &Facts, connections: u64, ends: u64) -> Option<String> {
     let findings = limits::examine(facts, Needs { connections: Some(connections), ends });
     let bad = findings.into_iter().find(|finding| finding.state == State::Bad)?;
@@ -99,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_can_be_examined_and_every_fault_has_a_consequence() {
+    fn every_finding_that_is_not_good_has_a_consequence() {
         let facts = Facts::read(std::time::Duration::from_millis(50));
         for needs in [Needs::default(), Needs { connections: Some(1_000_000), ends: 2 }] {
             let findings = examine(&facts, needs);

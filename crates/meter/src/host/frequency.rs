@@ -1,11 +1,10 @@
-//! How fast the processors run, where the kernel tells (`cpufreq` in sysfs); virtual machines rarely do.
+//! Frequency of the processors from `cpufreq` in sysfs, which virtual machines rarely have.
 
 use std::{fs, path::Path};
 
-/// Where the kernel keeps it.
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Mean over all processors now, in MHz; absent where none tells.
+/// The current mean over all processors, in MHz; `None` if none reports it.
 pub(super) fn mean_mhz() -> Option<f64> {
     mean_below(Path::new(CPUS))
 }
@@ -23,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mean_is_in_megahertz_and_absent_where_nothing_tells() {
+    fn the_mean_is_in_megahertz_and_absent_without_files() {
         let home = std::env::temp_dir().join(format!("brunt-frequency-{}", std::process::id()));
         assert_eq!(mean_below(&home), None);
         for (cpu, khz) in [("cpu0", "2000000\n"), ("cpu1", "3000000\n")] {

@@ -1,5 +1,5 @@
-//! The host's part of a result: what processors, interfaces and the kernel's TCP did inside the window, on everybody's
-//! account. It is evidence about the circumstances and never a cost of the server.
+//! The `host` part of a result: processors, interfaces and TCP of the whole machine inside the window. Context for a result;
+//! not attributed to the server.
 
 use super::{
     HostCpu, frequency,
@@ -17,14 +17,13 @@ use brunt_results::{
 use procfs::Current;
 use std::{collections::BTreeMap, fs, time::Instant};
 
-/// Meters the host.
 #[derive(Debug)]
 pub struct HostMeter {
     first: Option<Sample>,
     last: Option<Sample>,
     last_sample: Sample,
     frequencies: Vec<f64>,
-    ration: SamplingBudget,
+    budget: SamplingBudget,
     slab_start_bytes: Option<u64>,
 }
 
@@ -37,12 +36,12 @@ struct Sample {
     traffic: Option<Traffic>,
     retransmits: Option<u64>,
     drops: Option<u64>,
-    /// TCP sockets, and bytes of their buffers.
+    /// TCP sockets and bytes of their buffers.
     tcp: Option<(u64, u64)>,
     slab_bytes: Option<u64>,
 }
 
-/// Memory of the kernel's own objects.
+/// Memory of kernel objects, in bytes.
 fn slab_bytes() -> Option<u64> {
     procfs::Meminfo::current().ok().map(|memory| memory.slab)
 }
@@ -63,7 +62,7 @@ impl Sample {
         }
     }
 
-    /// What a counter did from `earlier` to now.
+    /// The increase of a counter since `earlier`.
     fn counted(&self, earlier: &Self, counter: fn(&Self) -> Option<u64>) -> Option<u64> {
         Some(counter(self)?.saturating_sub(counter(earlier)?))
     }
@@ -72,7 +71,7 @@ impl Sample {
         self.at.duration_since(earlier.at).as_secs_f64().max(1e-9)
     }
 
-    /// Of all processors; 100 is one core full.
+    /// A share of all processors in percent; 100 is one core.
     fn percent(&self, earlier: &Self, share: fn(&HostCpu, &HostCpu) -> Option<f64>) -> Option<f64> {
         Some(share(self.cpu.as_ref()?, earlier.cpu.as_ref()?)? * self.cores.len() as f64 * 100.0)
     }
@@ -85,7 +84,7 @@ impl Sample {
         let wall_us = self.wall_s(earlier) * 1e6;
         std::array::from_fn(|i| {
             let waited = self.waited_us[i]?.saturating_sub(earlier.waited_us[i]?);
-            // The two clocks are read one after the other.
+            // The two clocks are not read at the same instant.
             Some((waited as f64 / wall_us * 100.0).min(100.0))
         })
     }
@@ -111,14 +110,13 @@ impl Default for HostMeter {
 }
 
 impl HostMeter {
-    /// Begins to look.
     pub fn new() -> Self {
         let last_sample = Sample::now();
-        let (frequencies, ration) = (Vec::new(), SamplingBudget::default());
-        Self { first: None, last: None, last_sample, frequencies, ration, slab_start_bytes: slab_bytes() }
+        let (frequencies, budget) = (Vec::new(), SamplingBudget::default());
+        Self { first: None, last: None, last_sample, frequencies, budget, slab_start_bytes: slab_bytes() }
     }
 
-    /// Opens the measured window now; opening again starts it anew.
+    /// Opens the measured window now; opening again restarts it.
     pub fn open(&mut self) {
         let now = Sample::now();
         self.last_sample = now.clone();
@@ -127,7 +125,7 @@ impl HostMeter {
         self.frequencies = frequency::mean_mhz().into_iter().collect();
     }
 
-    /// Fills in what happened since the last sample (or the opening), for the series.
+    /// Fills in the figures since the last sample or the opening.
     pub fn sample(&mut self, second: &mut Second) {
         let now = Sample::now();
         let earlier = std::mem::replace(&mut self.last_sample, now.clone());
@@ -141,9 +139,9 @@ impl HostMeter {
         second.host_loopback_bytes_per_s = per_s(traffic.map(|traffic| traffic.loopback));
         second.host_interface_received_bytes_per_s = per_s(traffic.map(|traffic| traffic.received));
         second.host_interface_sent_bytes_per_s = per_s(traffic.map(|traffic| traffic.sent));
-        second.host_retransmitted_segments_per_s = per_s(now.counted(&earlier, |look| look.retransmits));
+        second.host_retransmitted_segments_per_s = per_s(now.counted(&earlier, |sample| sample.retransmits));
         second.host_tcp_memory_bytes = now.tcp.map(|(_, bytes)| bytes);
-        second.host_frequency_mhz = self.ration.take(frequency::mean_mhz).flatten();
+        second.host_frequency_mhz = self.budget.take(frequency::mean_mhz).flatten();
         if self.first.is_some() && self.last.is_none() {
             self.frequencies.extend(second.host_frequency_mhz);
         }
@@ -154,8 +152,7 @@ impl HostMeter {
         self.last = Some(Sample::now());
     }
 
-    /// The figures of the window, and why any of them is absent, by the name of the figure in `result.json`, as
-    /// `host.frequency_mhz`.
+    /// The figures of the window, and the reasons for absent ones by name (`host.frequency_mhz`).
     pub fn close(mut self) -> (Host, BTreeMap<String, String>) {
         let Some(first) = self.first.take() else {
             return (Host::default(), all_absent("the measured window never opened"));
@@ -175,8 +172,8 @@ impl HostMeter {
             loopback_bytes: traffic.map(|traffic| traffic.loopback),
             interface_received_bytes: traffic.map(|traffic| traffic.received),
             interface_sent_bytes: traffic.map(|traffic| traffic.sent),
-            retransmitted_segments: last.counted(&first, |look| look.retransmits),
-            listen_drops: last.counted(&first, |look| look.drops),
+            retransmitted_segments: last.counted(&first, |sample| sample.retransmits),
+            listen_drops: last.counted(&first, |sample| sample.drops),
             tcp_sockets: last.tcp.map(|(sockets, _)| sockets),
             tcp_memory_bytes: last.tcp.map(|(_, bytes)| bytes),
             slab_start_bytes: self.slab_start_bytes,
@@ -187,34 +184,38 @@ impl HostMeter {
     }
 }
 
-/// Why each figure that is absent is so.
+/// The reason for each absent figure.
 fn reasons(host: &Host) -> BTreeMap<String, String> {
     let mut absent = Absent::of("host");
-    let stat = "no tick passed between the ends of the measured window, or /proc/stat could not be read at one of them";
+    let stat = "no tick passed in the measured window, or /proc/stat could not be read";
     absent.unless(host.cpu_percent.is_some(), &["cpu_percent"], stat);
     absent.unless(host.steal_percent.is_some(), &["steal_percent"], stat);
-    absent.unless(host.cores.is_some(), &["cores"], "a processor went off or came on, or /proc/stat has none");
+    absent.unless(
+        host.cores.is_some(),
+        &["cores"],
+        "a processor went offline or came online, or /proc/stat lists none",
+    );
     let pressure = [host.pressure_cpu_percent, host.pressure_memory_percent, host.pressure_io_percent];
     for (resource, percent) in RESOURCES.iter().zip(pressure) {
-        let why = "the kernel keeps no account of pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)";
+        let why = "the kernel does not account for pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)";
         absent.unless(percent.is_some(), &[&format!("pressure_{resource}_percent")], why);
     }
-    let why = "no processor tells its frequency (/sys/devices/system/cpu/cpu*/cpufreq)";
+    let why = "no processor reports its frequency (/sys/devices/system/cpu/cpu*/cpufreq)";
     absent.unless(host.frequency_mhz.is_some(), &["frequency_mhz"], why);
     let traffic = ["loopback_bytes", "interface_received_bytes", "interface_sent_bytes"];
     absent.unless(host.loopback_bytes.is_some(), &traffic, "/proc/net/dev could not be read");
     let why = "/proc/net/snmp has no RetransSegs";
     absent.unless(host.retransmitted_segments.is_some(), &["retransmitted_segments"], why);
     absent.unless(host.listen_drops.is_some(), &["listen_drops"], "/proc/net/netstat has no ListenDrops");
-    let why = "/proc/net/sockstat has no line of TCP";
+    let why = "/proc/net/sockstat has no TCP line";
     absent.unless(host.tcp_sockets.is_some(), &["tcp_sockets", "tcp_memory_bytes"], why);
-    let why = "/proc/meminfo has no line of slabs";
+    let why = "/proc/meminfo has no Slab line";
     absent.unless(host.slab_start_bytes.is_some(), &["slab_start_bytes"], why);
     absent.unless(host.slab_bytes.is_some(), &["slab_bytes"], why);
     absent.into()
 }
 
-/// The reasons to note when the host was not metered at all.
+/// The reasons for a host that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
     let mut absent = reasons(&Host::default());
     absent.values_mut().for_each(|reason| *reason = why.to_owned());
@@ -232,7 +233,7 @@ mod tests {
         time::Duration,
     };
 
-    /// Sends so many bytes to ourselves.
+    /// Sends bytes over loopback.
     fn transfer(bytes: usize) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_of_the_host_is_there_or_has_a_reason_and_traffic_is_seen() {
+    fn every_figure_is_present_or_has_a_reason() {
         let mut meter = HostMeter::new();
         meter.open();
         transfer(16 << 20);

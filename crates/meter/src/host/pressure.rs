@@ -1,12 +1,11 @@
-//! Pressure stall information: how long something was held up for want of a resource (Documentation/accounting/psi.rst).
+//! Pressure stall information: time in which tasks waited for a resource (Documentation/accounting/psi.rst).
 
 use std::fs;
 
-/// The resources, as their files below `/proc/pressure` are called.
+/// Resources, by file name below `/proc/pressure`.
 pub(super) const RESOURCES: [&str; 3] = ["cpu", "memory", "io"];
 
-/// How long at least one task has waited for the resource since boot, in microseconds; absent where the kernel keeps no
-/// account.
+/// Time in which at least one task waited for the resource, since boot, in microseconds; `None` without CONFIG_PSI.
 pub(super) fn some_us(resource: &str) -> Option<u64> {
     parse(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
 }

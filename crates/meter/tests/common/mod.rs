@@ -1,7 +1,7 @@
-//! Children of known behaviour: the test program runs itself again in a role, and obeys lines on its stdin.
+//! Child processes of known behaviour: the test executable starts itself and follows commands on standard input.
 //!
-//! Each line says what to do; the answer, one line, is the CPU time it took by the child's own clock, in nanoseconds, or
-//! the number that the order is about.
+//! The reply to a command is one line: the CPU time it took by the child's own clock, in nanoseconds, or the number that the
+//! command is about.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -13,7 +13,7 @@ use std::{
 
 const ROLE: &str = "BRUNT_METER_TEST_ROLE";
 
-/// A child in a role; killed and waited for at the end of the test.
+/// A child that follows commands; killed and waited for on drop.
 pub struct Actor {
     pub child: Child,
     stdin: ChildStdin,
@@ -21,12 +21,11 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Starts a child that obeys.
     pub fn start() -> Self {
         let mut child = command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        // The test harness prints lines of its own first.
+        // The test harness prints its own lines first.
         let mut line = String::new();
         while !line.ends_with("READY\n") {
             line.clear();
@@ -39,26 +38,26 @@ impl Actor {
         self.child.id()
     }
 
-    /// Sends one order without waiting.
+    /// Sends a command without waiting.
     pub fn order(&mut self, order: &str) {
         writeln!(self.stdin, "{order}").unwrap();
     }
 
-    /// The answer to an order: a number.
+    /// The reply to a command: a number.
     pub fn answer(&mut self) -> u64 {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         line.trim().parse().unwrap_or_else(|_| panic!("the child answered {line:?}"))
     }
 
-    /// Sends one order and waits for the answer, a count.
+    /// Sends a command and waits for the reply, a count.
     #[allow(dead_code)]
     pub fn count(&mut self, order: &str) -> u64 {
         self.order(order);
         self.answer()
     }
 
-    /// Sends one order and waits for the answer.
+    /// Sends a command and waits for the reply, a CPU time.
     pub fn obey(&mut self, order: &str) -> Duration {
         self.order(order);
         Duration::from_nanos(self.answer())
@@ -79,9 +78,9 @@ fn command() -> Command {
 }
 
 fn rusage() -> libc::rusage {
-    // SAFETY: all zeroes is a valid rusage.
+    // SAFETY: `rusage` consists of integers, for which all zeroes is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is to a live local that the call only writes.
+    // SAFETY: `usage` is a live local, valid for writes; the call retains no pointer.
     assert_eq!(unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) }, 0);
     usage
 }
@@ -106,7 +105,7 @@ pub fn burn(time: Duration) {
     }
 }
 
-/// Burns CPU of this thread in the kernel: fills big buffers with zeroes.
+/// Burns CPU of this thread in kernel mode: reads /dev/zero.
 fn burn_system(time: Duration) {
     let begin = clock(ClockId::ThreadCPUTime);
     let zero = std::fs::File::open("/dev/zero").unwrap();
@@ -116,7 +115,7 @@ fn burn_system(time: Duration) {
     }
 }
 
-/// What a test of the name `role` must call: returns at once in the test run itself, and never in a child.
+/// Must be called by a test named `role`: returns at once in the test run, and never in a child.
 pub fn play_role() {
     if std::env::var_os(ROLE).is_none() {
         return;
@@ -136,7 +135,7 @@ pub fn play_role() {
             "burn-system" => burn_system(time),
             // Four threads that end one after the other.
             "threads" => (0..4).for_each(|_| thread::spawn(move || burn(time)).join().unwrap()),
-            // Two at the same time, one of which does half.
+            // Two concurrent threads, one of which burns half.
             "uneven" => {
                 let half = thread::spawn(move || burn(time / 2));
                 burn(time);
@@ -155,23 +154,23 @@ pub fn play_role() {
                 kin.push(Actor::start());
                 elsewhere = Some(Duration::from_nanos(u64::from(kin.last().unwrap().pid())));
             }
-            // Hands the rest of the line to the child that stays, without waiting for the answer.
+            // Passes the rest of the line to the last child, without waiting for the reply.
             "tell" => {
                 kin.last_mut().unwrap().order(order.strip_prefix("tell ").unwrap());
                 elsewhere = Some(Duration::ZERO);
             }
             "hear" => elsewhere = Some(Duration::from_nanos(kin.last_mut().unwrap().answer())),
-            // Ends without killing the children that stay.
+            // Exits without killing the children.
             "quit" => std::process::exit(0),
-            // CPU time, page faults and switches of all its threads so far, as the kernel tells the process itself.
+            // CPU time, page faults and switches of all threads so far, by getrusage.
             "cpu" => elsewhere = Some(rusage_cpu(&rusage())),
             "faults" => elsewhere = Some(Duration::from_nanos(rusage().ru_minflt as u64)),
             "switches" => elsewhere = Some(Duration::from_nanos(rusage().ru_nvcsw as u64)),
             "touch" => _ = std::hint::black_box(vec![1u8; (number as usize) << 12]),
             "doze" => (0..number).for_each(|_| thread::sleep(Duration::from_millis(1))),
-            // Children that do nothing until this process ends.
+            // Idle children until this process ends.
             "brood" => kin.extend((0..number).map(|_| Actor::start())),
-            // Holds so many connections to a port of this machine; answers with how many there are.
+            // Holds connections to a local port; replies with their number.
             "connect" => {
                 raise_descriptors();
                 let many = words.next().unwrap().parse().unwrap();
@@ -191,7 +190,7 @@ pub fn play_role() {
             _ => panic!("no such order: {order}"),
         }
         let time = elsewhere.unwrap_or_else(|| clock(ClockId::ProcessCPUTime) - before);
-        // The reader may have gone away on purpose; a panic would cost CPU time that nobody asked for.
+        // The reader may be gone on purpose; a panic would cost CPU time.
         if writeln!(std::io::stdout(), "{}", time.as_nanos()).is_err() {
             break;
         }
@@ -199,7 +198,7 @@ pub fn play_role() {
     std::process::exit(0);
 }
 
-/// As many descriptors as may be had.
+/// Raises the limit on open files to the hard limit.
 pub fn raise_descriptors() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -208,7 +207,7 @@ pub fn raise_descriptors() {
 
 fn connect(port: u16) -> Option<std::net::TcpStream> {
     let stream = std::net::TcpStream::connect(("127.0.0.1", port)).ok()?;
-    // No port is to be kept from other tests for a minute.
+    // Without TIME_WAIT, which would take ports from other tests for a minute.
     socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).ok()?;
     Some(stream)
 }
@@ -223,7 +222,7 @@ pub fn reuseport(port: u16) -> socket2::Socket {
     socket
 }
 
-/// Waits until `done`, for as long as a busy machine may take.
+/// Waits until `done`, up to 60 s for a busy machine.
 #[allow(dead_code)]
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
