@@ -235,8 +235,8 @@ impl<'a> Scan<'a> {
         self.next = start;
         self.skip_to(&["]"]);
         let words = &self.tokens[start..self.next];
-        let is_test =
-            words[0] == "cfg" && words.iter().any(|word| word == "test") && !words.contains(&"not".to_owned());
+        let is_negated = |at: usize| at >= 2 && words[at - 2] == "not";
+        let is_test = words[0] == "cfg" && (0..words.len()).any(|at| words[at] == "test" && !is_negated(at));
         if !is_test {
             return;
         }
