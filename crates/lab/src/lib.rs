@@ -1,16 +1,15 @@
-//! The laboratory: runs experiments. A plan becomes cells, cells become trials in a shuffled order, each trial starts
-//! its target anew, loads it with a tester, stops it and leaves a result directory; statistics and reports are made of
-//! the directories alone.
+//! Runs experiments: a plan becomes cells, cells become trials in shuffled order, each trial starts its target, loads it with
+//! a tester, stops it and leaves a result directory. Statistics and reports are computed from the directories alone.
 //!
 //! ```text
-//! plan -> cells -> order -> trial -> store -> stats -> report
-//! pure    pure     pure     processes files   pure     pure
+//! plan -> schedule -> run        -> run_directory -> stats -> report, compare, export, history
+//! pure    pure        processes     files            pure     pure
 //! ```
 //!
-//! Everything under test and everything that tests is a process here; this crate opens no connection of its own but to
-//! see whether a target accepts, and prints nothing: see [`run::observer`].
+//! Targets and testers are processes; this crate opens a connection only to see whether a target accepts, and prints
+//! nothing: see [`run::observer`].
 #![forbid(unsafe_code)]
-// Not published: names are documented where they do not say it all.
+// Not published: items with obvious names have no docs.
 #![allow(missing_docs)]
 
 pub mod compare;
@@ -32,12 +31,12 @@ pub mod testers;
 
 use std::{fmt, io};
 
-/// Why an experiment cannot go on.
+/// Why an experiment cannot continue.
 #[derive(Debug)]
 pub enum Error {
-    /// What was asked for makes no sense; nothing was run.
+    /// Invalid request; nothing was run.
     Usage(String),
-    /// Something on this machine failed.
+    /// A failure of this machine.
     Failed(String),
 }
 

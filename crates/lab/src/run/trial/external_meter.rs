@@ -137,7 +137,7 @@ impl ExternalMeter {
     /// Reads the tester's output, writes `result.json` and `env.json`; the inner error is about the output.
     pub(super) fn write(
         self,
-        foreign: &ExternalTester,
+        external: &ExternalTester,
         cell: &Cell,
         seed: u64,
         port: u16,
@@ -148,26 +148,26 @@ impl ExternalMeter {
             let bytes = fs::read(directory.path().join(name)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into_owned()
         };
-        let told = (foreign.read)(&read(TESTER_OUT), &foreign.file.map_or(String::new(), read));
-        let (ask, told) = match (LoadSpec::new(cell, port, directory.path()), told) {
-            (Ok(ask), Ok(told)) => (ask, told),
-            (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", foreign.capabilities.name))),
+        let parsed = (external.read)(&read(TESTER_OUT), &external.file.map_or(String::new(), read));
+        let (spec, parsed) = match (LoadSpec::new(cell, port, directory.path()), parsed) {
+            (Ok(spec), Ok(parsed)) => (spec, parsed),
+            (Err(why), _) | (_, Err(why)) => return Ok(Err(format!("{}: {why}", external.capabilities.name))),
         };
         if let Err(e) = &self.series {
             return Err(io::Error::new(e.kind(), e.to_string()));
         }
-        let (result, mut env) = self.result(foreign, &ask, seed, told);
+        let (result, mut env) = self.result(external, &spec, seed, parsed);
         env.command = command.to_vec();
         directory.write_env(&env)?;
         directory.write_result(&result)?;
         Ok(Ok(()))
     }
 
-    fn result(self, foreign: &ExternalTester, ask: &LoadSpec, seed: u64, told: ParsedOutput) -> (RunResult, Env) {
+    fn result(self, external: &ExternalTester, spec: &LoadSpec, seed: u64, parsed: ParsedOutput) -> (RunResult, Env) {
         let mut env = brunt_meter::environment::collect();
-        let answered = told.completed;
-        let opened = told.opened;
-        let (mut result, absent) = foreign.result(ask, told);
+        let answered = parsed.completed;
+        let opened = parsed.opened;
+        let (mut result, absent) = external.result(spec, parsed);
         env.absent.extend(absent);
         match self.server {
             Ok(mut meter) => {
@@ -178,7 +178,7 @@ impl ExternalMeter {
             Err(why) => env.absent.extend(all_absent(&why)),
         }
         match self.tester {
-            TesterWindow::Done(usage) => result.generator = generator(&usage, ask),
+            TesterWindow::Done(usage) => result.generator = generator(&usage, spec),
             other => {
                 let why = match other {
                     TesterWindow::Never(why) => why,
@@ -196,7 +196,7 @@ impl ExternalMeter {
                 env.absent.insert(format!("generator.{figure}"), why.to_owned());
             }
         }
-        let why = format!("the ceiling of {} is not measured", foreign.capabilities.name);
+        let why = format!("the ceiling of {} is not measured", external.capabilities.name);
         env.absent.insert("generator.ceiling_rate".to_owned(), why);
         let (host, absent) = self.host.close();
         result.host = host;
@@ -207,7 +207,7 @@ impl ExternalMeter {
             _ if opened.is_some() => {}
             Some((first, last)) => result.connections.opened = last.saturating_sub(first),
             None => {
-                let why = format!("neither {} nor /proc/net/snmp counts them", foreign.capabilities.name);
+                let why = format!("neither {} nor /proc/net/snmp counts them", external.capabilities.name);
                 env.absent.insert("connections.opened".to_owned(), why);
             }
         }
@@ -219,9 +219,9 @@ impl ExternalMeter {
 
 /// The tester's own cost. Its busiest thread stands for all, because which threads make load is unknown. Go moves
 /// goroutines between threads, so the mean load of its cores counts too.
-fn generator(usage: &Usage, ask: &LoadSpec) -> Generator {
+fn generator(usage: &Usage, spec: &LoadSpec) -> Generator {
     let all = usage.cpu.user_percent() + usage.cpu.system_percent();
-    let a_core = all / ask.cores.len().max(1) as f64;
+    let a_core = all / spec.cores.len().max(1) as f64;
     Generator {
         cpu_percent: Some(all),
         thread_cpu_percent: vec![usage.busiest_thread_percent.map_or(a_core, |thread| thread.max(a_core))],
@@ -231,7 +231,7 @@ fn generator(usage: &Usage, ask: &LoadSpec) -> Generator {
         minor_faults: Some(usage.faults.minor),
         major_faults: Some(usage.faults.major),
         rss_bytes: Some(usage.rss_bytes),
-        cores: ask.cores.clone(),
+        cores: spec.cores.clone(),
         ..Generator::default()
     }
 }
