@@ -8,6 +8,8 @@ pub(crate) mod context;
 mod error;
 mod join;
 pub(crate) mod mailbox;
+#[cfg(all(test, loom))]
+mod model;
 pub(crate) mod queue;
 pub(crate) mod registry;
 mod set;
