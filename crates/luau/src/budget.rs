@@ -1,9 +1,7 @@
-//! The time that a call may take. Asked at every call, return and loop of a script, it reads a clock as seldom as it can: a
-//! short call ends before it does so once.
+//! The time limit of a call, in CPU time of the thread, so that a busy machine does not make calls fail.
 //!
-//! What counts is the processor time of the thread: on a machine with more to do than it has cores, a call is not to fail
-//! because another process had its turn. That clock costs a system call, so it is read when the call is first looked at, and
-//! again only when that is longer ago than the limit.
+//! Checked at every call, return and loop of a script. Clocks are read on every 16th check only; the CPU clock, a system
+//! call, on the first of these and after the wall time has exceeded the limit.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -11,26 +9,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Between two looks at the clock: few enough that a script whose every step is slow is still ended in time.
+/// Checks between two readings of the clock; few, to limit scripts whose single steps are slow.
 const TICKS: u32 = 16;
 
-/// What is left of a call's time.
+/// The time limit of the current call.
 #[derive(Debug)]
 pub struct Budget {
     limit: Cell<Duration>,
     ticks: Cell<u32>,
-    /// When the call was first looked at, and the processor time of the thread then.
+    /// Wall and CPU time of the first reading in this call.
     first: Cell<Option<(Instant, Duration)>>,
     over: Cell<bool>,
 }
 
 impl Budget {
-    /// No time at all, before the first call.
+    /// A budget of zero.
     pub fn new() -> Self {
         Self { limit: Cell::default(), ticks: Cell::new(TICKS), first: Cell::default(), over: Cell::default() }
     }
 
-    /// Begins a call that may take this long.
+    /// Starts a call.
     #[inline]
     pub fn arm(&self, limit: Duration) {
         self.limit.set(limit);
@@ -39,8 +37,8 @@ impl Budget {
         self.over.set(false);
     }
 
-    /// Asked while a call runs; false once its time is over. Then it stays false, so that a script that catches the error
-    /// meets it again at its next step.
+    /// Whether the call is within its limit. Stays false until the next call, so that a script that catches the error gets it
+    /// again.
     #[inline]
     pub fn lasts(&self) -> bool {
         match self.ticks.get() {
@@ -73,22 +71,22 @@ impl Budget {
         true
     }
 
-    /// Whether the last call was ended.
+    /// Whether the last call exceeded its limit.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.over.get()
     }
 
-    /// How long the last call might have taken.
+    /// The limit of the last call.
     pub fn limit(&self) -> Duration {
         self.limit.get()
     }
 }
 
-/// The processor time that this thread has used.
+/// The CPU time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    // Neither part is ever negative.
+    // Neither part is negative.
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
@@ -96,7 +94,7 @@ fn thread_time() -> Duration {
 mod tests {
     use super::*;
 
-    /// Asks until the time is over, and says how long that took.
+    /// Checks until the limit is exceeded; returns the time taken.
     fn exhaust(budget: &Budget) -> Duration {
         let before = thread_time();
         while budget.lasts() {}
@@ -117,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_others_run_does_not_count() {
+    fn time_off_the_cpu_does_not_count() {
         let budget = Budget::new();
         budget.arm(Duration::from_millis(5));
         for _ in 0..3 {

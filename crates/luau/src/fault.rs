@@ -1,22 +1,22 @@
-//! What went wrong in a script, as one line that begins with the file and the line number where they are known.
+//! Errors of scripts: one line that begins with the file name and, if known, the line number.
 
 use mlua::Error;
 use std::{fmt, time::Duration};
 
-/// The kinds of fault.
+/// The kinds of [`Fault`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// It is no script: it cannot be read or compiled, or lacks what it must define.
+    /// The script cannot be read or compiled, or lacks a required definition.
     Script,
-    /// It raised an error, or did what it may not.
+    /// The script raised an error or did something forbidden.
     Error,
-    /// A call took longer than it may.
+    /// A call exceeded its time limit.
     Time,
-    /// It needs more memory than it may.
+    /// The script exceeded its memory limit.
     Memory,
 }
 
-/// What went wrong.
+/// An error of a script, as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     kind: Kind,
@@ -24,18 +24,18 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault in words of the caller's own, with the name of the script in front.
+    /// An error with a text of the caller, prefixed by the name of the script.
     pub fn new(kind: Kind, script: &str, text: impl fmt::Display) -> Self {
         Self { kind, text: one_line(&format!("{script}: {text}")) }
     }
 
-    /// A script that cannot be read at all.
+    /// A script that cannot be read.
     pub fn unreadable(path: &std::path::Path, error: impl fmt::Display) -> Self {
         let text = format!("cannot read the script {} ({error}): check the path", path.display());
         Self { kind: Kind::Script, text: one_line(&text) }
     }
 
-    /// What the virtual machine says of `script`.
+    /// An error of the virtual machine.
     pub(crate) fn of(error: &Error, script: &str, memory: usize) -> Self {
         let (place, cause) = place_and_cause(error, script);
         let (kind, text) = match cause {
@@ -50,14 +50,13 @@ impl Fault {
         Self { kind, text: located(&text, script, place) }
     }
 
-    /// A call that was ended.
+    /// A call that exceeded its time limit.
     pub(crate) fn late(error: Option<&Error>, script: &str, limit: Duration) -> Self {
         let place = error.and_then(|error| place_and_cause(error, script).0);
         let text = format!("ran longer than the {limit:?} a call may take: do less, or raise the limit");
         Self { kind: Kind::Time, text: located(&text, script, place) }
     }
 
-    /// What kind of fault it is.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -71,7 +70,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The line of the script that was running, as far as it is told, and the innermost cause.
+/// The line of the script, if known, and the innermost cause.
 fn place_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Error) {
     match error {
         Error::CallbackError { traceback, cause } => {
@@ -79,7 +78,7 @@ fn place_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Erro
             (place.or_else(|| line_in(traceback, script)), cause)
         }
         Error::WithContext { cause, .. } => place_and_cause(cause, script),
-        // Behind their first line these have a traceback.
+        // The lines after the first are a traceback.
         Error::RuntimeError(text) | Error::MemoryError(text) => {
             (text.split_once('\n').and_then(|(_, traceback)| line_in(traceback, script)), error)
         }
@@ -87,7 +86,7 @@ fn place_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Erro
     }
 }
 
-/// The first line number that `text` gives for `script`.
+/// The first line number of `script` in `text`.
 fn line_in(text: &str, script: &str) -> Option<u32> {
     text.match_indices(script).find_map(|(at, _)| {
         let digits = text[at + script.len()..].strip_prefix(':')?;
@@ -96,7 +95,7 @@ fn line_in(text: &str, script: &str) -> Option<u32> {
     })
 }
 
-/// One line that begins with the script, and with the number of its line if there is one.
+/// One line, prefixed by the script and, if known, the line number.
 fn located(text: &str, script: &str, place: Option<u32>) -> String {
     if text.starts_with(script) {
         return one_line(text);
@@ -107,7 +106,7 @@ fn located(text: &str, script: &str, place: Option<u32>) -> String {
     }
 }
 
-/// The first line, without control characters and of a bounded length: it goes to a terminal.
+/// The first line, shortened and without control characters, for terminals.
 fn one_line(text: &str) -> String {
     const LONGEST: usize = 500;
     let line = text.lines().next().unwrap_or_default();
@@ -124,14 +123,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_found_where_the_script_is_named() {
+    fn line_numbers_follow_the_name_of_the_script() {
         assert_eq!(line_in("stack traceback:\n[C] in ?\na.luau:12 function f\na.luau:3", "a.luau"), Some(12));
         assert_eq!(line_in("a.luau: no number\nba.luau:7", "a.luau"), Some(7));
         assert_eq!(line_in("b.luau:7", "a.luau"), None);
     }
 
     #[test]
-    fn a_fault_is_one_short_line_whatever_the_script_says() {
+    fn a_fault_is_one_short_printable_line() {
         let long = Error::runtime(format!("a\u{7}{}\nstack", "x".repeat(2000)));
         let text = Fault::of(&long, "s.luau", 0).to_string();
         assert!(text.starts_with("s.luau: a xxx") && text.ends_with("x..."), "{text}");

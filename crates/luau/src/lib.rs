@@ -1,9 +1,12 @@
-//! Luau scripts that always end. A [`Vm`] runs one script on one thread under a limit of memory and a limit of time for
-//! every call; what goes wrong in it is a [`Fault`] of one line. What scripts may say and see is up to those who use this.
+//! Luau scripts with limits on memory and on the time of each call.
 //!
-//! It must never let a call run on behind its limit, or a script reach a file, a process or a socket: the standard
-//! libraries of Luau have none of these, and nothing is added here.
+//! A [`Vm`] runs one script on one thread; errors are a [`Fault`] of one line. The crates that embed it define the globals of
+//! their scripts.
+//!
+//! Invariants: no call exceeds its limits, and no script gets access to files, processes or sockets (the standard libraries
+//! of Luau have none, and none is added here).
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published")]
 
 mod budget;
 mod fault;

@@ -1,8 +1,6 @@
-//! Numbers, which a machine keeps in two forms and a script in one.
-
 use mlua::Value;
 
-/// The number that a value is.
+/// The value as a number: mlua has two variants for the single number type of scripts.
 pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(number) => Some(*number as f64),

@@ -1,37 +1,37 @@
-//! One virtual machine: a script, its globals, and the limits it lives under. Stays on the thread that made it.
+//! A virtual machine: one script, its globals and limits. Bound to the thread that created it.
 
 use crate::{Fault, Kind, budget::Budget};
 use mlua::chunk::{ChunkMode, Compiler};
 use mlua::{Error, FromLuaMulti, Function, IntoLuaMulti, Lua, VmState};
 use std::{rc::Rc, time::Duration};
 
-/// What a script may use.
+/// The limits of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes that its values may take together.
+    /// Memory of all its values, in bytes.
     pub memory: usize,
-    /// Time for its first run, which defines its functions.
+    /// Time of the first run, which defines its functions.
     pub start: Duration,
-    /// Time for each call thereafter.
+    /// Time of each call.
     pub call: Duration,
 }
 
-/// A virtual machine.
+/// A virtual machine for one script.
 #[derive(Debug)]
 pub struct Vm {
     lua: Lua,
     budget: Rc<Budget>,
     limits: Limits,
-    /// As errors name it.
+    /// The script's name in errors.
     name: String,
 }
 
 impl Vm {
-    /// A machine with the standard libraries for the script called `name`, which runs nothing yet.
-    /// `changing` are the global tables whose fields change while it runs: what others hold is looked up once.
+    /// Creates a machine with the standard libraries for the script `name`; runs nothing yet. `changing` lists the global
+    /// tables whose fields change while it runs: fields of others are looked up once.
     ///
     /// # Errors
-    /// If the libraries alone do not fit into the limit of memory.
+    /// If the libraries exceed the memory limit.
     pub fn new(name: &str, limits: Limits, changing: &[&str]) -> Result<Self, Fault> {
         let lua = Lua::new();
         let compiler = Compiler::new().set_optimization_level(2).set_debug_level(1);
@@ -40,7 +40,7 @@ impl Vm {
         let watched = Rc::clone(&budget);
         lua.set_interrupt(move |lua| match watched.lasts() {
             true => Ok(VmState::Continue),
-            // With the traceback, which names the line.
+            // With the traceback, for the line number.
             false => Err(Error::runtime(lua.traceback(Some("out of time"), 0)?.to_string_lossy())),
         });
         let vm = Self { lua, budget, limits, name: name.to_owned() };
@@ -51,13 +51,13 @@ impl Vm {
     fn prepare(&self) -> mlua::Result<()> {
         self.lua.set_memory_limit(self.limits.memory)?;
         let globals = self.lua.globals();
-        // It would read files.
+        // `require` reads files.
         globals.set("require", mlua::Nil)?;
-        // One call of this moves up to 2^31 elements, nil or not, and cannot be interrupted.
+        // One call moves up to 2^31 elements and cannot be interrupted.
         self.lua.load(MOVE).set_name("=table.move").call::<()>(globals.get::<mlua::Table>("table")?)
     }
 
-    /// The machine itself, to give it globals. Calls are made by [`Self::call`], which limits them.
+    /// The underlying machine, for defining globals. Call functions with [`Self::call`], which enforces the limits.
     pub fn lua(&self) -> &Lua {
         &self.lua
     }
@@ -65,7 +65,7 @@ impl Vm {
     /// Runs the script.
     ///
     /// # Errors
-    /// If it cannot be compiled, or its first run fails.
+    /// If it cannot be compiled, or fails.
     pub fn run(&self, source: &str) -> Result<(), Fault> {
         self.budget.arm(self.limits.start);
         let chunk = self.lua.load(source).set_name(format!("={}", self.name)).set_mode(ChunkMode::Text);
@@ -73,10 +73,10 @@ impl Vm {
         self.settle(function.call(()))
     }
 
-    /// The global function of that name, if the script has defined one.
+    /// The global function `name`, if defined.
     ///
     /// # Errors
-    /// If there is something of that name that is no function.
+    /// If `name` is not a function.
     pub fn function(&self, name: &str) -> Result<Option<Function>, Fault> {
         match self.lua.globals().get(name).map_err(|error| self.fault(&error))? {
             mlua::Value::Nil => Ok(None),
@@ -88,7 +88,7 @@ impl Vm {
         }
     }
 
-    /// Calls a function, which may take as long as a call may.
+    /// Calls a function within [`Limits::call`].
     ///
     /// # Errors
     /// If it fails, or exceeds a limit. The machine can be used again.
@@ -97,7 +97,7 @@ impl Vm {
         self.call_within(self.limits.call, function, arguments)
     }
 
-    /// Calls a function, which may take as long as `limit`.
+    /// Calls a function within `limit`.
     ///
     /// # Errors
     /// As with [`Self::call`].
@@ -127,7 +127,7 @@ impl Vm {
             late => Fault::late(late, &self.name, self.budget.limit()),
         };
         if fault.kind() == Kind::Memory {
-            // What the failed call left behind is in the way of the next.
+            // Garbage of the failed call would count against the next.
             let _ = self.lua.gc_collect();
         }
         fault
@@ -138,7 +138,7 @@ impl Vm {
     }
 }
 
-/// `table.move` as it was, for as many elements as a script can mean.
+/// Limits `table.move` to a million elements.
 const MOVE: &str = r#"
 local lib = ...
 local move = lib.move

@@ -1,8 +1,8 @@
-//! What is wrong with a message: received ([`ParseError`], with the status that answers it), or about to be sent ([`EncodeError`]).
+//! Errors of received messages ([`ParseError`], with their status) and of messages to be sent ([`EncodeError`]).
 
 use std::fmt;
 
-/// Why a received message is refused. The connection cannot be used afterwards: answer with [`ParseError::status`], close.
+/// Why a received message is invalid. The connection cannot be used afterwards: respond with [`ParseError::status`], close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ParseError {
     /// The request line is not `method SP target SP version` (RFC 9112, section 3).
@@ -72,7 +72,7 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// The status that a server answers with before it closes. A fault that only a client meets counts as 400.
+    /// The status with which a server responds before it closes; 400 for errors that occur in clients only.
     pub fn status(self) -> u16 {
         match self {
             Self::TargetTooLong => 414,
@@ -85,7 +85,7 @@ impl ParseError {
         }
     }
 
-    /// What is wrong, as a clause.
+    /// The error as a clause.
     pub fn text(self) -> &'static str {
         match self {
             Self::RequestLine => "the request line is malformed",
@@ -132,14 +132,14 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Why a message is not sent: it would break, or break out of, its framing. Nothing of it was written.
+/// Why a message is not sent: it is invalid or would break its framing. Nothing of it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EncodeError {
     /// A status outside 200 to 999 for a response, or not 1xx for an interim one.
     Status(u16),
     /// A 1xx response to an HTTP/1.0 client (RFC 9110, section 15.2).
     InterimToHttp10,
-    /// A method that is no token, or CONNECT, which this client does not speak.
+    /// A method that is not a token, or CONNECT, which is not supported.
     Method,
     /// A target with white space, a control character, a fragment or a byte outside ASCII; or an empty one.
     Target,
@@ -159,7 +159,7 @@ pub enum EncodeError {
     BodyTooLong(u64),
     /// Less body than was announced; the bytes missing.
     BodyTooShort(u64),
-    /// A HEAD request behind 64 or more unanswered ones: send it when some are answered.
+    /// A HEAD request after 64 or more outstanding ones: send it when fewer are outstanding.
     PipelineTooDeep,
 }
 

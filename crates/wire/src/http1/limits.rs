@@ -1,9 +1,9 @@
-//! How much of the peer's bytes a connection puts up with. Every figure bounds memory or work that the peer decides on.
+//! Bounds on the memory and work that a peer can cause.
 
-/// Fields that a head or a trailer section can hold at most, whatever the [`Limits`] say: they are parsed on the stack.
+/// Maximum number of fields in a head or trailer section, whatever the [`Limits`]: they are parsed on the stack.
 pub const MAX_FIELDS: usize = 100;
 
-/// Bounds on one message. Shared by all connections of a server: they hold no copy.
+/// Bounds on one message. Passed by reference: connections hold no copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a whole head, request line and empty lines before it included. Beyond: 431, or 414 if it is the target
@@ -13,7 +13,7 @@ pub struct Limits {
     pub fields: usize,
     /// Bytes of the request target. Beyond: 414. RFC 9112, section 3 asks for request lines of at least 8000 bytes.
     pub target: usize,
-    /// Bytes of a body, chunk overhead not counted. Beyond: 413. Bodies are never kept here, only counted.
+    /// Bytes of a body without chunk overhead. Beyond: 413. Bodies are counted, never buffered.
     pub body: u64,
     /// Bytes of all chunk extensions of one body together (RFC 9112, section 7.1.1 asks for a bound). Beyond: 400.
     pub chunk_extensions: u32,
@@ -22,7 +22,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What [`Limits::default`] says, as a constant: a 16 KiB head, [`MAX_FIELDS`] fields, an 8 KiB target, a 16 MiB body,
+    /// The value of [`Limits::default`]: a 16 KiB head, [`MAX_FIELDS`] fields, an 8 KiB target, a 16 MiB body,
     /// 4 KiB of chunk extensions and 8 KiB of trailers.
     pub const SERVER: Self = Self {
         head: 16 << 10,
@@ -33,7 +33,7 @@ impl Limits {
         trailers: 8 << 10,
     };
 
-    /// For a client that only counts what it receives: heads to 64 KiB, bodies of any length.
+    /// For clients that do not store bodies: heads up to 64 KiB, bodies of any length.
     pub const CLIENT: Self = Self { head: 64 << 10, body: u64::MAX, ..Self::SERVER };
 }
 

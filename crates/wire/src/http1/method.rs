@@ -1,5 +1,3 @@
-//! The methods that mean something to framing or are common enough to be worth one byte.
-
 /// A request method. Methods are case-sensitive: `get` is [`Method::Other`] (RFC 9110, section 9.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it: RFC 9110, section 9.3, and RFC 5789")]
@@ -18,7 +16,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method of that name.
+    /// The method with this name.
     #[inline]
     pub fn named(name: &str) -> Self {
         match name {
