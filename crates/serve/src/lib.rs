@@ -1,18 +1,18 @@
 //! Reference servers: a service (what is answered) on a server model (how the I/O is done).
-//!
-//! Models share everything but the difference: each is one small file, and `model` alone knows them all.
 #![forbid(unsafe_code)]
 #![allow(missing_docs)]
 
 pub mod http;
 pub mod listen;
+mod model;
 pub mod processes;
 mod report;
 mod tcp;
 mod work;
 
+pub use model::Model;
 pub use report::{Counts, Waits};
-pub use tcp::{Model, TcpModel};
+pub use tcp::{Concurrency, MODELS, ServerModel, TcpModel, Workers};
 pub use work::Work;
 
 use brunt_runtime::Spinning;
@@ -20,62 +20,57 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 use tcp::shared::context::ModelContext;
 
-/// What is done with what arrives.
+/// What is done with received data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Service {
-    /// It goes back, when this work has been done for it.
+    /// Sent back, after this work.
     Echo(Work),
-    /// It is read and forgotten, and never answered.
+    /// Discarded.
     Discard,
 }
 
-/// What is asked of a server of plain TCP.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What is served.
     pub service: Service,
     /// Addresses to listen on, at least one.
     pub listen: Vec<SocketAddr>,
-    /// How the I/O is done.
     pub model: TcpModel,
-    /// One worker for each entry, pinned to that core; `None` leaves the thread where the scheduler puts it.
+    /// One worker per entry, pinned to that core; `None` leaves the thread to the scheduler.
     pub workers: Vec<Option<usize>>,
-    /// How long connections may still be served after the stop, if their clients keep them open.
+    /// Time for open connections after the stop.
     pub grace: Duration,
-    /// What a worker of our own runtime does before it sleeps.
+    /// How long a worker of brunt's runtime polls before it sleeps.
     pub spin: Spinning,
-    /// Threads of [`TcpModel::Pool`]; `None` is one for each worker.
+    /// Threads of the model `pool`; `None` is one per worker.
     pub pool: Option<usize>,
 }
 
-/// What a server tells while it runs, for the one who started it.
+/// An event of a running server, for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Notice {
-    /// All workers listen on these addresses; the text names the backend and why it is not the best one, if so.
+    /// All workers listen.
     Listening {
-        /// Addresses as bound: port 0 has become a real port.
+        /// Bound addresses: port 0 replaced by the assigned port.
         addresses: Vec<SocketAddr>,
-        /// How the I/O is done, in words.
+        /// The model in words, and why a better one is not used.
         backend: String,
     },
-    /// It cannot do as it should, and goes on as well as it can; the text says what and why.
+    /// The server continues with less than it should have.
     Trouble(String),
-    /// [`TcpModel::Pool`] has stopped, and requests had waited so long for its threads.
+    /// Queueing times of the model `pool`, after the stop.
     Queued(Waits),
 }
 
-/// Why a server could not run.
 #[derive(Debug)]
 pub enum ServeError {
-    /// An address could not be listened on.
     Listen(SocketAddr, io::Error),
     /// A worker could not be set up.
     Worker(io::Error),
-    /// Two listeners of one server want the same address.
+    /// Two listeners of one server have the same address.
     DuplicateAddress(SocketAddr),
     /// The access log could not be opened.
     Log(PathBuf, io::Error),
-    /// A process of the server has failed; which one, and how, on one line.
+    /// A process of the server failed; one line that says which and why.
     Process(String),
 }
 
@@ -120,15 +115,14 @@ impl From<io::Error> for ServeError {
     }
 }
 
-/// Serves plain TCP until `stop` is raised, then stops accepting, lets clients finish for the grace time, closes and returns
-/// what was served.
+/// Serves plain TCP until `stop` is cancelled, then stops accepting, lets clients finish within the grace time and closes.
 ///
 /// # Errors
-/// When an address cannot be listened on, a worker cannot be set up, or one ends by itself.
+/// If an address cannot be listened on, or a worker cannot be set up or ends by itself.
 pub fn tcp(
     options: &Options,
     stop: &brunt_runtime::CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    options.model.run(&ModelContext::new(options, stop, notices)?)
+    (options.model.run)(&ModelContext::new(options, stop, notices)?)
 }

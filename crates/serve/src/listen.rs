@@ -1,4 +1,4 @@
-//! Addresses: reserved once, so that a server never shares a port with another one, then listened on by every worker.
+//! Listening addresses: bound once exclusively, so that two servers never share a port, then listened on by every worker.
 
 use crate::ServeError;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -8,31 +8,30 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Pending connections the kernel keeps; it lowers this to net.core.somaxconn.
+/// Backlog; the kernel lowers it to net.core.somaxconn.
 const BACKLOG: i32 = 65_535;
 
-/// An address that is ours: it is listened on, and nobody else gets the port.
+/// An address that this server listens on exclusively.
 #[derive(Debug)]
 pub(crate) struct Reserved {
-    /// Port 0 has become a real port.
+    /// As bound: port 0 replaced by the assigned port.
     pub address: SocketAddr,
     only_v6: bool,
-    /// The listener that keeps others away, until a worker takes it.
+    /// The exclusive listener, until a worker takes it.
     first: Mutex<Option<TcpListener>>,
 }
 
-/// Listens on every address, for one worker or for several to share.
+/// Listens on every address; with `share`, workers can add listeners of their own (SO_REUSEPORT).
 ///
-/// A second server on the same port is an error here and not a silent sharing of its load, which SO_REUSEPORT would make
-/// of it, not even when both start at the same moment: the kernel lets only one of two sockets listen that do not ask to
-/// share, and ours asks only when it listens.
+/// A second server on the same port is an error, even if both start at the same time: SO_REUSEPORT is set only after
+/// listening, and of two sockets without it the kernel lets only one listen.
 pub(crate) fn reserve(addresses: &[SocketAddr], share: bool) -> Result<Vec<Reserved>, ServeError> {
     let mut reserved: Vec<Reserved> = Vec::new();
     for address in addresses {
         if address.port() != 0 && reserved.iter().any(|reserved| reserved.address == *address) {
             continue;
         }
-        // The wildcard of IPv6 takes IPv4 as well, unless that is asked for by itself.
+        // The IPv6 wildcard includes IPv4 unless IPv4 is listed with the same port.
         let v4_too = addresses.iter().any(|other| other.is_ipv4() && other.port() == address.port());
         let only_v6 = address.port() != 0 && v4_too && matches!(address.ip(), IpAddr::V6(ip) if ip.is_unspecified());
         let one = || -> io::Result<Reserved> {
@@ -50,17 +49,16 @@ pub(crate) fn reserve(addresses: &[SocketAddr], share: bool) -> Result<Vec<Reser
 }
 
 impl Reserved {
-    /// An address that another process has reserved and given us a listener for.
+    /// Adopts a listener received from another process.
     pub(crate) fn adopt(listener: TcpListener, address: SocketAddr, only_v6: bool) -> Self {
         Self { address, only_v6, first: Mutex::new(Some(listener)) }
     }
 
-    /// What another process has to know to share it.
     pub(crate) fn only_v6(&self) -> bool {
         self.only_v6
     }
 
-    /// A listener for one worker.
+    /// Returns a listener for one worker.
     pub fn listener(&self) -> Result<TcpListener, ServeError> {
         if let Some(first) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Ok(first);
@@ -81,7 +79,7 @@ fn bind(address: SocketAddr, only_v6: bool, share: bool) -> io::Result<Socket> {
     if only_v6 {
         socket.set_only_v6(true)?;
     }
-    // Accepted sockets inherit it: no system call a connection.
+    // Inherited by accepted sockets, which saves a system call per connection.
     socket.set_tcp_nodelay(true)?;
     socket.bind(&address.into())?;
     Ok(socket)

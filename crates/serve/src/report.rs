@@ -1,4 +1,4 @@
-//! What a server has served.
+//! Totals of a server.
 
 use brunt_results::Span;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use std::{
     time::Duration,
 };
 
-/// Totals of a server's life.
+/// Connections of a server, in total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Connections accepted.
     pub accepted: u64,
-    /// Connections that ended in an error, resets by the peer aside.
+    /// Connections that ended in an error other than a reset by the peer.
     pub failed: u64,
-    /// Connections still open when the grace time was over, and closed then.
+    /// Connections closed at the end of the grace time.
     pub cut: u64,
 }
 
@@ -35,19 +35,17 @@ impl AddAssign for Counts {
     }
 }
 
-/// Whether a connection that ended in this error has failed: a client may reset it at any time.
+/// Whether this error counts as a failure. A reset does not: a client may reset at any time.
 pub(crate) fn is_failure(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::ConnectionReset
 }
 
-/// How long requests have waited in a queue for a thread to serve them.
+/// Queueing times of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waits {
-    /// Requests that were taken out of the queue.
+    /// Requests taken from the queue.
     pub count: u64,
-    /// All their waiting together.
     pub total: Duration,
-    /// The longest of them.
     pub longest: Duration,
 }
 
@@ -67,7 +65,7 @@ impl AddAssign for Waits {
 
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // To the microsecond: what is finer is the clock's.
+        // Rounded to microseconds, the useful precision of the clock.
         let micros = |nanos: u128| Span(Duration::from_micros((nanos / 1000) as u64));
         let mean = micros(self.total.as_nanos() / u128::from(self.count.max(1)));
         write!(

@@ -1,4 +1,4 @@
-//! Work: what is done for a request before its answer, the same in every server model. It must never know of a socket.
+//! Simulated work per request, the same for every server model; independent of sockets.
 
 use brunt_results::Span;
 use rustix::time::{ClockId, clock_gettime};
@@ -6,28 +6,28 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{fmt, hint::black_box, io::Write, str::FromStr, thread, time::Duration};
 
-/// What is done before each answer.
+/// Work done before each response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Work {
-    /// Nothing: the I/O alone.
+    /// None: I/O only.
     #[default]
     None,
-    /// Waits, as for a disk or for another service.
+    /// Sleeps, as if waiting for a disk or another service.
     Sleep(Duration),
-    /// Computes for so much processor time.
+    /// Computes for this much CPU time.
     Spin(Duration),
-    /// Looks for the first number that, written behind `hello world `, gives a SHA-256 with so many leading zero bits. That
-    /// is the same number each time, and far from 2^bits: 12 bits take 5 hashes, 13 take 6483, 16 take 24365.
+    /// Finds the first number n for which SHA-256 of `hello world n` has this many leading zero bits. The cost is fixed but not
+    /// 2^bits: 12 bits take 5 hashes, 13 take 6483, 16 take 24365.
     Sha256(u32),
 }
 
 impl Work {
-    /// Longest wait or computation: the stop of a server is heard between two works.
+    /// Longest sleep or computation. A server sees its stop only between two of them.
     const LONGEST: Duration = Duration::from_secs(10);
-    /// Most bits: three million hashes.
+    /// Most bits; three million hashes.
     const MOST_BITS: u32 = 24;
 
-    /// Does it on the calling thread, which sleeps if that is the work.
+    /// Does the work on the calling thread, sleeping included.
     pub(crate) fn block(self) {
         match self {
             Self::Sleep(time) => thread::sleep(time),
@@ -35,7 +35,7 @@ impl Work {
         }
     }
 
-    /// How long it waits, for those who can wait without holding up their thread; everybody else's work is to
+    /// The time to sleep, for models that can sleep without blocking a thread; other work goes to
     /// [`compute`](Self::compute).
     pub(crate) fn pause(self) -> Option<Duration> {
         match self {
@@ -44,7 +44,7 @@ impl Work {
         }
     }
 
-    /// Does what takes the processor.
+    /// Does the CPU-bound work.
     pub(crate) fn compute(self) {
         match self {
             Self::None | Self::Sleep(_) => {}
@@ -56,24 +56,24 @@ impl Work {
     }
 }
 
-/// Processor time, not time: a thread that has lost its core has not worked meanwhile.
+/// Spins for CPU time, not wall time: a preempted thread does not work.
 fn spin(time: Duration) {
     let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default();
     let end = used() + time;
     while used() < end {
-        // Reading that clock is a system call; most of the time is to be spent here.
+        // Reading the clock is a system call: spend most of the time outside it.
         (0..1000).for_each(|i| {
             black_box(i);
         });
     }
 }
 
-/// The first number whose hash has so many leading zero bits.
+/// The first number whose hash has this many leading zero bits.
 fn proof(bits: u32) -> u64 {
     let mut text = Vec::with_capacity(32);
     let mut zeros = |number: u64| {
         text.clear();
-        // Into memory: it cannot fail.
+        // Writing to memory cannot fail.
         let _ = write!(text, "hello world {number}");
         let digest = Sha256::digest(&text);
         u64::from_be_bytes(std::array::from_fn(|i| digest[i])).leading_zeros()
@@ -105,7 +105,7 @@ impl FromStr for Work {
                 time => Ok(time),
             }
         };
-        // The colon is for plans: an axis of a sweep has no values with an equals sign.
+        // Plans use the colon: values of an axis cannot hold an equals sign.
         match text.split_once(['=', ':']) {
             None if text == "none" => Ok(Self::None),
             Some(("sleep", value)) => Ok(Self::Sleep(time(value)?)),

@@ -1,16 +1,18 @@
 //! Echo in every model, on every listening address.
 
 use crate::server::*;
+use brunt_serve::{TcpModel, Workers};
 use std::{
     io::{Read, Write},
     net::{Shutdown, TcpStream},
+    str::FromStr,
     thread,
     time::{Duration, Instant},
 };
 
 #[test]
 fn every_model_echoes_on_every_address() {
-    for (model, backend) in MODELS {
+    for (model, backend) in brunt_serve::MODELS.iter().map(|model| (model.word, model.backend)) {
         let server = Server::start(serve(&format!("--listen 127.0.0.1:0 --listen [::1]:0 --model {model}")));
         assert_eq!(server.backend, backend);
         let [v4, v6] = server.addresses[..] else { panic!("{:?}", server.addresses) };
@@ -52,20 +54,20 @@ fn several_cores_share_the_connections_of_one_address() {
         let before = server.switches_of_workers();
         let mut clients: Vec<_> = (0..100).map(|_| connect(server.address())).collect();
         clients.iter_mut().for_each(|client| ask(client, b"who serves me?"));
-        match model {
-            "tokio" => {
-                let kind = if cores.len() > 1 { "tokio multi-thread" } else { "tokio current-thread" };
-                assert_eq!(server.backend, kind);
+        match TcpModel::from_str(model).unwrap().workers {
+            Workers::Threads => {}
+            Workers::Pooled | Workers::One => {
+                if model == "tokio" {
+                    let kind = if cores.len() > 1 { "tokio multi-thread" } else { "tokio current-thread" };
+                    assert_eq!(server.backend, kind);
+                }
                 continue;
             }
-            // A single loop or a thread per connection: there are no workers to share connections.
-            "thread" | "poll" | "epoll-one" | "pool" => continue,
             // Connections go to whichever process wakes first.
-            "prefork" => {
+            Workers::Processes => {
                 assert_eq!(server.family().len(), 1 + cores.len());
                 continue;
             }
-            _ => {}
         }
         // A worker may be asleep or preempted. The probability that one of two gets fewer than 20 of 100 by chance is
         // about 1e-9.

@@ -7,6 +7,7 @@ mod endings;
 mod exhaustion;
 mod gone;
 mod memory;
+mod models;
 mod pieces;
 mod prefork;
 mod refusals;

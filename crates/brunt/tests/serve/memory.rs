@@ -1,4 +1,4 @@
-//! What an idle connection costs the server's process: the figure that decides how many it can hold.
+//! Memory of the server's process per idle connection, which decides how many connections it can hold.
 
 use crate::server::*;
 use std::{
@@ -7,13 +7,14 @@ use std::{
 };
 
 const CONNECTIONS: usize = 10_000;
-/// Bytes of resident memory for each. The kernel's own memory for a socket is not among them.
+/// Bytes of resident memory per connection, without the kernel's memory for the socket. Not noise but a sum of allocation
+/// sizes: the same on every run.
 const LIMIT: u64 = 320;
-/// With the first ones, which also touch what all of them share: buffers above all.
-const LIMIT_OF_ALL: u64 = 512;
+/// Bytes per connection including the first ones, which also touch shared buffers.
+const LIMIT_WITH_FIRST: u64 = 512;
 
-/// Connections that have asked once and are silent now.
-fn silent(address: SocketAddr, many: usize) -> Vec<TcpStream> {
+/// Connections that are idle after one request.
+fn idle(address: SocketAddr, count: usize) -> Vec<TcpStream> {
     let one = |_| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -21,7 +22,7 @@ fn silent(address: SocketAddr, many: usize) -> Vec<TcpStream> {
         stream.read_exact(&mut [0]).unwrap();
         stream
     };
-    (0..many).map(one).collect()
+    (0..count).map(one).collect()
 }
 
 #[test]
@@ -35,16 +36,16 @@ fn ten_thousand_silent_connections_cost_little() {
         let flags = format!("--listen 127.0.0.1:{} --model {model}", free_port());
         let server = Server::start(serve_limited("hard", &flags));
         let empty = server.resident();
-        let few = silent(server.address(), CONNECTIONS / 10);
+        let few = idle(server.address(), CONNECTIONS / 10);
         let warm = server.resident();
-        let most = silent(server.address(), CONNECTIONS - few.len());
+        let most = idle(server.address(), CONNECTIONS - few.len());
         let full = server.resident();
         let each = full.saturating_sub(warm) / most.len() as u64;
         let of_all = full.saturating_sub(empty) / CONNECTIONS as u64;
         println!("{model}: {each} bytes a connection ({of_all} with the first ones), {} KiB empty", empty >> 10);
         if model != "tokio" {
             assert!(
-                each <= LIMIT && of_all <= LIMIT_OF_ALL,
+                each <= LIMIT && of_all <= LIMIT_WITH_FIRST,
                 "{model}: {each} bytes a connection, {of_all} with the first ones"
             );
         }

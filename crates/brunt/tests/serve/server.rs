@@ -12,28 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// All server models, with the words of each for what it is, on one core.
-pub const MODELS: [(&str, &str); 11] = [
-    ("uring", "io_uring"),
-    ("epoll", "epoll"),
-    ("tokio", "tokio current-thread"),
-    ("tokio-each", "tokio current-thread a core"),
-    ("thread", "a thread a connection"),
-    ("poll", "one poll loop"),
-    ("epoll-one", "one epoll loop"),
-    ("epoll-each", "an epoll loop a core"),
-    ("acceptor", "an acceptor, an epoll loop a core"),
-    ("prefork", "1 process"),
-    ("pool", "one epoll loop, 1 pool thread"),
-];
-
-/// All server models.
+/// The words of all server models.
 pub fn models() -> impl Iterator<Item = &'static str> + Clone {
-    MODELS.into_iter().map(|(model, _)| model)
+    brunt_serve::MODELS.iter().map(|model| model.word)
 }
 
-/// Timeout on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Time after which a test counts as hung.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Held by a test while it measures.
 pub fn alone() -> MutexGuard<'static, ()> {

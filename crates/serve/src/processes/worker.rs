@@ -59,7 +59,7 @@ fn serve(parent: &Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Res
             // Moved here, so that the channel closes when the server ends.
             let out = out;
             let context = ModelContext { options: &options, stop: &stop, notices: &out, reserved };
-            options.model.run(&context).map_err(|error| error.to_string())
+            (options.model.run)(&context).map_err(|error| error.to_string())
         });
         for notice in notices {
             parent.send(&Report::Notice(notice))?;

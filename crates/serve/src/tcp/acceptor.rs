@@ -1,9 +1,9 @@
-//! One thread accepts and dispatch the connections in turn to an epoll loop on each core: spread evenly, and a burst of new
-//! ones holds up nobody who is served.
+//! One thread accepts and hands connections in turn to an epoll loop per core. Connections are spread evenly, and a burst of
+//! new ones does not delay open ones.
 
 use super::{
     shared::accept,
-    shared::context::ModelContext,
+    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
     shared::reactor::{Inline, Reactor, Source},
     shared::threads::run_workers,
 };
@@ -12,7 +12,17 @@ use brunt_runtime::CancellationToken;
 use rustix::net::SocketFlags;
 use std::sync::mpsc;
 
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+pub(crate) static MODEL: ServerModel = ServerModel {
+    word: "acceptor",
+    about: "an accepting thread, an epoll loop per core",
+    backend: "an acceptor, an epoll loop a core",
+    workers: Workers::Threads,
+    concurrency: Concurrency::Serial,
+    listener_per_worker: false,
+    run,
+};
+
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     let (service, grace) = (context.options.service, context.options.grace);
     let listeners = context.listeners()?;
     let (mut reactors, mut inboxes) = (Vec::new(), Vec::new());
@@ -24,7 +34,7 @@ pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     }
     let body = |reactor: Reactor, stop: &CancellationToken| reactor.run(Inline::new(service), stop, grace);
     Ok(run_workers(&context.options.workers, context.stop, reactors, body, |stop| {
-        context.listening("an acceptor, an epoll loop a core");
+        context.listening(MODEL.backend);
         let mut turns = (0..inboxes.len()).cycle();
         accept::until(stop, &listeners, SocketFlags::NONBLOCK, |socket| {
             let (inbox, wake_fd) = &inboxes[turns.next().unwrap_or(0)];

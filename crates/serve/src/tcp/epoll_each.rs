@@ -1,20 +1,22 @@
-//! An epoll loop on each core, each with a listener of its own: the kernel spreads the connections, by a hash.
+//! An epoll loop per core, each with its own listener; the kernel distributes connections by a hash (`SO_REUSEPORT`).
 
-use super::{
-    shared::context::ModelContext,
-    shared::reactor::{Inline, Reactor, Source},
-    shared::threads::run_workers,
+use super::shared::{
+    context::{Concurrency, ModelContext, ServerModel, Workers},
+    loops::each_loop,
+    reactor::Inline,
 };
 use crate::{Counts, ServeError};
-use brunt_runtime::CancellationToken;
 
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
-    let (service, grace) = (context.options.service, context.options.grace);
-    let reactor = |_| Ok(Reactor::new(Source::Listeners(context.listeners()?))?);
-    let reactors = context.options.workers.iter().map(reactor).collect::<Result<Vec<_>, ServeError>>()?;
-    let body = |reactor: Reactor, stop: &CancellationToken| reactor.run(Inline::new(service), stop, grace);
-    Ok(run_workers(&context.options.workers, context.stop, reactors, body, |_| {
-        context.listening("an epoll loop a core");
-        Ok(())
-    })?)
+pub(crate) static MODEL: ServerModel = ServerModel {
+    word: "epoll-each",
+    about: "an epoll loop per core",
+    backend: "an epoll loop a core",
+    workers: Workers::Threads,
+    concurrency: Concurrency::Serial,
+    listener_per_worker: true,
+    run,
+};
+
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+    each_loop(context, MODEL.backend, || Inline::new(context.options.service))
 }

@@ -1,16 +1,22 @@
-//! One epoll loop, whatever the number of cores: whoever is being served, all others wait.
+//! One epoll loop, whatever the number of cores. Serving one connection blocks all others.
 
-use super::{
-    shared::context::ModelContext,
-    shared::reactor::{Inline, Reactor, Source},
-    shared::threads::set_affinity,
+use super::shared::{
+    context::{Concurrency, ModelContext, ServerModel, Workers},
+    loops::one_loop,
+    reactor::Inline,
 };
 use crate::{Counts, ServeError};
 
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
-    set_affinity(&context.options.workers)?;
-    let reactor = Reactor::new(Source::Listeners(context.listeners()?))?;
-    context.listening("one epoll loop");
-    let dispatch = Inline::new(context.options.service);
-    Ok(reactor.run(dispatch, context.stop, context.options.grace)?)
+pub(crate) static MODEL: ServerModel = ServerModel {
+    word: "epoll-one",
+    about: "one epoll loop",
+    backend: "one epoll loop",
+    workers: Workers::One,
+    concurrency: Concurrency::Serial,
+    listener_per_worker: false,
+    run,
+};
+
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+    one_loop(context, MODEL.backend, Inline::new(context.options.service))
 }

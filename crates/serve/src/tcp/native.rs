@@ -1,6 +1,6 @@
-//! Our own runtime: a thread, a ring (or an epoll set) and a listener a core, a task a connection.
+//! brunt's runtime: per core a thread, a ring (or an epoll set) and a listener; a task per connection.
 
-use super::shared::context::ModelContext;
+use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
 use crate::{Counts, Options, ServeError, Service, report::is_failure};
 use brunt_runtime::{
     BackendKind, Builder, CancellationToken, Runtime, Spinning,
@@ -10,7 +10,27 @@ use brunt_runtime::{
 };
 use std::{cell::Cell, io, rc::Rc, sync::Barrier};
 
-pub(crate) fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeError> {
+pub(crate) static URING: ServerModel = ServerModel {
+    word: "uring",
+    about: "brunt's runtime on io_uring",
+    backend: "io_uring",
+    workers: Workers::Threads,
+    concurrency: Concurrency::Unlimited,
+    listener_per_worker: true,
+    run: |context| run(context, BackendKind::Uring),
+};
+
+pub(crate) static EPOLL: ServerModel = ServerModel {
+    word: "epoll",
+    about: "brunt's runtime on epoll",
+    backend: "epoll",
+    workers: Workers::Threads,
+    concurrency: Concurrency::Unlimited,
+    listener_per_worker: true,
+    run: |context| run(context, BackendKind::Epoll),
+};
+
+fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeError> {
     let (options, stop) = (context.options, context.stop);
     let builder = builder(backend, options.spin);
     let ready = Barrier::new(options.workers.len());
@@ -22,7 +42,7 @@ pub(crate) fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts
             if listeners.is_err() {
                 failed.cancel();
             }
-            // Everybody listens before anybody says so.
+            // Announced when all workers listen.
             let leader = ready.wait().is_leader();
             if leader && !failed.is_cancelled() {
                 context.listening(backend);
@@ -43,12 +63,12 @@ pub(crate) fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts
     Ok(counts)
 }
 
-/// The runtime that all services of this model stand on.
+/// A builder for the runtime of this model, also used by HTTP.
 pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
     Runtime::builder().env_prefix("BRUNT").backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
 }
 
-/// One worker's life: accept until the stop, let the connections finish, cut the rest.
+/// Accepts until the stop, then drains connections for the grace time.
 async fn serve(
     listeners: Vec<std::net::TcpListener>,
     options: &Options,
@@ -69,14 +89,14 @@ async fn serve(
 
 async fn accept(listener: TcpListener, tally: Tally) {
     loop {
-        // An error of one accept is that connection's; exhaustion is waited out inside.
+        // An error concerns one connection; `accept` itself waits when descriptors run out.
         let Ok(stream) = listener.accept().await else { continue };
         tally.change(|counts| counts.accepted += 1);
         spawn(connection(stream, tally.clone()));
     }
 }
 
-/// Whatever arrives goes back, out of the very buffer it arrived in. One flat future: a connection's memory is its size.
+/// Echoes from the receive buffer. One flat future, because its size is the memory of a connection.
 async fn connection(mut stream: TcpStream, tally: Tally) {
     let error = loop {
         match stream.recv().await {
@@ -99,7 +119,7 @@ async fn connection(mut stream: TcpStream, tally: Tally) {
     }
 }
 
-/// What one worker's tasks share.
+/// State shared by the tasks of one worker.
 #[derive(Clone)]
 struct Tally(Rc<Shared>);
 

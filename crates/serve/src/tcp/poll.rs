@@ -1,10 +1,10 @@
-//! One loop around poll(2), as it is taught: the kernel is told all connections anew in each turn and looks at all of them,
-//! so a turn takes the longer the more there are, however few have something to say.
+//! One loop around poll(2), as in textbooks. Each turn passes all connections to the kernel, which checks all of them, so its
+//! cost grows with the number of connections, active or not.
 
 use super::{
     shared::accept::{self, PAUSE, Taken, until_first},
     shared::connection::{BUFFER, Connection},
-    shared::context::ModelContext,
+    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
     shared::threads::set_affinity,
     shared::wake_fd::{Shutdown, WakeFd},
 };
@@ -15,10 +15,20 @@ use rustix::{
 };
 use std::{io, net::TcpListener, time::Instant};
 
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+pub(crate) static MODEL: ServerModel = ServerModel {
+    word: "poll",
+    about: "one poll(2) loop",
+    backend: "one poll loop",
+    workers: Workers::One,
+    concurrency: Concurrency::Serial,
+    listener_per_worker: false,
+    run,
+};
+
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     set_affinity(&context.options.workers)?;
     let listeners = context.listeners()?;
-    context.listening("one poll loop");
+    context.listening(MODEL.backend);
     Ok(serve(context, listeners)?)
 }
 
@@ -29,7 +39,7 @@ fn serve(context: &ModelContext, mut listeners: Vec<TcpListener>) -> io::Result<
     let mut buffer = vec![0; BUFFER];
     let mut connections: Vec<Connection> = Vec::new();
     let mut counts = Counts::default();
-    // There is no descriptor for anybody who comes, until then.
+    // No accepting before this time: descriptors have run out.
     let mut again: Option<Instant> = None;
     while !shutdown.is_over() {
         if shutdown.has_begun() {
@@ -53,7 +63,7 @@ fn serve(context: &ModelContext, mut listeners: Vec<TcpListener>) -> io::Result<
             let ready: Vec<usize> = (0..connections.len()).filter(|index| is_ready(&connections[*index])).collect();
             (ready, others[1..].iter().any(is_ready), is_ready(&others[0]))
         };
-        // From the end, so that one that goes moves only one whose turn has been.
+        // In reverse, so that swap_remove moves only connections already served.
         for index in ready.into_iter().rev() {
             if let Err(closed) = connections[index].turn(&mut buffer, service) {
                 connections.swap_remove(index);

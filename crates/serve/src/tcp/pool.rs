@@ -1,9 +1,9 @@
-//! One epoll loop that finds who is ready, and threads that serve them, over a queue of bounded length. A connection is
-//! reported once (EPOLLONESHOT) and again when it has been served, so two threads never have the same one.
+//! One epoll loop that detects ready connections and a pool of threads that serves them, with a bounded queue in between.
+//! A connection is armed once (EPOLLONESHOT) and again after it is served, so it is never with two threads.
 
 use super::{
     shared::connection::{BUFFER, Closed, Connection},
-    shared::context::ModelContext,
+    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
     shared::reactor::{Dispatch, Reactor, Set, Source},
     shared::threads::set_affinity,
     shared::wake_fd::WakeFd,
@@ -18,16 +18,26 @@ use std::{
     time::Instant,
 };
 
-/// Requests in the queue. When it is full the loop waits for a thread: more would wait here instead of in their sockets.
-const ROOM: usize = 1024;
+/// Length of the queue. When it is full the loop blocks, and further requests wait in their sockets.
+const CAPACITY: usize = 1024;
 
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+pub(crate) static MODEL: ServerModel = ServerModel {
+    word: "pool",
+    about: "one epoll loop, a pool of serving threads",
+    backend: "one epoll loop, 1 pool thread",
+    workers: Workers::Pooled,
+    concurrency: Concurrency::Pool,
+    listener_per_worker: false,
+    run,
+};
+
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     let options = context.options;
     set_affinity(&options.workers)?;
     let reactor = Reactor::new(Source::Listeners(context.listeners()?))?;
     let queue = &WorkQueue::new(&reactor, options.service);
     let (counts, waits) = thread::scope(|scope| {
-        // Ends the threads when it is dropped, however that comes.
+        // Closes the queue when dropped, which ends the threads.
         let producer = Producer(queue);
         let start = |number| {
             let thread = thread::Builder::new().name(format!("pool-{number}"));
@@ -47,24 +57,24 @@ pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     Ok(counts)
 }
 
-type Seat = Arc<Mutex<Connection>>;
+type SharedConnection = Arc<Mutex<Connection>>;
 
-/// A connection that is ready, and since when.
+/// A ready connection and the time it became ready.
 struct Request {
     key: usize,
-    seat: Seat,
+    connection: SharedConnection,
     since: Instant,
 }
 
-/// What the loop and the threads share.
+/// State shared by the loop and the threads.
 struct WorkQueue {
     set: Arc<Set>,
     wake_fd: Arc<WakeFd>,
     service: Service,
     queue: Mutex<Queue>,
-    /// The queue is not empty any more, or closed.
+    /// Signalled when the queue becomes non-empty or closed.
     some: Condvar,
-    /// The queue is not full any more.
+    /// Signalled when the queue is no longer full.
     room: Condvar,
     closed: Mutex<Vec<(usize, Closed)>>,
 }
@@ -82,18 +92,18 @@ impl WorkQueue {
         Self { set: reactor.set(), wake_fd: reactor.wake_fd(), service, queue, some, room, closed }
     }
 
-    /// The life of a thread of the pool: how long those have waited whom it has served.
+    /// Runs one thread of the pool. Returns the queueing times of its requests.
     fn work(&self) -> Waits {
         let mut buffer = vec![0; BUFFER];
         let mut waits = Waits::default();
-        while let Some(Request { key, seat, since }) = self.take() {
+        while let Some(Request { key, connection, since }) = self.take() {
             waits.add(since.elapsed());
             let mut serve = |mut connection: MutexGuard<Connection>| -> Result<(), Closed> {
                 connection.turn(&mut buffer, self.service)?;
                 Ok(self.set.change(key, &connection, Producer::FLAGS)?)
             };
-            if let Err(closed) = serve(lock(&seat)) {
-                drop(seat);
+            if let Err(closed) = serve(lock(&connection)) {
+                drop(connection);
                 lock(&self.closed).push((key, closed));
                 self.wake_fd.notify();
             }
@@ -102,14 +112,14 @@ impl WorkQueue {
     }
 
     fn put(&self, request: Request) {
-        let full = |queue: &mut Queue| queue.requests.len() >= ROOM;
+        let full = |queue: &mut Queue| queue.requests.len() >= CAPACITY;
         let mut queue = self.room.wait_while(lock(&self.queue), full).unwrap_or_else(PoisonError::into_inner);
         queue.requests.push_back(request);
         drop(queue);
         self.some.notify_one();
     }
 
-    /// Nothing once the queue is closed: those who are in it are cut with all others.
+    /// Returns `None` once the queue is closed; queued requests are dropped with their connections.
     fn take(&self) -> Option<Request> {
         let nothing = |queue: &mut Queue| queue.requests.is_empty() && !queue.closed;
         let mut queue = self.some.wait_while(lock(&self.queue), nothing).unwrap_or_else(PoisonError::into_inner);
@@ -117,26 +127,26 @@ impl WorkQueue {
             return None;
         }
         let request = queue.requests.pop_front();
-        if queue.requests.len() + 1 == ROOM {
+        if queue.requests.len() + 1 == CAPACITY {
             self.room.notify_one();
         }
         request
     }
 }
 
-/// The loop's end of the queue.
+/// The event loop's end of the queue.
 struct Producer<'a>(&'a WorkQueue);
 
 impl Dispatch for Producer<'_> {
-    type Seat = Seat;
+    type State = SharedConnection;
     const FLAGS: EventFlags = EventFlags::ONESHOT;
 
-    fn seat(&mut self, connection: Connection) -> Seat {
+    fn register(&mut self, connection: Connection) -> SharedConnection {
         Arc::new(Mutex::new(connection))
     }
 
-    fn serve(&mut self, _: &Set, key: usize, seat: &mut Seat) -> Result<(), Closed> {
-        self.0.put(Request { key, seat: seat.clone(), since: Instant::now() });
+    fn serve(&mut self, _: &Set, key: usize, connection: &mut SharedConnection) -> Result<(), Closed> {
+        self.0.put(Request { key, connection: connection.clone(), since: Instant::now() });
         Ok(())
     }
 

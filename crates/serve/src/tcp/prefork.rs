@@ -1,18 +1,30 @@
-//! One process for each worker, each with one epoll loop; all accept from the same listeners, and the kernel wakes all of
-//! them for every connection. The processes are started from this executable, not forked.
+//! A process per core with one epoll loop. All accept from one listener, and the kernel wakes all of them for each new
+//! connection. Processes are started from this program's file, not forked.
 
 use super::{
-    TcpModel,
-    shared::{context::ModelContext, threads},
+    epoll_one,
+    shared::{
+        context::{Concurrency, ModelContext, ServerModel, Workers},
+        threads,
+    },
 };
 use crate::{Counts, ServeError, processes::Processes};
 use std::{io, net::TcpListener};
 
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+pub(crate) static MODEL: ServerModel = ServerModel {
+    word: "prefork",
+    about: "a process per core, one shared listener",
+    backend: "1 process",
+    workers: Workers::Processes,
+    concurrency: Concurrency::Serial,
+    listener_per_worker: false,
+    run,
+};
+
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     threads::check(&context.options.workers)?;
     let layout: Vec<_> = context.options.workers.iter().map(|core| vec![*core]).collect();
-    let model = TcpModel::EpollOne.to_string();
-    let Some(processes) = Processes::start(context.options, &model, &layout, context.stop)? else {
+    let Some(processes) = Processes::start(context.options, epoll_one::MODEL.word, &layout, context.stop)? else {
         return Ok(Counts::default());
     };
     let shared = context.listeners()?;

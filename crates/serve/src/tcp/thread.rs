@@ -1,8 +1,8 @@
-//! A blocking thread for each connection: nobody waits for anybody, as long as there are threads.
+//! A blocking thread per connection.
 
 use super::{
     shared::accept::{self, PAUSE},
-    shared::context::ModelContext,
+    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
     shared::threads::set_affinity,
 };
 use crate::{Counts, Notice, ServeError, Service, report::is_failure};
@@ -17,13 +17,23 @@ use std::{
     time::Duration,
 };
 
-/// Bytes of a thread's stack, of which only touched pages are memory.
+/// Bytes of a thread's stack; only touched pages use memory.
 const STACK: usize = 64 << 10;
 
 /// Bytes of a connection's buffer, on that stack.
 const BUFFER: usize = 4096;
 
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+pub(crate) static MODEL: ServerModel = ServerModel {
+    word: "thread",
+    about: "a blocking thread per connection",
+    backend: "a thread a connection",
+    workers: Workers::One,
+    concurrency: Concurrency::Unlimited,
+    listener_per_worker: false,
+    run,
+};
+
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     let (service, stop) = (context.options.service, context.stop);
     set_affinity(&context.options.workers)?;
     let listeners = context.listeners()?;
@@ -35,7 +45,7 @@ pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
             accepted += 1;
             let (number, socket) = (accepted, Arc::new(socket));
             open.lock().sockets.insert(number, socket.clone());
-            // Out of threads it is as out of descriptors: who comes waits until others go.
+            // Out of threads: accepted connections wait until another one ends.
             while let Err(why) = open.room(most).and_then(|()| {
                 let (thread, socket) = (thread::Builder::new().stack_size(STACK), socket.clone());
                 thread.spawn_scoped(scope, move || open.leave(number, connection(&socket, service)))
@@ -53,14 +63,13 @@ pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
                 }
             }
         };
-        context.listening("a thread a connection");
+        context.listening(MODEL.backend);
         accept::until(stop, &listeners, SocketFlags::empty(), &mut serve)?;
         drop(listeners);
         Ok(Counts { accepted, ..open.end(context.options.grace) })
     })
 }
 
-/// Whatever arrives goes back.
 fn connection(mut socket: &TcpStream, service: Service) -> io::Result<()> {
     let mut buffer = [0; BUFFER];
     loop {
@@ -77,7 +86,7 @@ fn connection(mut socket: &TcpStream, service: Service) -> io::Result<()> {
     }
 }
 
-/// Connections that have a thread, or wait for one.
+/// Connections that have a thread or wait for one.
 #[derive(Default)]
 struct Open {
     state: Mutex<State>,
@@ -95,7 +104,7 @@ impl Open {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An error if there are as many threads as can be, the newcomer counted.
+    /// Fails if no more threads are possible, the new one included.
     fn room(&self, most: usize) -> io::Result<()> {
         match self.lock().sockets.len() > most {
             true => Err(io::Error::other("vm.max_map_count leaves room for no more stacks")),
@@ -112,11 +121,11 @@ impl Open {
         }
     }
 
-    /// Waits for the last connection to end, but not longer than the grace time; ends the rest.
+    /// Waits for connections to end during the grace time, then closes the rest.
     fn end(&self, grace: Duration) -> Counts {
         let some = |state: &mut State| !state.sockets.is_empty();
         let (state, _) = self.none.wait_timeout_while(self.lock(), grace, some).unwrap_or_else(PoisonError::into_inner);
-        // A thread that waits for its socket has to be told through it.
+        // Unblocks the threads.
         for socket in state.sockets.values() {
             let _ = socket.shutdown(Shutdown::Both);
         }
@@ -124,11 +133,11 @@ impl Open {
     }
 }
 
-/// Threads that there is address space for. A thread has two stacks, its own and that of its signals, and each is a mapping
-/// with one that guards it; the standard library aborts when the second cannot be had.
+/// Threads possible under `vm.max_map_count`. A thread has two stacks, one for signals, each with a guard mapping; the standard
+/// library aborts if the signal stack cannot be mapped.
 fn most_threads() -> usize {
     let maps = fs::read_to_string("/proc/sys/vm/max_map_count").ok().and_then(|text| text.trim().parse().ok());
-    // What the rest of the program maps.
+    // Mappings of the rest of the program.
     const OTHERS: usize = 1000;
     maps.map_or(usize::MAX, |maps: usize| maps.saturating_sub(OTHERS) / 4)
 }

@@ -1,7 +1,7 @@
-//! Tokio, as its documentation would have it: a task a connection, `read` and `write_all`; on one runtime, or on one a core.
+//! Tokio as in its documentation: a task per connection, `read` and `write_all`; on one runtime, or on one per core.
 
 use super::{
-    shared::context::ModelContext,
+    shared::context::{Concurrency, ModelContext, ServerModel, Workers},
     shared::threads::{check, run_workers},
 };
 use crate::{Counts, Options, ServeError, Service, report::is_failure};
@@ -21,7 +21,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Bytes of a connection's buffer: a ping-pong of the usual sizes in one read.
+/// Bytes of a connection's buffer: a message of the usual sizes in one read.
 const BUFFER: usize = 4096;
 
 #[derive(Default)]
@@ -31,8 +31,28 @@ struct Totals {
     open: AtomicUsize,
 }
 
+pub(crate) static TOKIO: ServerModel = ServerModel {
+    word: "tokio",
+    about: "tokio, multi-thread on several cores",
+    backend: "tokio current-thread",
+    workers: Workers::Pooled,
+    concurrency: Concurrency::Unlimited,
+    listener_per_worker: false,
+    run,
+};
+
+pub(crate) static TOKIO_EACH: ServerModel = ServerModel {
+    word: "tokio-each",
+    about: "a current-thread tokio per core",
+    backend: "tokio current-thread a core",
+    workers: Workers::Threads,
+    concurrency: Concurrency::Unlimited,
+    listener_per_worker: true,
+    run: run_each,
+};
+
 /// One runtime: current-thread on one core, multi-thread on several.
-pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
+fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     let workers = &context.options.workers;
     let runtime = build(workers)?;
     let listeners = context.listeners()?;
@@ -40,8 +60,8 @@ pub(crate) fn run(context: &ModelContext) -> Result<Counts, ServeError> {
     Ok(serve(runtime, listeners, context.options, context.stop, || context.listening(format_args!("tokio {kind}")))?)
 }
 
-/// A current-thread runtime on each core, with a listener of its own: the kernel spreads the connections, by a hash.
-pub(crate) fn run_each(context: &ModelContext) -> Result<Counts, ServeError> {
+/// A current-thread runtime per core, each with its own listener.
+fn run_each(context: &ModelContext) -> Result<Counts, ServeError> {
     let options = context.options;
     let part = |_| Ok((current_thread()?, context.listeners()?));
     let parts = options.workers.iter().map(part).collect::<Result<Vec<_>, ServeError>>()?;
@@ -49,12 +69,12 @@ pub(crate) fn run_each(context: &ModelContext) -> Result<Counts, ServeError> {
         serve(runtime, listeners, options, stop, || {})
     };
     Ok(run_workers(&options.workers, context.stop, parts, body, |_| {
-        context.listening("tokio current-thread a core");
+        context.listening(TOKIO_EACH.backend);
         Ok(())
     })?)
 }
 
-/// A runtime's life: accept until the stop, let the connections finish, cut the rest.
+/// Accepts until the stop, drains connections for the grace time, closes the rest.
 fn serve(
     runtime: Runtime,
     listeners: Vec<Listener>,
@@ -91,7 +111,7 @@ fn current_thread() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// One core gets the runtime without threads of its own, several get one pinned worker thread each.
+/// Current-thread on one core; on several, multi-thread with a pinned worker per core.
 fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
     if let [core] = workers {
         if let Some(core) = core {
@@ -100,13 +120,13 @@ fn build(workers: &[Option<usize>]) -> io::Result<Runtime> {
         return current_thread();
     }
     let cores: Vec<Option<usize>> = workers.to_vec();
-    // Refused here, where it can still be reported: a thread's start hook cannot fail.
+    // Checked here because the start hook of a thread cannot report errors.
     check(workers)?;
     let next = AtomicUsize::new(0);
     Builder::new_multi_thread()
         .worker_threads(cores.len())
         .on_thread_start(move || {
-            // Worker threads start first; threads of the blocking pool, if any, share their cores.
+            // Worker threads start first; blocking threads, if any, share their cores.
             if let Some(core) = cores[next.fetch_add(1, Ordering::Relaxed) % cores.len()] {
                 let _ = brunt_runtime::group::pin_to_core(core);
             }
@@ -132,13 +152,12 @@ async fn accept(listener: TcpListener, totals: Arc<Totals>, service: Service) {
                     totals.open.fetch_sub(1, Ordering::Relaxed);
                 });
             }
-            // Out of descriptors: wait for connections to end instead of asking again at once.
+            // Out of descriptors: wait for connections to end instead of retrying at once.
             Err(_) => sleep(Duration::from_millis(20)).await,
         }
     }
 }
 
-/// Whatever arrives goes back.
 async fn connection(mut stream: TcpStream, service: Service) -> io::Result<()> {
     let mut buffer = [0; BUFFER];
     loop {

@@ -4,15 +4,15 @@ use super::{Common, Setup, address};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Count, ExitCode};
 use brunt_runtime::CancellationToken;
-use brunt_serve::{Counts, Notice, Options, ServeError, Service, TcpModel, Work};
+use brunt_serve::{Concurrency, Counts, MODELS, Notice, Options, ServeError, Service, TcpModel, Work, Workers};
 use std::{net::SocketAddr, sync::mpsc};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Echo {
     #[command(flatten)]
     tcp: Tcp,
-    /// What is done for a message before its answer: none; sleep=TIME, as if a disk or another service were asked;
-    /// spin=TIME, of processor time; sha256=BITS, a proof of work with so many zero bits.
+    /// Work per message before the response: none; sleep=TIME, as if waiting for a disk or another service; spin=TIME, of
+    /// CPU time; sha256=BITS, a proof of work with this many zero bits
     #[arg(long, default_value = "none")]
     work: Work,
     #[command(flatten)]
@@ -27,22 +27,19 @@ pub(super) struct Discard {
     common: Common,
 }
 
-/// What both take.
+/// Flags of both services.
 #[derive(Debug, clap::Args)]
 struct Tcp {
-    /// Address to listen on; may be given several times. Port 0 takes a free one.
+    /// Address to listen on; may be repeated. Port 0 picks a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100", value_parser = address)]
     listen: Vec<SocketAddr>,
-    /// How the I/O is done: uring (our runtime on io_uring), epoll (our runtime on epoll), tokio, tokio-each, thread, poll,
-    /// epoll-one, epoll-each, acceptor, prefork, pool; docs/serve.md says what each is. Without it our runtime takes the
-    /// best backend of this machine.
-    #[arg(long)]
+    #[arg(long, help = model_help())]
     model: Option<TcpModel>,
-    /// Threads of --model pool, up to 1024; without it one for each core.
+    /// Threads of --model pool, up to 1024 [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pool: Option<u16>,
-    /// Holds so many connections, such as 1M: in as many processes as the limit of open files asks for, with the workers of
-    /// --cores in turn. What this machine cannot hold is refused.
+    /// Number of connections to hold, such as 1M. Starts as many processes as the limit of open files requires and distributes
+    /// the workers of --cores over them; refuses what this machine cannot hold
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     connections: Option<Count>,
 }
@@ -61,19 +58,21 @@ impl Discard {
 
 impl Tcp {
     fn run(self, name: &'static str, service: Service, common: &Common) -> ExitCode {
-        if let Some(threads) = self.pool.filter(|_| self.model != Some(TcpModel::Pool)) {
+        if let Some(threads) =
+            self.pool.filter(|_| self.model.is_none_or(|model| model.concurrency != Concurrency::Pool))
+        {
             eprintln!("brunt serve: --pool {threads} requires --model pool; add it, or leave --pool out");
             return ExitCode::Usage;
         }
         if let Some(connections) = self.connections {
-            if self.model == Some(TcpModel::Prefork) {
+            if self.model.is_some_and(|model| model.workers == Workers::Processes) {
                 eprintln!(
                     "brunt serve: --connections {connections}: --model prefork has a process for each core and no more; \
                      take --model epoll-one, or leave --connections out"
                 );
                 return ExitCode::Usage;
             }
-            // One end of each connection is here; where the other one is, nobody knows yet.
+            // One end of each connection is on this machine; where the other is, is not known yet.
             if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, 1) {
                 eprintln!("brunt serve: --connections {connections}: {why}");
                 return ExitCode::Failed;
@@ -91,7 +90,7 @@ impl Tcp {
     }
 }
 
-/// Serves so many connections, in as many processes as that takes.
+/// Serves this many connections, in as many processes as that takes.
 fn in_processes(
     options: &Options,
     connections: Count,
@@ -111,6 +110,15 @@ fn in_processes(
         1 => brunt_serve::tcp(options, stop, notices),
         _ => brunt_serve::processes::tcp(options, connections.0, &layout, stop, notices),
     }
+}
+
+/// Help of `--model`, from the table of models.
+fn model_help() -> String {
+    let models: Vec<_> = MODELS.iter().map(|model| format!("{} ({})", model.word, model.about)).collect();
+    format!(
+        "I/O model: {}; see docs/serve.md [default: uring, or epoll if io_uring is not available]",
+        models.join(", ")
+    )
 }
 
 fn at_least_one(text: &str) -> Result<Count, String> {

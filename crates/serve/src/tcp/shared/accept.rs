@@ -1,4 +1,4 @@
-//! Taking connections from listeners. What goes wrong with one of them never ends, stops or spins a server.
+//! Accepting connections. An error of one connection never ends, blocks or spins a server.
 
 use super::wake_fd::{Shutdown, WakeFd};
 use brunt_runtime::CancellationToken;
@@ -13,28 +13,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long those wait who come when there is no descriptor left, until it is tried again.
+/// Pause of accepting when descriptors have run out.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 
-/// How many are taken before others have their turn.
+/// Connections accepted before open ones have their turn.
 const AT_ONCE: usize = 256;
 
-/// What became of taking those who wait.
+/// Outcome of [`take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// Some or all of them; a listener that still has some is still readable.
+    /// Some or all pending connections; with more pending, the listener stays readable.
     Some,
-    /// No descriptors or memory for more.
+    /// Out of descriptors or memory.
     Exhausted,
 }
 
-/// Gives away those who wait. `flags` are those of their sockets.
+/// Accepts pending connections with these socket flags.
 pub(crate) fn take(listener: &TcpListener, flags: SocketFlags, mut give: impl FnMut(TcpStream)) -> Taken {
     for _ in 0..AT_ONCE {
         match accept_with(listener, flags | SocketFlags::CLOEXEC) {
             Ok(socket) => give(socket.into()),
             Err(Errno::AGAIN) => break,
-            // It has gone before it was taken, or its network has (accept(2), "Error handling"): the next one.
+            // The pending connection failed (accept(2), "Error handling"): take the next one.
             Err(
                 Errno::INTR
                 | Errno::CONNABORTED
@@ -54,7 +54,7 @@ pub(crate) fn take(listener: &TcpListener, flags: SocketFlags, mut give: impl Fn
     Taken::Some
 }
 
-/// The life of a thread that does nothing else: gives away whoever comes, until the stop.
+/// Accepts until the stop, on a thread of its own.
 pub(crate) fn until(
     stop: &CancellationToken,
     listeners: &[TcpListener],
@@ -67,7 +67,7 @@ pub(crate) fn until(
     ready.extend(listeners.iter().map(|listener| PollFd::new(listener, PollFlags::IN)));
     let mut exhausted = false;
     while !shutdown.has_begun() {
-        // Without descriptors only the wake_fd is worth waking up for.
+        // Without descriptors, wait for the wake-up only.
         let (among, most) = if exhausted { (1, Some(PAUSE)) } else { (ready.len(), None) };
         wait(&mut ready[..among], most)?;
         let may_have_some = |ready: &PollFd| exhausted || !ready.revents().is_empty();
@@ -81,7 +81,7 @@ pub(crate) fn until(
     Ok(())
 }
 
-/// poll(2), at most so long; signals are heard by others.
+/// poll(2) with a timeout; a signal ends it early.
 pub(crate) fn wait(ready: &mut [PollFd<'_>], most: Option<Duration>) -> io::Result<()> {
     match poll(ready, timespec(most).as_ref()) {
         Ok(_) => Ok(()),
@@ -93,12 +93,12 @@ pub(crate) fn wait(ready: &mut [PollFd<'_>], most: Option<Duration>) -> io::Resu
     }
 }
 
-/// A time to sleep as the kernel takes it.
+/// The timeout as the kernel takes it.
 pub(crate) fn timespec(most: Option<Duration>) -> Option<Timespec> {
     most.and_then(|time| time.try_into().ok())
 }
 
-/// How long to sleep until the first of these moments.
+/// Time until the earliest of these moments.
 pub(crate) fn until_first(moments: [Option<Instant>; 2]) -> Option<Duration> {
     moments.into_iter().flatten().min().map(|first| first.saturating_duration_since(Instant::now()))
 }

@@ -1,5 +1,4 @@
-//! One connection of a loop: what to do when its socket is ready, in whichever set that was found. It owns no buffer, but
-//! for what a client that does not read has left unsent.
+//! One connection of an event loop. It owns no buffer except for output that the client does not read.
 
 use crate::{Service, report::is_failure};
 use std::{
@@ -7,7 +6,7 @@ use std::{
     net::TcpStream,
 };
 
-/// Bytes that a loop reads at once; one such buffer serves all its connections.
+/// Bytes read at once; a loop has one such buffer for all connections.
 pub(crate) const BUFFER: usize = 64 << 10;
 
 pub(crate) struct Connection {
@@ -15,7 +14,7 @@ pub(crate) struct Connection {
     unsent: Vec<u8>,
 }
 
-/// A connection is over: its socket is to be closed.
+/// The connection has ended; close its socket.
 #[derive(Debug)]
 pub(crate) struct Closed {
     pub failed: bool,
@@ -28,18 +27,17 @@ impl From<io::Error> for Closed {
 }
 
 impl Connection {
-    /// Of a socket that does not block.
+    /// Takes a non-blocking socket.
     pub fn new(socket: TcpStream) -> Self {
         Self { socket, unsent: Vec::new() }
     }
 
-    /// Whether it waits for room to write, and not for something to read: a client that does not take its answers is
-    /// not listened to, so that nothing piles up.
+    /// Whether it waits to write. Meanwhile it does not read, so that output does not accumulate.
     pub fn wants_write(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// One read and its answer, or one write of what was left; the rest waits until all others had their turn.
+    /// Does one read and its response, or one write of unsent output, then lets other connections have their turn.
     pub fn turn(&mut self, buffer: &mut [u8], service: Service) -> Result<(), Closed> {
         if self.wants_write() {
             let sent = self.send_now(&self.unsent)?;
@@ -60,13 +58,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Bytes that the socket took.
+    /// Returns the number of bytes written.
     fn send_now(&self, bytes: &[u8]) -> io::Result<usize> {
         Ok(may_wait((&self.socket).write(bytes))?.unwrap_or(0))
     }
 }
 
-/// Nothing, if the socket was not ready after all.
+/// `None` if the socket was not ready.
 fn may_wait(result: io::Result<usize>) -> io::Result<Option<usize>> {
     match result {
         Ok(len) => Ok(Some(len)),

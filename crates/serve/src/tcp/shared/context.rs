@@ -1,17 +1,59 @@
-//! What every model is started with, and what each does with it before it serves.
+//! What a server model is, and what it is given to run.
 
 use crate::{
-    Notice, Options, ServeError, Service, Work,
+    Counts, Notice, Options, ServeError, Service,
     listen::{self, Reserved},
+    work::Work,
 };
 use brunt_runtime::CancellationToken;
 use std::{fmt::Display, net::TcpListener, sync::mpsc};
 
+/// A way to do the I/O of a TCP server: a row of the table in [`crate::tcp`].
+#[derive(Debug)]
+pub struct ServerModel {
+    /// The name in flags, plans and results.
+    pub word: &'static str,
+    /// One line for `--help`.
+    pub about: &'static str,
+    /// The announced backend on one core.
+    pub backend: &'static str,
+    pub workers: Workers,
+    pub concurrency: Concurrency,
+    /// Each worker has its own listener (`SO_REUSEPORT`).
+    pub(crate) listener_per_worker: bool,
+    pub(crate) run: fn(&ModelContext) -> Result<Counts, ServeError>,
+}
+
+/// How a model uses several cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workers {
+    /// A thread named `worker-N` per core.
+    Threads,
+    /// A process per core.
+    Processes,
+    /// Threads that share all connections.
+    Pooled,
+    /// One thread, whatever the number of cores.
+    One,
+}
+
+/// How many requests a model serves at a time while their work sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concurrency {
+    /// One per event loop.
+    Serial,
+    /// One per thread of `--pool`.
+    Pool,
+    /// All of them.
+    Unlimited,
+}
+
+/// What a model needs to serve.
 pub(crate) struct ModelContext<'a> {
     pub options: &'a Options,
     pub stop: &'a CancellationToken,
     pub notices: &'a mpsc::Sender<Notice>,
-    /// Taken before any worker starts, so that a port in use is one error, and port 0 is one port for all.
+    /// Bound before any worker starts, so that a port in use is one error and port 0 the same port for all.
     pub reserved: Vec<Reserved>,
 }
 
@@ -21,16 +63,16 @@ impl<'a> ModelContext<'a> {
         stop: &'a CancellationToken,
         notices: &'a mpsc::Sender<Notice>,
     ) -> Result<Self, ServeError> {
-        let share = options.workers.len() > 1 && options.model.shares_port();
+        let share = options.workers.len() > 1 && options.model.listener_per_worker;
         Ok(Self { options, stop, notices, reserved: listen::reserve(&options.listen, share)? })
     }
 
-    /// One worker's listener for every address.
+    /// The listeners of one worker.
     pub fn listeners(&self) -> Result<Vec<TcpListener>, ServeError> {
         self.reserved.iter().map(Reserved::listener).collect()
     }
 
-    /// Tells that all workers listen.
+    /// Announces that all workers listen.
     pub fn listening(&self, backend: impl Display) {
         let addresses = self.reserved.iter().map(|reserved| reserved.address).collect();
         let backend = match self.options.service {

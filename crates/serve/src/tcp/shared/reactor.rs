@@ -1,8 +1,8 @@
-//! The loop that all models on a raw epoll set share: level-triggered, one set, one slab of connections, each told to the
-//! set once. What differs is where connections come from ([`Source`]) and who serves one that is ready ([`Dispatch`]).
+//! Event loop shared by the models on raw epoll: level-triggered, one epoll set, one slab of connections.
+//! Models differ in where connections come from ([`Source`]) and in how ready ones are served ([`Dispatch`]).
 //!
-//! It must never block but in epoll_wait and in its dispatch, and never keep a connection in the set that is closed: such a one
-//! is ready for ever.
+//! Invariants: it blocks only in epoll_wait and in its dispatch; a closed connection never stays in the set, where it would be
+//! ready forever.
 
 use super::{
     accept::{self, PAUSE, Taken, timespec, until_first},
@@ -29,38 +29,38 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Events taken in the first turn; more once a turn was full, so that nobody waits a round longer than others.
+/// Events taken in the first turn; more once a turn was full, so that no connection waits a turn longer than others.
 const EVENTS: usize = 64;
 
-/// What an event is about, if not a connection: those are numbered from 0.
+/// Event keys other than connections, which are numbered from 0.
 const WAKE: u64 = u64::MAX;
 const LISTENER: u64 = u64::MAX - 1;
 
 /// Where connections come from.
 pub(crate) enum Source {
-    /// The loop accepts itself.
+    /// The loop accepts.
     Listeners(Vec<TcpListener>),
-    /// Another thread does, and rings the wake_fd. The end is when it hangs up.
+    /// Another thread accepts and notifies the loop; disconnecting ends the loop.
     Inbox(Receiver<TcpStream>),
 }
 
-/// Who serves a connection that is ready.
+/// How ready connections are served.
 pub(crate) trait Dispatch {
-    /// What is kept for a connection.
-    type Seat;
-    /// Further flags of a connection in the set.
+    /// State kept per connection.
+    type State;
+    /// Additional epoll flags of connections.
     const FLAGS: EventFlags;
 
-    fn seat(&mut self, connection: Connection) -> Self::Seat;
-    /// Serves it, or sees to it that it is served.
-    fn serve(&mut self, set: &Set, key: usize, seat: &mut Self::Seat) -> Result<(), Closed>;
-    /// Those that were over elsewhere; asked for after each turn, and the wake_fd makes a turn.
+    fn register(&mut self, connection: Connection) -> Self::State;
+    /// Serves a connection, or has it served elsewhere.
+    fn serve(&mut self, set: &Set, key: usize, state: &mut Self::State) -> Result<(), Closed>;
+    /// Connections closed elsewhere; called after each turn, and a notification makes a turn.
     fn closed_elsewhere(&mut self) -> Vec<(usize, Closed)> {
         Vec::new()
     }
 }
 
-/// The dispatch of the loop itself: while it works nobody else is served.
+/// Serves on the loop's own thread; meanwhile other connections wait.
 pub(crate) struct Inline {
     buffer: Box<[u8]>,
     service: Service,
@@ -69,7 +69,7 @@ pub(crate) struct Inline {
 /// An epoll set.
 pub(crate) struct Set(OwnedFd);
 
-/// A loop that does not run yet.
+/// An event loop that is not running yet.
 pub(crate) struct Reactor {
     set: Arc<Set>,
     wake_fd: Arc<WakeFd>,
@@ -83,10 +83,10 @@ impl Inline {
 }
 
 impl Dispatch for Inline {
-    type Seat = Connection;
+    type State = Connection;
     const FLAGS: EventFlags = EventFlags::empty();
 
-    fn seat(&mut self, connection: Connection) -> Connection {
+    fn register(&mut self, connection: Connection) -> Connection {
         connection
     }
 
@@ -105,18 +105,18 @@ impl Set {
         Ok(epoll::add(&self.0, source, EventData::new_u64(token), EventFlags::IN | flags)?)
     }
 
-    /// It may be out of the set already.
-    fn forget(&self, listener: &TcpListener) {
+    /// Removes a listener, if it is in the set.
+    fn remove(&self, listener: &TcpListener) {
         let _ = epoll::delete(&self.0, listener);
     }
 
-    /// Reports a connection for what it waits for now.
+    /// Arms a connection for reading or writing, whichever it waits for.
     pub fn change(&self, key: usize, connection: &Connection, flags: EventFlags) -> io::Result<()> {
         let wanted = if connection.wants_write() { EventFlags::OUT } else { EventFlags::IN };
         Ok(epoll::modify(&self.0, &connection.socket, EventData::new_u64(key as u64), wanted | flags)?)
     }
 
-    /// One turn's events, behind those that are there.
+    /// Waits for events and appends them.
     fn wait(&self, events: &mut Vec<epoll::Event>, most: Option<Duration>) -> io::Result<()> {
         match epoll::wait(&self.0, spare_capacity(events), timespec(most).as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -141,21 +141,21 @@ impl Reactor {
         self.set.clone()
     }
 
-    /// Serves until the stop, then those who are connected for the grace time.
+    /// Serves until the stop, then open connections for the grace time.
     pub fn run<H: Dispatch>(self, dispatch: H, stop: &CancellationToken, grace: Duration) -> io::Result<Counts> {
         let Self { set, wake_fd, mut source } = self;
         let mut shutdown = Shutdown::new(stop, grace, &wake_fd);
-        let mut served = Served { set: &set, dispatch, seats: Slab::new(), counts: Counts::default() };
+        let mut served = Served { set: &set, dispatch, connections: Slab::new(), counts: Counts::default() };
         let mut events = Vec::with_capacity(EVENTS);
-        // Listeners are in the set, or out of it until that moment: there is no descriptor for anybody who waits.
+        // When listeners go (back) into the set; they leave it while descriptors have run out.
         let mut again = matches!(source, Source::Listeners(_)).then(Instant::now);
         while !shutdown.is_over() {
             match &mut source {
                 Source::Listeners(listeners) if shutdown.has_begun() => {
-                    // Closing does not take out of the set what another process listens on as well (epoll(7)).
-                    listeners.drain(..).for_each(|from| set.forget(&from));
+                    // Closing does not remove a socket from the set if another process has it open (epoll(7)).
+                    listeners.drain(..).for_each(|from| set.remove(&from));
                     again = None;
-                    if served.seats.is_empty() {
+                    if served.connections.is_empty() {
                         break;
                     }
                 }
@@ -169,7 +169,7 @@ impl Reactor {
                     match inbox.try_recv() {
                         Ok(socket) => served.admit(socket),
                         Err(TryRecvError::Empty) => break,
-                        Err(TryRecvError::Disconnected) if served.seats.is_empty() => return Ok(served.counts),
+                        Err(TryRecvError::Disconnected) if served.connections.is_empty() => return Ok(served.counts),
                         Err(TryRecvError::Disconnected) => break,
                     }
                 },
@@ -184,7 +184,7 @@ impl Reactor {
                             && again.is_none()
                             && served.accept(listeners) == Taken::Exhausted
                         {
-                            listeners.iter().for_each(|from| set.forget(from));
+                            listeners.iter().for_each(|from| set.remove(from));
                             again = Some(Instant::now() + PAUSE);
                         }
                     }
@@ -201,7 +201,7 @@ impl Reactor {
                 events.reserve(2 * events.len());
             }
         }
-        served.counts.cut = served.seats.len() as u64;
+        served.counts.cut = served.connections.len() as u64;
         Ok(served.counts)
     }
 }
@@ -210,13 +210,13 @@ impl Reactor {
 struct Served<'a, H: Dispatch> {
     set: &'a Set,
     dispatch: H,
-    seats: Slab<H::Seat>,
+    connections: Slab<H::State>,
     counts: Counts,
 }
 
 impl<H: Dispatch> Served<'_, H> {
     fn accept(&mut self, listeners: &[TcpListener]) -> Taken {
-        // An event does not say of which: there is one as a rule, and to ask one in vain costs a system call.
+        // The event does not name the listener. Usually there is one; trying another costs a system call.
         let exhausted = listeners.iter().any(|listener| {
             accept::take(listener, SocketFlags::NONBLOCK, |socket| self.admit(socket)) == Taken::Exhausted
         });
@@ -225,19 +225,19 @@ impl<H: Dispatch> Served<'_, H> {
 
     fn admit(&mut self, socket: TcpStream) {
         self.counts.accepted += 1;
-        let seats = self.seats.vacant_entry();
-        // No memory for it, or fs.epoll.max_user_watches: this client's loss alone.
-        match self.set.add(&socket, seats.key() as u64, H::FLAGS) {
+        let connections = self.connections.vacant_entry();
+        // Out of memory or fs.epoll.max_user_watches: only this connection fails.
+        match self.set.add(&socket, connections.key() as u64, H::FLAGS) {
             Ok(()) => {
-                seats.insert(self.dispatch.seat(Connection::new(socket)));
+                connections.insert(self.dispatch.register(Connection::new(socket)));
             }
             Err(_) => self.counts.failed += 1,
         }
     }
 
     fn serve(&mut self, key: usize) {
-        if let Some(seat) = self.seats.get_mut(key)
-            && let Err(closed) = self.dispatch.serve(self.set, key, seat)
+        if let Some(state) = self.connections.get_mut(key)
+            && let Err(closed) = self.dispatch.serve(self.set, key, state)
         {
             self.end(key, closed);
         }
@@ -245,7 +245,7 @@ impl<H: Dispatch> Served<'_, H> {
 
     /// Closes it, which takes it out of the set.
     fn end(&mut self, key: usize, closed: Closed) {
-        self.seats.remove(key);
+        self.connections.remove(key);
         self.counts.failed += u64::from(closed.failed);
     }
 }

@@ -1,24 +1,24 @@
-//! Threads of a model: which cores they may use, and one for each worker, all or none.
+//! Worker threads of a model and their cores.
 
 use crate::Counts;
 use brunt_runtime::{CancellationToken, group::pin_to_core};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::{io, sync::mpsc, thread};
 
-/// Whether this process may use all of these cores.
+/// Checks that this process may use these cores.
 ///
 /// # Errors
-/// The first that it may not use, named, and those that it may.
+/// Names the first core that it may not use, and those that it may.
 pub(crate) fn check(workers: &[Option<usize>]) -> io::Result<()> {
     let try_out = |core: usize| {
-        // On a thread of its own: the calling one is to stay where it is.
+        // On another thread, because pinning would move the calling one.
         let tried = thread::scope(|scope| scope.spawn(|| pin_to_core(core)).join());
         tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     };
     workers.iter().flatten().try_for_each(|core| try_out(*core))
 }
 
-/// Keeps the calling thread, and those that it starts, on these cores together; anywhere, if none is named.
+/// Restricts the calling thread, and those it starts, to these cores; no effect if none is named.
 pub(crate) fn set_affinity(workers: &[Option<usize>]) -> io::Result<()> {
     check(workers)?;
     let mut set = CpuSet::new();
@@ -29,8 +29,8 @@ pub(crate) fn set_affinity(workers: &[Option<usize>]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Runs `body` for each worker on a thread of its own, pinned where a core is named, and then `here` on the calling thread. The
-/// stop they get is also raised when one of them fails: that ends all of them, and its error is returned.
+/// Runs `body` on a thread per worker, pinned if a core is named, then `here` on the calling thread. If one fails, the token that
+/// they get is cancelled, which ends all of them, and the error is returned.
 pub(crate) fn run_workers<P: Send>(
     workers: &[Option<usize>],
     stop: &CancellationToken,
@@ -40,7 +40,7 @@ pub(crate) fn run_workers<P: Send>(
 ) -> io::Result<Counts> {
     check(workers)?;
     let (stop, body) = (&stop.child_token(), &body);
-    // Nothing is ever sent: each thread gives up its end when it is where it belongs.
+    // Nothing is sent: a thread drops its sender once it is pinned.
     let (settling, all_settled) = mpsc::channel::<()>();
     thread::scope(|scope| {
         let start = |(index, (core, part)): (usize, (Option<usize>, P))| {

@@ -1,4 +1,4 @@
-//! A wake_fd in a set of descriptors, which any thread may ring; and the end of a loop that sleeps on such a set.
+//! Waking an event loop from other threads, and ending it.
 
 use brunt_runtime::CancellationToken;
 use rustix::{
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// An eventfd: readable from the first ring until it is quieted.
+/// An eventfd: readable from [`notify`](Self::notify) until [`drain`](Self::drain).
 pub(crate) struct WakeFd(OwnedFd);
 
 impl WakeFd {
@@ -23,7 +23,7 @@ impl WakeFd {
         Ok(Arc::new(Self(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?)))
     }
 
-    /// It cannot fail but when it rings already.
+    /// Fails only if it is readable already.
     pub fn notify(&self) {
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }
@@ -45,24 +45,24 @@ impl Wake for WakeFd {
     }
 }
 
-/// When a loop is to end: the stop is heard by the wake_fd, then clients have the grace time.
+/// Ends an event loop: the stop wakes it, then clients have the grace time.
 pub(crate) struct Shutdown<'a> {
     stop: &'a CancellationToken,
     grace: Duration,
     deadline: Option<Instant>,
-    /// While it is kept, the stop rings the wake_fd.
+    /// Registers the wake-up while alive.
     _raised: Pin<Box<dyn Future<Output = ()> + 'a>>,
 }
 
 impl<'a> Shutdown<'a> {
     pub fn new(stop: &'a CancellationToken, grace: Duration, wake_fd: &Arc<WakeFd>) -> Self {
         let mut raised: Pin<Box<dyn Future<Output = ()>>> = Box::pin(stop.cancelled());
-        // Raised already: nobody rings, and whoever asks first sees it.
+        // If already cancelled there is no wake-up; `has_begun` sees it.
         let _ = raised.as_mut().poll(&mut Context::from_waker(&Waker::from(wake_fd.clone())));
         Self { stop, grace, deadline: None, _raised: raised }
     }
 
-    /// Whether nobody is to be accepted any more. Who sees it first begins the grace time.
+    /// Whether to stop accepting. The first call after the stop begins the grace time.
     pub fn has_begun(&mut self) -> bool {
         if self.deadline.is_none() && self.stop.is_cancelled() {
             self.deadline = Some(Instant::now() + self.grace);
@@ -75,7 +75,7 @@ impl<'a> Shutdown<'a> {
         self.has_begun() && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Until when to sleep at most.
+    /// Latest time to wake up.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
