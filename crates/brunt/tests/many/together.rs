@@ -43,7 +43,10 @@ fn all_processes_count_to_one_result_and_the_server_counts_the_same() {
         server.signal("TERM");
         let (status, _, said) = server.end();
         assert_eq!(status.code(), Some(0), "{said}");
-        assert!(said.contains("stopped; 300 connections served, 0 failed, 0 still open"), "{model}: {said}");
+        assert!(
+            said.contains("stopped; 300 connections served, 0 failed, 0 closed at the end of the grace period"),
+            "{model}: {said}"
+        );
     }
 }
 

@@ -65,9 +65,9 @@ fn computing_uses_cpu_time() {
         let (spin, none) = (used("spin=30ms"), used("none"));
         assert!(spin >= Duration::from_millis(100), "{model}: {spin:?} for 4 times 30 ms");
         assert!(none < spin / 2, "{model}: {none:?} without work, {spin:?} with 120 ms");
-        // The cost of a hash depends on the machine: 97,460 of them take more than a tick on any.
-        let hash = used("sha256=16");
-        assert!(hash > none, "{model}: {hash:?} for 4 times 24,365 hashes, {none:?} without");
+        // The cost of a hash depends on the machine: those of 18 bits take more than a tick on any.
+        let hash = used("sha256=18");
+        assert!(hash > none, "{model}: {hash:?} for 18 zero bits, {none:?} without");
     }
 }
 
@@ -105,7 +105,11 @@ fn discard_reads_and_never_answers() {
         }
         server.signal("TERM");
         let (status, _, said) = server.end();
-        assert!(status.success() && said.contains("2 connections served, 0 failed, 0 still open"), "{model}: {said}");
+        assert!(
+            status.success()
+                && said.contains("2 connections served, 0 failed, 0 closed at the end of the grace period"),
+            "{model}: {said}"
+        );
     }
 }
 

@@ -19,7 +19,7 @@ fn idle_connections_end_at_once(model: &str) {
     server.signal("TERM");
     let (status, took, said) = server.end();
     assert!(status.success() && took < SOON, "{took:?}");
-    assert!(said.contains("20 connections served, 0 failed, 0 still open"), "{said}");
+    assert!(said.contains("20 connections served, 0 failed, 0 closed at the end of the grace period"), "{said}");
     clients.iter_mut().for_each(|client| assert_eq!(client.rest(), b""));
 }
 
@@ -41,7 +41,7 @@ fn a_request_under_way_is_answered_and_is_the_last(model: &str) {
     client.rest();
     let (status, took, said) = server.end();
     assert!(status.success() && took < SOON, "{took:?}");
-    assert!(said.contains("1 connections served, 0 failed, 0 still open"), "{said}");
+    assert!(said.contains("1 connections served, 0 failed, 0 closed at the end of the grace period"), "{said}");
 }
 
 fn what_takes_longer_than_the_grace_is_cut(model: &str) {
