@@ -6,6 +6,6 @@ use brunt_serve::{Model, TcpModel};
 
 #[test]
 fn plans_accept_the_models_of_brunt_serve() {
-    assert_eq!(MODELS, TcpModel::ALL.map(|(_, name)| name));
+    assert_eq!(MODELS, TcpModel::all().map(|model| model.word).collect::<Vec<_>>());
     assert_eq!(HTTP_MODELS, Model::ALL.map(|(_, name)| name));
 }
