@@ -1,4 +1,4 @@
-//! Statistics over the repeats of a cell and over the seconds of a run. `docs/statistics.md` has every formula.
+//! Statistics over the repeats of a cell and over the seconds of a run. `docs/reference/statistics.md` has every formula.
 //!
 //! Pure functions. Percentiles are never averaged, missing figures never filled in, and random draws come from a seed the
 //! caller passes.

@@ -1,4 +1,4 @@
-//! Each verdict of a real run, provoked by a matching situation; `docs/verdicts.md` lists where its limits are
+//! Each verdict of a real run, provoked by a matching situation; `docs/reference/verdicts.md` lists where its limits are
 //! tested.
 //!
 //! A busy machine adds issues, so each test looks for its own issue among them; no test expects none.

@@ -39,10 +39,10 @@ fn plans_accept_every_model() {
 
 #[test]
 fn the_guide_has_a_row_for_every_model() {
-    let guide = read("docs/serve.md");
+    let guide = read("docs/guide/serve.md");
     let section = guide.split("## Models").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    assert_eq!(rows.map(str::to_owned).collect::<BTreeSet<_>>(), table(), "docs/serve.md, Models");
+    assert_eq!(rows.map(str::to_owned).collect::<BTreeSet<_>>(), table(), "docs/guide/serve.md, Models");
 }
 
 #[test]

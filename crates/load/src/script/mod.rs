@@ -1,5 +1,5 @@
 //! wrk's scripts, run as they are: `setup`, `init`, `request`, `response`, `delay` and `done` in Luau, which reads the Lua
-//! they are written in (`docs/scripts.md` lists what it does not read).
+//! they are written in (`docs/guide/scripts.md` lists what it does not read).
 //!
 //! As in wrk, each load thread has a machine of its own, and one more runs `setup` and `done`. They share nothing; what
 //! `thread:set` and `thread:get` pass between them is copied. Nothing here opens a connection of the load

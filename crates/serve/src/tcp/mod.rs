@@ -1,7 +1,7 @@
 //! The server models for TCP services. Code that several models need is in `shared`; a model is one file beside it.
 //!
 //! A new model is a file with a [`ServerModel`], its `mod` line, and its line in [`MODELS`]. Help texts and tests follow
-//! the table; tests name the places that cannot (`docs/serve.md`, the model list of plans).
+//! the table; tests name the places that cannot (`docs/guide/serve.md`, the model list of plans).
 
 mod acceptor;
 mod epoll_each;

@@ -16,7 +16,7 @@ use std::{path::PathBuf, time::Duration};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Scripting {
-    /// Lua script with wrk's interface that makes the requests and may inspect replies (docs/scripts.md)
+    /// Lua script with wrk's interface that makes the requests and may inspect replies (docs/guide/scripts.md)
     #[arg(short, long, value_name = "FILE", help_heading = "HTTP")]
     script: Option<PathBuf>,
     /// Arguments for the script's init(), after --

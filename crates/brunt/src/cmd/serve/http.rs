@@ -24,10 +24,10 @@ pub(super) struct Http {
     /// go-httpbin) [default: hello]
     #[arg(long, conflicts_with = "routes")]
     service: Option<Service>,
-    /// File with routes (docs/serve-http.md); SIGHUP reloads it
+    /// File with routes (docs/guide/serve-http.md); SIGHUP reloads it
     #[arg(long, value_name = "FILE")]
     routes: Option<PathBuf>,
-    /// Luau script that makes every response (docs/scripts.md); SIGHUP reloads it
+    /// Luau script that makes every response (docs/guide/scripts.md); SIGHUP reloads it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["routes", "service"])]
     script: Option<PathBuf>,
     /// Memory limit of the script, per worker

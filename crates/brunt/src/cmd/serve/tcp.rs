@@ -116,7 +116,7 @@ fn in_processes(
 fn model_help() -> String {
     let models: Vec<_> = MODELS.iter().map(|model| format!("{} ({})", model.word, model.about)).collect();
     format!(
-        "I/O model: {}; see docs/serve.md [default: uring, or epoll if io_uring is not available]",
+        "I/O model: {}; see docs/guide/serve.md [default: uring, or epoll if io_uring is not available]",
         models.join(", ")
     )
 }

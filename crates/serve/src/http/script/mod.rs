@@ -1,5 +1,5 @@
 //! Scripts in Luau that decide what a request gets: `on_request(req)` returns a text, a status with fields and a body, or
-//! a table (see `docs/scripts.md`).
+//! a table (see `docs/guide/scripts.md`).
 //!
 //! A [`Script`] is checked once and shared; each worker runs its own [`Instance`] of it. Whatever a script does, its worker
 //! goes on: a call has a limit of time, a machine has one of memory, and an error is a 500.
