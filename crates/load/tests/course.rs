@@ -156,7 +156,7 @@ fn every_size_is_sent_and_checked_whole() {
             requests: Some(20),
             duration: Duration::from_secs(120),
             timeout: Duration::from_secs(60),
-            ..options("127.0.0.1:1".parse().unwrap())
+            ..options("127.0.0.1:1".parse::<std::net::SocketAddr>().unwrap())
         };
         let result = run(&options).result;
         assert_eq!((result.requests.completed, result.errors.total()), (20, 0), "{size} bytes");

@@ -2,29 +2,29 @@
 
 mod common;
 
-use brunt_load::{LoadError, Options, Report, Silent};
+use brunt_load::{Endpoint, LoadError, Options, Report, Silent};
 use brunt_results::verdict::Kind;
 use common::*;
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::TcpStream,
     thread,
     time::{Duration, Instant},
 };
 
 /// A run of half a second.
-fn short(address: SocketAddr) -> Options {
-    Options { duration: Duration::from_millis(500), ..options(address) }
+fn short(endpoint: impl Into<Endpoint>) -> Options {
+    Options { duration: Duration::from_millis(500), ..options(endpoint) }
 }
 
 /// As [`short`], with a timeout of 0.1 s.
-fn impatient(address: SocketAddr) -> Options {
-    Options { timeout: Duration::from_millis(100), ..short(address) }
+fn impatient(endpoint: impl Into<Endpoint>) -> Options {
+    Options { timeout: Duration::from_millis(100), ..short(endpoint) }
 }
 
 /// So many good replies, however long they take.
-fn some(requests: u64, address: SocketAddr) -> Options {
-    Options { requests: Some(requests), duration: Duration::from_secs(60), ..options(address) }
+fn some(requests: u64, endpoint: impl Into<Endpoint>) -> Options {
+    Options { requests: Some(requests), duration: Duration::from_secs(60), ..options(endpoint) }
 }
 
 /// Runs and checks that it took no longer than its window, one timeout and some scheduling.
@@ -37,7 +37,7 @@ fn run_on_time(options: &Options) -> Report {
     report
 }
 
-fn read_one(stream: &mut TcpStream) -> Option<Vec<u8>> {
+fn read_one(stream: &mut impl Read) -> Option<Vec<u8>> {
     let mut message = vec![0; SIZE];
     stream.read_exact(&mut message).ok().map(|()| message)
 }
@@ -48,150 +48,169 @@ fn sleep_for_ever() {
 
 #[test]
 fn a_target_that_never_answers_times_out_and_its_timeouts_are_response_times() {
-    let report = run_on_time(&impatient(target(|_stream| sleep_for_ever())));
-    let result = &report.result;
-    assert_eq!(result.requests.completed, 0);
-    // Two connections, a timeout of 0.1 s and a reconnection each time: four or five rounds in half a second, or fewer on a
-    // busy machine.
-    let timeouts = result.errors.timeout;
-    assert!((2..=10).contains(&timeouts), "{:?}", result.errors);
-    assert_eq!(result.requests.failed, result.errors.timeout);
-    assert_eq!(result.errors.total(), result.errors.timeout);
-    let response = &result.latency.response;
-    assert_eq!(response.count, result.errors.timeout + result.requests.unanswered);
-    // Those under way at the end may have waited for more or less.
-    let max = result.latency.error.max_us.unwrap();
-    assert!((max / 100_000.0 - 1.0).abs() < 0.002, "at the timeout's value, not {max} us");
-    assert!(response.max_us.unwrap() >= 0.998 * max, "{response:?}");
-    assert_eq!(result.latency.error.count, result.errors.timeout);
-    // But for those whose turn came only when the window was over.
-    assert!((timeouts..=2 + timeouts).contains(&result.connections.opened), "{:?}", result.connections);
-    assert_eq!(result.verdict.kind, Kind::Errors);
+    for protocol in PROTOCOLS {
+        let report = run_on_time(&impatient(target_on(protocol, |_stream| sleep_for_ever())));
+        let result = &report.result;
+        assert_eq!(result.requests.completed, 0);
+        // Two connections, a timeout of 0.1 s and a reconnection each time: four or five rounds in half a second, or fewer on a
+        // busy machine.
+        let timeouts = result.errors.timeout;
+        assert!((2..=10).contains(&timeouts), "{:?}", result.errors);
+        assert_eq!(result.requests.failed, result.errors.timeout);
+        assert_eq!(result.errors.total(), result.errors.timeout);
+        let response = &result.latency.response;
+        assert_eq!(response.count, result.errors.timeout + result.requests.unanswered);
+        // Those under way at the end may have waited for more or less.
+        let max = result.latency.error.max_us.unwrap();
+        assert!((max / 100_000.0 - 1.0).abs() < 0.002, "at the timeout's value, not {max} us");
+        assert!(response.max_us.unwrap() >= 0.998 * max, "{response:?}");
+        assert_eq!(result.latency.error.count, result.errors.timeout);
+        // But for those whose turn came only when the window was over.
+        assert!((timeouts..=2 + timeouts).contains(&result.connections.opened), "{:?}", result.connections);
+        assert_eq!(result.verdict.kind, Kind::Errors);
+    }
 }
 
 #[test]
 fn a_target_that_stalls_within_the_reply_times_out_too() {
-    let half = |mut stream: TcpStream| {
-        while let Some(message) = read_one(&mut stream) {
-            if stream.write_all(&message[..SIZE / 2]).is_err() {
-                return;
+    for protocol in PROTOCOLS {
+        let half = |mut stream: Peer| {
+            while let Some(message) = read_one(&mut stream) {
+                if stream.write_all(&message[..SIZE / 2]).is_err() {
+                    return;
+                }
             }
-        }
-    };
-    let result = run_on_time(&impatient(target(half))).result;
-    assert_eq!(result.requests.completed, 0);
-    assert!((2..=10).contains(&result.errors.timeout), "{:?}", result.errors);
-    assert_eq!(result.errors.total(), result.errors.timeout);
-    assert_eq!(result.bytes.received, result.bytes.sent / 2);
+        };
+        let result = run_on_time(&impatient(target_on(protocol, half))).result;
+        assert_eq!(result.requests.completed, 0);
+        assert!((2..=10).contains(&result.errors.timeout), "{:?}", result.errors);
+        assert_eq!(result.errors.total(), result.errors.timeout);
+        assert_eq!(result.bytes.received, result.bytes.sent / 2);
+    }
 }
 
 #[test]
 fn a_run_without_one_answer_still_counts_what_it_waited() {
-    let options = Options { timeout: Duration::from_secs(30), ..short(target(|_stream| sleep_for_ever())) };
-    let result = run_on_time(&options).result;
-    assert_eq!((result.requests.completed, result.requests.failed), (0, 0));
-    assert_eq!(result.requests.unanswered, 2);
-    let response = &result.latency.response;
-    assert_eq!(response.count, 2);
-    assert!(response.p50_us.unwrap() >= 499_000.0, "{response:?}");
-    assert_eq!(result.verdict.kind, Kind::TooFewSamples);
+    for protocol in PROTOCOLS {
+        let options =
+            Options { timeout: Duration::from_secs(30), ..short(target_on(protocol, |_stream| sleep_for_ever())) };
+        let result = run_on_time(&options).result;
+        assert_eq!((result.requests.completed, result.requests.failed), (0, 0));
+        assert_eq!(result.requests.unanswered, 2);
+        let response = &result.latency.response;
+        assert_eq!(response.count, 2);
+        assert!(response.p50_us.unwrap() >= 499_000.0, "{response:?}");
+        assert_eq!(result.verdict.kind, Kind::TooFewSamples);
+    }
 }
 
 #[test]
 fn replies_that_go_wrong_in_the_middle_are_protocol_errors() {
-    let wrong = |mut stream: TcpStream| {
-        for number in 0.. {
-            let Some(mut message) = read_one(&mut stream) else { return };
-            message[SIZE - 3] ^= u8::from(number == 20);
-            if stream.write_all(&message).is_err() {
-                return;
+    for protocol in PROTOCOLS {
+        let wrong = |mut stream: Peer| {
+            for number in 0.. {
+                let Some(mut message) = read_one(&mut stream) else { return };
+                message[SIZE - 3] ^= u8::from(number == 20);
+                if stream.write_all(&message).is_err() {
+                    return;
+                }
             }
-        }
-    };
-    let result = run(&some(200, target(wrong))).result;
-    assert!(result.errors.protocol > 2, "{:?}", result.errors);
-    assert_eq!(result.errors.total(), result.errors.protocol);
-    assert_eq!(result.requests.failed, result.errors.protocol);
-    // Twenty good ones on each connection before the bad one.
-    let good = result.requests.completed;
-    assert!(good >= 20 * (result.errors.protocol - 2) && good <= 20 * result.connections.opened);
+        };
+        let result = run(&some(200, target_on(protocol, wrong))).result;
+        assert!(result.errors.protocol > 2, "{:?}", result.errors);
+        assert_eq!(result.errors.total(), result.errors.protocol);
+        assert_eq!(result.requests.failed, result.errors.protocol);
+        // Twenty good ones on each connection before the bad one.
+        let good = result.requests.completed;
+        assert!(good >= 20 * (result.errors.protocol - 2) && good <= 20 * result.connections.opened);
+    }
 }
 
 #[test]
 fn without_verifying_wrong_bytes_pass_and_only_their_number_counts() {
-    let wrong = |mut stream: TcpStream| {
-        while let Some(mut message) = read_one(&mut stream) {
-            message.reverse();
-            let _ = stream.write_all(&message);
-        }
-    };
-    let options = Options { verify: false, ..some(200, target(wrong)) };
-    let result = run(&options).result;
-    assert_eq!((result.errors.total(), result.requests.completed), (0, 200));
+    for protocol in PROTOCOLS {
+        let wrong = |mut stream: Peer| {
+            while let Some(mut message) = read_one(&mut stream) {
+                message.reverse();
+                let _ = stream.write_all(&message);
+            }
+        };
+        let options = Options { verify: false, ..some(200, target_on(protocol, wrong)) };
+        let result = run(&options).result;
+        assert_eq!((result.errors.total(), result.requests.completed), (0, 200));
+    }
 }
 
 #[test]
 fn too_many_bytes_are_a_protocol_error_whether_they_come_with_the_reply_or_after_it() {
-    for apart in [false, true] {
-        let extra = move |mut stream: TcpStream| {
-            while let Some(mut message) = read_one(&mut stream) {
-                message.extend_from_slice(b"and more");
-                let (first, second) = message.split_at(if apart { SIZE } else { SIZE + 8 });
-                let _ = stream.write_all(first);
-                if apart {
-                    thread::sleep(20 * MS);
+    for protocol in PROTOCOLS {
+        for apart in [false, true] {
+            let extra = move |mut stream: Peer| {
+                while let Some(mut message) = read_one(&mut stream) {
+                    message.extend_from_slice(b"and more");
+                    let (first, second) = message.split_at(if apart { SIZE } else { SIZE + 8 });
+                    let _ = stream.write_all(first);
+                    if apart {
+                        thread::sleep(20 * MS);
+                    }
+                    let _ = stream.write_all(second);
                 }
-                let _ = stream.write_all(second);
-            }
-        };
-        let result = run_on_time(&short(target(extra))).result;
-        assert!(result.errors.protocol > 0, "apart {apart}: {:?}", result.errors);
-        assert_eq!(result.errors.total(), result.errors.protocol, "apart {apart}");
-        // What comes after the reply spoils the next one; what comes with it spoils its own.
-        assert_eq!(result.requests.completed > 0, apart);
+            };
+            let result = run_on_time(&short(target_on(protocol, extra))).result;
+            assert!(result.errors.protocol > 0, "apart {apart}: {:?}", result.errors);
+            assert_eq!(result.errors.total(), result.errors.protocol, "apart {apart}");
+            // What comes after the reply spoils the next one; what comes with it spoils its own.
+            assert_eq!(result.requests.completed > 0, apart);
+        }
     }
 }
 
 #[test]
 fn a_target_that_hangs_up_is_reset_and_is_not_called_in_a_busy_loop() {
-    let result = run_on_time(&short(target(|mut stream| drop(read_one(&mut stream))))).result;
-    assert_eq!(result.requests.completed, 0);
-    assert!(result.errors.reset > 0, "{:?}", result.errors);
-    assert_eq!(result.errors.total(), result.errors.reset);
-    // Pauses of 1, 2, 4 ... 256 ms: nine or ten connections of each of the two fit into half a second.
-    assert!(result.connections.opened <= 24, "{:?}", result.connections);
-    // A refusal must not improve a percentile: nothing but what was under way at the end is a response.
-    assert!(result.latency.response.count <= 2);
-    assert_eq!(result.latency.error.count, result.requests.failed);
+    for protocol in PROTOCOLS {
+        let result = run_on_time(&short(target_on(protocol, |mut stream| drop(read_one(&mut stream))))).result;
+        assert_eq!(result.requests.completed, 0);
+        assert!(result.errors.reset > 0, "{:?}", result.errors);
+        assert_eq!(result.errors.total(), result.errors.reset);
+        // Pauses of 1, 2, 4 ... 256 ms: nine or ten connections of each of the two fit into half a second.
+        assert!(result.connections.opened <= 24, "{:?}", result.connections);
+        // A refusal must not improve a percentile: nothing but what was under way at the end is a response.
+        assert!(result.latency.response.count <= 2);
+        assert_eq!(result.latency.error.count, result.requests.failed);
+    }
 }
 
 #[test]
 fn a_connection_lost_after_good_replies_is_replaced_at_once() {
-    let ten = |mut stream: TcpStream| {
-        for _ in 0..10 {
-            let Some(message) = read_one(&mut stream) else { return };
-            let _ = stream.write_all(&message);
-        }
-    };
-    let result = run(&some(500, target(ten))).result;
-    assert!(result.connections.opened >= 50, "{:?}", result.connections);
-    assert_eq!(result.connections.peak, 2);
-    assert!(result.requests.completed >= 10 * (result.connections.opened - 2));
+    for protocol in PROTOCOLS {
+        let ten = |mut stream: Peer| {
+            for _ in 0..10 {
+                let Some(message) = read_one(&mut stream) else { return };
+                let _ = stream.write_all(&message);
+            }
+        };
+        let result = run(&some(500, target_on(protocol, ten))).result;
+        assert!(result.connections.opened >= 50, "{:?}", result.connections);
+        assert_eq!(result.connections.peak, 2);
+        assert!(result.requests.completed >= 10 * (result.connections.opened - 2));
+    }
 }
 
 #[test]
 fn an_open_loop_survives_a_target_that_hangs_up_on_idle_connections() {
-    let idle = |mut stream: TcpStream| {
-        let Some(message) = read_one(&mut stream) else { return };
-        let _ = stream.write_all(&message);
-        thread::sleep(5 * MS);
-    };
-    let options = Options { rate: Some(100.0), connections: 10, ..short(target(idle)) };
-    let result = run_on_time(&options).result;
-    let requests = &result.requests;
-    assert!(requests.completed > 0, "{requests:?}");
-    assert_eq!(requests.completed + requests.failed + requests.unanswered, 50);
-    assert!(result.errors.reset > requests.failed, "an idle loss is no failed request");
+    for protocol in PROTOCOLS {
+        let idle = |mut stream: Peer| {
+            let Some(message) = read_one(&mut stream) else { return };
+            let _ = stream.write_all(&message);
+            thread::sleep(5 * MS);
+        };
+        let options = Options { rate: Some(100.0), connections: 10, ..short(target_on(protocol, idle)) };
+        let result = run_on_time(&options).result;
+        let requests = &result.requests;
+        assert!(requests.completed > 0, "{requests:?}");
+        assert_eq!(requests.completed + requests.failed + requests.unanswered, 50);
+        assert!(result.errors.reset > requests.failed, "an idle loss is no failed request");
+    }
 }
 
 #[test]

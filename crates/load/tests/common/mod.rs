@@ -1,10 +1,11 @@
-//! Targets that do one thing exactly, on plain threads, and what they should lead to.
+//! Targets with exactly known behaviour, on plain threads, and reference clients to compare the generator with.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use brunt_load::{Arrival, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
+use brunt_load::{Arrival, Endpoint, Options, Report, Silent, Target, schedule::Schedule, schedule::Share};
 use std::{
-    io::{Read, Write},
+    io::{self, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
+    os::{linux::net::SocketAddrExt, unix::net as unix},
     sync::{
         Mutex, MutexGuard,
         atomic::{AtomicU16, Ordering::Relaxed},
@@ -39,10 +40,11 @@ pub fn listener() -> TcpListener {
 }
 
 /// A closed loop of one second over two connections; tests change what they are about.
-pub fn options(address: SocketAddr) -> Options {
+pub fn options(endpoint: impl Into<Endpoint>) -> Options {
+    let endpoint = endpoint.into();
     Options {
-        url: format!("tcp://{address}"),
-        target: Target::Echo { endpoint: address.into(), size: SIZE },
+        url: format!("tcp://{endpoint}"),
+        target: Target::Echo { endpoint, size: SIZE },
         connections: 2,
         threads: vec![None],
         duration: Duration::from_secs(1),
@@ -95,8 +97,94 @@ pub fn target(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr 
     address
 }
 
+/// Protocols of one request and one reply that the tests of faults, stalls and service times run over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Tcp,
+    Unix,
+}
+
+pub const PROTOCOLS: [Protocol; 2] = [Protocol::Tcp, Protocol::Unix];
+
+/// A connection of a target, or of a reference client.
+pub enum Peer {
+    Tcp(TcpStream),
+    Unix(unix::UnixStream),
+}
+
+impl Peer {
+    pub fn connect(endpoint: &Endpoint) -> Self {
+        match endpoint {
+            Endpoint::Ip(address) => {
+                let stream = TcpStream::connect(address).unwrap();
+                stream.set_nodelay(true).unwrap();
+                Self::Tcp(stream)
+            }
+            Endpoint::Unix(path) => {
+                let name = path.to_str().unwrap().strip_prefix('\0').unwrap();
+                let address = unix::SocketAddr::from_abstract_name(name).unwrap();
+                Self::Unix(unix::UnixStream::connect_addr(&address).unwrap())
+            }
+        }
+    }
+
+    pub fn try_clone(&self) -> Self {
+        match self {
+            Self::Tcp(stream) => Self::Tcp(stream.try_clone().unwrap()),
+            Self::Unix(stream) => Self::Unix(stream.try_clone().unwrap()),
+        }
+    }
+}
+
+impl Read for Peer {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Peer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// As [`target`], in any protocol.
+pub fn target_on(protocol: Protocol, serve: impl Fn(Peer) + Clone + Send + 'static) -> Endpoint {
+    match protocol {
+        Protocol::Tcp => target(move |stream| serve(Peer::Tcp(stream))).into(),
+        Protocol::Unix => {
+            let (listener, endpoint) = unix_listener();
+            thread::spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    let serve = serve.clone();
+                    thread::spawn(move || serve(Peer::Unix(stream)));
+                }
+            });
+            endpoint
+        }
+    }
+}
+
+/// A listener on a free name of the abstract namespace.
+pub fn unix_listener() -> (unix::UnixListener, Endpoint) {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let name = format!("brunt-load-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
+    let address = unix::SocketAddr::from_abstract_name(&name).unwrap();
+    (unix::UnixListener::bind_addr(&address).unwrap(), Endpoint::Unix(format!("\0{name}").into()))
+}
+
 /// Sends back what arrives, piece by piece.
-pub fn echo(mut stream: TcpStream) {
+pub fn echo(mut stream: impl Read + Write) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(len @ 1..) = stream.read(&mut buffer) {
         if stream.write_all(&buffer[..len]).is_err() {
@@ -109,10 +197,15 @@ pub fn echo(mut stream: TcpStream) {
 ///
 /// A request ends at `max(end of the one before, its arrival) + service`, whatever this thread's sleeps do in between:
 /// a late wake-up delays one reply and no other, so the queue is Lindley's.
-pub fn serial(service: impl Fn(u64) -> Duration + Send + 'static) -> SocketAddr {
-    serial_of(service, |stream| {
+pub fn serial(protocol: Protocol, service: impl Fn(u64) -> Duration + Send + 'static) -> Endpoint {
+    let queue = serial_queue(service);
+    target_on(protocol, move |mut stream| {
         let mut message = vec![0; SIZE];
-        stream.read_exact(&mut message).ok().map(|()| message)
+        while stream.read_exact(&mut message).is_ok() {
+            if queue.send((Instant::now(), message.clone(), stream.try_clone())).is_err() {
+                return;
+            }
+        }
     })
 }
 
@@ -121,7 +214,19 @@ pub fn serial_of(
     service: impl Fn(u64) -> Duration + Send + 'static,
     read: impl Fn(&mut TcpStream) -> Option<Vec<u8>> + Clone + Send + 'static,
 ) -> SocketAddr {
-    let (queue, requests) = mpsc::channel::<(Instant, Vec<u8>, TcpStream)>();
+    let queue = serial_queue(service);
+    target(move |mut stream| {
+        while let Some(message) = read(&mut stream) {
+            let reply = Peer::Tcp(stream.try_clone().unwrap());
+            if queue.send((Instant::now(), message, reply)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+fn serial_queue(service: impl Fn(u64) -> Duration + Send + 'static) -> mpsc::Sender<(Instant, Vec<u8>, Peer)> {
+    let (queue, requests) = mpsc::channel::<(Instant, Vec<u8>, Peer)>();
     thread::spawn(move || {
         let mut free = Instant::now();
         for (number, (arrived, message, mut stream)) in requests.into_iter().enumerate() {
@@ -130,19 +235,73 @@ pub fn serial_of(
             let _ = stream.write_all(&message);
         }
     });
-    target(move |mut stream| {
-        while let Some(message) = read(&mut stream) {
-            let reply = stream.try_clone().unwrap();
-            if queue.send((Instant::now(), message, reply)).is_err() {
-                return;
+    queue
+}
+
+/// Times of a reference client, in microseconds and sorted.
+#[derive(Debug, Default)]
+pub struct Control {
+    pub response: Vec<f64>,
+    pub service: Vec<f64>,
+    pub lag: Vec<f64>,
+    pub completed: u64,
+}
+
+/// A reference client with the schedule of `options`, on a serial target of its own: what this machine adds to theory at
+/// this moment. With one connection it waits for each reply; with more it pipelines on one, since the queue is the same.
+/// Requests without a reply at the end of the window have waited until then if `clips`.
+pub fn control(options: &Options, endpoint: &Endpoint, clips: bool) -> thread::JoinHandle<Control> {
+    let (arrivals, end) = (arrivals(options), options.duration);
+    let (mut stream, waits) = (Peer::connect(endpoint), options.connections == 1);
+    thread::spawn(move || {
+        let (begun, mut reader) = (Instant::now(), stream.try_clone());
+        let (sender, sent) = mpsc::channel::<(Duration, Duration, Duration)>();
+        let (done, completions) = mpsc::channel::<()>();
+        let writer = {
+            let arrivals = arrivals.clone();
+            thread::spawn(move || {
+                let mut free = Duration::ZERO;
+                for intended in arrivals.into_iter().map(Duration::from_nanos) {
+                    thread::sleep(intended.saturating_sub(begun.elapsed()));
+                    let now = begun.elapsed();
+                    if clips && now >= end {
+                        return;
+                    }
+                    let _ = sender.send((intended, now, now - intended.max(free)));
+                    let _ = stream.write_all(&[0; SIZE]);
+                    if waits {
+                        let _ = completions.recv();
+                        free = begun.elapsed();
+                    }
+                }
+            })
+        };
+        let (mut control, mut message) = (Control::default(), [0; SIZE]);
+        let us = |time: Duration| time.as_secs_f64() * 1e6;
+        for (intended, sent, lag) in sent {
+            reader.read_exact(&mut message).unwrap();
+            let now = begun.elapsed();
+            let _ = done.send(());
+            if clips && now > end {
+                continue;
             }
+            control.completed += 1;
+            control.response.push(us(now - intended));
+            control.service.push(us(now - sent));
+            control.lag.push(us(lag));
         }
+        writer.join().unwrap();
+        let unanswered = arrivals.iter().skip(control.response.len());
+        control.response.extend(unanswered.map(|intended| us(end.saturating_sub(Duration::from_nanos(*intended)))));
+        for times in [&mut control.response, &mut control.service, &mut control.lag] {
+            times.sort_unstable_by(f64::total_cmp);
+        }
+        control
     })
 }
 
-/// Response times, in microseconds and sorted, of a serial target under the schedule of `options`: the Lindley recursion
-/// on the very times that the generator uses.
-pub fn lindley(options: &Options, service: impl Fn(u64) -> Duration) -> Vec<f64> {
+/// Intended times of the schedule of `options`, in nanoseconds and sorted.
+fn arrivals(options: &Options) -> Vec<u64> {
     let end = options.duration.as_nanos() as u64;
     let mut arrivals: Vec<u64> = (0..options.threads.len())
         .flat_map(|thread| {
@@ -152,6 +311,13 @@ pub fn lindley(options: &Options, service: impl Fn(u64) -> Duration) -> Vec<f64>
         })
         .collect();
     arrivals.sort_unstable();
+    arrivals
+}
+
+/// Response times, in microseconds and sorted, of a serial target under the schedule of `options`: the Lindley recursion
+/// on the very times that the generator uses.
+pub fn lindley(options: &Options, service: impl Fn(u64) -> Duration) -> Vec<f64> {
+    let arrivals = arrivals(options);
     let mut free = 0;
     let mut responses: Vec<f64> = arrivals
         .iter()

@@ -1,8 +1,12 @@
 //! What goes out: methods, fields, bodies, targets by weight, pipelines.
 
 use crate::{common::run, web::*};
-use brunt_load::http::Template;
+use brunt_load::{
+    Options,
+    http::{Expect, Http, Pipeline, Rendered, Requests, Template, Vary},
+};
 use std::{
+    collections::BTreeMap,
     io::Read,
     sync::{Arc, Mutex},
 };
@@ -90,4 +94,29 @@ fn large_bodies_go_out_while_the_server_already_answers() {
     assert_eq!((result.requests.completed, result.errors.total()), (6, 0), "{:?}", result.errors);
     assert!(result.bytes.sent >= 6 * (3 << 20));
     assert_eq!(seen.connections(), 2);
+}
+
+#[test]
+fn variants_come_in_turn_in_every_loop_and_their_replies_are_checked() {
+    let vary = Some(Vary { variants: 50, seed: 3 });
+    for (pipeline, rate) in [(Pipeline::NONE, None), (Pipeline::Batches(4), None), (Pipeline::Single(4), Some(2000.0))]
+    {
+        let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
+        let rendered = Rendered::varied(&template(), &[goal("/{vary}/a?b=c", 1)], vary, pipeline, None).unwrap();
+        let expect = Expect { length: Some(5), ..Expect::default() };
+        let http = Http::on(address, Requests::Rendered(Arc::new(rendered)), None, expect);
+        let result = run(&Options { rate, threads: vec![None, None], ..some(400, http) }).result;
+        assert_eq!((result.requests.completed, result.errors.total()), (400, 0), "{pipeline:?}");
+        assert_eq!((result.load.vary, result.load.protocol.as_deref()), (Some(50), Some("http")));
+        let mut counts = BTreeMap::new();
+        for request in seen.log.lock().unwrap().iter() {
+            let token = &request.target()[1..17];
+            let head = format!("GET /{token}/a?b=c&vary={token} HTTP/1.1\r\nHost: h\r\nCookie: vary={token}");
+            assert_eq!(request.head, head);
+            *counts.entry(token.to_owned()).or_insert(0) += 1;
+        }
+        // Two threads go round, each from a place of its own.
+        let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+        assert!(counts.len() == 50 && most - least <= 8, "{pipeline:?}: {counts:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Response times over HTTP are those that queueing theory gives for known service times.
 
 use crate::{
-    common::{MS, alone, lindley, quantile, run, serial_of},
+    common::{MS, Protocol, alone, control, lindley, quantile, run, serial, serial_of},
     web::*,
 };
 use brunt_load::{Arrival, Options, http::Pipeline};
@@ -29,10 +29,8 @@ fn serial_web(service: fn(u64) -> Duration) -> SocketAddr {
 fn an_open_loop_measures_what_lindley_says() {
     let _turn = alone();
     for arrival in [Arrival::Constant, Arrival::Poisson] {
-        let mut told = String::new();
-        // A run that something else on the machine disturbed is repeated, with more room for what it adds; a generator that
-        // flatters the target is wrong each time.
-        let agrees = (1..=8).any(|attempt| {
+        let mut failures = Vec::new();
+        loop {
             let options = Options {
                 rate: Some(200.0),
                 arrival,
@@ -41,19 +39,26 @@ fn an_open_loop_measures_what_lindley_says() {
                 ..short(get(serial_web(SERVICE)))
             };
             let expected = lindley(&options, SERVICE);
+            // What this machine adds at this moment, a reference client tells. A run that was disturbed is repeated with the
+            // same bounds.
+            let control = control(&options, &serial(Protocol::Tcp, SERVICE), false);
             let result = run(&options).result;
+            let control = control.join().unwrap();
             assert_eq!(result.errors.total(), 0);
             assert_eq!(result.latency.response.count, expected.len() as u64);
             let response = &result.latency.response;
             let figures = [(0.5, response.p50_us), (0.9, response.p90_us), (1.0, response.max_us)];
-            told = format!("{arrival:?}: {response:?}");
-            figures.iter().all(|(q, measured)| {
-                let (measured, expected) = (measured.unwrap(), quantile(&expected, *q));
-                let above = f64::from(attempt) * (expected * 0.15 + 12_000.0);
-                measured >= expected * 0.9 - 1_000.0 && measured <= expected + above
-            })
-        });
-        assert!(agrees, "{told}");
+            let agrees = figures.iter().all(|(q, measured)| {
+                let (measured, expected, control) =
+                    (measured.unwrap(), quantile(&expected, *q), quantile(&control.response, *q));
+                measured >= expected * 0.9 - 1_000.0 && measured <= expected.max(control) * 1.15 + 3_000.0
+            });
+            if agrees {
+                break;
+            }
+            failures.push(format!("{arrival:?}: {response:?}"));
+            assert!(failures.len() < 10, "{failures:#?}");
+        }
     }
 }
 
