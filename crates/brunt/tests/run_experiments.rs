@@ -131,7 +131,7 @@ fn a_dry_run_tells_cells_and_time_and_starts_nothing() {
     assert_code(&output, 0);
     let (stdout, _) = told(&output);
     assert!(stdout.contains(" trials; about "), "{stdout}");
-    assert!(stdout.contains("peers' is not here") && stdout.contains("clone"), "{stdout}");
+    assert!(stdout.contains("peers' does not exist") && stdout.contains("clone"), "{stdout}");
     assert!(!scene.path("runs").exists());
 }
 
@@ -144,7 +144,7 @@ fn a_finished_run_is_kept_and_the_next_goes_beside_it() {
     let again = scene.fake("plan.toml --out runs/scene").output().unwrap();
     assert_code(&again, 0);
     let (stdout, stderr) = told(&again);
-    assert!(stderr.contains("nothing was run") && stdout.contains("echo"), "{stderr}");
+    assert!(stderr.contains("nothing to run") && stdout.contains("echo"), "{stderr}");
     fs::write(scene.path("plan.toml"), format!("{HEAD}size = '1KiB'\n{ECHO}")).unwrap();
     let other = scene.fake("plan.toml --out runs/scene").output().unwrap();
     assert_code(&other, 2);
@@ -158,7 +158,7 @@ fn resume_goes_on_with_the_last_run_and_never_begins_one() {
     let scene = Scene::new(ECHO).tester("ok", ":");
     let none = scene.fake("plan.toml --resume").output().unwrap();
     assert_code(&none, 2);
-    assert!(told(&none).1.contains("--resume: there is no run in runs/scene to go on with"), "{}", told(&none).1);
+    assert!(told(&none).1.contains("--resume: there is no run in runs/scene to continue"), "{}", told(&none).1);
     assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
     fs::remove_dir_all(scene.path("runs/scene/trials/target=echo/2")).unwrap();
     let rest = scene.fake("plan.toml --resume").output().unwrap();
@@ -166,7 +166,7 @@ fn resume_goes_on_with_the_last_run_and_never_begins_one() {
     assert!(told(&rest).1.contains("1 of them done already"), "{}", told(&rest).1);
     let finished = scene.fake("plan.toml --resume").output().unwrap();
     assert_code(&finished, 0);
-    assert!(told(&finished).1.contains("nothing was run"), "{}", told(&finished).1);
+    assert!(told(&finished).1.contains("nothing to run"), "{}", told(&finished).1);
     assert!(!scene.path("runs/scene-2").exists());
 }
 
@@ -240,7 +240,7 @@ fn a_killed_run_is_taken_up_and_what_it_left_running_is_ended() {
     assert_code(&output, 0);
     assert!(groups.iter().all(|pid| !is_alive(pid)), "{groups:?}");
     let (stdout, stderr) = told(&output);
-    assert!(stderr.contains("ended what a killed run had left running: 2"), "{stderr}");
+    assert!(stderr.contains("killed: 2"), "{stderr}");
     assert!(!stdout.contains("not run"), "{stdout}");
 }
 
