@@ -62,8 +62,8 @@ fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
     assert!(stdout.starts_with("scene\n") && stderr == "page: mine.html\n", "{stdout}{stderr}");
     // Identical except for the path to the trials.
     let mine = fs::read_to_string(home.path().join("mine.html")).unwrap();
-    assert!(mine.contains("\"places\":[\"runs/scene/\"]"), "{mine}");
-    assert_eq!(mine.replace("\"runs/scene/\"", "\"\""), left);
+    assert!(mine.contains("\"runs/scene/trials/"), "{mine}");
+    assert_eq!(mine.replace("\"runs/scene/trials/", "\"trials/"), left);
     let (stdout, _) = told(&brunt(home.path(), &["report", "runs/scene", "--style", "ping-pong"]), 0);
     assert!(stdout.contains("echo: 1 server core") && stdout.contains("mean"), "{stdout}");
     // The plan's style is the default; the flag overrides it.
@@ -88,9 +88,13 @@ fn runs_share_a_page_in_which_each_series_bears_the_name_of_its_run() {
     let (stdout, stderr) = told(&brunt(home.path(), &["report", "runs/scene", "later", "--html", "both.html"]), 0);
     assert_eq!((stdout.matches("closed loop").count() > 1, stderr.as_str()), (true, "page: both.html\n"), "{stdout}");
     let page = fs::read_to_string(home.path().join("both.html")).unwrap();
-    for part in
-        ["<h1>scene</h1>", "[\"scene: echo\",\"later: echo\"]", "<h3>later</h3>", "[\"runs/scene/\",\"later/\"]"]
-    {
+    for part in [
+        "<h1>scene</h1>",
+        "[\"scene: echo\",\"later: echo\"]",
+        "<h3>later</h3>",
+        "\"runs/scene/trials/",
+        "\"later/trials/",
+    ] {
         assert!(page.contains(part), "no {part} in {page}");
     }
     let refused = |dirs: [&str; 2]| told(&brunt(home.path(), &["report", dirs[0], dirs[1], "--html", "no.html"]), 2);

@@ -10,9 +10,9 @@ mod palette;
 mod scale;
 mod select_charts;
 
-use super::{Report, notes, svg, tables::selections};
+use super::{Report, notes, tables::selections};
 use select_charts::ChartSelection;
-use std::{collections::BTreeSet, io};
+use std::collections::BTreeSet;
 
 pub(super) use {
     axis::Axis,
@@ -46,14 +46,6 @@ pub struct Chart {
 impl Chart {
     pub fn title(&self) -> &str {
         &self.title
-    }
-
-    /// The chart as an SVG file.
-    ///
-    /// # Errors
-    /// It cannot be drawn.
-    pub fn svg(&self) -> io::Result<String> {
-        svg::svg(self)
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! Service time, because every tester reports it; see `testers`.
 
-use super::Row;
 use crate::format;
 use crate::stats::{median, percentile_median, supported};
 use brunt_results::{LatencySummary, RunResult};
@@ -77,22 +76,6 @@ fn bytes_per_response(result: &RunResult) -> Option<f64> {
     };
     let replies = result.requests.completed + result.errors.status;
     (replies > 0).then(|| bytes as f64 / replies as f64)
-}
-
-/// Explanation of these columns, and limitations of external testers.
-pub(super) fn legend(rows: &[Row]) -> Vec<String> {
-    let mut lines = Vec::new();
-    if rows.iter().any(|row| row.http.p50_us.is_some()) {
-        lines.push(
-            "HTTP: ratios such as p90/p50 are of service time within each trial. Sockets are counted by the tester, else by \
-             this machine's kernel; bytes per reply include the head unless the tester counts bodies only."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|row| row.cell.settings.external_tester().is_some() && !row.cell.settings.warmup.0.is_zero()) {
-        lines.push("Only brunt load has a warm-up: figures of other testers include their start.".to_owned());
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Text around the table: common settings, explanations, failures, validity issues, machine.
 
 use super::{
-    Figures, Report, Row, http,
+    Figures, Report, Row,
     tables::columns::{names, shown, spaced, varying},
 };
 use crate::{
@@ -80,7 +80,7 @@ pub fn legend(report: &Report) -> Vec<String> {
          resident memory; CPU time for a request."
             .to_owned(),
     );
-    lines.extend(http::legend(&report.rows));
+    lines.extend(http_legend(&report.rows));
     lines.extend(absent(report));
     if report.rows.iter().any(|row| row.cell.rate().is_none()) {
         lines.push(
@@ -92,6 +92,22 @@ pub fn legend(report: &Report) -> Vec<String> {
     }
     if report.rows.iter().any(|row| row.cell.placement.shared()) {
         lines.push("Server and generator share the machine's only core: they slow each other, so no figure is a property of the server alone.".to_owned());
+    }
+    lines
+}
+
+/// Explanation of the HTTP columns, and limitations of external testers.
+fn http_legend(rows: &[Row]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if rows.iter().any(|row| row.http.p50_us.is_some()) {
+        lines.push(
+            "HTTP: ratios such as p90/p50 are of service time within each trial. Sockets are counted by the tester, else by \
+             this machine's kernel; bytes per reply include the head unless the tester counts bodies only."
+                .to_owned(),
+        );
+    }
+    if rows.iter().any(|row| row.cell.settings.external_tester().is_some() && !row.cell.settings.warmup.0.is_zero()) {
+        lines.push("Only brunt load has a warm-up: figures of other testers include their start.".to_owned());
     }
     lines
 }

@@ -124,14 +124,16 @@ fn line(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: 
     ))
 }
 
-/// Renders a chart.
-///
-/// # Errors
-/// Plotters reports an error.
-pub fn svg(chart: &Chart) -> io::Result<String> {
-    match &chart.body {
-        Body::Lines(lines) => frame(chart, lines::height(lines), |area, top| lines::draw(lines, area, top)),
-        Body::Bars(bars) => frame(chart, bars::height(bars), |area, top| bars::draw(bars, area, top)),
+impl Chart {
+    /// The chart as an SVG file.
+    ///
+    /// # Errors
+    /// It cannot be drawn.
+    pub fn svg(&self) -> io::Result<String> {
+        match &self.body {
+            Body::Lines(lines) => frame(self, lines::height(lines), |area, top| lines::draw(lines, area, top)),
+            Body::Bars(bars) => frame(self, bars::height(bars), |area, top| bars::draw(bars, area, top)),
+        }
     }
 }
 
