@@ -68,7 +68,7 @@ fn a_run_is_listed_when_it_is_done_and_its_trials_with_their_figures() {
     assert_eq!(stdout.lines().count(), 3, "{stdout}");
     assert!(stdout.contains("123.5") && stdout.contains("runs/scene/trials/target=echo/2"), "{stdout}");
     let (stdout, stderr) = told(&brunt(home.path(), &["list", "--trials", "--where", "p99<2ms"]), 0);
-    assert_eq!((stdout.as_str(), stderr.as_str()), ("", "nothing matches of what is known: 1 directory\n"));
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("", "no match among 1 directory\n"));
     let (stdout, stderr) = told(&brunt(home.path(), &["list", "--trials", "--limit", "1", "--json"]), 0);
     let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(json.as_array().unwrap().len(), 1);
@@ -105,7 +105,7 @@ fn an_index_that_cannot_be_written_is_one_warning_and_no_failure() {
     assert!(stdout.contains("123.5"), "{stdout}");
     let warnings: Vec<&str> = stderr.lines().filter(|line| line.contains("warning: ")).collect();
     assert_eq!(warnings.len(), 1, "{stderr}");
-    assert!(warnings[0].starts_with("warning: brunt list will not know runs/scene: "), "{stderr}");
+    assert!(warnings[0].starts_with("warning: runs/scene is missing from brunt list: "), "{stderr}");
     let (_, stderr) = told(&brunt(home.path(), &["list"]), 1);
     assert!(stderr.starts_with("error: ") && stderr.contains("BRUNT_STATE_DIR"), "{stderr}");
 }

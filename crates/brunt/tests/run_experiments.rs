@@ -240,7 +240,7 @@ fn a_killed_run_is_taken_up_and_what_it_left_running_is_ended() {
     assert_code(&output, 0);
     assert!(groups.iter().all(|pid| !is_alive(pid)), "{groups:?}");
     let (stdout, stderr) = told(&output);
-    assert!(stderr.contains("killed: 2"), "{stderr}");
+    assert!(stderr.contains("killed 2 process groups left over"), "{stderr}");
     assert!(!stdout.contains("not run"), "{stdout}");
 }
 

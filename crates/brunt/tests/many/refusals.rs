@@ -22,7 +22,7 @@ fn a_load_larger_than_the_machine_or_its_ports_names_the_limit() {
     refused(
         "load tcp://127.0.0.1:7100 -c 100M --source 127.0.0.0/8 --quiet",
         1,
-        &["-c 100M is more than this machine holds: "],
+        &["-c 100M exceeds the limits of this machine: "],
     );
     // More connections than there are ports.
     refused("load tcp://127.0.0.1:7100 -c 70k --quiet", 1, &["70000 connections need", "--source", "127.0.0.0/8"]);
@@ -30,7 +30,7 @@ fn a_load_larger_than_the_machine_or_its_ports_names_the_limit() {
 
 #[test]
 fn what_only_one_process_can_do_is_named() {
-    refused("load tcp://127.0.0.1:7100 -c 400 -n 1000", 2, &["-n: ", "-c 400 takes ", "give -d"]);
+    refused("load tcp://127.0.0.1:7100 -c 400 -n 1000", 2, &["-n: ", "-c 400 takes ", "use -d"]);
     refused("load tcp://127.0.0.1:7100 -c 400 --calibrate", 2, &["--calibrate: "]);
     refused(
         "load http://127.0.0.1:7100/ -c 400 --quiet",

@@ -18,7 +18,7 @@ fn bad_flags_are_refused_with_a_remedy() {
         ("--listen 8080", "write an address and a port"),
         ("--service hello --routes x.toml", "cannot be used with"),
         ("--routes /no/such/file.toml", "cannot read the routes in '/no/such/file.toml'"),
-        ("--idle-timeout 0s", "give a time above zero"),
+        ("--idle-timeout 0s", "must be above zero"),
         ("--header-timeout 10", "is not a time such as"),
         ("--max-header 1B", "from 64B to 16MiB"),
         ("--max-fields 101", "from 1 to 100"),

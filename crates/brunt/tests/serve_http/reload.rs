@@ -66,7 +66,10 @@ fn a_bad_file_keeps_the_old_routes_and_says_why(model: &str) {
     let mut client = Client::connect(server.address());
     for (bad, why) in [
         ("[[route]]\npath = \"/\"\ntxt = \"new\"\n", "routes.toml:3:1: unknown key 'txt'"),
-        ("[[listener]]\nname = \"x\"\nlisten = \"127.0.0.1:9\"\nservice = \"hello\"\n", "takes a restart"),
+        (
+            "[[listener]]\nname = \"x\"\nlisten = \"127.0.0.1:9\"\nservice = \"hello\"\n",
+            "restart the server to change listeners",
+        ),
     ] {
         std::fs::write(&file, bad).unwrap();
         server.signal("HUP");

@@ -80,12 +80,13 @@ fn load(server: &Server, path: &str, flags: &str) -> Output {
 
 /// The number after `"key": ` in the output.
 #[track_caller]
+/// The number under this key of the result; a text under the same key elsewhere is skipped.
 fn number(output: &Output, key: &str) -> u64 {
     let text = String::from_utf8_lossy(&output.stdout);
-    let (_, rest) = text.split_once(&format!("\"{key}\": ")).unwrap_or_else(|| {
-        panic!("no {key} in {text}{}", String::from_utf8_lossy(&output.stderr));
-    });
-    rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+    let key = format!("\"{key}\": ");
+    let values = text.split(&key).skip(1);
+    let mut numbers = values.filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
+    numbers.next().unwrap_or_else(|| panic!("no {key} in {}", said(output)))
 }
 
 fn said(output: &Output) -> String {

@@ -305,7 +305,7 @@ mod tests {
             ("tcp://a:1 --pipeline 2", "--pipeline"),
             ("tcp://a:1 tcp://a:1", "one URL"),
             ("tcp://a:1 http://a/", "one URL"),
-            ("http://a/ tcp://a:1", "tcp://"),
+            ("http://a/ tcp://a:1", "http:// and other protocols"),
             ("http://127.0.0.1:1/ http://127.0.0.1:2/ http://127.0.0.1:3/ -c 2", "the 3 hosts"),
             ("http://a/ --insecure", "--insecure means nothing without https://"),
             ("tcp://a:1 -k", "--insecure means nothing with tcp://"),
