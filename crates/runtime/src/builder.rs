@@ -140,7 +140,7 @@ impl Builder {
     /// The backend that was set is not available, descriptors or memory have run out, or an environment variable (see
     /// [`env_prefix`](Self::env_prefix)) has an invalid value.
     pub fn build(self) -> io::Result<Runtime> {
-        let (wanted, features) = self.from_environment()?;
+        let (wanted, features) = self.environment()?;
         // A virtual clock does not move during a spin.
         let most = if self.virtual_clock { Duration::ZERO } else { self.spin.most };
         let spin = Spinning { most, ..self.spin };
@@ -157,7 +157,7 @@ impl Builder {
     }
 
     /// The backend and the ring features, with the user's choices from the environment.
-    fn from_environment(&self) -> io::Result<(Option<BackendKind>, Features)> {
+    fn environment(&self) -> io::Result<(Option<BackendKind>, Features)> {
         let Some(prefix) = self.env_prefix else { return Ok((self.backend, self.features.clone())) };
         let read = |name: &str| {
             let variable = format!("{prefix}_{name}");

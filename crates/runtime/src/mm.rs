@@ -88,7 +88,7 @@ mod tests {
             + &of("6000-7000", "r-xp", "[vdso]", 0)
             + &of("7000-8000", "r-xp", "", 0)
             + "nonsense\n";
-        assert_eq!(clean_text(&smaps), [0x1000..0x3000]);
+        assert_eq!(clean_text(&smaps), vec![0x1000..0x3000]);
     }
 
     #[test]

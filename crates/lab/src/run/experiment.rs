@@ -288,7 +288,8 @@ impl<'a> Runner<'a> {
         }
         // A trial that fails while the run is being stopped has failed because of that.
         let failed = statuses.iter().any(|status| matches!(status, TrialStatus::Failed(_)));
-        Ok(!interrupted && !(failed && self.stop.load(Ordering::Relaxed)))
+        let ended = interrupted || failed && self.stop.load(Ordering::Relaxed);
+        Ok(!ended)
     }
 
     /// Runs the trials of one start and returns how each ended.

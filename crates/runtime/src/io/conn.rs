@@ -82,8 +82,8 @@ pub(crate) struct Conn {
 /// Short pieces in a row after which a connection goes back to buffers of the usual size.
 const SHORT_PIECES: u8 = 8;
 
-const _: () =
-    assert!(LARGE_SIZE <= u16::MAX as usize && BLOCK_SIZE <= u16::MAX as usize, "lengths are kept in 16 bits");
+const _: () = assert!(LARGE_SIZE <= u16::MAX as usize, "lengths are kept in 16 bits");
+const _: () = assert!(BLOCK_SIZE <= u16::MAX as usize, "lengths are kept in 16 bits");
 
 const _: () = assert!(crate::slab::slot_size::<Conn>() == 48, "a connection slot has grown");
 
