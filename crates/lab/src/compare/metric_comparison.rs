@@ -96,7 +96,7 @@ pub struct MetricComparison {
 }
 
 /// Compares one figure; `None` if no trial has it. With `in_pairs`, `a[i]` belongs to `b[i]`. The conclusion is
-/// preliminary until [`conclude`] has adjusted the p values.
+/// preliminary until `conclude` has adjusted the p values.
 pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pairs: bool) -> Option<MetricComparison> {
     let values = |results: &[&RunResult]| results.iter().map(|result| figure.of(result)).collect::<Vec<_>>();
     let (all_a, all_b) = (values(a), values(b));

@@ -27,7 +27,7 @@ pub struct Row {
     pub figures: Figures,
     /// Completed requests per second by repeat.
     pub rates: BTreeMap<u32, f64>,
-    /// Ratio of `rates` to those of the baseline row; see [`super::baseline`].
+    /// Ratio of `rates` to those of the baseline row; see `report::baseline`.
     pub against_baseline: Option<Spread>,
     pub http: http::Figures,
     /// Trials by verdict.
@@ -54,11 +54,11 @@ pub struct Figures {
     pub cpu_user_percent: Option<f64>,
     pub cpu_percent: Option<f64>,
     pub rss_bytes: Option<f64>,
-    /// Growth of resident memory per connection, from [`ENOUGH_CONNECTIONS`] on.
+    /// Growth of resident memory per connection, from `ENOUGH_CONNECTIONS` on.
     pub rss_per_connection_bytes: Option<f64>,
     /// Growth of kernel slab memory per connection, both ends if both are on this machine.
     pub slab_per_connection_bytes: Option<f64>,
-    /// Connections opened per second, from [`ENOUGH_CONNECTIONS`] on.
+    /// Connections opened per second, from `ENOUGH_CONNECTIONS` on.
     pub connect_rate: Option<f64>,
     pub cpu_us_per_request: Option<f64>,
     pub instructions_user_per_request: Option<f64>,
