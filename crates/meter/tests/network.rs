@@ -20,7 +20,7 @@ static LISTENING: Mutex<()> = Mutex::new(());
 const CONNECTIONS: u64 = 2;
 
 /// The figures of a window around `work`, without connections of other programs; `None` if the kernel cannot list sockets, or
-/// if there were such connections in every attempt.
+/// if there were such connections, or too many sockets on the machine, in every attempt.
 fn figures(mut work: impl FnMut(&TcpListener, &mut ServerMeter)) -> Option<(Server, BTreeMap<String, String>)> {
     let _listening = LISTENING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let accepted = || proc_net::snmp("Tcp", "PassiveOpens").unwrap();
@@ -37,6 +37,8 @@ fn figures(mut work: impl FnMut(&TcpListener, &mut ServerMeter)) -> Option<(Serv
                 assert!(others > 0, "only the {CONNECTIONS} connections of this test were made: {why}");
                 thread::sleep(Duration::from_millis(20));
             }
+            // Other programs hold more sockets than are listed under load.
+            Some(why) if why.contains("would disturb the load") => thread::sleep(Duration::from_millis(500)),
             Some(why) if why.contains("sock_diag") => {
                 println!("skipped: {why}");
                 return None;
@@ -44,7 +46,7 @@ fn figures(mut work: impl FnMut(&TcpListener, &mut ServerMeter)) -> Option<(Serv
             _ => return Some((server, absent)),
         }
     }
-    println!("skipped: other programs opened connections in every attempt");
+    println!("skipped: other programs opened connections, or held too many, in every attempt");
     None
 }
 
