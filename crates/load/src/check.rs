@@ -14,7 +14,7 @@ use std::{
 
 /// No machine sends more small messages than this; a schedule beyond it would only be a backlog.
 const HIGHEST_RATE: f64 = 10_000_000.0;
-/// A histogram's range, and longer than anybody waits.
+/// Longest value of the histograms, beyond any useful timeout.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Time is counted in nanoseconds of 64 bits; this leaves room for sums.
 const LONGEST_RUN: Duration = Duration::from_secs(365 * 24 * 3600);

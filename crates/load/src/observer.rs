@@ -1,4 +1,4 @@
-//! Who watches a run: opens meters with the window, adds what it measured to each second, shows progress, asks to stop.
+//! Interface of run observers: metering windows, additions to each second of the series, progress, stop requests.
 
 use brunt_results::series::Second;
 

@@ -68,7 +68,7 @@ impl CancellationToken {
         Self { shared }
     }
 
-    /// Raises the flag and those of all its descendants, then wakes everybody who waits for one of them.
+    /// Cancels this token and all its descendants and wakes their waiters.
     pub fn cancel(&self) {
         let mut wakers = Vec::new();
         let mut family = vec![self.shared.clone()];
@@ -128,7 +128,7 @@ impl Drop for Shared {
     }
 }
 
-/// A waiter's place among those who wait; given up when it is dropped.
+/// A waiter's entry in the wait queue, removed on drop.
 struct Place<'a> {
     stop: &'a CancellationToken,
     ticket: Option<WaitKey>,

@@ -69,7 +69,7 @@ impl<T: Default> Slab<T> {
             self.reserve().unwrap_or_else(|error| panic!("no address space is left: {error}"));
         }
         assert!(self.used < self.room, "all {} slots of this runtime are taken", self.room);
-        // SAFETY: below `room` lies reserved memory, and above `used` nobody refers to it.
+        // SAFETY: memory below `room` is reserved, and nothing refers to memory above `used`.
         unsafe { self.base.add(self.used).write(Slot { generation: 0, value: T::default() }) };
         self.used += 1;
         (self.used - 1) as u32
@@ -109,7 +109,7 @@ impl<T: Default> Slab<T> {
         self.slot(key).map(|slot| &mut slot.value)
     }
 
-    /// What a slot holds, whichever life it is in: for those who link slots with each other and unlink what they remove.
+    /// The value of a slot, whatever its generation, for slots that link to each other.
     #[inline]
     pub fn at(&mut self, index: u32) -> &mut T {
         assert!((index as usize) < self.used, "no slot was ever begun there");
@@ -141,7 +141,7 @@ impl<T> Drop for Slab<T> {
     fn drop(&mut self) {
         if needs_drop::<T>() {
             for index in 0..self.used {
-                // SAFETY: below `used` every slot holds a value, which nobody will see again.
+                // SAFETY: below `used` every slot holds a value, which is not used again.
                 unsafe { self.base.add(index).drop_in_place() };
             }
         }

@@ -1,4 +1,4 @@
-//! How fast connections are opened where nobody says: as fast as the target accepts them, and no faster.
+//! Limits the connect rate by default to the target's accept rate.
 //!
 //! A listener whose queue is full drops what else comes, and the kernel tries such a connection again after a second
 //! (RFC 6298): a target that is asked too fast gets its connections later, not sooner. An attempt that took so long tells,

@@ -185,7 +185,7 @@ impl<'s> Coordinator<'s> {
         self.interrupted
     }
 
-    /// The window is over now, for everybody.
+    /// Ends the window on all threads.
     fn close_now(&self, now_ns: u64) {
         self.shared.close_at(now_ns);
         self.peers.order(Order::Close(now_ns));

@@ -57,7 +57,7 @@ impl Clock {
         moment.duration_since(self.zero).as_nanos() as u64
     }
 
-    /// The same moment for those who sleep.
+    /// The same moment as an [`Instant`], for sleeping.
     pub fn instant(&self, ns: u64) -> Instant {
         self.zero + Duration::from_nanos(ns)
     }
@@ -262,7 +262,7 @@ pub struct Shared {
     broken: Mutex<Option<String>>,
     /// `start`, `open` and `close` are set.
     pub go: CancellationToken,
-    /// Nobody needs the connections any more: threads that have drained may end, others end at once.
+    /// Connections may be released: threads that have drained may end, others end at once.
     pub release: CancellationToken,
 }
 

@@ -87,7 +87,7 @@ fn set_up(core: Option<usize>) -> io::Result<Runtime> {
 
 impl Channels {
     pub fn send(&self, thread: usize, message: Message) {
-        // Nobody listens any more only when the run has failed elsewhere.
+        // The receiver is gone only if the run has failed elsewhere.
         let _ = self.out.send((thread, message));
     }
 

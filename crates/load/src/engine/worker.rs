@@ -47,7 +47,7 @@ pub struct Worker<P> {
     pub shared: Arc<Shared>,
     pub clock: Clock,
     pub share: Share,
-    /// Borrowed for the whole of a connection's poll: the runtime calls nobody back in between.
+    /// Borrowed for the whole of a connection's poll: the runtime makes no callbacks in between.
     pub core: RefCell<Core<P>>,
     /// Time burnt on waiting for the next intended time, in nanoseconds.
     pub spin_ns: Rc<Cell<u64>>,

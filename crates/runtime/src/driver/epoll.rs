@@ -86,7 +86,7 @@ impl Epoll {
     }
 
     /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.
-    /// A descriptor nobody is interested in leaves the set, for end-of-file cannot be masked there.
+    /// A descriptor without interest leaves the set, because end-of-file cannot be masked there.
     pub fn watch(
         &self,
         kind: OpKind,

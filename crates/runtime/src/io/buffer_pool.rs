@@ -281,7 +281,7 @@ mod tests {
             touch(second.recv()).await;
             sleep(Duration::from_millis(5)).await;
             drop(first);
-            // One buffer, and the one who has waited longest for it is not there any more.
+            // One buffer; the connection that has waited longest for it is gone.
             leases.pop();
             assert_eq!(*second.recv().await.unwrap(), *b"me");
         });

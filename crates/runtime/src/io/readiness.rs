@@ -42,7 +42,7 @@ struct Side {
     waiter: Waiter,
     /// The kernel has been asked and has not answered.
     armed: bool,
-    /// It has answered, and nobody has heard it yet.
+    /// Ready, not yet reported to the waiter.
     ready: bool,
     errno: i32,
 }
@@ -137,8 +137,8 @@ impl Io {
         self.wakers.wake(&mut side.waiter);
     }
 
-    /// Epoll says that a descriptor is ready. It reports nothing more until somebody asks: who waits for the other
-    /// direction is woken to do so.
+    /// Handles an epoll event of a descriptor. Epoll reports nothing more until the descriptor is armed again, so a
+    /// waiter for the other direction is woken to do so.
     #[cold]
     pub(super) fn watched(&mut self, key: Key) {
         let (Driver::Epoll(epoll), Some(watched)) = (&self.driver, self.watches.get(key)) else { return };
@@ -173,7 +173,7 @@ impl Io {
         self.watches.remove(key);
     }
 
-    /// Ends all watches, for the worker ends; true when nobody had one.
+    /// Ends all watches when the worker ends; returns true if there were none.
     pub(super) fn drop_watches(&mut self) -> bool {
         let mut nothing_left = true;
         for key in self.watches.keys() {

@@ -53,7 +53,7 @@ impl Io {
         conn.set(flag::SENDING);
         (conn.source, conn.send_offset, conn.send_len) = (Source::buffer(buffer), offset as u16, len as u16);
         match &mut self.driver {
-            // SAFETY: the buffer was lent to the caller, who has given it up; it stays untouched until the last completion.
+            // SAFETY: the caller has given up the buffer; it stays untouched until the last completion.
             Driver::Uring(uring) => unsafe { uring.send(key, conn.fd, start, len) },
             Driver::Epoll(_) => self.continue_send(key),
         }

@@ -149,7 +149,7 @@ impl Deadlines {
         self.next.set(self.expire(from, BATCH, is_late));
     }
 
-    /// Addrs the waiting of all who are in this phase.
+    /// Expires all waits in this phase.
     pub fn expire_all(&self, phase: Phase) {
         self.expire(0, usize::MAX, |wait| wait.phase == phase);
     }

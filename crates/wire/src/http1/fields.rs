@@ -1,5 +1,5 @@
-//! Field lines: a validated block of them, read again only by those who ask. Nothing is stored for each field, so a head
-//! costs the same to hand on with three fields as with ninety.
+//! Header fields: a validated block of lines, parsed again on access. Nothing is stored per field, so passing on a
+//! head costs the same with 3 fields as with 90.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         Self { block }
     }
 
-    /// The lines as they were received, down to the empty one, for those who keep a copy.
+    /// The lines as received, including the final empty line.
     pub fn as_bytes(&self) -> &'a [u8] {
         self.block
     }
@@ -99,7 +99,7 @@ impl<'a> Iterator for Iter<'a> {
     }
 }
 
-/// Bytes known to be ASCII, made text for those alone who ask: checking them once more costs more than most ever need.
+/// ASCII bytes, converted to text only on access, because checking them again costs more than most uses need.
 #[derive(Clone, Copy)]
 pub(crate) struct Ascii<'a>(pub &'a [u8]);
 

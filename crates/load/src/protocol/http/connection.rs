@@ -108,8 +108,9 @@ async fn open_for(
     .await
 }
 
-/// Lets the target close first, where it is to do so: who closes first keeps the port in TIME_WAIT for a minute, and a
-/// client has 28,000 of them. A target that does not is left with a reset, which keeps no port.
+/// Closes a connection. If `closes`, waits for the target to close first: the side that closes first keeps the port
+/// in TIME_WAIT for a minute, and a client has 28,000 ports. After a timeout the connection is reset, which keeps no
+/// port.
 async fn part(mut link: Link, closes: bool) {
     if closes && time::timeout(PATIENCE, link.end()).await.is_ok() {
         return;

@@ -1,5 +1,5 @@
-//! Certificates made where none are given. One for the same names is made once, so that reading a file again does not
-//! change it under those who have come to trust it.
+//! Self-signed certificates for listeners without one. The certificate for a set of names is made once, so that a
+//! reload does not change it.
 
 use brunt_tls::Identity;
 use std::{

@@ -1,5 +1,5 @@
-//! The client changes the answer: by a field `x-set-response-...`, or by an argument of the query of the same name for
-//! those who can set nothing but a URL. A field goes before an argument; what cannot be done is a 400 that says why.
+//! Response overrides by the client: headers `x-set-response-...`, or query arguments of the same names for clients
+//! that can set only a URL. A header takes precedence; an invalid override is answered with a 400 that says why.
 
 use super::request_json::argument;
 use crate::http::{
