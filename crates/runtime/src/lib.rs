@@ -102,9 +102,9 @@ pub fn metrics_handle() -> MetricsHandle {
     executor::current(executor::Worker::metrics_handle)
 }
 
-/// When the events of this turn of the loop were handed over by the kernel; the clock is read once a turn, by the first
-/// who asks. Good for the time at which data arrived, which is the same for all that arrived together; never later than
-/// [`time::now`]. Must be called inside `block_on`.
+/// The time at which the current turn of the loop received its events from the kernel. The clock is read at most once
+/// a turn, on first use. Use it as the arrival time of data, which is the same for all data of a turn; never later
+/// than [`time::now`]. Must be called inside `block_on`.
 #[inline]
 pub fn turn_time() -> Instant {
     executor::current(executor::Worker::turn_time)

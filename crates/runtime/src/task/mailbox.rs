@@ -171,9 +171,9 @@ mod tests {
         model.check(|| posts_and_sleeps(2));
     }
 
-    /// A worker ends and another takes its number, while two threads wake a task by that number: one of the old worker's,
-    /// which nobody may miss, and one of the new worker's, which must arrive. As `registry::post` does it: the place
-    /// is looked up under its lock, and what was found there is used without it.
+    /// A worker ends and another reuses its number, while two threads wake a task by that number: one the old
+    /// worker's, which may be lost, and one the new worker's, which must arrive. As in `registry::post`, the place is
+    /// looked up under its lock and used without it.
     #[test]
     fn a_number_used_again_loses_no_wake_up() {
         const STALE: u64 = 1;
