@@ -24,7 +24,7 @@ use std::{
 
 use machine_speed::SpeedBaseline;
 
-pub use records::{Experiment, Failure, SCHEMA, TrialRecord};
+pub use records::{Experiment, Failure, SCHEMA, SpeedSample, TrialRecord};
 
 pub const PAGE_FILE: &str = "report.html";
 pub const CHARTS_FOLDER: &str = "charts";

@@ -12,7 +12,7 @@ mod load;
 use crate::{
     fs_error::with_path,
     plan::Target,
-    run_directory::{Failure, TrialRecord, machine_speed::SpeedSample},
+    run_directory::{Failure, SpeedSample, TrialRecord},
     schedule::{Cell, Machine},
     system::{
         cgroup::MemoryCgroup,

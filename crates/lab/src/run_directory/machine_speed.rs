@@ -4,33 +4,17 @@
 //! after each trial ([`brunt_meter::machine_speed`]); the fastest time of the experiment is the machine's own speed. A trial
 //! beside a much longer time is `disturbed`, whatever its result: the judgement never depends on what is measured.
 
-use super::{Experiment, RunDirectory, TrialOutcome};
+use super::{Experiment, RunDirectory, TrialOutcome, records::SpeedSample};
 use crate::schedule::Cell;
 use brunt_results::{
     RunResult,
     verdict::{Disturbance, ValidityIssue},
 };
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A speed below this percentage of the best disturbs a trial. Quiet machines stay within a few percent; slow spells of
 /// virtual machines on shared cores are at 70 to 85.
 const SLOW_PERCENT: f64 = 90.0;
-
-/// Microseconds for one piece of work on the cores of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SpeedSample {
-    /// Before the target was started.
-    pub before_us: f64,
-    /// After the target had ended.
-    pub after_us: f64,
-}
-
-impl SpeedSample {
-    fn worst(self) -> f64 {
-        self.before_us.max(self.after_us)
-    }
-}
 
 /// The fastest time for each set of cores.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,5 @@
 //! `experiment.json` of a run; `trial.json` and `failed.json` of a trial.
 
-use super::machine_speed::SpeedSample;
 use crate::{plan::Style, schedule::Cells};
 use serde::{Deserialize, Serialize};
 
@@ -74,4 +73,20 @@ pub struct TrialRecord {
     /// Speed of the machine before and after.
     #[serde(default, rename = "pace")]
     pub speed: Option<SpeedSample>,
+}
+
+/// Microseconds for one piece of work on the cores of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SpeedSample {
+    /// Before the target was started.
+    pub before_us: f64,
+    /// After the target had ended.
+    pub after_us: f64,
+}
+
+impl SpeedSample {
+    /// The slower of the two.
+    pub fn worst(self) -> f64 {
+        self.before_us.max(self.after_us)
+    }
 }

@@ -6,11 +6,13 @@
 mod expect;
 mod rendered;
 pub mod source;
+mod template;
 mod variants;
 
 pub use expect::{Expect, Statuses};
-pub use rendered::{Pipeline, Rendered, RequestTarget, Template};
+pub use rendered::{Pipeline, Rendered};
 pub use source::{Batch, Flow, Script, Source};
+pub use template::{RequestTarget, Template};
 pub use variants::Vary;
 
 use std::{net::SocketAddr, sync::Arc};

@@ -5,6 +5,7 @@
 
 use super::{
     source::{Batch, DEEPEST},
+    template::{RequestTarget, Template},
     variants::{Vary, variant},
 };
 use brunt_wire::http1::{EncodeError, Version, client::Request};
@@ -16,30 +17,6 @@ const LONGEST_ORDER: u64 = 10_000;
 const MOST_PLACES: usize = 1 << 20;
 /// All bytes together; a large body is rendered once for each place in a pipeline.
 const MOST_BYTES: u64 = 256 << 20;
-
-/// What all requests have in common.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    /// The method, any token but CONNECT.
-    pub method: String,
-    /// Fields besides `Host`, `Connection` and those that frame the body, in order.
-    pub fields: Vec<(String, String)>,
-    /// The body.
-    pub body: Option<Vec<u8>>,
-    /// Whether to speak HTTP/1.0 instead of 1.1.
-    pub http10: bool,
-}
-
-/// What one request is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestTarget {
-    /// For the `Host` field: `host[:port]`.
-    pub host: String,
-    /// Path and query, %-encoded.
-    pub target: String,
-    /// How often it is asked for, beside the others; at least 1.
-    pub weight: u32,
-}
 
 /// How requests share a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

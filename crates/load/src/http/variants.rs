@@ -3,7 +3,7 @@
 //! A variant has a token of its own, in a query parameter `vary`, in a cookie of that name, and in place of each `{vary}`
 //! of the path. Tokens follow from the seed and have one length, so all variants of a URL have equal length.
 
-use super::{RequestTarget, Template};
+use super::template::{RequestTarget, Template};
 use rand_xoshiro::{
     SplitMix64,
     rand_core::{Rng, SeedableRng},

@@ -6,10 +6,7 @@ use brunt_luau::{
     Fault, Kind, Vm,
     mlua::{self, Error, Function, Lua, LuaString, Result, Table, Value, Variadic},
 };
-use std::{
-    collections::HashSet,
-    io::{self, Write},
-};
+use std::collections::HashSet;
 
 const PRELUDE: &str = include_str!("prelude.luau");
 
@@ -36,7 +33,7 @@ fn environment(vm: &Vm, common: &Common) -> Result<()> {
                 line.extend_from_slice(&tostring.call::<LuaString>(value)?.as_bytes());
             }
             line.push(b'\n');
-            say(&line);
+            files::print(&line);
             Ok(())
         })?,
     )?;
@@ -115,10 +112,4 @@ pub(super) fn start(
     })();
     let (init, arguments) = prepared.map_err(fault)?;
     vm.call_within(common.limits.start, &init, arguments)
-}
-
-/// Prints. A reader that went away is no failure of the script's.
-pub(super) fn say(bytes: &[u8]) {
-    let mut out = io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
 }

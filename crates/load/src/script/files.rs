@@ -1,6 +1,5 @@
 //! `io`, as far as load scripts need it: files are read, `stdout` and `stderr` are written, nothing else.
 
-use super::environment::say;
 use brunt_luau::mlua::{
     Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, UserData, UserDataMethods, Value,
     Variadic,
@@ -39,7 +38,7 @@ pub(super) fn library(lua: &Lua) -> Result<Table> {
     library.set(
         "write",
         lua.create_function(|_, values: Variadic<LuaString>| {
-            say(&joined(&values));
+            print(&joined(&values));
             Ok(())
         })?,
     )?;
@@ -64,7 +63,7 @@ impl UserData for Sink {
         methods.add_function("write", |_, (sink, values): (brunt_luau::mlua::AnyUserData, Variadic<LuaString>)| {
             let text = joined(&values);
             match *sink.borrow::<Self>()? {
-                Self::Out => say(&text),
+                Self::Out => print(&text),
                 // As with stdout, a reader that went away is nobody's failure.
                 Self::Error => drop(io::stderr().write_all(&text)),
             }
@@ -144,4 +143,10 @@ impl UserData for Source {
             Ok(true)
         });
     }
+}
+
+/// Prints to stdout and flushes. A closed pipe is not an error of the script.
+pub(super) fn print(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
 }

@@ -1,0 +1,24 @@
+//! Description of the requests of a load, before they are rendered.
+
+/// Parts common to all requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Any token but CONNECT.
+    pub method: String,
+    /// Headers other than `Host`, `Connection` and those that frame the body, in order.
+    pub fields: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+    /// HTTP/1.0 instead of 1.1.
+    pub http10: bool,
+}
+
+/// Target of one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestTarget {
+    /// `Host` header: `host[:port]`.
+    pub host: String,
+    /// Path and query, %-encoded.
+    pub target: String,
+    /// Relative frequency; at least 1.
+    pub weight: u32,
+}
