@@ -43,7 +43,7 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
             wake_fd.notify();
         })?;
         drop(listeners);
-        // It hangs up: a loop ends when it has served those whom it has got.
+        // Closing the channels ends each loop once its connections are served.
         for (inbox, wake_fd) in inboxes {
             drop(inbox);
             wake_fd.notify();

@@ -1,6 +1,7 @@
 //! Number formatting for people: fitting unit, three significant digits, `-` for absent figures.
 
-use brunt_results::{LatencySummary, judge::BEYOND_QUANTILE};
+use brunt_lab::stats::supports_quantile;
+use brunt_results::LatencySummary;
 
 /// Formats a time in microseconds.
 pub(super) fn time(us: f64) -> String {
@@ -64,7 +65,7 @@ pub(super) fn plural(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The figure, if at least [`BEYOND_QUANTILE`] values lie beyond it.
+/// The figure, if enough values lie beyond it.
 pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
     let beyond = match column {
         "p50" => 0.5,
@@ -73,9 +74,7 @@ pub(super) fn supported(summary: &LatencySummary, column: &str) -> Option<f64> {
         "p99.9" => 0.001,
         _ => return summary.figure(column).flatten(),
     };
-    // 1e-6 compensates for rounding: 1000 * 0.01 is slightly less than 10 in floating point.
-    let enough = summary.count as f64 * beyond + 1e-6 >= BEYOND_QUANTILE;
-    summary.figure(column).flatten().filter(|_| enough)
+    summary.figure(column).flatten().filter(|_| supports_quantile(summary.count as f64, beyond))
 }
 
 #[cfg(test)]

@@ -287,7 +287,7 @@ fn the_sweep_gives_up_what_is_older_than_the_timeout_and_nothing_else() {
     test.scheduler.sweep(START + 107 * MS, 10 * MS);
     assert!(test.scheduler.is_timed_out(0) && !test.scheduler.is_timed_out(1));
     assert_eq!(test.wakes(0), 2);
-    // A reply that comes now is for nobody; the lost connection is not counted again.
+    // A reply that arrives now is ignored; the lost connection is not counted again.
     assert_eq!(test.complete(0, START + 108 * MS), None);
     test.scheduler.lost(0, START + 109 * MS, Failure::Timeout);
     // A reply as late as the timeout is a timeout even before the sweep comes by.
