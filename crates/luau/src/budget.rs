@@ -13,36 +13,31 @@ use std::{
 const TICKS: u32 = 16;
 
 /// The time limit of the current call.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Budget {
     limit: Cell<Duration>,
     ticks: Cell<u32>,
     /// Wall and CPU time of the first reading in this call.
     first: Cell<Option<(Instant, Duration)>>,
-    over: Cell<bool>,
+    exceeded: Cell<bool>,
 }
 
 impl Budget {
-    /// A budget of zero.
-    pub fn new() -> Self {
-        Self { limit: Cell::default(), ticks: Cell::new(TICKS), first: Cell::default(), over: Cell::default() }
-    }
-
     /// Starts a call.
     #[inline]
     pub fn arm(&self, limit: Duration) {
         self.limit.set(limit);
         self.ticks.set(TICKS);
         self.first.set(None);
-        self.over.set(false);
+        self.exceeded.set(false);
     }
 
     /// Whether the call is within its limit. Stays false until the next call, so that a script that catches the error gets it
     /// again.
     #[inline]
-    pub fn lasts(&self) -> bool {
+    pub fn check(&self) -> bool {
         match self.ticks.get() {
-            0 => self.look(),
+            0 => self.read_clock(),
             ticks => {
                 self.ticks.set(ticks - 1);
                 true
@@ -51,21 +46,19 @@ impl Budget {
     }
 
     #[inline(never)]
-    fn look(&self) -> bool {
-        if self.over.get() {
+    fn read_clock(&self) -> bool {
+        if self.exceeded.get() {
             return false;
         }
-        let now = Instant::now();
-        let Some((first, used)) = self.first.get() else {
-            self.first.set(Some((now, thread_time())));
-            self.ticks.set(TICKS);
-            return true;
-        };
-        if now.saturating_duration_since(first) > self.limit.get()
-            && thread_time().saturating_sub(used) > self.limit.get()
-        {
-            self.over.set(true);
-            return false;
+        let (now, limit) = (Instant::now(), self.limit.get());
+        match self.first.get() {
+            None => self.first.set(Some((now, thread_time()))),
+            Some((first, used)) => {
+                if now.saturating_duration_since(first) > limit && thread_time().saturating_sub(used) > limit {
+                    self.exceeded.set(true);
+                    return false;
+                }
+            }
         }
         self.ticks.set(TICKS);
         true
@@ -73,8 +66,8 @@ impl Budget {
 
     /// Whether the last call exceeded its limit.
     #[inline]
-    pub fn is_over(&self) -> bool {
-        self.over.get()
+    pub fn is_exceeded(&self) -> bool {
+        self.exceeded.get()
     }
 
     /// The limit of the last call.
@@ -97,30 +90,30 @@ mod tests {
     /// Checks until the limit is exceeded; returns the time taken.
     fn exhaust(budget: &Budget) -> Duration {
         let before = thread_time();
-        while budget.lasts() {}
+        while budget.check() {}
         thread_time() - before
     }
 
     #[test]
-    fn once_over_it_stays_over_until_the_next_call() {
-        let budget = Budget::new();
+    fn an_exceeded_budget_stays_exceeded_until_the_next_call() {
+        let budget = Budget::default();
         let limit = Duration::from_millis(5);
         for _ in 0..3 {
             budget.arm(limit);
-            assert!(!budget.is_over());
+            assert!(!budget.is_exceeded());
             let took = exhaust(&budget);
             assert!(took >= limit, "{took:?}");
-            assert!(budget.is_over() && (0..100).all(|_| !budget.lasts()));
+            assert!(budget.is_exceeded() && (0..100).all(|_| !budget.check()));
         }
     }
 
     #[test]
     fn time_off_the_cpu_does_not_count() {
-        let budget = Budget::new();
+        let budget = Budget::default();
         budget.arm(Duration::from_millis(5));
         for _ in 0..3 {
             std::thread::sleep(Duration::from_millis(6));
-            assert!((0..100).all(|_| budget.lasts()));
+            assert!((0..100).all(|_| budget.check()));
         }
         exhaust(&budget);
     }

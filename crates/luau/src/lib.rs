@@ -1,7 +1,7 @@
 //! Luau scripts with limits on memory and on the time of each call.
 //!
-//! A [`Vm`] runs one script on one thread; errors are a [`Fault`] of one line. The crates that embed it define the globals of
-//! their scripts.
+//! A [`Vm`] runs one script on one thread; each error is a [`ScriptError`] of one line. The crates that embed it define the
+//! globals of their scripts.
 //!
 //! Invariants: no call exceeds its limits, and no script gets access to files, processes or sockets (the standard libraries
 //! of Luau have none, and none is added here).
@@ -9,11 +9,18 @@
 #![allow(missing_docs, reason = "not published")]
 
 mod budget;
-mod fault;
-mod number;
+mod error;
 mod vm;
 
-pub use fault::{Fault, Kind};
+pub use error::{Kind, ScriptError};
 pub use mlua;
-pub use number::number;
 pub use vm::{Limits, Vm};
+
+/// The value as a number: mlua has two variants for the single number type of scripts.
+pub fn number(value: &mlua::Value) -> Option<f64> {
+    match value {
+        mlua::Value::Integer(number) => Some(*number as f64),
+        mlua::Value::Number(number) => Some(*number),
+        _ => None,
+    }
+}

@@ -1,6 +1,6 @@
 //! A virtual machine: one script, its globals and limits. Bound to the thread that created it.
 
-use crate::{Fault, Kind, budget::Budget};
+use crate::{Kind, ScriptError, budget::Budget};
 use mlua::chunk::{ChunkMode, Compiler};
 use mlua::{Error, FromLuaMulti, Function, IntoLuaMulti, Lua, VmState};
 use std::{rc::Rc, time::Duration};
@@ -32,24 +32,25 @@ impl Vm {
     ///
     /// # Errors
     /// If the libraries exceed the memory limit.
-    pub fn new(name: &str, limits: Limits, changing: &[&str]) -> Result<Self, Fault> {
+    pub fn new(name: &str, limits: Limits, changing: &[&str]) -> Result<Self, ScriptError> {
         let lua = Lua::new();
         let compiler = Compiler::new().set_optimization_level(2).set_debug_level(1);
         lua.set_compiler(compiler.set_mutable_globals(changing.to_vec()));
-        let budget = Rc::new(Budget::new());
-        let watched = Rc::clone(&budget);
-        lua.set_interrupt(move |lua| match watched.lasts() {
+        let budget = Rc::new(Budget::default());
+        let interrupt = Rc::clone(&budget);
+        lua.set_interrupt(move |lua| match interrupt.check() {
             true => Ok(VmState::Continue),
             // With the traceback, for the line number.
             false => Err(Error::runtime(lua.traceback(Some("out of time"), 0)?.to_string_lossy())),
         });
         let vm = Self { lua, budget, limits, name: name.to_owned() };
-        vm.prepare().map_err(|error| vm.fault(&error))?;
+        vm.prepare().map_err(|error| vm.error(&error))?;
         Ok(vm)
     }
 
     fn prepare(&self) -> mlua::Result<()> {
         self.lua.set_memory_limit(self.limits.memory)?;
+        self.budget.arm(self.limits.start);
         let globals = self.lua.globals();
         // `require` reads files.
         globals.set("require", mlua::Nil)?;
@@ -66,24 +67,24 @@ impl Vm {
     ///
     /// # Errors
     /// If it cannot be compiled, or fails.
-    pub fn run(&self, source: &str) -> Result<(), Fault> {
+    pub fn run(&self, source: &str) -> Result<(), ScriptError> {
         self.budget.arm(self.limits.start);
         let chunk = self.lua.load(source).set_name(format!("={}", self.name)).set_mode(ChunkMode::Text);
-        let function = chunk.into_function().map_err(|error| self.fault(&error))?;
-        self.settle(function.call(()))
+        let function = chunk.into_function().map_err(|error| self.error(&error))?;
+        self.finish(function.call(()))
     }
 
     /// The global function `name`, if defined.
     ///
     /// # Errors
     /// If `name` is not a function.
-    pub fn function(&self, name: &str) -> Result<Option<Function>, Fault> {
-        match self.lua.globals().get(name).map_err(|error| self.fault(&error))? {
+    pub fn function(&self, name: &str) -> Result<Option<Function>, ScriptError> {
+        match self.lua.globals().get(name).map_err(|error| self.error(&error))? {
             mlua::Value::Nil => Ok(None),
             mlua::Value::Function(function) => Ok(Some(function)),
             other => {
                 let text = format!("{name} is a {}: make it a function", other.type_name());
-                Err(Fault::new(Kind::Script, &self.name, text))
+                Err(ScriptError::new(Kind::Script, &self.name, text))
             }
         }
     }
@@ -93,48 +94,48 @@ impl Vm {
     /// # Errors
     /// If it fails, or exceeds a limit. The machine can be used again.
     #[inline]
-    pub fn call<R: FromLuaMulti>(&self, function: &Function, arguments: impl IntoLuaMulti) -> Result<R, Fault> {
+    pub fn call<R: FromLuaMulti>(&self, function: &Function, arguments: impl IntoLuaMulti) -> Result<R, ScriptError> {
         self.call_within(self.limits.call, function, arguments)
     }
 
     /// Calls a function within `limit`.
     ///
     /// # Errors
-    /// As with [`Self::call`].
+    /// As for [`Self::call`].
     #[inline]
     pub fn call_within<R: FromLuaMulti>(
         &self,
         limit: Duration,
         function: &Function,
         arguments: impl IntoLuaMulti,
-    ) -> Result<R, Fault> {
+    ) -> Result<R, ScriptError> {
         self.budget.arm(limit);
-        self.settle(function.call(arguments))
+        self.finish(function.call(arguments))
     }
 
     #[inline]
-    fn settle<R>(&self, returned: mlua::Result<R>) -> Result<R, Fault> {
+    fn finish<R>(&self, returned: mlua::Result<R>) -> Result<R, ScriptError> {
         match returned {
-            Ok(returned) if !self.budget.is_over() => Ok(returned),
-            other => Err(self.judge(other.err().as_ref())),
+            Ok(returned) if !self.budget.is_exceeded() => Ok(returned),
+            other => Err(self.failed(other.err().as_ref())),
         }
     }
 
     #[inline(never)]
-    fn judge(&self, error: Option<&Error>) -> Fault {
-        let fault = match error {
-            Some(error) if !self.budget.is_over() => self.fault(error),
-            late => Fault::late(late, &self.name, self.budget.limit()),
+    fn failed(&self, error: Option<&Error>) -> ScriptError {
+        let error = match error {
+            Some(error) if !self.budget.is_exceeded() => self.error(error),
+            timeout => ScriptError::timeout(timeout, &self.name, self.budget.limit()),
         };
-        if fault.kind() == Kind::Memory {
+        if error.kind() == Kind::Memory {
             // Garbage of the failed call would count against the next.
             let _ = self.lua.gc_collect();
         }
-        fault
+        error
     }
 
-    fn fault(&self, error: &Error) -> Fault {
-        Fault::of(error, &self.name, self.limits.memory)
+    fn error(&self, error: &Error) -> ScriptError {
+        ScriptError::of(error, &self.name, self.limits.memory)
     }
 }
 
@@ -162,12 +163,12 @@ mod tests {
         vm
     }
 
-    fn call(vm: &Vm, name: &str) -> Result<i32, Fault> {
+    fn call(vm: &Vm, name: &str) -> Result<i32, ScriptError> {
         vm.call(&vm.function(name).unwrap().unwrap(), 20)
     }
 
     #[test]
-    fn a_machine_goes_on_after_every_fault() {
+    fn a_machine_is_usable_after_every_error() {
         let vm = machine(
             "function double(n) return 2 * n end
             function hang() while true do end end
@@ -182,9 +183,9 @@ mod tests {
             ("fail", Kind::Error, "a.luau:4: no 20"),
             ("wrong", Kind::Error, "a.luau: "),
         ] {
-            let fault = call(&vm, name).unwrap_err();
-            assert_eq!(fault.kind(), kind, "{fault}");
-            assert!(fault.to_string().contains(words), "{fault}");
+            let error = call(&vm, name).unwrap_err();
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.to_string().contains(words), "{error}");
             assert_eq!(call(&vm, "double"), Ok(40), "after {name}");
         }
         assert!(vm.function("other").unwrap().is_none());
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_script_is_refused() {
+    fn invalid_scripts_are_rejected() {
         let vm = Vm::new("a.luau", LIMITS, &[]).unwrap();
         for (text, kind) in [
             ("x =", Kind::Script),
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_move_as_far_as_anyone_means() {
+    fn table_move_is_limited_to_a_million_elements() {
         let vm = machine(
             "function small() local t = table.move({1, 2, 3}, 1, 3, 2) return t[4] * 10 + t[1] end
             function large() return #table.move({}, 1, 2^31 - 1, 1, {}) end",

@@ -3,7 +3,7 @@
 
 use super::{Common, address, files, modules, plain};
 use brunt_luau::{
-    Fault, Kind, Vm,
+    Kind, ScriptError, Vm,
     mlua::{self, Error, Function, Lua, LuaString, Result, Table, Value, Variadic},
 };
 use std::collections::HashSet;
@@ -11,9 +11,9 @@ use std::collections::HashSet;
 const PRELUDE: &str = include_str!("prelude.luau");
 
 /// A machine for a script, and the names of the globals that are not the script's own.
-pub(super) fn machine(common: &Common) -> std::result::Result<(Vm, HashSet<Vec<u8>>), Fault> {
+pub(super) fn machine(common: &Common) -> std::result::Result<(Vm, HashSet<Vec<u8>>), ScriptError> {
     let vm = Vm::new(&common.name, common.limits, &["wrk", "package"])?;
-    environment(&vm, common).map_err(|error| Fault::new(Kind::Script, &common.name, error))?;
+    environment(&vm, common).map_err(|error| ScriptError::new(Kind::Script, &common.name, error))?;
     let names = plain::names(&vm.lua().globals());
     Ok((vm, names))
 }
@@ -98,8 +98,8 @@ pub(super) fn start(
     common: &Common,
     set: &[(String, plain::Plain)],
     thread: mlua::AnyUserData,
-) -> std::result::Result<(), Fault> {
-    let fault = |error: Error| Fault::new(Kind::Script, &common.name, error);
+) -> std::result::Result<(), ScriptError> {
+    let fault = |error: Error| ScriptError::new(Kind::Script, &common.name, error);
     vm.run(&common.text)?;
     let lua = vm.lua();
     let prepared = (|| {

@@ -17,7 +17,7 @@ mod statistics;
 mod tests;
 mod thread;
 
-pub use brunt_luau::{Fault, Limits};
+pub use brunt_luau::{Limits, ScriptError};
 pub use statistics::{Errors, Numbers, Summary};
 
 use crate::http::source::Script;
@@ -95,15 +95,15 @@ impl Wrk {
     ///
     /// # Errors
     /// If it cannot be read or compiled, or fails.
-    pub fn open(path: &Path, facts: Facts, threads: usize) -> Result<Self, Fault> {
-        let text = std::fs::read_to_string(path).map_err(|error| Fault::unreadable(path, error))?;
+    pub fn open(path: &Path, facts: Facts, threads: usize) -> Result<Self, ScriptError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ScriptError::unreadable(path, error))?;
         let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Self::new(Common { name: path.to_string_lossy().into_owned(), directory, text, facts, limits: LIMITS }, threads)
     }
 
-    fn new(common: Common, count: usize) -> Result<Self, Fault> {
+    fn new(common: Common, count: usize) -> Result<Self, ScriptError> {
         let (vm, known) = environment::machine(&common)?;
-        let fault = |error: mlua::Error| Fault::new(Kind::Script, &common.name, error);
+        let fault = |error: mlua::Error| ScriptError::new(Kind::Script, &common.name, error);
         vm.run(&common.text)?;
         let (setup, done) = (vm.function("setup")?, vm.function("done")?);
         let first = common.facts.addresses[0];
@@ -140,7 +140,7 @@ impl Wrk {
     ///
     /// # Errors
     /// If the script fails.
-    pub fn done(&self, summary: &Summary, latency: &Numbers, requests: &Numbers) -> Result<(), Fault> {
+    pub fn done(&self, summary: &Summary, latency: &Numbers, requests: &Numbers) -> Result<(), ScriptError> {
         let Some(done) = &self.done else { return Ok(()) };
         for (number, left) in self.exchange.left.iter().flatten().enumerate() {
             let globals = left.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
@@ -149,7 +149,7 @@ impl Wrk {
         let lua = self.vm.lua();
         let arguments = (|| Ok((summary.table(lua)?, latency.object(lua)?, requests.object(lua)?)))();
         let arguments: (mlua::Table, mlua::AnyUserData, mlua::AnyUserData) =
-            arguments.map_err(|error: mlua::Error| Fault::new(Kind::Error, &self.exchange.common.name, error))?;
+            arguments.map_err(|error: mlua::Error| ScriptError::new(Kind::Error, &self.exchange.common.name, error))?;
         self.vm.call_within(self.exchange.common.limits.start, done, arguments)
     }
 }

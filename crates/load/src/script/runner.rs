@@ -8,7 +8,7 @@ use super::{
 };
 use crate::http::source::{Batch, Flow, Source};
 use brunt_luau::{
-    Fault, Kind, Vm,
+    Kind, ScriptError, Vm,
     mlua::{self, AnyUserData, Error, Function, IntoLuaMulti, LuaString, MetaMethod, UserData, UserDataMethods, Value},
 };
 use std::{
@@ -55,9 +55,9 @@ enum Requests {
 }
 
 impl Runner {
-    fn new(exchange: &Arc<Exchange>, thread: usize) -> Result<Self, Fault> {
+    fn new(exchange: &Arc<Exchange>, thread: usize) -> Result<Self, ScriptError> {
         let common = &exchange.common;
-        let fault = |text: &dyn std::fmt::Display| Fault::new(Kind::Script, &common.name, text);
+        let fault = |text: &dyn std::fmt::Display| ScriptError::new(Kind::Script, &common.name, text);
         let (vm, known) = environment::machine(common)?;
         let stopped = Rc::new(Cell::new(false));
         let own = Own { stopped: Rc::clone(&stopped), address: Cell::new(exchange.addresses[thread]) };
@@ -179,7 +179,7 @@ impl Drop for Runner {
 }
 
 fn fault(exchange: &Exchange, text: impl std::fmt::Display) -> String {
-    Fault::new(Kind::Error, &exchange.common.name, text).to_string()
+    ScriptError::new(Kind::Error, &exchange.common.name, text).to_string()
 }
 
 /// `wrk.thread`, on the thread itself.

@@ -30,7 +30,7 @@ pub fn file(name: &str, arguments: &[&str], threads: usize) -> Wrk {
 }
 
 /// A script given as text, with limits that a test can wait for.
-pub fn text(text: &str) -> Result<Wrk, brunt_luau::Fault> {
+pub fn text(text: &str) -> Result<Wrk, brunt_luau::ScriptError> {
     let hundredth = std::time::Duration::from_millis(10);
     let limits = Limits { memory: 16 << 20, start: hundredth * 5, call: hundredth };
     assert!(limits.memory < LIMITS.memory);

@@ -1,6 +1,6 @@
 //! The errors of a script, told to people: one line a second at most, and none lost from the count.
 
-use super::Fault;
+use super::ScriptError;
 use std::time::{Duration, Instant};
 
 /// Between two lines.
@@ -23,7 +23,7 @@ impl ErrorLog {
 
     /// Tells of `fault`, unless another was told of within the last second.
     #[cold]
-    pub fn hear(&mut self, fault: &Fault, now: Instant, sink: &LogSink) {
+    pub fn hear(&mut self, fault: &ScriptError, now: Instant, sink: &LogSink) {
         if self.last.is_some_and(|last| now.saturating_duration_since(last) < PAUSE) {
             self.untold += 1;
             return;
@@ -46,7 +46,7 @@ mod tests {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&lines);
         let sink: LogSink = Arc::new(move |line| heard.lock().unwrap().push(line.to_owned()));
-        let fault = Fault::new(super::super::Kind::Error, "a.luau:1", "no");
+        let fault = ScriptError::new(super::super::Kind::Error, "a.luau:1", "no");
         let (mut error_log, start) = (ErrorLog::new(), Instant::now());
         for ms in 0..2500 {
             error_log.hear(&fault, start + Duration::from_millis(ms), &sink);

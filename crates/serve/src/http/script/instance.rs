@@ -1,7 +1,7 @@
 //! A script on one worker: its machine, and a call for each request.
 
 use super::{
-    Fault, Kind, Script,
+    Kind, Script, ScriptError,
     error_log::{ErrorLog, LogSink},
     json,
     request::{Headers, Held, View},
@@ -38,14 +38,18 @@ pub struct Instance {
 }
 
 impl Instance {
-    pub(super) fn new(script: &Script, seed: u64, sink: LogSink) -> Result<Self, Fault> {
+    pub(super) fn new(script: &Script, seed: u64, sink: LogSink) -> Result<Self, ScriptError> {
         let source = &*script.0;
-        let fault = |error: mlua::Error| Fault::new(Kind::Script, &source.name, error);
+        let fault = |error: mlua::Error| ScriptError::new(Kind::Script, &source.name, error);
         let vm = Vm::new(&source.name, source.limits, &["state"])?;
         furnish(&vm, mix(seed), &sink).map_err(fault)?;
         vm.run(&source.text)?;
         let on_request = vm.function("on_request")?.ok_or_else(|| {
-            Fault::new(Kind::Script, &source.name, "there is no on_request: define function on_request(req) ... end")
+            ScriptError::new(
+                Kind::Script,
+                &source.name,
+                "there is no on_request: define function on_request(req) ... end",
+            )
         })?;
         let info = on_request.info();
         let held = Rc::new(RefCell::new(Held::new()));
@@ -65,7 +69,7 @@ impl Instance {
     }
 
     #[inline]
-    fn call(&mut self, request: &Request<'_>) -> Result<Response, Fault> {
+    fn call(&mut self, request: &Request<'_>) -> Result<Response, ScriptError> {
         let returned: (Value, Value, Value) = if self.reads {
             self.held.borrow_mut().take(request);
             let returned = self.vm.call(&self.on_request, &self.view);
@@ -74,7 +78,7 @@ impl Instance {
         } else {
             self.vm.call(&self.on_request, ())?
         };
-        into_response(returned, &mut self.texts).map_err(|text| Fault::new(Kind::Error, self.script.name(), text))
+        into_response(returned, &mut self.texts).map_err(|text| ScriptError::new(Kind::Error, self.script.name(), text))
     }
 }
 

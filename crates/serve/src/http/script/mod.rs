@@ -15,7 +15,7 @@ mod returned;
 mod tests;
 mod values;
 
-pub use brunt_luau::{Fault, Kind, Limits};
+pub use brunt_luau::{Kind, Limits, ScriptError};
 pub use instance::Instance;
 
 use error_log::LogSink;
@@ -56,8 +56,8 @@ impl Script {
     ///
     /// # Errors
     /// If it cannot be read, or as [`Self::compile`].
-    pub fn open(path: &Path, limits: Limits, sink: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, Fault> {
-        let text = std::fs::read_to_string(path).map_err(|error| Fault::unreadable(path, error))?;
+    pub fn open(path: &Path, limits: Limits, sink: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, ScriptError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ScriptError::unreadable(path, error))?;
         Self::compile(&path.to_string_lossy(), text, limits, sink)
     }
 
@@ -71,7 +71,7 @@ impl Script {
         text: impl Into<String>,
         limits: Limits,
         sink: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ScriptError> {
         let script = Self(Arc::new(Source {
             name: name.to_owned(),
             text: text.into(),
@@ -87,7 +87,7 @@ impl Script {
     ///
     /// # Errors
     /// As [`Self::compile`]: a script may fail this time only, if it asks for the time or for random numbers.
-    pub fn instance(&self, seed: u64) -> Result<Instance, Fault> {
+    pub fn instance(&self, seed: u64) -> Result<Instance, ScriptError> {
         Instance::new(self, seed, Arc::clone(&self.0.sink))
     }
 

@@ -3,7 +3,7 @@
 use mlua::Error;
 use std::{fmt, time::Duration};
 
-/// The kinds of [`Fault`].
+/// The kinds of [`ScriptError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The script cannot be read or compiled, or lacks a required definition.
@@ -18,13 +18,13 @@ pub enum Kind {
 
 /// An error of a script, as one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ScriptError {
     kind: Kind,
     text: String,
 }
 
-impl Fault {
-    /// An error with a text of the caller, prefixed by the name of the script.
+impl ScriptError {
+    /// An error with a text of the caller, prefixed by the script's name.
     pub fn new(kind: Kind, script: &str, text: impl fmt::Display) -> Self {
         Self { kind, text: one_line(&format!("{script}: {text}")) }
     }
@@ -37,7 +37,7 @@ impl Fault {
 
     /// An error of the virtual machine.
     pub(crate) fn of(error: &Error, script: &str, memory: usize) -> Self {
-        let (place, cause) = place_and_cause(error, script);
+        let (line, cause) = line_and_cause(error, script);
         let (kind, text) = match cause {
             Error::MemoryError(_) => {
                 let text = format!("needs more than its {} MiB of memory: keep less, or raise the limit", memory >> 20);
@@ -47,14 +47,14 @@ impl Fault {
             Error::RuntimeError(message) => (Kind::Error, message.clone()),
             other => (Kind::Error, other.to_string()),
         };
-        Self { kind, text: located(&text, script, place) }
+        Self { kind, text: located(&text, script, line) }
     }
 
     /// A call that exceeded its time limit.
-    pub(crate) fn late(error: Option<&Error>, script: &str, limit: Duration) -> Self {
-        let place = error.and_then(|error| place_and_cause(error, script).0);
+    pub(crate) fn timeout(error: Option<&Error>, script: &str, limit: Duration) -> Self {
+        let line = error.and_then(|error| line_and_cause(error, script).0);
         let text = format!("ran longer than the {limit:?} a call may take: do less, or raise the limit");
-        Self { kind: Kind::Time, text: located(&text, script, place) }
+        Self { kind: Kind::Time, text: located(&text, script, line) }
     }
 
     pub fn kind(&self) -> Kind {
@@ -62,22 +62,22 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ScriptError {}
 
 /// The line of the script, if known, and the innermost cause.
-fn place_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Error) {
+fn line_and_cause<'e>(error: &'e Error, script: &str) -> (Option<u32>, &'e Error) {
     match error {
         Error::CallbackError { traceback, cause } => {
-            let (place, cause) = place_and_cause(cause, script);
-            (place.or_else(|| line_in(traceback, script)), cause)
+            let (line, cause) = line_and_cause(cause, script);
+            (line.or_else(|| line_in(traceback, script)), cause)
         }
-        Error::WithContext { cause, .. } => place_and_cause(cause, script),
+        Error::WithContext { cause, .. } => line_and_cause(cause, script),
         // The lines after the first are a traceback.
         Error::RuntimeError(text) | Error::MemoryError(text) => {
             (text.split_once('\n').and_then(|(_, traceback)| line_in(traceback, script)), error)
@@ -96,14 +96,12 @@ fn line_in(text: &str, script: &str) -> Option<u32> {
 }
 
 /// One line, prefixed by the script and, if known, the line number.
-fn located(text: &str, script: &str, place: Option<u32>) -> String {
+fn located(text: &str, script: &str, line: Option<u32>) -> String {
     if text.starts_with(script) {
         return one_line(text);
     }
-    match place {
-        Some(line) => one_line(&format!("{script}:{line}: {text}")),
-        None => one_line(&format!("{script}: {text}")),
-    }
+    let number = line.map_or(String::new(), |line| format!(":{line}"));
+    one_line(&format!("{script}{number}: {text}"))
 }
 
 /// The first line, shortened and without control characters, for terminals.
@@ -130,9 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_one_short_printable_line() {
+    fn a_script_error_is_one_short_printable_line() {
         let long = Error::runtime(format!("a\u{7}{}\nstack", "x".repeat(2000)));
-        let text = Fault::of(&long, "s.luau", 0).to_string();
+        let text = ScriptError::of(&long, "s.luau", 0).to_string();
         assert!(text.starts_with("s.luau: a xxx") && text.ends_with("x..."), "{text}");
         assert!(text.len() < 520 && !text.contains(['\n', '\u{7}']));
     }
