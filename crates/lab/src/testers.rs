@@ -109,6 +109,9 @@ impl Tester {
         if cell.settings.path.is_some() && !cell.settings.keeps_alive() {
             args.push("--no-keepalive".to_owned());
         }
+        if let Some(variants) = cell.settings.vary {
+            args.extend(["--vary".to_owned(), variants.to_string()]);
+        }
         if cell.settings.uses_tls() {
             args.push("--insecure".to_owned());
         }

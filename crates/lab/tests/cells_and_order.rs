@@ -3,6 +3,7 @@
 use brunt_lab::{
     plan::{Plan, read},
     schedule::{Cell, Machine, Schedule, cells, order},
+    testers::Tester,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -269,4 +270,24 @@ proptest! {
         let plan = plan("[sweep]\nsize = [1, 2]", &["a"]);
         let _ = schedule(&plan, &[&word]);
     }
+}
+
+#[test]
+fn vary_is_part_of_the_cell_and_an_argument_of_brunt_load() {
+    let plan = plan("path = '/{{vary}}'\n[sweep]\nvary = [1, '4k']", &["a"]);
+    let arguments = |cell: &Cell| Tester::brunt("brunt").args(cell, 80, 1, 7, "out".as_ref()).unwrap();
+    let cells = all(&plan, 2);
+    let ids: Vec<&str> = cells.iter().map(Cell::id).collect();
+    assert_eq!(ids, ["target=a,vary=1", "target=a,vary=4k"]);
+    assert!(!arguments(&cells[0]).contains(&"--vary".to_owned()));
+    let words = arguments(&cells[1]).join(" ");
+    assert!(words.contains(":80/{vary} ") && words.contains(" --vary 4000"), "{words}");
+}
+
+#[test]
+fn variants_of_anything_but_http_are_skipped() {
+    let mut plan = plan("", &["a"]);
+    plan.set("vary", "4k").unwrap();
+    let cells = cells(&plan, &machine(2), &BTreeMap::new());
+    assert!(cells.run.is_empty() && cells.skipped[0].why.to_string().contains("add path = \"/\""));
 }

@@ -85,11 +85,13 @@ fn upstreams_numbers_testers_and_servers() {
     );
     assert_eq!(lines.len() - 2, report.rows.len());
     assert!(lines[2].starts_with("| 1 | Linux 6.18.0 | ab | nginx | "), "{}", lines[2]);
-    // brunt generates three loads, each labelled.
+    // brunt generates four loads, each labelled.
     let of_brunt = |load: &str| lines.iter().filter(|line| line.contains(&format!("| brunt: {load}"))).count();
     let targets = report.rows.iter().filter(|row| row.cell.settings.tester.as_deref() == Some("ab")).count();
     assert_eq!(of_brunt("one connection a request"), targets);
     assert_eq!(of_brunt("10k req/s offered"), targets);
+    assert_eq!(of_brunt("4k different requests"), targets);
+    assert_eq!(lines.iter().filter(|line| line.contains(", equal requests |")).count(), 3 * targets);
     // Charts do not depend on the layout.
     assert_eq!(printed.matches("](charts/").count(), markdown(&report, Style::Plain).matches("](charts/").count());
 }

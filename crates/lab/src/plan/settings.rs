@@ -68,6 +68,9 @@ pub struct Settings {
     /// Whether a connection carries more than one request; `None` is yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keepalive: Option<bool>,
+    /// Number of different requests, over 1; `None` is one request, as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vary: Option<u64>,
     /// Whether HTTP runs over TLS; `None` is no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<bool>,
@@ -91,11 +94,16 @@ impl Default for Settings {
             tester: None,
             path: None,
             keepalive: None,
+            vary: None,
             tls: None,
             custom_axes: BTreeMap::new(),
         }
     }
 }
+
+/// The error of `vary` in a plan of another protocol than HTTP.
+pub(super) const VARY_WITHOUT_PATH: &str =
+    "vary is a number of HTTP requests: add path = \"/\" to [load], or remove vary";
 
 impl Settings {
     /// The tester, if it is not `brunt load`.
@@ -105,7 +113,9 @@ impl Settings {
 
     /// Why the tester cannot make this load, if it cannot.
     pub fn tester_limitation(&self) -> Option<String> {
-        let tester = self.external_tester()?;
+        let Some(tester) = self.external_tester() else {
+            return (self.vary.is_some() && self.path.is_none()).then(|| VARY_WITHOUT_PATH.to_owned());
+        };
         let name = tester.name;
         let others = |able: fn(&Capabilities) -> bool| {
             let names: Vec<&str> =
@@ -123,6 +133,9 @@ impl Settings {
         }
         if self.rate.is_some() && self.arrival.as_deref() == Some("poisson") {
             return Some(format!("{name} does not support poisson arrivals: arrival = \"constant\", or tester brunt"));
+        }
+        if self.vary.is_some() {
+            return Some(format!("{name} sends equal requests: vary = 1, or tester brunt"));
         }
         (!self.keeps_alive() && !tester.supports_no_keepalive).then(|| {
             let others = others(|other| other.supports_no_keepalive);
@@ -208,6 +221,7 @@ mod tests {
             ("tester", "wrk", "wrk"),
             ("path", "/a?b={size}", "/a?b={size}"),
             ("keepalive", "false", "false"),
+            ("vary", "4000", "4k"),
             ("tls", "true", "true"),
         ] {
             let mut settings = Settings::default();
@@ -235,6 +249,8 @@ mod tests {
             ("path", "/a b"),
             ("path", "/{a"),
             ("keepalive", "no"),
+            ("vary", "0"),
+            ("vary", "2M"),
             ("tls", "yes"),
         ] {
             let error = Settings::default().set(name, text).unwrap_err();

@@ -8,7 +8,10 @@ use super::{
     source::{Entry, Source, entries, place},
 };
 use crate::{
-    plan::{PlanError, settings::NAMES},
+    plan::{
+        PlanError,
+        settings::{NAMES, VARY_WITHOUT_PATH},
+    },
     suggest::{closest, did_you_mean},
 };
 use std::ops::Range;
@@ -21,6 +24,7 @@ const MOST_CELLS: usize = 10_000;
 pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
     named(text, plan, document)?;
     given(text, plan, references)?;
+    variants(text, plan, document, references)?;
     mentions(text, plan, references)?;
     axes(text, plan, document, references)
 }
@@ -53,6 +57,19 @@ fn named(text: &Source, plan: &Plan, document: &[Entry]) -> Result<(), PlanError
         }
     }
     Ok(())
+}
+
+/// Only HTTP requests can vary.
+fn variants(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
+    let in_sweep = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).find(|axis| axis.name == "vary");
+    let place = match references.settings.iter().find(|given| given.name == "vary") {
+        _ if plan.load.path.is_some() => return Ok(()),
+        Some(given) => given.key_place.clone(),
+        None if in_sweep.is_some() => axis_place(document, "vary"),
+        None if plan.load.vary.is_some() => load_place(document, "vary"),
+        None => return Ok(()),
+    };
+    Err(text.error(place, VARY_WITHOUT_PATH))
 }
 
 /// Phases and overrides must not contradict sweeps, nor change values that a target is started with.

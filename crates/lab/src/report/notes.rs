@@ -8,7 +8,7 @@ use crate::{
     format::{date, plural},
     schedule::skipped_lines,
 };
-use brunt_results::{env::Env, verdict::Kind};
+use brunt_results::{Count, env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The settings all rows share, in one line.
@@ -36,6 +36,7 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
         "path" => format!("GET {}", cell.settings.path.as_ref()?),
         "keepalive" if !cell.settings.keeps_alive() => "one connection a request".to_owned(),
         "keepalive" => return None,
+        "vary" => format!("{} different requests", Count(cell.settings.vary?)),
         "tls" if cell.settings.uses_tls() => "over TLS".to_owned(),
         "tls" => return None,
         // Over HTTP the target determines the reply size, unless the path contains it.

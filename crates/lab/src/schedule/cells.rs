@@ -298,11 +298,10 @@ fn fits(
         let cores = if most == 1 { "core" } else { "cores" };
         return Err(SkipReason::Other(format!("the target runs on at most {most} server {cores}")));
     }
-    if let Some(tester) = settings.external_tester() {
-        let here = unavailable.get(&format!("tester={}", tester.name)).cloned();
-        if let Some(why) = here.or_else(|| settings.tester_limitation()) {
-            return Err(SkipReason::Other(why));
-        }
+    let tester = settings.external_tester();
+    let here = tester.and_then(|tester| unavailable.get(&format!("tester={}", tester.name)).cloned());
+    if let Some(why) = here.or_else(|| settings.tester_limitation()) {
+        return Err(SkipReason::Other(why));
     }
     assign_cores(machine, &target.pin, settings.server_cores, settings.client_cores)
 }

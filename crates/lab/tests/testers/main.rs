@@ -285,6 +285,8 @@ fn unsupported_loads_are_reported_before_the_start() {
         (vec![("rate", "1k"), ("arrival", "poisson")], vec!["wrk", "ab", "fortio", "hey", "h2load", "oha"]),
         (vec![("arrival", "poisson")], vec![]),
         (vec![("keepalive", "false")], vec!["h2load"]),
+        (vec![("vary", "1")], vec![]),
+        (vec![("vary", "4k")], vec!["wrk", "ab", "fortio", "hey", "h2load", "oha"]),
     ] {
         let mut settings = Settings::default();
         settings.set("path", "/").unwrap();

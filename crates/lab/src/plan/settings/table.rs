@@ -69,6 +69,19 @@ pub const TABLE: &[Setting] = &[
     },
     Setting {
         key: optional(
+            "vary",
+            ValueType::Count,
+            "HTTP: number of different requests, sent in turn, so that no target answers from a cache of one reply. Default 1.",
+        ),
+        set: |settings, text| {
+            let count = count(text, MOST_VARIANTS)?;
+            settings.vary = Some(count.0).filter(|variants| *variants > 1);
+            Ok(count.to_string())
+        },
+        get: |settings| settings.vary.or(settings.path.as_ref().map(|_| 1)).map(|variants| Count(variants).to_string()),
+    },
+    Setting {
+        key: optional(
             "tls",
             ValueType::Truth,
             "HTTP over TLS; servers of brunt and nginx are configured for it. Default false.",
@@ -90,7 +103,7 @@ pub const TABLE: &[Setting] = &[
     Setting {
         key: optional("connections", ValueType::Count, "Connections in total."),
         set: |settings, text| {
-            let count = at_least_one(text)?;
+            let count = count(text, MOST_CONNECTIONS)?;
             settings.connections = Some(Amount::Total(count.0));
             Ok(count.to_string())
         },
@@ -102,7 +115,7 @@ pub const TABLE: &[Setting] = &[
     Setting {
         key: optional("connections_per_core", ValueType::Count, "Connections for each core of the generator."),
         set: |settings, text| {
-            let count = at_least_one(text)?;
+            let count = count(text, MOST_CONNECTIONS)?;
             settings.connections = Some(Amount::PerCore(count.0));
             Ok(count.to_string())
         },
@@ -241,12 +254,17 @@ fn client_cores(text: &str) -> Result<ClientCores, String> {
     }
 }
 
-fn at_least_one(text: &str) -> Result<Count, String> {
+/// Connections that the addresses and ports of one machine allow.
+const MOST_CONNECTIONS: Count = Count(1_000_000_000);
+
+/// The most that `brunt load --vary` takes with one URL.
+const MOST_VARIANTS: Count = Count(1 << 20);
+
+fn count(text: &str, most: Count) -> Result<Count, String> {
     let count: Count = text.parse().map_err(|e: UnitError| e.to_string())?;
-    match count.0 {
-        // The addresses and ports of one machine hold no more.
-        1..=1_000_000_000 => Ok(count),
-        _ => Err(format!("'{text}' is not a count from 1 to 1000M")),
+    match (1..=most.0).contains(&count.0) {
+        true => Ok(count),
+        false => Err(format!("'{text}' is not a count from 1 to {most}")),
     }
 }
 

@@ -54,6 +54,7 @@ pub fn phrase(rows: &[&Row], name: &str) -> Option<String> {
         "path" => format!("GET {}", settings.path.as_ref()?),
         "keepalive" if !settings.keeps_alive() => "one connection a request".to_owned(),
         "keepalive" => return None,
+        "vary" => format!("{} different requests", Count(settings.vary?)),
         "tls" if settings.uses_tls() => "over TLS".to_owned(),
         "tls" => return None,
         "size" if !cell.has_size() => return None,

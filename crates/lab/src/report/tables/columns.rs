@@ -136,6 +136,7 @@ fn header(name: &str) -> (&str, &str) {
         "connections" => ("connec-", "tions"),
         "rate" => ("offered", "req/s"),
         "keepalive" => ("keep-", "alive"),
+        "vary" => ("different", "requests"),
         "tls" => ("", "TLS"),
         other => ("", other),
     }

@@ -42,8 +42,10 @@ fn tester(row: &Row, report: &Report) -> String {
     let own = name(row);
     let of_it: Vec<&Row> = report.rows.iter().filter(|row| name(row) == own).collect();
     let names: Vec<String> = varying(&of_it).into_iter().filter(|name| name != "tester").collect();
-    let load = phrases(&[row], &names);
-    if load.is_empty() { own } else { format!("{own}: {load}") }
+    let equal = names.iter().any(|name| name == "vary") && row.cell.settings.vary.is_none();
+    let load = [phrases(&[row], &names), if equal { "equal requests".to_owned() } else { String::new() }];
+    let load: Vec<String> = load.into_iter().filter(|words| !words.is_empty()).collect();
+    if load.is_empty() { own } else { format!("{own}: {}", load.join(", ")) }
 }
 
 /// Name and version from the kernel's identification, as `Linux 6.18.0`.
