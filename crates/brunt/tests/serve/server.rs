@@ -1,5 +1,6 @@
 //! A server under test, its clients, and its data in `/proc`.
 
+use brunt_meter::process::{Snapshot, Tree};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
@@ -82,6 +83,8 @@ pub fn limited(descriptors: &str, command: &Command) -> Command {
 pub struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
+    /// Its processes, and their use at its start.
+    tree: Mutex<(Tree, Snapshot)>,
     pub addresses: Vec<SocketAddr>,
     /// The text in brackets after the addresses.
     pub backend: String,
@@ -104,7 +107,9 @@ impl Server {
             panic!("{command:?} did not say that it listens but {line:?}");
         };
         let addresses = addresses.split(", ").map(|address| address.parse().unwrap()).collect();
-        Self { child, stderr, addresses, backend }
+        let mut tree = Tree::new(&[child.id()]).unwrap();
+        let first = tree.sample();
+        Self { child, stderr, tree: Mutex::new((tree, first)), addresses, backend }
     }
 
     /// Starts this model on a free port of 127.0.0.1.
@@ -164,15 +169,11 @@ impl Server {
         std::iter::once(self.pid()).chain(children).collect()
     }
 
-    /// CPU time of its processes, user and system.
+    /// CPU time of its processes since their start was announced, user and system. From the clocks of the processes: ticks of
+    /// `/proc/PID/stat` are samples, and miss most of a process that runs for less than a tick at a time.
     pub fn cpu_time(&self) -> Duration {
-        let ticks = |pid: u32| -> u64 {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            // proc(5): fields 14 and 15 after the name in brackets, in hundredths of a second.
-            let fields: Vec<&str> = stat[stat.rfind(')').unwrap() + 2..].split(' ').collect();
-            fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
-        };
-        Duration::from_millis(10 * self.family().into_iter().map(ticks).sum::<u64>())
+        let (tree, first) = &mut *self.tree.lock().unwrap();
+        tree.sample().since(first).total()
     }
 
     /// Open descriptors of its processes.

@@ -15,7 +15,7 @@ const MODELS: [&str; 3] = ["uring", "epoll", "tokio"];
 const HALF: usize = 10_000;
 const GREEDY: usize = 200;
 /// CPU time of requests beside a crowd, as a multiple of that without it.
-const MAX_COST: u32 = 4;
+const MAX_COST: u32 = 3;
 
 /// A server without deadlines in the time of a test and with as many descriptors as possible.
 fn server(model: &str) -> Server {
@@ -24,12 +24,12 @@ fn server(model: &str) -> Server {
     Server::start(limited("hard", &command(&flags)))
 }
 
-/// CPU time of the server for 2,000 requests on 10 new connections.
+/// CPU time of the server for 500 requests on 10 new connections.
 fn cost(server: &Server) -> Duration {
     let before = server.cpu_time();
     for _ in 0..10 {
         let mut other = Client::connect(server.address());
-        (0..200).for_each(|_| assert_eq!(other.get("/ip").status, 200));
+        (0..50).for_each(|_| assert_eq!(other.get("/ip").status, 200));
     }
     server.cpu_time() - before
 }
@@ -49,15 +49,15 @@ fn assert_others_unaffected(crowded: &Server, control: &Server, crowd: &str) {
         rested = if worked(time) <= time / 20 { rested + 1 } else { 0 };
         assert!(start.elapsed() < PATIENCE, "{crowd}: the server uses CPU time without requests");
     }
-    // CPU time instead of latency: it does not depend on the other processes of the machine. Ticks of 10 ms, so the sum of
-    // alternating turns.
-    let (mut beside, mut without) = (Duration::ZERO, Duration::ZERO);
-    for _ in 0..3 {
-        beside += cost(crowded);
-        without += cost(control);
-    }
-    let most = without * MAX_COST + Duration::from_millis(30);
-    assert!(beside <= most, "{crowd}: {beside:?} of CPU time for 6,000 requests, {without:?} without the crowd");
+    // CPU time instead of latency, and the least of alternating turns: how much a server sleeps and spins between requests
+    // depends on the other processes of the machine, what a request needs does not.
+    let turns: Vec<_> = (0..12).map(|_| (cost(crowded), cost(control))).collect();
+    let beside = turns.iter().map(|(beside, _)| *beside).min().unwrap();
+    let without = turns.iter().map(|(_, without)| *without).min().unwrap();
+    assert!(
+        beside <= without * MAX_COST,
+        "{crowd}: {beside:?} of CPU time for 500 requests, {without:?} without the crowd"
+    );
     assert!(worked(time) <= time / 4, "{crowd}: the server uses CPU time without requests");
 }
 
