@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const PLAN: &str = "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
+const PLAN: &str = "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 2\nduration = '50ms'\nwarmup = '0s'\n\
     [[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n";
 const RUN: [&str; 5] = ["run", "plan.toml", "--quiet", "--tester", "sh"];
 

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-const PLAN: &str = "name = 'killed'\nrepeats = 6\nagain = 0\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
+const PLAN: &str = "name = 'killed'\nrepeats = 6\nretries = 0\n[load]\nconnections = 2\nduration = '150ms'\nwarmup = '0s'\n\
                     timeout = '2s'\n[[target]]\nname = 'echo'\nserve = { service = 'echo', model = 'epoll' }\n\
                     limits = { memory = '512MiB' }\n";
 

@@ -36,15 +36,6 @@ fn the_good_plan_is_good() {
 }
 
 #[test]
-fn earlier_names_of_keys_are_accepted() {
-    let plan = |line: &str| read("x.toml", &GOOD.replacen("name = \"x\"", &format!("name = \"x\"\n{line}"), 1));
-    assert_eq!(plan("again = 7").unwrap(), plan("retries = 7").unwrap());
-    assert_eq!(plan("again = 7").unwrap().retries, 7);
-    let error = plan("retries = 1\nagain = 7").unwrap_err().to_string();
-    assert!(error.contains("two names of one key"), "{error}");
-}
-
-#[test]
 fn an_unknown_key_is_reported_with_the_closest_name() {
     assert_mistake(
         "connections = 80",

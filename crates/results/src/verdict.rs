@@ -176,7 +176,7 @@ impl ValidityIssue {
             Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate".to_owned(),
             Self::Disturbed(Disturbance::Steal { .. }) => "repeat the run on a quieter machine".to_owned(),
             Self::Disturbed(Disturbance::SlowMachine { .. }) => {
-                "more repeats, or --again to repeat disturbed trials; a dedicated machine avoids them".to_owned()
+                "more repeats, or --retries to repeat disturbed trials; a dedicated machine avoids them".to_owned()
             }
             Self::Disturbed(Disturbance::RunQueue { .. }) => {
                 "stop other programs on these cores, or give generator and server cores of their own (--cores)"

@@ -66,7 +66,7 @@ impl Scene {
         let template = home.path().join("template.json");
         fs::write(&template, serde_json::to_vec(&result()).unwrap()).unwrap();
         let plan = format!(
-            "name = 'scene'\nrepeats = 2\nagain = 0\n[load]\nconnections = 4\nduration = '20ms'\nwarmup = '0s'\ntimeout = '100ms'\n{targets}"
+            "name = 'scene'\nrepeats = 2\nretries = 0\n[load]\nconnections = 4\nduration = '20ms'\nwarmup = '0s'\ntimeout = '100ms'\n{targets}"
         );
         let tester = format!("{FIND_OUT}cp {} $out/result.json\n", template.display());
         // Far more than a shell takes to start on a busy machine.

@@ -80,7 +80,7 @@ fn an_interrupted_phase_discards_those_before_it() {
 #[test]
 fn a_disturbed_phase_is_repeated_with_all_of_its_start() {
     let mut scene = scene();
-    scene.plan = scene.plan.replace("again = 0", "again = 1").replace("repeats = 2", "repeats = 1");
+    scene.plan = scene.plan.replace("retries = 0", "retries = 1").replace("repeats = 2", "repeats = 1");
     let disturbed = scene.home.path().join("disturbed.json");
     let template = fs::read_to_string(scene.home.path().join("template.json")).unwrap();
     fs::write(&disturbed, template.replace("\"ok\"", "\"disturbed\"")).unwrap();

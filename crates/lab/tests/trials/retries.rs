@@ -16,7 +16,7 @@ fn disturbed_at_first(scene: Scene, also_the_second: bool) -> Scene {
     let again = if also_the_second { "true" } else { "[ ! -e $out.disturbed-1 ]" };
     let script = format!("{usual}if {again}; then cp {} $out/result.json; fi\n", template.display());
     let mut scene = scene.tester(&script);
-    scene.plan = scene.plan.replace("again = 0", "again = 2");
+    scene.plan = scene.plan.replace("retries = 0", "retries = 2");
     scene
 }
 

@@ -7,6 +7,7 @@ use brunt_lab::{
     Error,
     run_directory::default_directory,
     system::{
+        poll::{every, poll},
         process_group::{Launch, ProcessGroup},
         process_registry::ProcessRegistry,
     },
@@ -19,7 +20,6 @@ use std::{
     os::fd::AsFd,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
-    thread,
     time::Duration,
 };
 
@@ -58,21 +58,20 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
     };
     let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
     // The child's own process registry is separate: the child opens it to end leftovers.
-    let noted = out.join("comparing.json");
-    let (ledger, _) = ProcessRegistry::open(&noted)?;
-    let mut run = ProcessGroup::start(launch, &Arc::new(ledger))?;
-    let status = loop {
-        if let Some(status) = run.ended() {
-            break Some(status);
-        }
-        if stop.load(Ordering::Relaxed) {
-            run.stop(STOP_TIMEOUT);
-            break run.ended();
-        }
-        thread::sleep(Duration::from_millis(20));
+    let registry_file = out.join("comparing.json");
+    let (registry, _) = ProcessRegistry::open(&registry_file)?;
+    let mut run = ProcessGroup::start(launch, &Arc::new(registry))?;
+    let ended_or_stopped = || {
+        let status = run.ended();
+        (status.is_some() || stop.load(Ordering::Relaxed)).then_some(status)
     };
+    let mut status = poll(Duration::MAX, every(20), ended_or_stopped).flatten();
+    if status.is_none() {
+        run.stop(STOP_TIMEOUT);
+        status = run.ended();
+    }
     drop(run);
-    let _ = fs::remove_file(noted);
+    let _ = fs::remove_file(registry_file);
     // Remove the directory of a rejected run; a directory with contents is kept.
     let _ = fs::remove_dir(&out);
     let ending = match status.and_then(|status| status.code()) {
