@@ -1,6 +1,8 @@
-//! Checks the layering that CONTRIBUTING.md describes: crates by their manifests, files by their imports.
+//! Checks the layering that CONTRIBUTING.md describes (crates by their manifests, files by their imports) and the links of
+//! all Markdown files.
 
 mod imports;
+mod links;
 
 use imports::Crate;
 use std::{

@@ -6,9 +6,11 @@ use std::{
     process::{Command, Stdio},
 };
 
+type Lines = &'static [(&'static str, i32)];
+
 /// Old word, new word, and command lines with the word at `{}`, each with its exit code. Messages of refused lines name the
 /// flag, so they show that the old word stands for the new one.
-const COMMANDS: [(&str, &str, &[(&str, i32)]); 4] = [
+const COMMANDS: [(&str, &str, Lines); 4] = [
     ("--again", "--retries", &[("run plain.toml --dry-run {} 5", 0), ("run plain.toml --dry-run {} 101", 2)]),
     ("mirrored", "abba", &[("run plain.toml --dry-run --order {}", 0)]),
     ("again", "retries", &[("run {}.toml --dry-run", 0)]),
