@@ -3,13 +3,14 @@
 #![allow(missing_docs)]
 
 pub mod http;
-pub mod listen;
+mod listen;
 mod model;
 pub mod processes;
 mod report;
 mod tcp;
 mod work;
 
+pub use listen::Address;
 pub use model::Model;
 pub use report::{Counts, Waits};
 pub use tcp::{Concurrency, MODELS, ServerModel, TcpModel, Workers};
@@ -33,7 +34,7 @@ pub enum Service {
 pub struct Options {
     pub service: Service,
     /// Addresses to listen on, at least one.
-    pub listen: Vec<SocketAddr>,
+    pub listen: Vec<Address>,
     pub model: TcpModel,
     /// One worker per entry, pinned to that core; `None` leaves the thread to the scheduler.
     pub workers: Vec<Option<usize>>,
@@ -51,7 +52,7 @@ pub enum Notice {
     /// All workers listen.
     Listening {
         /// Bound addresses: port 0 replaced by the assigned port.
-        addresses: Vec<SocketAddr>,
+        addresses: Vec<Address>,
         /// The model in words, and why a better one is not used.
         backend: String,
     },
@@ -70,8 +71,8 @@ pub enum ServeError {
     DuplicateAddress(SocketAddr),
     /// The access log could not be opened.
     Log(PathBuf, io::Error),
-    /// A process of the server failed; one line that says which and why.
-    Process(String),
+    /// One line that says what failed and why.
+    Failed(String),
 }
 
 impl fmt::Display for ServeError {
@@ -89,7 +90,7 @@ impl fmt::Display for ServeError {
                 }
             }
             Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
-            Self::Process(text) => f.write_str(text),
+            Self::Failed(text) => f.write_str(text),
             Self::DuplicateAddress(address) => {
                 write!(
                     f,

@@ -1,12 +1,59 @@
 //! Listening addresses: bound once exclusively, so that two servers never share a port, then listened on by every worker.
 
 use crate::ServeError;
+use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
-    io,
+    fmt, io,
     net::{IpAddr, SocketAddr, TcpListener},
+    str::FromStr,
     sync::{Mutex, PoisonError},
 };
+
+/// Where a server listens, as written in flags and in its ready line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Address {
+    Tcp(SocketAddr),
+}
+
+impl Address {
+    pub fn tcp(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) => Some(*address),
+        }
+    }
+}
+
+impl From<SocketAddr> for Address {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    /// Host names are not accepted: a name can have several addresses.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = |_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned();
+        text.parse().map(Self::Tcp).map_err(form)
+    }
+}
+
+/// The addresses other than TCP, each once.
+pub(crate) fn other_than_tcp(addresses: &[Address]) -> impl Iterator<Item = &Address> {
+    let others =
+        addresses.iter().enumerate().filter(|(at, one)| one.tcp().is_none() && !addresses[..*at].contains(one));
+    others.map(|(_, one)| one)
+}
 
 /// Backlog; the kernel lowers it to net.core.somaxconn.
 const BACKLOG: i32 = 65_535;

@@ -8,7 +8,7 @@ mod tls;
 use super::signals::{Repeated, SIGINT, SIGTERM, on_first};
 use brunt_results::{Cores, ExitCode, Span};
 use brunt_runtime::{CancellationToken, Spinning};
-use brunt_serve::{Counts, Model, Notice, ServeError};
+use brunt_serve::{Address, Counts, Model, Notice, ServeError};
 use std::{net::SocketAddr, sync::mpsc, thread, time::Duration};
 
 #[derive(Debug, clap::Args)]
@@ -19,9 +19,9 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Service {
-    /// Echo over TCP
+    /// Echo: send back received data
     Echo(tcp::Echo),
-    /// Discard received data over TCP; sends nothing
+    /// Discard received data; sends nothing
     Discard(tcp::Discard),
     /// HTTP/1: constant, echoing and reflecting responses, routes with delays and faults
     Http(Box<http::Http>),
@@ -125,9 +125,12 @@ fn stop_on_signals() -> Option<CancellationToken> {
     watched.inspect_err(|error| eprintln!("brunt serve: cannot watch for signals: {error}")).ok().map(|()| stop)
 }
 
-/// Parses a listening address. Names are not accepted: a name can have several addresses.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned())
+/// Parses a listening address of a service that is reached by TCP only.
+fn tcp_address(text: &str) -> Result<SocketAddr, String> {
+    let tcp = text.parse::<Address>()?.tcp();
+    let only =
+        "only brunt serve echo and discard take Unix sockets; write an address and a port, such as 127.0.0.1:8080";
+    tcp.ok_or_else(|| only.to_owned())
 }
 
 /// Best backend of brunt's runtime, and the reason if it is not io_uring.

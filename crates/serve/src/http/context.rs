@@ -38,6 +38,7 @@ impl ServerContext {
     }
 
     pub fn listening(&self, backend: String) -> Notice {
-        Notice::Listening { addresses: self.reserved.iter().map(|(_, reserved)| reserved.address).collect(), backend }
+        let addresses = self.reserved.iter().map(|(_, reserved)| reserved.address.into()).collect();
+        Notice::Listening { addresses, backend }
     }
 }

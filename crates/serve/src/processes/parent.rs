@@ -31,11 +31,12 @@ pub fn tcp(
     let Some(processes) = Processes::start(options, &options.model.to_string(), layout, stop)? else {
         return Ok(Counts::default());
     };
-    let reserved = listen::reserve(&options.listen, true)?;
+    let addresses: Vec<_> = options.listen.iter().filter_map(listen::Address::tcp).collect();
+    let reserved = listen::reserve(&addresses, true)?;
     let own = |_| reserved.iter().map(listen::Reserved::listener).collect();
     let listeners = layout.iter().map(own).collect::<Result<Vec<_>, _>>()?;
     let Some(backend) = processes.listen(&reserved, listeners, stop)? else { return Ok(Counts::default()) };
-    let addresses = reserved.iter().map(|reserved| reserved.address).collect();
+    let addresses = reserved.iter().map(|reserved| reserved.address.into()).collect();
     let each = connections.div_ceil(layout.len() as u64);
     let backend = format!("{backend}; {} processes for {each} connections each", layout.len());
     let _ = notices.send(Notice::Listening { addresses, backend });
@@ -59,7 +60,7 @@ impl Processes {
         let workers = match Workers::start(&WORKER_ARGS, layout.len(), || stop.is_cancelled()) {
             Ok(workers) => workers,
             Err(StartError::Cancelled) => return Ok(None),
-            Err(error) => return Err(ServeError::Process(error.to_string())),
+            Err(error) => return Err(ServeError::Failed(error.to_string())),
         };
         let (out, events) = mpsc::channel();
         workers.listen(|process| {
@@ -100,7 +101,7 @@ impl Processes {
                 Ok((_, WorkerEvent::Message(_))) => (),
                 Err(_) if stop.is_cancelled() => return Ok(None),
                 Err(_) if since.elapsed() < START_TIMEOUT => (),
-                Err(_) => return Err(ServeError::Process(StartError::Timeout.to_string())),
+                Err(_) => return Err(ServeError::Failed(StartError::Timeout.to_string())),
             }
         }
         Ok(backends.into_iter().next())
@@ -134,11 +135,11 @@ impl Processes {
     }
 
     fn failed(&self, process: usize, why: &str) -> ServeError {
-        ServeError::Process(format!("process {} of {}: {why}", process + 1, self.workers.count()))
+        ServeError::Failed(format!("process {} of {}: {why}", process + 1, self.workers.count()))
     }
 
     fn lost(&self, process: usize) -> ServeError {
         let reason = self.workers.exit_reason(process);
-        ServeError::Process(format!("{reason}; the others cannot hold its connections, so the server has ended"))
+        ServeError::Failed(format!("{reason}; the others cannot hold its connections, so the server has ended"))
     }
 }

@@ -36,7 +36,7 @@ fn recv_task(parent: &Parent) -> io::Result<Option<(Task, Vec<Reserved>)>> {
 fn serve(parent: &Parent, task: Task, reserved: Vec<Reserved>) -> io::Result<Result<Counts, String>> {
     let options = Options {
         service: task.service,
-        listen: reserved.iter().map(|reserved| reserved.address).collect(),
+        listen: reserved.iter().map(|reserved| reserved.address.into()).collect(),
         model: task.model.parse().map_err(io::Error::other)?,
         workers: task.workers,
         grace: task.grace,

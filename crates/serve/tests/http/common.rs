@@ -49,7 +49,7 @@ pub fn start(service: Service, model: Model) -> SocketAddr {
         server.unwrap().run(&CancellationToken::new(), &notices)
     });
     let Ok(Notice::Listening { addresses, .. }) = heard.recv() else { panic!("it does not listen") };
-    addresses[0]
+    addresses[0].tcp().unwrap()
 }
 
 /// Sends the pieces to every model and then nothing more, and returns the answers.

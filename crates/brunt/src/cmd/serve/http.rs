@@ -2,8 +2,9 @@
 
 use super::{
     super::signals::{SIGHUP, on_each},
-    Common, address,
+    Common,
     source::{Source, What},
+    tcp_address,
     tls::Tls,
 };
 use brunt_results::{Count, ExitCode, Size, Span};
@@ -18,7 +19,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 pub(super) struct Http {
     /// Address to listen on, for the one service or the one listener of the routes; may be repeated. Port 0 picks a
     /// free one [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = tcp_address)]
     listen: Vec<SocketAddr>,
     /// Service on every address: hello (a constant), echo (the body), whoami (path and client), httpbin (paths of
     /// go-httpbin) [default: hello]
@@ -40,7 +41,7 @@ pub(super) struct Http {
     #[arg(long, value_name = "N", default_value = "1", requires = "script")]
     seed: u64,
     /// Address that serves /metrics for Prometheus
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = tcp_address)]
     metrics: Option<SocketAddr>,
     /// Access log in Common Log Format, one line per request; - for stdout
     #[arg(long, value_name = "FILE")]

@@ -1,11 +1,13 @@
 //! `brunt serve echo` and `brunt serve discard`: plain TCP, on every server model.
 
-use super::{Common, Setup, address};
+use super::{Common, Setup};
 use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Count, ExitCode};
 use brunt_runtime::CancellationToken;
-use brunt_serve::{Concurrency, Counts, MODELS, Notice, Options, ServeError, Service, TcpModel, Work, Workers};
-use std::{net::SocketAddr, sync::mpsc};
+use brunt_serve::{
+    Address, Concurrency, Counts, MODELS, Notice, Options, ServeError, Service, TcpModel, Work, Workers,
+};
+use std::sync::mpsc;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Echo {
@@ -31,8 +33,8 @@ pub(super) struct Discard {
 #[derive(Debug, clap::Args)]
 struct Tcp {
     /// Address to listen on; may be repeated. Port 0 picks a free port
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100", value_parser = address)]
-    listen: Vec<SocketAddr>,
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100")]
+    listen: Vec<Address>,
     #[arg(long, help = model_help())]
     model: Option<TcpModel>,
     /// Threads of --model pool, up to 1024 [default: one per core]
@@ -97,7 +99,7 @@ fn in_processes(
     stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<Counts, ServeError> {
-    let impossible = |why: String| ServeError::Process(format!("--connections {connections}: {why}"));
+    let impossible = |why: String| ServeError::Failed(format!("--connections {connections}: {why}"));
     brunt_multiprocess::fd_limit::raise()
         .map_err(|error| impossible(format!("the limit of open files cannot be raised: {error}")))?;
     let layout = brunt_serve::processes::layout(options, connections.0).ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use crate::{
     Counts, Notice, Options, ServeError, Service,
-    listen::{self, Reserved},
+    listen::{self, Address, Reserved},
     work::Work,
 };
 use brunt_runtime::CancellationToken;
@@ -64,7 +64,8 @@ impl<'a> ModelContext<'a> {
         notices: &'a mpsc::Sender<Notice>,
     ) -> Result<Self, ServeError> {
         let share = options.workers.len() > 1 && options.model.listener_per_worker;
-        Ok(Self { options, stop, notices, reserved: listen::reserve(&options.listen, share)? })
+        let addresses: Vec<_> = options.listen.iter().filter_map(Address::tcp).collect();
+        Ok(Self { options, stop, notices, reserved: listen::reserve(&addresses, share)? })
     }
 
     /// The listeners of one worker.
@@ -74,7 +75,8 @@ impl<'a> ModelContext<'a> {
 
     /// Announces that all workers listen.
     pub fn listening(&self, backend: impl Display) {
-        let addresses = self.reserved.iter().map(|reserved| reserved.address).collect();
+        let others = listen::other_than_tcp(&self.options.listen);
+        let addresses = self.reserved.iter().map(|reserved| reserved.address.into()).chain(others.cloned()).collect();
         let backend = match self.options.service {
             Service::Echo(work) if work != Work::None => format!("{backend}; {work} before each answer"),
             _ => backend.to_string(),
