@@ -1,11 +1,16 @@
 //! Listening addresses: bound once exclusively, so that two servers never share a port, then listened on by every worker.
 
+mod unix;
+
+pub(crate) use unix::bind_unix;
+
 use crate::ServeError;
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
     fmt, io,
     net::{IpAddr, SocketAddr, TcpListener},
+    path::PathBuf,
     str::FromStr,
     sync::{Mutex, PoisonError},
 };
@@ -14,12 +19,15 @@ use std::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Address {
     Tcp(SocketAddr),
+    /// A Unix stream socket. Served by the models of brunt's runtime, by one worker.
+    Unix(PathBuf),
 }
 
 impl Address {
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
+            Self::Unix(_) => None,
         }
     }
 }
@@ -34,6 +42,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
@@ -43,8 +52,14 @@ impl FromStr for Address {
 
     /// Host names are not accepted: a name can have several addresses.
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = |_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned();
-        text.parse().map(Self::Tcp).map_err(form)
+        let Some(path) = text.strip_prefix("unix:") else {
+            let form = |_| "write an address and a port, such as 127.0.0.1:7100 or [::1]:7100".to_owned();
+            return text.parse().map(Self::Tcp).map_err(form);
+        };
+        match path.strip_prefix("//").unwrap_or(path) {
+            "" => Err("write the path of the socket, such as unix:/run/echo.sock".to_owned()),
+            path => Ok(Self::Unix(path.into())),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::{net::TcpListener, process::Command, thread, time::Duration};
 
 /// Runs the command to its end and returns its single line of output.
 #[track_caller]
-fn refused(mut command: Command, code: i32) -> String {
+pub fn refused(mut command: Command, code: i32) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(code), "{command:?}: {said}");

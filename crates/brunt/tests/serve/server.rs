@@ -86,6 +86,9 @@ pub struct Server {
     /// Its processes, and their use at its start.
     tree: Mutex<(Tree, Snapshot)>,
     pub addresses: Vec<SocketAddr>,
+    /// Unix sockets, as `unix:PATH`.
+    #[allow(dead_code, reason = "the tests of the HTTP server share this file, and it serves TCP only")]
+    pub unix: Vec<String>,
     /// The text in brackets after the addresses.
     pub backend: String,
 }
@@ -106,10 +109,12 @@ impl Server {
             let _ = child.kill();
             panic!("{command:?} did not say that it listens but {line:?}");
         };
-        let addresses = addresses.split(", ").map(|address| address.parse().unwrap()).collect();
+        let (unix, tcp): (Vec<_>, Vec<_>) = addresses.split(", ").partition(|address| address.starts_with("unix:"));
+        let addresses = tcp.into_iter().map(|address| address.parse().unwrap()).collect();
+        let unix = unix.into_iter().map(str::to_owned).collect();
         let mut tree = Tree::new(&[child.id()]).unwrap();
         let first = tree.sample();
-        Self { child, stderr, tree: Mutex::new((tree, first)), addresses, backend }
+        Self { child, stderr, tree: Mutex::new((tree, first)), addresses, unix, backend }
     }
 
     /// Starts this model on a free port of 127.0.0.1.

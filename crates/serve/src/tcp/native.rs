@@ -1,10 +1,14 @@
 //! brunt's runtime: per core a thread, a ring (or an epoll set) and a listener; a task per connection.
 
 use super::shared::context::{Concurrency, ModelContext, ServerModel, Workers};
-use crate::{Counts, Options, ServeError, Service, report::is_failure};
+use crate::{
+    Address, Counts, Options, ServeError, Service,
+    listen::{bind_unix, other_than_tcp},
+    report::is_failure,
+};
 use brunt_runtime::{
     BackendKind, Builder, CancellationToken, Runtime, Spinning,
-    net::{TcpListener, TcpStream},
+    net::{Family, Listener, Stream, TcpListener, UnixListener},
     spawn,
     time::sleep,
 };
@@ -38,7 +42,7 @@ fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeErro
     let results = brunt_runtime::group::run(&builder, &options.workers, |_| {
         let (ready, failed) = (&ready, &failed);
         async move {
-            let listeners = context.listeners();
+            let listeners = context.listeners().and_then(|tcp| Ok((tcp, unix_listeners(options)?)));
             if listeners.is_err() {
                 failed.cancel();
             }
@@ -68,17 +72,26 @@ pub(crate) fn builder(backend: BackendKind, spin: Spinning) -> Builder {
     Runtime::builder().env_prefix("BRUNT").backend(Some(backend)).spin(spin.most).spin_connections(spin.connections)
 }
 
+fn unix_listeners(options: &Options) -> Result<Vec<UnixListener>, ServeError> {
+    let paths = other_than_tcp(&options.listen).filter_map(|address| match address {
+        Address::Unix(path) => Some(bind_unix(path)),
+        Address::Tcp(_) => None,
+    });
+    paths.collect()
+}
+
 /// Accepts until the stop, then drains connections for the grace time.
 async fn serve(
-    listeners: Vec<std::net::TcpListener>,
+    (tcp, unix): (Vec<std::net::TcpListener>, Vec<UnixListener>),
     options: &Options,
     stop: &CancellationToken,
 ) -> io::Result<Counts> {
     let tally = Tally(Rc::new(Shared { counts: Cell::default(), service: options.service }));
     let mut acceptors = Vec::new();
-    for listener in listeners {
+    for listener in tcp {
         acceptors.push(spawn(accept(TcpListener::from_std(listener)?, tally.clone())));
     }
+    acceptors.extend(unix.into_iter().map(|listener| spawn(accept(listener, tally.clone()))));
     stop.cancelled().await;
     acceptors.iter().for_each(brunt_runtime::JoinHandle::abort);
     let left = brunt_runtime::drain(options.grace).await;
@@ -87,7 +100,7 @@ async fn serve(
     Ok(counts)
 }
 
-async fn accept(listener: TcpListener, tally: Tally) {
+async fn accept<F: Family>(listener: Listener<F>, tally: Tally) {
     loop {
         // An error concerns one connection; `accept` itself waits when descriptors run out.
         let Ok(stream) = listener.accept().await else { continue };
@@ -97,7 +110,7 @@ async fn accept(listener: TcpListener, tally: Tally) {
 }
 
 /// Echoes from the receive buffer. One flat future, because its size is the memory of a connection.
-async fn connection(mut stream: TcpStream, tally: Tally) {
+async fn connection<F: Family>(mut stream: Stream<F>, tally: Tally) {
     let error = loop {
         match stream.recv().await {
             Ok(lease) if lease.is_empty() => return,

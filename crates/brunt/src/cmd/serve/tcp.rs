@@ -5,7 +5,7 @@ use brunt_meter::doctor::{self, Facts};
 use brunt_results::{Count, ExitCode};
 use brunt_runtime::CancellationToken;
 use brunt_serve::{
-    Address, Concurrency, Counts, MODELS, Notice, Options, ServeError, Service, TcpModel, Work, Workers,
+    Address, Concurrency, Counts, MODELS, Model, Notice, Options, ServeError, Service, TcpModel, Work, Workers,
 };
 use std::sync::mpsc;
 
@@ -32,7 +32,7 @@ pub(super) struct Discard {
 /// Flags of both services.
 #[derive(Debug, clap::Args)]
 struct Tcp {
-    /// Address to listen on; may be repeated. Port 0 picks a free port
+    /// Address to listen on, or unix:PATH for a Unix socket; may be repeated. Port 0 picks a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7100")]
     listen: Vec<Address>,
     #[arg(long, help = model_help())]
@@ -66,6 +66,10 @@ impl Tcp {
             eprintln!("brunt serve: --pool {threads} requires --model pool; add it, or leave --pool out");
             return ExitCode::Usage;
         }
+        if let Some(why) = self.unix_conflict(common) {
+            eprintln!("brunt serve: {why}");
+            return ExitCode::Usage;
+        }
         if let Some(connections) = self.connections {
             if self.model.is_some_and(|model| model.workers == Workers::Processes) {
                 eprintln!(
@@ -89,6 +93,24 @@ impl Tcp {
                 Some(connections) => in_processes(&options, connections, stop, notices),
             }
         })
+    }
+
+    /// Why these flags do not go with a Unix socket, if one is given.
+    fn unix_conflict(&self, common: &Common) -> Option<String> {
+        let address = self.listen.iter().find(|address| matches!(address, Address::Unix(_)))?;
+        let native = [Model::Uring.into(), Model::Epoll.into()];
+        if let Some(model) = self.model.filter(|model| !native.contains(model)) {
+            return Some(format!("--listen {address}: --model {model} serves TCP only; take --model uring or epoll"));
+        }
+        if let Some(cores) = common.cores.as_ref().filter(|cores| cores.0.len() > 1) {
+            return Some(format!(
+                "--listen {address}: a Unix socket is served on one core and --cores {cores} names several; name one"
+            ));
+        }
+        let connections = self.connections?;
+        Some(format!(
+            "--listen {address}: a Unix socket is served by one process; leave --connections {connections} out"
+        ))
     }
 }
 
