@@ -29,9 +29,6 @@ pub struct Vm {
 impl Vm {
     /// Creates a machine with the standard libraries for the script `name`; runs nothing yet. `changing` lists the global
     /// tables whose fields change while it runs: fields of others are looked up once.
-    ///
-    /// # Errors
-    /// If the libraries exceed the memory limit.
     pub fn new(name: &str, limits: Limits, changing: &[&str]) -> Result<Self, ScriptError> {
         let lua = Lua::new();
         let compiler = Compiler::new().set_optimization_level(2).set_debug_level(1);
@@ -64,9 +61,6 @@ impl Vm {
     }
 
     /// Runs the script.
-    ///
-    /// # Errors
-    /// If it cannot be compiled, or fails.
     pub fn run(&self, source: &str) -> Result<(), ScriptError> {
         self.budget.arm(self.limits.start);
         let chunk = self.lua.load(source).set_name(format!("={}", self.name)).set_mode(ChunkMode::Text);
@@ -75,9 +69,6 @@ impl Vm {
     }
 
     /// The global function `name`, if defined.
-    ///
-    /// # Errors
-    /// If `name` is not a function.
     pub fn function(&self, name: &str) -> Result<Option<Function>, ScriptError> {
         match self.lua.globals().get(name).map_err(|error| self.error(&error))? {
             mlua::Value::Nil => Ok(None),
@@ -99,9 +90,6 @@ impl Vm {
     }
 
     /// Calls a function within `limit`.
-    ///
-    /// # Errors
-    /// As for [`Self::call`].
     #[inline]
     pub fn call_within<R: FromLuaMulti>(
         &self,

@@ -1,37 +1,17 @@
-//! Reasons for absent figures of one part of the result, by their names there.
+//! Reasons for absent figures of one part of the result, such as `server`, by their names there.
 
+use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The reasons for one part, such as `server`.
-#[derive(Debug)]
-pub(crate) struct Absent {
-    part: &'static str,
-    reasons: BTreeMap<String, String>,
-}
-
-impl Absent {
-    pub(crate) fn of(part: &'static str) -> Self {
-        Self { part, reasons: BTreeMap::new() }
-    }
-
-    /// Records why these figures are absent.
-    pub(crate) fn note(&mut self, figures: &[&str], why: &str) {
-        let named = |figure: &&str| (format!("{}.{figure}", self.part), why.to_owned());
-        self.reasons.extend(figures.iter().map(named));
-    }
-
-    /// As [`note`](Self::note), unless the figures are present.
-    pub(crate) fn unless(&mut self, is_present: bool, figures: &[&str], why: &str) {
-        if !is_present {
-            self.note(figures, why);
-        }
-    }
-}
-
-impl From<Absent> for BTreeMap<String, String> {
-    fn from(absent: Absent) -> Self {
-        absent.reasons
-    }
+/// The reasons of figures that are `null` in `value`, where `why` has one.
+pub(crate) fn reasons(
+    part: &str,
+    value: &impl Serialize,
+    why: impl Fn(&str) -> Option<String>,
+) -> BTreeMap<String, String> {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    let absent = value.as_object().into_iter().flatten().filter(|(_, value)| value.is_null());
+    absent.filter_map(|(figure, _)| Some((format!("{part}.{figure}"), why(figure)?))).collect()
 }
 
 /// Panics unless each figure of the part is either present or has a reason.

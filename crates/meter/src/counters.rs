@@ -153,9 +153,6 @@ impl Counters {
 
 impl Reading {
     /// The count of an event from `earlier` to this reading, scaled up for multiplexing.
-    ///
-    /// # Errors
-    /// Why there is no such count.
     pub fn since(&self, earlier: &Reading, event: Event) -> Result<f64, String> {
         let missing = || Err(format!("{} were not counted", event.name()));
         let now = self.events.get(&event).cloned().unwrap_or_else(missing)?;

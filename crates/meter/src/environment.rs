@@ -1,10 +1,12 @@
 //! Machine, kernel, limits and settings of a trial, for `env.json`. What cannot be read is listed in `absent` with its reason.
 
 use brunt_results::env::Env;
+use fnv::FnvHasher;
 use procfs::Current;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    hash::Hasher,
     io::{self, Read},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -102,28 +104,12 @@ fn cpus_online() -> Result<u64, String> {
 /// 64-bit FNV-1a hash of the running executable, to tell builds apart.
 fn binary_hash() -> io::Result<String> {
     let mut file = File::open("/proc/self/exe")?;
-    let mut hash = Fnv1a::default();
+    let mut hash = FnvHasher::default();
     let mut block = vec![0; 1 << 20];
     loop {
         match file.read(&mut block)? {
-            0 => return Ok(format!("{:016x}", hash.0)),
+            0 => return Ok(format!("{:016x}", hash.finish())),
             n => hash.write(&block[..n]),
-        }
-    }
-}
-
-struct Fnv1a(u64);
-
-impl Default for Fnv1a {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv1a {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
 }
@@ -138,9 +124,9 @@ mod tests {
         for (text, expected) in
             [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
         {
-            let mut hash = Fnv1a::default();
+            let mut hash = FnvHasher::default();
             hash.write(text.as_bytes());
-            assert_eq!(hash.0, expected, "{text:?}");
+            assert_eq!(hash.finish(), expected, "{text:?}");
         }
     }
 

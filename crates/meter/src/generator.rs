@@ -4,7 +4,7 @@
 //! processes.
 
 use crate::{
-    absent::Absent,
+    absent,
     counters::{Counters, Event, Reading},
     proc,
     threads::{self, ThreadTimes},
@@ -86,37 +86,35 @@ impl GeneratorMeter {
     /// Fills in the figures of the window, in which `completed` requests completed. Returns the reasons for absent ones by name
     /// (`generator.rss_bytes`).
     pub fn close(&self, completed: u64, generator: &mut Generator) -> BTreeMap<String, String> {
-        let mut absent = Absent::of("generator");
         let (Some(first), Some(last)) = (&self.first, &self.last) else {
-            absent.note(&FIGURES, "the measured window never opened");
-            return absent.into();
+            return reasons(generator, |_| "the measured window never opened".to_owned());
         };
         let instructions = match completed {
             0 => Err("no request completed".to_owned()),
             _ => last.counted.since(&first.counted, Event::InstructionsUser).map(|count| count / completed as f64),
         };
-        generator.instructions_user_per_request =
-            instructions.map_err(|why| absent.note(&["instructions_user_per_request"], &why)).ok();
+        generator.instructions_user_per_request = instructions.as_ref().ok().copied();
         // Several processes of the generator wait for each other.
         let is_alone = self.processes.len() == 1;
         generator.run_queue_wait_percent = last.run_queue_wait_percent(first).filter(|_| is_alone);
-        let why = match is_alone {
-            true => "the kernel does not account for waiting, or a load thread had ended",
-            false => "the processes of the generator wait for each other's cores",
-        };
-        absent.unless(generator.run_queue_wait_percent.is_some(), &["run_queue_wait_percent"], why);
         let all_live = self.threads.iter().all(|tid| last.times.contains_key(tid));
         let switches = threads::switches(&first.times, &last.times).filter(|_| all_live);
         generator.voluntary_switches = switches.map(|switches| switches.voluntary);
         generator.involuntary_switches = switches.map(|switches| switches.involuntary);
-        absent.unless(switches.is_some(), &["voluntary_switches", "involuntary_switches"], "a load thread had ended");
         let used = first.used.zip(last.used);
         generator.minor_faults = used.map(|(first, last)| last.minor_faults.saturating_sub(first.minor_faults));
         generator.major_faults = used.map(|(first, last)| last.major_faults.saturating_sub(first.major_faults));
         generator.rss_bytes = used.map(|(_, last)| last.rss_bytes);
-        let why = "/proc/PID/stat of a process of the generator could not be read";
-        absent.unless(used.is_some(), &["minor_faults", "major_faults", "rss_bytes"], why);
-        absent.into()
+        let why = |figure: &str| match (figure, &instructions) {
+            ("instructions_user_per_request", Err(why)) => why,
+            ("run_queue_wait_percent", _) if is_alone => {
+                "the kernel does not account for waiting, or a load thread had ended"
+            }
+            ("run_queue_wait_percent", _) => "the processes of the generator wait for each other's cores",
+            ("voluntary_switches" | "involuntary_switches", _) => "a load thread had ended",
+            _ => "/proc/PID/stat of a process of the generator could not be read",
+        };
+        reasons(generator, |figure| why(figure).to_owned())
     }
 }
 
@@ -129,19 +127,13 @@ impl Sample {
     }
 }
 
-const FIGURES: [&str; 7] = [
-    "run_queue_wait_percent",
-    "instructions_user_per_request",
-    "voluntary_switches",
-    "involuntary_switches",
-    "minor_faults",
-    "major_faults",
-    "rss_bytes",
-];
+/// The reasons for absent figures, except for those that the generator determines itself.
+fn reasons(generator: &Generator, why: impl Fn(&str) -> String) -> BTreeMap<String, String> {
+    let is_metered = |figure: &str| !["cpu_percent", "spin_percent", "ceiling_rate"].contains(&figure);
+    absent::reasons("generator", generator, |figure| is_metered(figure).then(|| why(figure)))
+}
 
 /// The reasons for a generator that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
-    let mut absent = Absent::of("generator");
-    absent.note(&FIGURES, why);
-    absent.into()
+    reasons(&Generator::default(), |_| why.to_owned())
 }

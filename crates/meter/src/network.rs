@@ -61,9 +61,6 @@ impl Network {
     }
 
     /// Lists every connection under load, unless that would disturb it.
-    ///
-    /// # Errors
-    /// Why they cannot all be listed.
     pub(crate) fn list_under_load(&self) -> Result<Sample, String> {
         match proc_net::tcp_in_use() {
             Some((in_use, _)) if in_use > MAX_IN_USE => Err(format!(
@@ -74,9 +71,6 @@ impl Network {
     }
 
     /// Lists every connection.
-    ///
-    /// # Errors
-    /// Why they cannot all be listed.
     pub(crate) fn list(&self) -> Result<Sample, String> {
         let mut sockets = HashMap::new();
         for port in &self.ports {
@@ -99,9 +93,6 @@ impl Sample {
     }
 
     /// The traffic since `earlier`.
-    ///
-    /// # Errors
-    /// Why some of it is unknown.
     pub(crate) fn since(&self, earlier: &Self) -> Result<Traffic, String> {
         let gone = earlier.sockets.keys().filter(|cookie| !self.sockets.contains_key(cookie)).count();
         if gone > 0 {

@@ -4,9 +4,6 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use std::{io, sync::Barrier, thread};
 
 /// Starts `work` once all threads have finished `prepare`. Returns the results in the order of the cores.
-///
-/// # Errors
-/// A core does not exist or is not allowed, or its work failed.
 pub(crate) fn on_each<P, T: Send>(
     cores: &[usize],
     prepare: impl Fn() -> io::Result<P> + Sync,

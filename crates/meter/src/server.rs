@@ -4,7 +4,7 @@
 //! the server ended inside the window, all figures are absent.
 
 use crate::{
-    absent::Absent,
+    absent,
     counters::{Counters, Event, Reading},
     network::{self, Network},
     process::{Snapshot, Switches, Tree, Usage, Window},
@@ -48,17 +48,11 @@ struct Stopped {
 
 impl ServerMeter {
     /// Attaches to a process and all its descendants.
-    ///
-    /// # Errors
-    /// There is no such process.
     pub fn attach(pid: u32) -> Result<Self, String> {
         Self::attach_all(&[pid])
     }
 
     /// Attaches to several processes that form one server; the result has the pid of the first.
-    ///
-    /// # Errors
-    /// One of them does not exist, or none is given.
     pub fn attach_all(pids: &[u32]) -> Result<Self, String> {
         let pid = *pids.first().ok_or("no process was given")?;
         let mut tree = Tree::new(pids)?;
@@ -130,23 +124,20 @@ impl ServerMeter {
     pub fn close(&mut self, completed: u64) -> (Server, BTreeMap<String, String>) {
         self.stop();
         let mut server = Server { pid: Some(self.pid), ..Server::default() };
-        let mut absent = Absent::of("server");
-        match self.stopped.take() {
-            None => absent.note(&FIGURES, "the measured window never opened"),
-            Some(stopped) if !stopped.usage.alive => {
-                let why = format!("the server (pid {}) ended before the measured window did", self.pid);
-                absent.note(&FIGURES, &why);
+        let stopped = match self.stopped.take() {
+            Some(stopped) if stopped.usage.alive => stopped,
+            stopped => {
+                let ended = format!("the server (pid {}) ended before the measured window did", self.pid);
+                let why = stopped.map_or_else(|| "the measured window never opened".to_owned(), |_| ended);
+                let absent = absent::reasons("server", &server, |_| Some(why.clone()));
+                return (server, absent);
             }
-            Some(stopped) => {
-                server.rss_start_bytes = Some(self.rss_start_bytes);
-                server.rss_anon_start_bytes = self.rss_anon_start_bytes;
-                absent.unless(self.rss_anon_start_bytes.is_some(), &["rss_anon_start_bytes"], ENDED);
-                stopped.used(&mut server, &mut absent);
-                stopped.traffic(&mut server, &mut absent);
-                stopped.per_request(completed, &mut server, &mut absent);
-            }
-        }
-        (server, absent.into())
+        };
+        server.rss_start_bytes = Some(self.rss_start_bytes);
+        server.rss_anon_start_bytes = self.rss_anon_start_bytes;
+        stopped.fill(completed, &mut server);
+        let absent = absent::reasons("server", &server, |figure| stopped.why(figure, completed));
+        (server, absent)
     }
 }
 
@@ -188,7 +179,7 @@ impl Open {
 }
 
 impl Stopped {
-    fn used(&self, server: &mut Server, absent: &mut Absent) {
+    fn fill(&self, completed: u64, server: &mut Server) {
         let usage = &self.usage;
         server.cpu_user_percent = Some(usage.cpu.user_percent());
         server.cpu_system_percent = Some(usage.cpu.system_percent());
@@ -203,91 +194,59 @@ impl Stopped {
         server.major_faults = Some(usage.faults.major);
         server.voluntary_switches = usage.switches.map(|switches| switches.voluntary);
         server.involuntary_switches = usage.switches.map(|switches| switches.involuntary);
-        let why = format!("{} threads are too many to sample each", usage.threads);
-        absent.unless(usage.busiest_thread_percent.is_some(), &["busiest_thread_percent"], &why);
-        let why = "more threads worked than it has cores, or the kernel does not account for waiting";
-        absent.unless(usage.run_queue_wait_percent.is_some(), &["run_queue_wait_percent"], why);
-        absent.unless(usage.rss_peak_bytes.is_some(), &["rss_peak_bytes"], ENDED);
-        absent.unless(usage.rss_anon_bytes.is_some(), &["rss_anon_bytes"], ENDED);
-        let why = "the cores that the server may use are unknown";
-        absent.unless(usage.cores.is_some(), &["cores"], why);
-        let why = "threads of the server ended, and the kernel discards their switches, or there are too many threads";
-        absent.unless(usage.switches.is_some(), &["voluntary_switches", "involuntary_switches"], why);
+        server.socket_bytes = self.network.1.as_ref().ok().map(network::Sample::buffer_bytes);
+        if let Ok(traffic) = self.traffic() {
+            server.network_received_bytes = Some(traffic.received_bytes);
+            server.network_sent_bytes = Some(traffic.sent_bytes);
+            server.retransmitted_segments = Some(traffic.retransmitted_segments);
+        }
+        if completed > 0 {
+            let completed = completed as f64;
+            server.cpu_us_per_request = Some(usage.cpu.total().as_secs_f64() * 1e6 / completed);
+            let each = |event| Some(self.count(event).ok()? / completed);
+            server.instructions_user_per_request = each(Event::InstructionsUser);
+            server.instructions_kernel_per_request = each(Event::InstructionsKernel);
+            server.cycles_per_request = each(Event::Cycles);
+        }
     }
 
-    fn traffic(&self, server: &mut Server, absent: &mut Absent) {
-        let (first, last) = &self.network;
-        server.socket_bytes = last.as_ref().ok().map(network::Sample::buffer_bytes);
-        if let Err(why) = last {
-            absent.note(&["socket_bytes"], why);
-        }
-        let both = first.as_ref().and_then(|first| Ok((first, last.as_ref()?))).map_err(String::clone);
-        match both.and_then(|(first, last)| last.since(first)) {
-            Ok(traffic) => {
-                server.network_received_bytes = Some(traffic.received_bytes);
-                server.network_sent_bytes = Some(traffic.sent_bytes);
-                server.retransmitted_segments = Some(traffic.retransmitted_segments);
+    /// Why a figure is absent.
+    fn why(&self, figure: &str, completed: u64) -> Option<String> {
+        let why = match figure {
+            "busiest_thread_percent" => {
+                return Some(format!("{} threads are too many to sample each", self.usage.threads));
             }
-            Err(why) => absent.note(&TRAFFIC, &why),
-        }
+            "run_queue_wait_percent" => {
+                "more threads worked than it has cores, or the kernel does not account for waiting"
+            }
+            "cores" => "the cores that the server may use are unknown",
+            "voluntary_switches" | "involuntary_switches" => {
+                "threads of the server ended, and the kernel discards their switches, or there are too many threads"
+            }
+            "socket_bytes" => return self.network.1.as_ref().err().cloned(),
+            "network_received_bytes" | "network_sent_bytes" | "retransmitted_segments" => return self.traffic().err(),
+            figure if figure.ends_with("_per_request") && completed == 0 => "no request completed",
+            "instructions_user_per_request" => return self.count(Event::InstructionsUser).err(),
+            "instructions_kernel_per_request" => return self.count(Event::InstructionsKernel).err(),
+            "cycles_per_request" => return self.count(Event::Cycles).err(),
+            _ => "a process ended while it was read",
+        };
+        Some(why.to_owned())
     }
 
-    fn per_request(&self, completed: u64, server: &mut Server, absent: &mut Absent) {
-        if completed == 0 {
-            return absent.note(&PER_REQUEST, "no request completed");
-        }
-        let completed = completed as f64;
-        server.cpu_us_per_request = Some(self.usage.cpu.total().as_secs_f64() * 1e6 / completed);
-        let (first, last) = &self.counted;
-        let mut each = |event: Event, figure: &str| {
-            let count = last.since(first, event);
-            count.map(|count| count / completed).map_err(|why| absent.note(&[figure], &why)).ok()
-        };
-        server.instructions_user_per_request = each(Event::InstructionsUser, "instructions_user_per_request");
-        server.instructions_kernel_per_request = each(Event::InstructionsKernel, "instructions_kernel_per_request");
-        server.cycles_per_request = each(Event::Cycles, "cycles_per_request");
+    fn traffic(&self) -> Result<network::Traffic, String> {
+        let first = self.network.0.as_ref().map_err(String::clone)?;
+        self.network.1.as_ref().map_err(String::clone)?.since(first)
+    }
+
+    fn count(&self, event: Event) -> Result<f64, String> {
+        self.counted.1.since(&self.counted.0, event)
     }
 }
 
-const ENDED: &str = "a process ended while it was read";
-
-const PER_REQUEST: [&str; 4] =
-    ["cpu_us_per_request", "instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
-
-const TRAFFIC: [&str; 3] = ["network_received_bytes", "network_sent_bytes", "retransmitted_segments"];
-
-const FIGURES: [&str; 23] = [
-    "cpu_user_percent",
-    "cpu_system_percent",
-    "busiest_thread_percent",
-    "run_queue_wait_percent",
-    "rss_start_bytes",
-    "rss_anon_start_bytes",
-    "rss_bytes",
-    "rss_anon_bytes",
-    "rss_peak_bytes",
-    "threads",
-    "cpu_us_per_request",
-    "instructions_user_per_request",
-    "instructions_kernel_per_request",
-    "cycles_per_request",
-    "cores",
-    "voluntary_switches",
-    "involuntary_switches",
-    "minor_faults",
-    "major_faults",
-    "network_received_bytes",
-    "network_sent_bytes",
-    "retransmitted_segments",
-    "socket_bytes",
-];
-
 /// The reasons for a server that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
-    let mut absent = Absent::of("server");
-    absent.note(&FIGURES, why);
-    absent.note(&["pid"], why);
-    absent.into()
+    absent::reasons("server", &Server::default(), |_| Some(why.to_owned()))
 }
 
 #[cfg(test)]

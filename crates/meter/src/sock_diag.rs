@@ -42,9 +42,6 @@ const HEADER: usize = 16;
 const MESSAGE: usize = 72;
 
 /// Calls `each` with every connected TCP socket of this local port, over IPv4 and IPv6, until it returns false.
-///
-/// # Errors
-/// Why the kernel does not list them.
 pub(crate) fn of_port(port: u16, each: &mut dyn FnMut(Socket) -> bool) -> Result<(), String> {
     for family in [libc::AF_INET, libc::AF_INET6] {
         dump(family as u8, port, each)

@@ -132,9 +132,6 @@ impl Workers {
     }
 
     /// Sends a message to every worker.
-    ///
-    /// # Errors
-    /// As [`Self::send`].
     pub fn send_all(&self, message: &impl Serialize) -> io::Result<()> {
         (0..self.count()).try_for_each(|worker| self.send(worker, message, None))
     }

@@ -32,9 +32,6 @@ impl Parent {
     }
 
     /// Waits for the next message and the file that came with it; `None` once the parent has ended.
-    ///
-    /// # Errors
-    /// The bytes received are not a message of type `M`.
     pub fn recv<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Option<OwnedFd>)>> {
         frame::read(&self.0)
     }
@@ -53,9 +50,6 @@ impl Parent {
     }
 
     /// Sends a message; blocks while the socket's buffer is full. Must not be called by two threads at a time.
-    ///
-    /// # Errors
-    /// The parent has ended.
     pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
         frame::write(&self.0, message, None)
     }

@@ -114,18 +114,12 @@ impl Calibrations {
     }
 
     /// The ceiling measured with this key, in requests per second.
-    ///
-    /// # Errors
-    /// The file exists and cannot be read.
     pub fn get(&self, key: &CalibrationKey) -> io::Result<Option<f64>> {
         let entries = self.entries()?;
         Ok(entries.iter().find(|entry| entry.key == *key).map(|entry| entry.rate))
     }
 
     /// The ceilings of all loads for this build on this machine, in requests per second.
-    ///
-    /// # Errors
-    /// The file exists and cannot be read.
     pub fn rates(&self, env: &Env) -> io::Result<Vec<f64>> {
         let (binary, machine) = (&env.binary_hash, (&env.kernel, &env.cpu, env.cpus_online));
         let mut entries = self.entries()?;

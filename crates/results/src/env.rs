@@ -1,4 +1,5 @@
 //! `env.json`: machine and settings of a trial, and the reasons for absent figures.
+#![allow(missing_docs, reason = "fields with obvious names have no comment")]
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -6,29 +7,22 @@ use std::collections::BTreeMap;
 /// Machine, kernel and settings of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Env {
-    /// Version of brunt.
     pub brunt: String,
     /// 64-bit FNV-1a hash of the binary, in hexadecimal.
     pub binary_hash: Option<String>,
-    /// The command line as typed.
     pub command: Vec<String>,
     /// Wall clock at the start, seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// Kernel release and version.
     pub kernel: Option<String>,
-    /// Processor model.
     pub cpu: Option<String>,
     /// Processors this process may run on.
     pub cpus_allowed: Option<String>,
-    /// Processors online.
     pub cpus_online: Option<u64>,
-    /// Memory of the machine, bytes.
     pub memory_bytes: Option<u64>,
     /// Frequency governor of the first core.
     pub governor: Option<String>,
     /// Whether simultaneous multithreading is on.
     pub smt: Option<String>,
-    /// Clock source of the kernel.
     pub clock_source: Option<String>,
     /// Soft and hard limit of open files.
     pub open_files: Option<(u64, u64)>,

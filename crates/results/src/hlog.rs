@@ -22,9 +22,6 @@ pub struct Interval {
 }
 
 /// The intervals of one tag, in the order of the log.
-///
-/// # Errors
-/// The log is damaged.
 pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
     let wrong = |what: &dyn std::fmt::Debug| format!("the interval log of '{tag}' cannot be read: {what:?}");
     let mut intervals = Vec::new();
@@ -44,17 +41,11 @@ pub fn read(hlog: &[u8], tag: &str) -> Result<Vec<Interval>, String> {
 }
 
 /// The distribution of one tag, over all intervals of the log.
-///
-/// # Errors
-/// The log is damaged.
 pub fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
     sum(&read(hlog, tag)?)
 }
 
 /// The sum of intervals.
-///
-/// # Errors
-/// An interval holds values above [`MAX_LATENCY_NS`](crate::latency::MAX_LATENCY_NS).
 pub fn sum(intervals: &[Interval]) -> Result<Histogram<u64>, String> {
     let mut sum = new_histogram();
     for interval in intervals {

@@ -7,9 +7,6 @@ use std::{ffi::OsString, io, path::PathBuf};
 pub const ENV_VAR: &str = "BRUNT_STATE_DIR";
 
 /// The state directory: `$BRUNT_STATE_DIR`, else `$XDG_STATE_HOME/brunt`, else `~/.local/state/brunt`. It may not exist yet.
-///
-/// # Errors
-/// None of these variables is set.
 pub fn path() -> io::Result<PathBuf> {
     choose(|name| std::env::var_os(name)).ok_or_else(|| {
         io::Error::other(format!("neither {ENV_VAR} nor XDG_STATE_HOME nor HOME names a directory to keep things in"))

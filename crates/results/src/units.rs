@@ -12,12 +12,6 @@ pub struct UnitError {
     expected: &'static str,
 }
 
-impl UnitError {
-    fn new(value: &str, expected: &'static str) -> Self {
-        Self { value: value.to_owned(), expected }
-    }
-}
-
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is not {}", self.value, self.expected)
@@ -35,8 +29,33 @@ fn number_and_suffix(text: &str) -> Option<(f64, &str)> {
     Some((value, suffix.trim()))
 }
 
-macro_rules! as_string {
-    ($name:ident) => {
+/// The value of `text`, a number with one of these suffixes.
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let (number, suffix) = number_and_suffix(text)?;
+    units.iter().find(|(unit, _)| *unit == suffix).map(|(_, factor)| number * factor)
+}
+
+fn whole(value: f64) -> Option<u64> {
+    (value.fract() == 0.0 && value < 9e15).then_some(value as u64)
+}
+
+/// Writes `number` in the first of `units` that divides it, or in the last.
+fn write_in_units(f: &mut fmt::Formatter<'_>, number: u128, units: &[(&str, u128)]) -> fmt::Result {
+    let divides = |(_, size): &&(&str, u128)| number >= *size && number.is_multiple_of(*size);
+    let (unit, size) = units.iter().find(divides).or(units.last()).copied().unwrap_or(("", 1));
+    write!(f, "{}{unit}", number / size)
+}
+
+/// Implements parsing, with `$expected` in its error, and conversion from and to text for serde.
+macro_rules! unit {
+    ($name:ident, $expected:literal, $parse:expr) => {
+        impl FromStr for $name {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<Self, UnitError> {
+                let parse: fn(&str) -> Option<_> = $parse;
+                parse(text).map(Self).ok_or_else(|| UnitError { value: text.to_owned(), expected: $expected })
+            }
+        }
         impl From<$name> for String {
             fn from(value: $name) -> String {
                 value.to_string()
@@ -51,136 +70,74 @@ macro_rules! as_string {
     };
 }
 
+const DECIMAL: [(&str, f64); 5] = [("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9)];
+
 /// A whole number, as of connections or requests, with `k` (thousand), `M` (million) or `G`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Count(pub u64);
 
-impl FromStr for Count {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError::new(text, "a count such as 100, 20k or 1M");
-        let (number, suffix) = number_and_suffix(text).ok_or_else(error)?;
-        let value = number * decimal_factor(suffix).ok_or_else(error)?;
-        if value.fract() == 0.0 && value < 9e15 { Ok(Self(value as u64)) } else { Err(error()) }
-    }
-}
-
-fn decimal_factor(suffix: &str) -> Option<f64> {
-    match suffix {
-        "" => Some(1.0),
-        "k" | "K" => Some(1e3),
-        "M" => Some(1e6),
-        "G" => Some(1e9),
-        _ => None,
-    }
-}
+unit!(Count, "a count such as 100, 20k or 1M", |text| whole(scaled(text, &DECIMAL)?));
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            0 => f.write_str("0"),
-            n if n % 1_000_000 == 0 => write!(f, "{}M", n / 1_000_000),
-            n if n % 1_000 == 0 => write!(f, "{}k", n / 1_000),
-            n => write!(f, "{n}"),
-        }
+        write_in_units(f, self.0.into(), &[("M", 1_000_000), ("k", 1_000), ("", 1)])
     }
 }
-as_string!(Count);
+
+const KIB: u32 = 1 << 10;
+const MIB: u32 = 1 << 20;
+const GIB: u32 = 1 << 30;
 
 /// A number of bytes: `100`, `100B`, `1KiB`, `2MiB`. Rejects `1KB`, which is ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Size(pub u64);
 
-impl FromStr for Size {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError::new(text, "a size such as 100B, 1KiB or 2MiB");
-        let (number, suffix) = number_and_suffix(text).ok_or_else(error)?;
-        let factor = match suffix {
-            "" | "B" => 1.0,
-            "KiB" | "Ki" => 1024.0,
-            "MiB" | "Mi" => 1024.0 * 1024.0,
-            "GiB" | "Gi" => 1024.0 * 1024.0 * 1024.0,
-            _ => return Err(error()),
-        };
-        let value = number * factor;
-        if value.fract() == 0.0 && value < 9e15 { Ok(Self(value as u64)) } else { Err(error()) }
-    }
-}
+unit!(Size, "a size such as 100B, 1KiB or 2MiB", |text| {
+    let multiples = [("KiB", KIB), ("Ki", KIB), ("MiB", MIB), ("Mi", MIB), ("GiB", GIB), ("Gi", GIB)];
+    let units = [("", 1), ("B", 1)].into_iter().chain(multiples).map(|(unit, bytes)| (unit, f64::from(bytes)));
+    whole(scaled(text, &units.collect::<Vec<_>>())?)
+});
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const KIB: u64 = 1024;
-        match self.0 {
-            n if n > 0 && n % (KIB * KIB * KIB) == 0 => write!(f, "{}GiB", n / (KIB * KIB * KIB)),
-            n if n > 0 && n % (KIB * KIB) == 0 => write!(f, "{}MiB", n / (KIB * KIB)),
-            n if n > 0 && n % KIB == 0 => write!(f, "{}KiB", n / KIB),
-            n => write!(f, "{n}B"),
-        }
+        write_in_units(f, self.0.into(), &[("GiB", GIB.into()), ("MiB", MIB.into()), ("KiB", KIB.into()), ("B", 1)])
     }
 }
-as_string!(Size);
 
 /// A duration: `50us`, `10ms`, `1.5s`, `2m`, `1h`. Rejects numbers without a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Span(pub Duration);
 
-impl FromStr for Span {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError::new(text, "a time such as 50us, 10ms, 1.5s, 2m or 1h");
-        let (number, suffix) = number_and_suffix(text).ok_or_else(error)?;
-        let nanos = match suffix {
-            "ns" => 1.0,
-            "us" | "µs" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            "m" => 60e9,
-            "h" => 3600e9,
-            "" if number == 0.0 => 1.0,
-            _ => return Err(error()),
-        };
-        let nanos = (number * nanos).round();
-        if nanos < 9e18 { Ok(Self(Duration::from_nanos(nanos as u64))) } else { Err(error()) }
-    }
-}
+unit!(Span, "a time such as 50us, 10ms, 1.5s, 2m or 1h", |text| {
+    let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3600e9)];
+    let zero = || scaled(text, &[("", 1.0)]).filter(|number| *number == 0.0);
+    let nanos = scaled(text, &units).or_else(zero)?.round();
+    (nanos < 9e18).then(|| Duration::from_nanos(nanos as u64))
+});
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0.as_nanos();
-        for (unit, size) in
-            [("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)]
-        {
-            if nanos >= size && nanos.is_multiple_of(size) {
-                return write!(f, "{}{unit}", nanos / size);
-            }
-        }
-        match nanos {
+        const MINUTE: u128 = 60_000_000_000;
+        const SMALL: [(&str, u128); 4] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+        match self.0.as_nanos() {
             0 => f.write_str("0s"),
-            n => write!(f, "{n}ns"),
+            nanos => write_in_units(f, nanos, &[&[("h", 60 * MINUTE), ("m", MINUTE)], &SMALL[..]].concat()),
         }
     }
 }
-as_string!(Span);
 
 /// Requests or connections per second: `500`, `20k`, `0.5`, `20k/s`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate(pub f64);
 
-impl FromStr for Rate {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError::new(text, "a rate per second above zero such as 500, 20k or 1M");
-        let (number, suffix) = number_and_suffix(text).ok_or_else(error)?;
-        let suffix = suffix.strip_suffix("/s").unwrap_or(suffix);
-        let value = number * decimal_factor(suffix).ok_or_else(error)?;
-        if value > 0.0 && value <= 1e9 { Ok(Self(value)) } else { Err(error()) }
-    }
-}
+unit!(Rate, "a rate per second above zero such as 500, 20k or 1M", |text| {
+    let value = scaled(text.trim().strip_suffix("/s").unwrap_or(text), &DECIMAL)?;
+    (value > 0.0 && value <= 1e9).then_some(value)
+});
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,7 +148,6 @@ impl fmt::Display for Rate {
         }
     }
 }
-as_string!(Rate);
 
 /// Processor numbers: `1`, `0,2-3`. Sorted, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,44 +161,35 @@ impl Cores {
     }
 }
 
-impl FromStr for Cores {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError::new(text, "a list of cores such as 1 or 0,2-3");
-        let mut cores = Vec::new();
-        for part in text.trim().split(',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let first: usize = first.trim().parse().map_err(|_| error())?;
-            let last: usize = last.trim().parse().map_err(|_| error())?;
-            // Above any NR_CPUS in use; bounds the memory that a typing error can take.
-            if first > last || last >= 4096 {
-                return Err(error());
-            }
-            cores.extend(first..=last);
+unit!(Cores, "a list of cores such as 1 or 0,2-3", |text| {
+    let mut cores = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        // Above any NR_CPUS in use; bounds the memory that a typing error can take.
+        if first > last || last >= 4096 {
+            return None;
         }
-        cores.sort_unstable();
-        cores.dedup();
-        Ok(Self(cores))
+        cores.extend(first..=last);
     }
-}
+    cores.sort_unstable();
+    cores.dedup();
+    Some(cores)
+});
 
 impl fmt::Display for Cores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0.as_slice();
         let mut separator = "";
-        while let Some(&first) = rest.first() {
-            let run = rest.iter().enumerate().take_while(|(i, core)| **core == first + i).count();
+        for run in self.0.chunk_by(|core, next| *next == core + 1) {
             match run {
-                1 => write!(f, "{separator}{first}")?,
-                _ => write!(f, "{separator}{first}-{}", first + run - 1)?,
+                [first, .., last] => write!(f, "{separator}{first}-{last}")?,
+                run => write!(f, "{separator}{}", run[0])?,
             }
             separator = ",";
-            rest = &rest[run..];
         }
         Ok(())
     }
 }
-as_string!(Cores);
 
 #[cfg(test)]
 mod tests {

@@ -109,79 +109,85 @@ impl ValidityIssue {
 
     /// The evidence, as one sentence.
     pub fn evidence(&self) -> String {
-        match self {
-            Self::Errors { failed, completed, kinds } => {
-                let total = failed + completed;
-                format!("{failed} of {total} requests failed ({kinds})")
-            }
-            Self::ClientLimited(ClientLimit::Lag { lag_p99_us, response_p99_us }) => {
-                format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us")
-            }
-            Self::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent: Some(server) }) => {
-                format!(
-                    "a generator thread used {generator_percent:.0} % of its core while the server's busiest thread used {server:.0} %"
-                )
-            }
-            Self::ClientLimited(ClientLimit::Cpu { generator_percent, server_percent: None }) => {
-                format!(
-                    "a generator thread used {generator_percent:.0} % of its core and the server could not be metered"
-                )
-            }
-            Self::ClientLimited(ClientLimit::Ceiling { rate, ceiling }) => format!(
-                "the generator reached {:.0} % of its own ceiling on this machine, {ceiling:.0} requests/s against a null target",
-                rate / ceiling * 100.0
-            ),
-            Self::RateMissed { offered, achieved, waited } => format!(
-                "{achieved:.0} requests/s were answered of {offered:.0} offered; {:.1} % found every connection busy",
-                waited * 100.0
-            ),
-            Self::NotStationary { evidence } => evidence.clone(),
-            Self::TooFewSamples { count, needed, quantile } => {
-                format!("{quantile} needs {needed} requests, {count} were recorded")
-            }
-            Self::Disturbed(Disturbance::Steal { percent }) => {
-                format!("the hypervisor took {percent:.1} % of the CPU time")
-            }
-            Self::Disturbed(Disturbance::RunQueue { whose, percent }) => {
-                format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time")
-            }
-            Self::Disturbed(Disturbance::SlowMachine { percent }) => {
-                format!("just before or after, the machine was at {percent:.0} % of its best speed in this experiment")
-            }
-        }
+        self.texts().0
     }
 
     /// What to do about it, as one sentence.
-    pub fn remedy(&self) -> String {
+    pub fn remedy(&self) -> &'static str {
+        self.texts().1
+    }
+
+    fn texts(&self) -> (String, &'static str) {
         match self {
-            Self::Errors { .. } => {
-                "look at the target's log; with a timeout, lower the rate or raise --timeout".to_owned()
+            Self::Errors { failed, completed, kinds } => (
+                format!("{failed} of {} requests failed ({kinds})", failed + completed),
+                "look at the target's log; with a timeout, lower the rate or raise --timeout",
+            ),
+            Self::ClientLimited(limit) => limit.texts(),
+            Self::RateMissed { offered, achieved, waited } => (
+                format!(
+                    "{achieved:.0} requests/s were answered of {offered:.0} offered; {:.1} % found every connection busy",
+                    waited * 100.0
+                ),
+                match *waited > 0.01 {
+                    true => {
+                        "the target is the limit at this rate: lower -R, or raise -c if the target can serve more at a time"
+                    }
+                    false => "lower -R, or lengthen the run so that start and end weigh less",
+                },
+            ),
+            Self::NotStationary { evidence } => (evidence.clone(), "lengthen --warmup and -d until the figures settle"),
+            Self::TooFewSamples { count, needed, quantile } => (
+                format!("{quantile} needs {needed} requests, {count} were recorded"),
+                "lengthen the run (-d) or raise the rate",
+            ),
+            Self::Disturbed(disturbance) => disturbance.texts(),
+        }
+    }
+}
+
+impl ClientLimit {
+    fn texts(&self) -> (String, &'static str) {
+        match self {
+            Self::Lag { lag_p99_us, response_p99_us } => (
+                format!("the generator sent late: lag p99 {lag_p99_us:.0} us, response p99 {response_p99_us:.0} us"),
+                "give the generator a core of its own (--cores), more threads (-t), or a lower rate",
+            ),
+            Self::Cpu { generator_percent, server_percent } => {
+                let server = server_percent.map_or("and the server could not be metered".to_owned(), |server| {
+                    format!("while the server's busiest thread used {server:.0} %")
+                });
+                (
+                    format!("a generator thread used {generator_percent:.0} % of its core {server}"),
+                    "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request",
+                )
             }
-            Self::ClientLimited(ClientLimit::Lag { .. }) => {
-                "give the generator a core of its own (--cores), more threads (-t), or a lower rate".to_owned()
+            Self::Ceiling { rate, ceiling } => (
+                format!(
+                    "the generator reached {:.0} % of its own ceiling on this machine, {ceiling:.0} requests/s against a \
+                     null target",
+                    rate / ceiling * 100.0
+                ),
+                "raise the number of connections (-c), or give the generator more cores (-t, --cores)",
+            ),
+        }
+    }
+}
+
+impl Disturbance {
+    fn texts(&self) -> (String, &'static str) {
+        match self {
+            Self::Steal { percent } => {
+                (format!("the hypervisor took {percent:.1} % of the CPU time"), "repeat the run on a quieter machine")
             }
-            Self::ClientLimited(ClientLimit::Ceiling { .. }) => {
-                "raise the number of connections (-c), or give the generator more cores (-t, --cores)".to_owned()
-            }
-            Self::ClientLimited(ClientLimit::Cpu { .. }) => {
-                "give the generator more cores (-t, --cores) or the server fewer; --no-verify lightens each request"
-                    .to_owned()
-            }
-            Self::RateMissed { waited, .. } if *waited > 0.01 => {
-                "the target is the limit at this rate: lower -R, or raise -c if the target can serve more at a time"
-                    .to_owned()
-            }
-            Self::RateMissed { .. } => "lower -R, or lengthen the run so that start and end weigh less".to_owned(),
-            Self::NotStationary { .. } => "lengthen --warmup and -d until the figures settle".to_owned(),
-            Self::TooFewSamples { .. } => "lengthen the run (-d) or raise the rate".to_owned(),
-            Self::Disturbed(Disturbance::Steal { .. }) => "repeat the run on a quieter machine".to_owned(),
-            Self::Disturbed(Disturbance::SlowMachine { .. }) => {
-                "more repeats, or --retries to repeat disturbed trials; a dedicated machine avoids them".to_owned()
-            }
-            Self::Disturbed(Disturbance::RunQueue { .. }) => {
-                "stop other programs on these cores, or give generator and server cores of their own (--cores)"
-                    .to_owned()
-            }
+            Self::RunQueue { whose, percent } => (
+                format!("a thread of the {whose} was runnable without a core for {percent:.0} % of the time"),
+                "stop other programs on these cores, or give generator and server cores of their own (--cores)",
+            ),
+            Self::SlowMachine { percent } => (
+                format!("just before or after, the machine was at {percent:.0} % of its best speed in this experiment"),
+                "more repeats, or --retries to repeat disturbed trials; a dedicated machine avoids them",
+            ),
         }
     }
 }
@@ -239,7 +245,7 @@ impl Verdict {
         Self {
             kind: issues.first().map_or(Kind::Ok, ValidityIssue::kind),
             why: issues.iter().map(ValidityIssue::evidence).collect(),
-            remedy: issues.iter().map(ValidityIssue::remedy).collect(),
+            remedy: issues.iter().map(|issue| issue.remedy().to_owned()).collect(),
         }
     }
 
@@ -248,7 +254,7 @@ impl Verdict {
         let worst = issue.kind() > self.kind;
         let at = if worst { 0 } else { self.why.len() };
         self.why.insert(at, issue.evidence());
-        self.remedy.insert(at, issue.remedy());
+        self.remedy.insert(at, issue.remedy().to_owned());
         self.kind = self.kind.max(issue.kind());
     }
 

@@ -100,9 +100,6 @@ impl ClientConfig {
 
     /// The configuration for the host with this name or address, which is sent as SNI and must be in its certificate.
     /// Sessions are cached for this host alone.
-    ///
-    /// # Errors
-    /// If `host` is not a valid name.
     pub fn connector(&self, host: &str) -> Result<Connector, String> {
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|_| format!("'{}' is no name that a certificate can have", host.escape_debug()))?;

@@ -27,9 +27,6 @@ impl Identity {
     }
 
     /// Generates a key and a self-signed certificate for these names and addresses, which does not expire.
-    ///
-    /// # Errors
-    /// If a name is not valid in a certificate.
     pub fn self_signed(names: &[String]) -> Result<Self, String> {
         let error = |error| format!("no certificate can be made for {}: {error}", names.join(", "));
         let mut params = CertificateParams::new(names).map_err(error)?;

@@ -11,9 +11,6 @@ pub struct Acceptor(Arc<ServerConfig>);
 impl Acceptor {
     /// A server with this identity. With `client_ca`, a file of certificate authorities, each client needs a certificate
     /// issued by one of them. Sessions are resumed by tickets: the server keeps no table of clients.
-    ///
-    /// # Errors
-    /// One line that names what cannot be used and the cause.
     pub fn new(identity: &Identity, client_ca: Option<&Path>) -> Result<Self, String> {
         let builder = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
         let builder = builder.map_err(|error| error.to_string())?;

@@ -47,9 +47,6 @@ pub struct HandshakeInfo {
 
 impl Session {
     /// The client's end. Appends its first message to `out`.
-    ///
-    /// # Errors
-    /// If the configuration allows no handshake.
     pub fn client(connector: &Connector, out: &mut Vec<u8>) -> Result<Self, TlsError> {
         let connection = UnbufferedClientConnection::new(connector.config(), connector.name())?;
         let mut session = Self { end: End::Client(Box::new(connection)), partial: Vec::new(), closed_by_peer: false };
@@ -58,9 +55,6 @@ impl Session {
     }
 
     /// The server's end, which waits for the client's first message.
-    ///
-    /// # Errors
-    /// If the configuration allows no handshake.
     pub fn server(acceptor: &Acceptor) -> Result<Self, TlsError> {
         let connection = UnbufferedServerConnection::new(acceptor.config())?;
         Ok(Self { end: End::Server(Box::new(connection)), partial: Vec::new(), closed_by_peer: false })

@@ -26,9 +26,6 @@ pub struct Stream<T: Transport> {
 
 impl<T: Transport> Stream<T> {
     /// The client's end; continue with [`Self::poll_handshake`].
-    ///
-    /// # Errors
-    /// If the configuration allows no handshake.
     pub fn client(transport: T, connector: &Connector) -> io::Result<Self> {
         let mut sealed = Vec::new();
         let session = Session::client(connector, &mut sealed)?;
@@ -36,18 +33,12 @@ impl<T: Transport> Stream<T> {
     }
 
     /// The server's end; continue with [`Self::poll_handshake`].
-    ///
-    /// # Errors
-    /// If the configuration allows no handshake.
     pub fn server(transport: T, acceptor: &Acceptor) -> io::Result<Self> {
         let session = Session::server(acceptor)?;
         Ok(Self { transport, session, plain: Vec::new(), sealed: Vec::new(), sent: 0, closed: false })
     }
 
     /// Drives the handshake to its end.
-    ///
-    /// # Errors
-    /// If it fails, or the connection ends before.
     pub fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let is_flushed = self.poll_flush_records(cx).map_err(closed_in_handshake)?.is_ready();
@@ -59,9 +50,6 @@ impl<T: Transport> Stream<T> {
     }
 
     /// Receives and processes one piece of input, which may hold no plain text.
-    ///
-    /// # Errors
-    /// If it violates the protocol, or the connection ends.
     pub fn poll_read_record(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut received = ready!(self.transport.poll_recv(cx))?;
         if received.is_empty() {
@@ -78,9 +66,6 @@ impl<T: Transport> Stream<T> {
     }
 
     /// Sends what is encrypted and not sent yet.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub fn poll_flush_records(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.sent < self.sealed.len() {
             self.sent += ready!(self.transport.poll_write(cx, &self.sealed[self.sent..]))?;
@@ -92,9 +77,6 @@ impl<T: Transport> Stream<T> {
     }
 
     /// Sends `close_notify`, once.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub fn poll_close_notify(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !std::mem::replace(&mut self.closed, true) {
             self.session.close_notify(&mut self.sealed);

@@ -1,53 +1,48 @@
-//! The ping-pong message: what is sent, and whether what came back is the same.
+//! Messages of the echo protocol, and the comparison of replies with requests.
 //!
-//! A message is a stamp followed by a fixed pattern. The stamp (8 bytes little-endian, or as many as fit: sequence
-//! number in the low half, connection in the high half) makes each message of a run differ from the one before it, so
-//! a stale, repeated or misdelivered reply is never taken for the right one. The pattern is shared by all connections
-//! of a worker; each starts at its own place in it. Comparing is a word for the stamp and one `memcmp` for the rest:
-//! this must never become a loop over bytes, for it runs once for each reply of a load generator.
+//! A message is a stamp followed by a fixed pattern. The stamp (8 bytes little-endian, or as many as fit: sequence number
+//! in the low half, connection in the high half) makes consecutive messages differ, so that stale, repeated and misdelivered
+//! replies are detected. The pattern is shared by all connections of a worker; each starts at its own offset. Comparing
+//! takes a word for the stamp and one `memcmp` for the rest; it runs for every reply and must not loop over bytes.
 
 use std::{num::NonZeroUsize, ops::Deref};
 
 /// Bytes of the stamp; a shorter message carries its low bytes.
 const STAMP: usize = 8;
-/// Different places at which a connection's pattern may start ...
+/// Number of offsets at which a connection's pattern may start.
 const OFFSETS: usize = 64;
-/// ... and their distance, a multiple of the word so that the stamp is stored aligned.
+/// Distance of these offsets: the size of the stamp, which is then stored aligned.
 const STRIDE: usize = 8;
 
-/// The bytes that all messages of one size are cut from. One for each worker: its memory does not grow with connections.
+/// The bytes of all messages of one size. One per worker: memory does not grow with connections.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     bytes: Box<[u8]>,
     size: usize,
 }
 
-/// Names one message of a run.
+/// Identifies a message of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageId {
-    /// The connection it belongs to.
+    /// Number of the connection.
     pub connection: u32,
-    /// Its number on that connection; may wrap.
+    /// Number of the message on its connection; may wrap.
     pub sequence: u32,
 }
 
-/// What the bytes of a reply amount to so far.
+/// The state of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// Right so far, and more is to come.
+    /// Correct so far; bytes are missing.
     Incomplete,
-    /// The whole message, byte for byte, and nothing behind it.
+    /// Complete and correct, without further bytes.
     Complete,
-    /// Byte `offset` of the reply is not what was sent.
-    WrongByte {
-        /// Counted from the start of the message.
-        offset: usize,
-    },
-    /// The whole message is there and `extra` bytes follow that nobody asked for.
-    Excess {
-        /// Bytes behind the end of the message in this piece.
-        extra: usize,
-    },
+    /// A byte differs from the request; `offset` counts from the start of the message.
+    #[expect(missing_docs)]
+    WrongByte { offset: usize },
+    /// Complete and correct, and `extra` bytes follow it in this piece.
+    #[expect(missing_docs)]
+    Excess { extra: usize },
 }
 
 impl MessageId {
@@ -60,10 +55,8 @@ impl MessageId {
     fn offset(self) -> usize {
         self.connection as usize % OFFSETS * STRIDE
     }
-}
 
-impl MessageId {
-    /// Makes the whole bytes of another message of this connection the bytes of this one.
+    /// Turns the bytes of a complete message of this connection into those of this message.
     #[inline]
     pub fn restamp(self, bytes: &mut [u8]) {
         swap_stamp(bytes, self.stamp());
@@ -71,7 +64,7 @@ impl MessageId {
 }
 
 impl Pattern {
-    /// The pattern of messages of `size` bytes; equal seeds make equal patterns.
+    /// The pattern of messages of `size` bytes. Equal seeds make equal patterns.
     pub fn new(size: NonZeroUsize, seed: u64) -> Self {
         let size = size.get();
         let mut bytes = vec![0; size + OFFSETS * STRIDE];
@@ -87,29 +80,30 @@ impl Pattern {
         self.size
     }
 
-    /// Writes the message into `out`, which must be [`Self::size`] bytes long.
+    /// Copies the message to `out`.
     ///
     /// # Panics
-    /// If `out` has another length.
+    /// If `out` is not [`Self::size`] bytes long.
     pub fn fill(&self, message: MessageId, out: &mut [u8]) {
         out.copy_from_slice(&self.bytes[message.offset()..][..self.size]);
         let stamped = self.size.min(STAMP);
         out[..stamped].copy_from_slice(&message.stamp().to_le_bytes()[..stamped]);
     }
 
-    /// Lends the bytes of the message without copying them: the stamp is in place for as long as the loan lives.
+    /// The bytes of the message, not copied: the pattern holds the stamp until the value is dropped.
     #[inline]
     pub fn stamped(&mut self, message: MessageId) -> Stamped<'_> {
         let bytes = &mut self.bytes[message.offset()..][..self.size];
-        Stamped { under: swap_stamp(bytes, message.stamp()), bytes }
+        Stamped { replaced: swap_stamp(bytes, message.stamp()), bytes }
     }
 }
 
-/// A message, stamped in place in its [`Pattern`].
+/// A message in place in its [`Pattern`].
 #[derive(Debug)]
 pub struct Stamped<'p> {
     bytes: &'p mut [u8],
-    under: u64,
+    /// The bytes that the stamp replaces.
+    replaced: u64,
 }
 
 impl Deref for Stamped<'_> {
@@ -123,19 +117,19 @@ impl Deref for Stamped<'_> {
 impl Drop for Stamped<'_> {
     #[inline]
     fn drop(&mut self) {
-        // The next connection's pattern runs through here: leave no trace.
-        swap_stamp(self.bytes, self.under);
+        // Patterns of other connections contain these bytes.
+        swap_stamp(self.bytes, self.replaced);
     }
 }
 
-/// Writes as much of the stamp as fits over the first bytes; returns what was there.
+/// Replaces the first bytes by as much of the stamp as fits, and returns them.
 #[inline]
 fn swap_stamp(bytes: &mut [u8], stamp: u64) -> u64 {
-    // As a word and not as bytes: LLVM would move a byte array one byte at a time, 60 instructions for nothing.
+    // As a word: LLVM would move a byte array byte by byte, in 60 instructions.
     if let Some(head) = bytes.first_chunk_mut::<STAMP>() {
-        let under = u64::from_le_bytes(*head);
+        let replaced = u64::from_le_bytes(*head);
         *head = stamp.to_le_bytes();
-        return under;
+        return replaced;
     }
     let mut swapped = stamp.to_le_bytes();
     let short = bytes.len();
@@ -143,21 +137,15 @@ fn swap_stamp(bytes: &mut [u8], stamp: u64) -> u64 {
     u64::from_le_bytes(swapped)
 }
 
-/// Follows one reply as it arrives, in whatever pieces.
+/// Checks one reply as it arrives, in pieces of any size.
 #[derive(Debug, Clone, Default)]
 pub struct Checker {
     received: usize,
 }
 
 impl Checker {
-    /// Bytes taken so far.
-    pub fn received(&self) -> usize {
-        self.received
-    }
-
-    /// Takes the next bytes of the reply to `message` and compares them.
-    ///
-    /// After anything but [`Check::Incomplete`] the checker is spent: the next reply needs a new one.
+    /// Compares the next bytes of the reply to `message`. After any result except [`Check::Incomplete`], the next reply needs
+    /// a new checker.
     #[inline]
     pub fn feed(&mut self, pattern: &Pattern, message: MessageId, bytes: &[u8]) -> Check {
         if self.received == 0
@@ -166,7 +154,7 @@ impl Checker {
             && u64::from_le_bytes(*head) == message.stamp()
             && *tail == pattern.bytes[message.offset() + STAMP..][..tail.len()]
         {
-            // Nearly every reply comes in one piece and is right.
+            // The usual case: a correct reply in one piece.
             self.received = pattern.size;
             return Check::Complete;
         }
@@ -175,34 +163,34 @@ impl Checker {
 
     #[inline(never)]
     fn feed_piece(&mut self, pattern: &Pattern, message: MessageId, bytes: &[u8]) -> Check {
-        let (mine, extra) = self.split(pattern.size, bytes);
-        let wanted = &pattern.bytes[message.offset() + self.received..][..mine.len()];
+        let (piece, extra) = self.split(pattern.size, bytes);
+        let expected = &pattern.bytes[message.offset() + self.received..][..piece.len()];
         let stamp = message.stamp().to_le_bytes();
-        let in_stamp = mine.len().min(STAMP.saturating_sub(self.received));
-        let same = mine[in_stamp..] == wanted[in_stamp..]
-            && (in_stamp == 0 || mine[..in_stamp] == stamp[self.received..][..in_stamp]);
+        let in_stamp = piece.len().min(STAMP.saturating_sub(self.received));
+        let same = piece[in_stamp..] == expected[in_stamp..]
+            && (in_stamp == 0 || piece[..in_stamp] == stamp[self.received..][..in_stamp]);
         if !same {
-            return Check::WrongByte { offset: self.first_wrong(mine, &stamp, wanted) };
+            return Check::WrongByte { offset: self.first_wrong(piece, &stamp, expected) };
         }
-        self.advance(pattern.size, mine.len(), extra)
+        self.advance(pattern.size, piece.len(), extra)
     }
 
-    /// Takes the next bytes without looking at them: only their number counts.
+    /// Counts the next bytes without comparing them.
     #[inline]
     pub fn count(&mut self, pattern: &Pattern, bytes: &[u8]) -> Check {
-        let (mine, extra) = self.split(pattern.size, bytes);
-        self.advance(pattern.size, mine.len(), extra)
+        let (piece, extra) = self.split(pattern.size, bytes);
+        self.advance(pattern.size, piece.len(), extra)
     }
 
     #[inline]
     fn split<'b>(&self, size: usize, bytes: &'b [u8]) -> (&'b [u8], usize) {
-        let mine = bytes.len().min(size - self.received);
-        (&bytes[..mine], bytes.len() - mine)
+        let (piece, extra) = bytes.split_at(bytes.len().min(size - self.received));
+        (piece, extra.len())
     }
 
     #[inline]
-    fn advance(&mut self, size: usize, mine: usize, extra: usize) -> Check {
-        self.received += mine;
+    fn advance(&mut self, size: usize, taken: usize, extra: usize) -> Check {
+        self.received += taken;
         if extra > 0 {
             Check::Excess { extra }
         } else if self.received == size {
@@ -213,16 +201,16 @@ impl Checker {
     }
 
     #[cold]
-    fn first_wrong(&self, mine: &[u8], stamp: &[u8; STAMP], wanted: &[u8]) -> usize {
-        let wrong = mine.iter().enumerate().position(|(i, byte)| {
-            let right = stamp.get(self.received + i).unwrap_or(&wanted[i]);
+    fn first_wrong(&self, piece: &[u8], stamp: &[u8; STAMP], expected: &[u8]) -> usize {
+        let wrong = piece.iter().enumerate().position(|(i, byte)| {
+            let right = stamp.get(self.received + i).unwrap_or(&expected[i]);
             byte != right
         });
         self.received + wrong.unwrap_or(0)
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): enough to make every place of the pattern differ from every other.
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -245,7 +233,7 @@ mod tests {
         bytes
     }
 
-    /// Feeds `bytes` cut at `cuts`; returns the first answer that is not `Incomplete`.
+    /// Feeds `bytes` cut at `cuts`; returns the first result other than `Incomplete`.
     fn feed_cut(pattern: &Pattern, message: MessageId, bytes: &[u8], cuts: &[usize]) -> Check {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         cuts.extend([0, bytes.len()]);
@@ -272,9 +260,9 @@ mod tests {
     fn neighbours_in_sequence_and_connection_differ() {
         for size in [1, 7, 8, 9, 1024] {
             let pattern = pattern(size);
-            let mine = MessageId { connection: 5, sequence: 41 };
-            let before = bytes_of(&pattern, MessageId { sequence: 40, ..mine });
-            assert_eq!(feed_cut(&pattern, mine, &before, &[]), Check::WrongByte { offset: 0 }, "size {size}");
+            let message = MessageId { connection: 5, sequence: 41 };
+            let before = bytes_of(&pattern, MessageId { sequence: 40, ..message });
+            assert_eq!(feed_cut(&pattern, message, &before, &[]), Check::WrongByte { offset: 0 }, "size {size}");
         }
         let pattern = pattern(1024);
         let (a, b) = (MessageId { connection: 1, sequence: 0 }, MessageId { connection: 2, sequence: 0 });
@@ -284,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_ignores_what_the_bytes_are() {
+    fn count_ignores_the_contents() {
         let pattern = pattern(10);
         let mut checker = Checker::default();
         assert_eq!(checker.count(&pattern, &[0; 4]), Check::Incomplete);
@@ -294,7 +282,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_split_gives_the_same_answer(
+        fn every_split_gives_the_same_result(
             size in 1usize..200,
             connection: u32,
             sequence: u32,
@@ -307,7 +295,7 @@ mod tests {
             prop_assert_eq!(feed_cut(&pattern, message, &bytes, &cuts), Check::Complete);
             prop_assert_eq!(feed_cut(&pattern, message, &bytes[..size - 1], &cuts), Check::Incomplete);
             if surplus > 0 {
-                // A cut at the message's end makes the surplus a matter for the next reply; without one it shows at once.
+                // Uncut, because after a cut at the message's end the surplus belongs to the next reply.
                 let mut long = bytes.clone();
                 long.resize(size + surplus, 0);
                 prop_assert_eq!(feed_cut(&pattern, message, &long, &[]), Check::Excess { extra: surplus });
@@ -315,7 +303,7 @@ mod tests {
         }
 
         #[test]
-        fn a_flipped_bit_is_always_found_where_it_is(
+        fn a_flipped_bit_is_found_at_its_offset(
             size in 1usize..200,
             connection: u32,
             sequence: u32,
@@ -332,12 +320,12 @@ mod tests {
         }
 
         #[test]
-        fn lending_and_filling_agree_and_leave_no_trace(size in 1usize..200, connection: u32, sequence: u32) {
+        fn stamped_equals_fill_and_restores_the_pattern(size in 1usize..200, connection: u32, sequence: u32) {
             let mut pattern = pattern(size);
             let untouched = pattern.bytes.clone();
             let message = MessageId { connection, sequence };
-            let lent = pattern.stamped(message).to_vec();
-            prop_assert_eq!(lent, bytes_of(&pattern, message));
+            let stamped = pattern.stamped(message).to_vec();
+            prop_assert_eq!(stamped, bytes_of(&pattern, message));
             prop_assert_eq!(&pattern.bytes, &untouched);
         }
     }

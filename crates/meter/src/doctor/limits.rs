@@ -1,6 +1,7 @@
 //! Checks of the limits on connections: files, ports, backlogs, memory.
 
 use super::{Facts, Finding, Needs, State};
+use brunt_results::Count;
 
 /// Connections of an ordinary run.
 const DEFAULT_CONNECTIONS: u64 = 1_000;
@@ -36,21 +37,17 @@ fn files(facts: &Facts, wanted: u64) -> Finding {
     let Some((_, hard)) = facts.env.open_files else {
         return Finding::unknown(subject, "no limit was read", "connections may be refused");
     };
-    let needed = wanted + OTHER_FILES;
+    let (needed, evidence) = (wanted + OTHER_FILES, format!("{} a process", Count(hard)));
     if hard >= needed {
-        return Finding::good(subject, format!("{} a process", amount(hard)));
+        return Finding::good(subject, evidence);
     }
-    Finding::new(
-        subject,
-        State::Warn,
-        format!("{} a process", amount(hard)),
-        format!(
+    Finding::warn(subject, evidence)
+        .consequence(format!(
             "{} connections need {} processes on each side, which brunt starts by itself and other programs do not",
-            amount(wanted),
+            Count(wanted),
             processes(hard, wanted)
-        ),
-        Some(format!("ulimit -Hn {needed} (as root; needs fs.nr_open at least that large)")),
-    )
+        ))
+        .remedy(format!("ulimit -Hn {needed} (as root; needs fs.nr_open at least that large)"))
 }
 
 /// Processes needed if each may open `hard` files.
@@ -70,18 +67,14 @@ fn ports(facts: &Facts, wanted: u64) -> Finding {
         return Finding::unknown(subject, "no range was read", "many connections may fail with EADDRNOTAVAIL");
     };
     let ports = (last + 1).saturating_sub(first);
-    let evidence = format!("{first} to {last}: {} for each source address and target", amount(ports));
+    let evidence = format!("{first} to {last}: {} for each source address and target", Count(ports));
     if ports >= wanted {
         return Finding::good(subject, evidence);
     }
     let addresses = wanted.div_ceil(ports.max(1));
-    Finding::new(
-        subject,
-        State::Warn,
-        evidence,
-        format!("{} connections need {addresses} source addresses or listening ports", amount(wanted)),
-        Some("sysctl -w net.ipv4.ip_local_port_range='1024 65535', and several --listen".to_owned()),
-    )
+    Finding::warn(subject, evidence)
+        .consequence(format!("{} connections need {addresses} source addresses or listening ports", Count(wanted)))
+        .remedy("sysctl -w net.ipv4.ip_local_port_range='1024 65535', and several --listen")
 }
 
 fn backlog(facts: &Facts, wanted: u64) -> Finding {
@@ -91,16 +84,13 @@ fn backlog(facts: &Facts, wanted: u64) -> Finding {
     };
     // Connections opened in one second if opening all takes ten.
     let burst = (wanted / 10).clamp(128, 65_535);
+    let evidence = format!("net.core.somaxconn = {backlog}");
     if backlog >= burst {
-        return Finding::good(subject, format!("net.core.somaxconn = {backlog}"));
+        return Finding::good(subject, evidence);
     }
-    Finding::new(
-        subject,
-        State::Warn,
-        format!("net.core.somaxconn = {backlog}"),
-        "connections opened in a burst are dropped and retried after a second",
-        Some(format!("sysctl -w net.core.somaxconn={burst}")),
-    )
+    Finding::warn(subject, evidence)
+        .consequence("connections opened in a burst are dropped and retried after a second")
+        .remedy(format!("sysctl -w net.core.somaxconn={burst}"))
 }
 
 fn system_files(facts: &Facts, wanted: u64, ends: u64) -> Finding {
@@ -108,10 +98,9 @@ fn system_files(facts: &Facts, wanted: u64, ends: u64) -> Finding {
     let (name, needed) = ("fs.file-max", (wanted + OTHER_FILES) * ends);
     match facts.sysctls.get(name) {
         None => Finding::unknown(subject, format!("{name} was not read"), "opening may fail with ENFILE"),
-        Some(value) if *value < needed => {
-            let remedy = Some(format!("sysctl -w {name}={needed}"));
-            Finding::new(subject, State::Bad, format!("{name} = {value}"), "opening fails with ENFILE", remedy)
-        }
+        Some(value) if *value < needed => Finding::bad(subject, format!("{name} = {value}"))
+            .consequence("opening fails with ENFILE")
+            .remedy(format!("sysctl -w {name}={needed}")),
         Some(value) => Finding::good(subject, format!("{name} = {value}")),
     }
 }
@@ -131,8 +120,9 @@ fn memory(facts: &Facts, wanted: u64, ends: u64) -> Finding {
         return Finding::good(subject, evidence);
     }
     let most = free / each / 1000 * 1000;
-    let consequence = format!("about {} connections fit; beyond that the kernel kills a process", amount(most));
-    Finding::new(subject, State::Bad, evidence, consequence, Some("add memory, or ask for fewer".to_owned()))
+    Finding::bad(subject, evidence)
+        .consequence(format!("about {} connections fit; beyond that the kernel kills a process", Count(most)))
+        .remedy("add memory, or ask for fewer")
 }
 
 /// `tcp_mem` is in pages; above its last value the kernel drops data of all connections.
@@ -143,17 +133,13 @@ fn tcp_memory(facts: &Facts, wanted: u64) -> Finding {
     };
     // A connection with data in flight uses at least a page at each end.
     let needed = 2 * wanted;
-    let evidence = format!("net.ipv4.tcp_mem allows {} pages", amount(pages));
+    let evidence = format!("net.ipv4.tcp_mem allows {} pages", Count(pages));
     if pages >= needed {
         return Finding::good(subject, evidence);
     }
-    Finding::new(
-        subject,
-        State::Warn,
-        evidence,
-        format!("with data on all {} connections the kernel drops some of it", amount(wanted)),
-        Some(format!("sysctl -w net.ipv4.tcp_mem='{} {} {needed}'", needed / 2, needed * 3 / 4)),
-    )
+    Finding::warn(subject, evidence)
+        .consequence(format!("with data on all {} connections the kernel drops some of it", Count(wanted)))
+        .remedy(format!("sysctl -w net.ipv4.tcp_mem='{} {} {needed}'", needed / 2, needed * 3 / 4))
 }
 
 /// `None` unless connection tracking is loaded.
@@ -163,23 +149,13 @@ fn conntrack(facts: &Facts, wanted: u64) -> Option<Finding> {
     if most >= wanted {
         return Some(Finding::good("connection tracking", format!("{name} = {most}")));
     }
-    let remedy = Some(format!("sysctl -w {name}={wanted}"));
     // The module may be loaded without a rule that uses it.
     let (state, consequence) = match facts.sysctls.get("net.netfilter.nf_conntrack_count") {
         Some(0) => (State::Warn, "nothing is tracked now; if a rule begins to, packets beyond that are dropped"),
         _ => (State::Bad, "packets of connections beyond that are dropped silently"),
     };
-    Some(Finding::new("connection tracking", state, format!("{name} = {most}"), consequence, remedy))
-}
-
-/// `1M`, `20k`, `512`: exact, as on the command line.
-fn amount(number: u64) -> String {
-    match number {
-        0 => "0".to_owned(),
-        n if n.is_multiple_of(1_000_000) => format!("{}M", n / 1_000_000),
-        n if n.is_multiple_of(1_000) => format!("{}k", n / 1_000),
-        n => n.to_string(),
-    }
+    let remedy = format!("sysctl -w {name}={wanted}");
+    Some(Finding::new("connection tracking", state, format!("{name} = {most}"), consequence, Some(remedy)))
 }
 
 #[cfg(test)]
@@ -200,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_connections_are_fine_where_a_million_are_not() {
+    fn each_limit_depends_on_the_number_of_connections() {
         assert!(examine(&facts(), Needs::default()).iter().all(|finding| finding.state == State::Good));
         let findings = examine(&facts(), MILLION);
         let bad: Vec<&str> =
@@ -217,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_of_the_system_is_found_when_it_is_too_low() {
+    fn each_limit_of_the_system_is_reported_if_too_low() {
         let worst = |change: fn(&mut Facts), subject: &str| {
             let mut facts = facts();
             change(&mut facts);

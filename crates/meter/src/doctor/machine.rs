@@ -23,13 +23,9 @@ fn cores(facts: &Facts) -> Finding {
     let allowed: Option<brunt_results::Cores> = facts.env.cpus_allowed.as_deref().and_then(|list| list.parse().ok());
     match allowed.map(|cores| cores.count()) {
         None => Finding::unknown(subject, "no list of allowed processors", "server and generator may share a core"),
-        Some(1) => Finding::new(
-            subject,
-            State::Bad,
-            "one processor",
-            "server and generator share it: every latency contains the generator's work",
-            Some("taskset -c 0-1 brunt ... (or a machine with two)".to_owned()),
-        ),
+        Some(1) => Finding::bad(subject, "one processor")
+            .consequence("server and generator share it: every latency contains the generator's work")
+            .remedy("taskset -c 0-1 brunt ... (or a machine with two)"),
         Some(count) => {
             let model = facts.env.cpu.as_deref().unwrap_or("unknown model");
             Finding::good(subject, format!("{count} of {model}"))
@@ -40,17 +36,8 @@ fn cores(facts: &Facts) -> Finding {
 fn quota(facts: &Facts) -> Finding {
     match facts.quota_cores {
         None => Finding::good("CPU quota", "none"),
-        Some(cores) => Finding::new(
-            "CPU quota",
-            State::Bad,
-            format!("{cores:.2} processors"),
-            "the kernel stops this cgroup for the rest of each period: pauses of up to 100 ms that the server does not \
-             cause",
-            Some(
-                "run outside of the group, or give the container no --cpus limit and pin it with --cpuset-cpus"
-                    .to_owned(),
-            ),
-        ),
+        Some(cores) => Finding::bad("CPU quota", format!("{cores:.2} processors")).consequence("the kernel stops this cgroup for the rest of each period: pauses of up to 100 ms that the server does not \
+             cause").remedy("run outside of the group, or give the container no --cpus limit and pin it with --cpuset-cpus"),
     }
 }
 
@@ -59,13 +46,9 @@ fn clock(facts: &Facts) -> Finding {
     match facts.env.clock_source.as_deref() {
         None => Finding::unknown(subject, "unknown", "a slow clock would cost a microsecond per reading"),
         Some(name) if FAST_CLOCKS.contains(&name) => Finding::good(subject, name),
-        Some(name) => Finding::new(
-            subject,
-            State::Bad,
-            name,
-            "each reading is a system call of about a microsecond, in the generator and in many servers",
-            Some("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned()),
-        ),
+        Some(name) => Finding::bad(subject, name)
+            .consequence("each reading is a system call of about a microsecond, in the generator and in many servers")
+            .remedy("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"),
     }
 }
 
@@ -78,13 +61,9 @@ fn governor(facts: &Facts) -> Finding {
             "the host may change frequency unseen: compare only what ran interleaved in one experiment",
         ),
         Some("performance") => Finding::good(subject, "performance"),
-        Some(name) => Finding::new(
-            subject,
-            State::Warn,
-            name,
-            "a lightly loaded server runs on a slower core: latency at low rates depends on the governor",
-            Some("cpupower frequency-set -g performance".to_owned()),
-        ),
+        Some(name) => Finding::warn(subject, name)
+            .consequence("a lightly loaded server runs on a slower core: latency at low rates depends on the governor")
+            .remedy("cpupower frequency-set -g performance"),
     }
 }
 
@@ -92,15 +71,9 @@ fn smt(facts: &Facts) -> Finding {
     let subject = "hyper-threads";
     match facts.env.smt.as_deref() {
         None => Finding::unknown(subject, "unknown", "two processors may be one core"),
-        Some("on") => Finding::new(
-            subject,
-            State::Warn,
-            "on",
-            "server and generator on two threads of one core slow each other down",
-            Some(
-                "pin them to different cores (lscpu -e), or: echo off > /sys/devices/system/cpu/smt/control".to_owned(),
-            ),
-        ),
+        Some("on") => Finding::warn(subject, "on")
+            .consequence("server and generator on two threads of one core slow each other down")
+            .remedy("pin them to different cores (lscpu -e), or: echo off > /sys/devices/system/cpu/smt/control"),
         Some(other) => Finding::good(subject, other),
     }
 }
@@ -110,13 +83,9 @@ fn steal(facts: &Facts) -> Finding {
     match facts.steal_percent {
         None => Finding::unknown(subject, "not counted", "a hypervisor's other guests would go unnoticed"),
         Some(percent) if percent <= STEAL_PERCENT => Finding::good(subject, format!("{percent:.1} %")),
-        Some(percent) => Finding::new(
-            subject,
-            State::Bad,
-            format!("{percent:.1} % of all processors"),
-            "the hypervisor runs other guests in between: results will be `disturbed`",
-            Some("wait for a quieter time, or use a dedicated machine".to_owned()),
-        ),
+        Some(percent) => Finding::bad(subject, format!("{percent:.1} % of all processors"))
+            .consequence("the hypervisor runs other guests in between: results will be `disturbed`")
+            .remedy("wait for a quieter time, or use a dedicated machine"),
     }
 }
 
@@ -125,24 +94,16 @@ fn busy(facts: &Facts) -> Finding {
     match facts.busy_cores {
         None => Finding::unknown(subject, "not counted", "other programs may share the cores"),
         Some(cores) if cores <= BUSY_CORES => Finding::good(subject, format!("{cores:.2} processors busy")),
-        Some(cores) => Finding::new(
-            subject,
-            State::Warn,
-            format!("{cores:.2} processors busy"),
-            "other programs take time from server or generator",
-            Some("top -b -n1 -o %CPU | head -15, and stop what is not needed".to_owned()),
-        ),
+        Some(cores) => Finding::warn(subject, format!("{cores:.2} processors busy"))
+            .consequence("other programs take time from server or generator")
+            .remedy("top -b -n1 -o %CPU | head -15, and stop what is not needed"),
     }
 }
 
 fn lost(facts: &Facts) -> Finding {
     let subject = "lost time";
     let Some((alone, together)) = facts.lost else {
-        return Finding::unknown(
-            subject,
-            "could not be measured",
-            "pauses of the machine would be taken for the server's",
-        );
+        return Finding::unknown(subject, "not measured", "pauses of the machine would be attributed to the server");
     };
     let ms = |lost: CpuInterference| lost.longest.as_secs_f64() * 1e3;
     let evidence = format!(
@@ -159,33 +120,25 @@ fn lost(facts: &Facts) -> Finding {
         _ => State::Bad,
     };
     let below = 100.0 - worst;
-    Finding::new(
-        subject,
-        state,
-        evidence,
-        format!("latencies above p{below:.1} are pauses of the machine, not of server or generator"),
-        Some(if together.percent > 2.0 * alone.percent {
-            "leave processors idle (a lower rate, fewer threads): the host does not give all of them at once".to_owned()
-        } else {
-            "stop other programs (top -b -n1 -o %CPU | head -15), or use a dedicated machine".to_owned()
-        }),
-    )
+    let consequence = format!("latencies above p{below:.1} are pauses of the machine, not of server or generator");
+    let remedy = match together.percent > 2.0 * alone.percent {
+        true => "leave processors idle (a lower rate, fewer threads): the host does not give all of them at once",
+        false => "stop other programs (top -b -n1 -o %CPU | head -15), or use a dedicated machine",
+    };
+    Finding::new(subject, state, evidence, consequence, Some(remedy.to_owned()))
 }
 
 fn counters(facts: &Facts) -> Finding {
     let subject = "hardware counters";
     match &facts.counters_missing {
         None => Finding::good(subject, "instructions are counted"),
-        Some(why) => Finding::new(
-            subject,
-            State::Warn,
-            why.as_str(),
-            "no instructions or cycles per request in results",
+        Some(why) => {
+            let finding = Finding::warn(subject, why).consequence("no instructions or cycles per request in results");
             match facts.setting("kernel.perf_event_paranoid") {
-                Some(level) if (3..100).contains(&level) => Some("sysctl -w kernel.perf_event_paranoid=1".to_owned()),
-                _ => None,
-            },
-        ),
+                Some(3..100) => finding.remedy("sysctl -w kernel.perf_event_paranoid=1"),
+                _ => finding,
+            }
+        }
     }
 }
 
@@ -200,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_found_and_good_values_are_not_reported() {
+    fn each_check_distinguishes_good_bad_and_unread_values() {
         for (bad, good, judge) in [
             ("0", "0-1", cores as fn(&Facts) -> Finding),
             ("acpi_pm", "tsc", clock),
@@ -225,10 +178,10 @@ mod tests {
         assert_eq!(state(|facts| facts.steal_percent = Some(0.2), steal), State::Good);
         assert_eq!(state(|facts| facts.busy_cores = Some(0.8), busy), State::Warn);
         assert_eq!(state(|facts| facts.busy_cores = Some(0.01), busy), State::Good);
-        let takes = |percent| CpuInterference { percent, ..Default::default() };
-        assert_eq!(state(|facts| facts.lost = Some((takes(0.02), takes(3.0))), lost), State::Bad);
-        assert_eq!(state(|facts| facts.lost = Some((takes(0.3), takes(0.2))), lost), State::Warn);
-        assert_eq!(state(|facts| facts.lost = Some((takes(0.02), takes(0.05))), lost), State::Good);
+        let loses = |percent| CpuInterference { percent, ..Default::default() };
+        assert_eq!(state(|facts| facts.lost = Some((loses(0.02), loses(3.0))), lost), State::Bad);
+        assert_eq!(state(|facts| facts.lost = Some((loses(0.3), loses(0.2))), lost), State::Warn);
+        assert_eq!(state(|facts| facts.lost = Some((loses(0.02), loses(0.05))), lost), State::Good);
         assert_eq!(state(|_| (), lost), State::Unknown);
         assert_eq!(state(|facts| facts.counters_missing = Some("no".to_owned()), counters), State::Warn);
     }

@@ -48,6 +48,22 @@ impl Finding {
         Self::new(subject, State::Unknown, evidence, consequence, None)
     }
 
+    fn warn(subject: &str, evidence: impl Into<String>) -> Self {
+        Self::new(subject, State::Warn, evidence, "", None)
+    }
+
+    fn bad(subject: &str, evidence: impl Into<String>) -> Self {
+        Self::new(subject, State::Bad, evidence, "", None)
+    }
+
+    fn consequence(self, consequence: impl Into<String>) -> Self {
+        Self { consequence: consequence.into(), ..self }
+    }
+
+    fn remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+
     pub fn new(
         subject: &str,
         state: State,

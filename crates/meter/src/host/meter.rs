@@ -6,7 +6,7 @@ use super::{
     pressure::{self, RESOURCES},
 };
 use crate::{
-    absent::Absent,
+    absent,
     proc_net::{self, Traffic},
     sampling_budget::SamplingBudget,
 };
@@ -179,47 +179,29 @@ impl HostMeter {
             slab_start_bytes: self.slab_start_bytes,
             slab_bytes: last.slab_bytes,
         };
-        let absent = reasons(&host);
+        let absent = absent::reasons("host", &host, |figure| Some(why(figure).to_owned()));
         (host, absent)
     }
 }
 
 /// The reason for each absent figure.
-fn reasons(host: &Host) -> BTreeMap<String, String> {
-    let mut absent = Absent::of("host");
-    let stat = "no tick passed in the measured window, or /proc/stat could not be read";
-    absent.unless(host.cpu_percent.is_some(), &["cpu_percent"], stat);
-    absent.unless(host.steal_percent.is_some(), &["steal_percent"], stat);
-    absent.unless(
-        host.cores.is_some(),
-        &["cores"],
-        "a processor went offline or came online, or /proc/stat lists none",
-    );
-    let pressure = [host.pressure_cpu_percent, host.pressure_memory_percent, host.pressure_io_percent];
-    for (resource, percent) in RESOURCES.iter().zip(pressure) {
-        let why = "the kernel does not account for pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)";
-        absent.unless(percent.is_some(), &[&format!("pressure_{resource}_percent")], why);
+fn why(figure: &str) -> &'static str {
+    match figure {
+        "cpu_percent" | "steal_percent" => "no tick passed in the measured window, or /proc/stat could not be read",
+        "cores" => "a processor went offline or came online, or /proc/stat lists none",
+        "frequency_mhz" => "no processor reports its frequency (/sys/devices/system/cpu/cpu*/cpufreq)",
+        "loopback_bytes" | "interface_received_bytes" | "interface_sent_bytes" => "/proc/net/dev could not be read",
+        "retransmitted_segments" => "/proc/net/snmp has no RetransSegs",
+        "listen_drops" => "/proc/net/netstat has no ListenDrops",
+        "tcp_sockets" | "tcp_memory_bytes" => "/proc/net/sockstat has no TCP line",
+        "slab_start_bytes" | "slab_bytes" => "/proc/meminfo has no Slab line",
+        _ => "the kernel does not account for pressure: /proc/pressure cannot be read (CONFIG_PSI, psi=1)",
     }
-    let why = "no processor reports its frequency (/sys/devices/system/cpu/cpu*/cpufreq)";
-    absent.unless(host.frequency_mhz.is_some(), &["frequency_mhz"], why);
-    let traffic = ["loopback_bytes", "interface_received_bytes", "interface_sent_bytes"];
-    absent.unless(host.loopback_bytes.is_some(), &traffic, "/proc/net/dev could not be read");
-    let why = "/proc/net/snmp has no RetransSegs";
-    absent.unless(host.retransmitted_segments.is_some(), &["retransmitted_segments"], why);
-    absent.unless(host.listen_drops.is_some(), &["listen_drops"], "/proc/net/netstat has no ListenDrops");
-    let why = "/proc/net/sockstat has no TCP line";
-    absent.unless(host.tcp_sockets.is_some(), &["tcp_sockets", "tcp_memory_bytes"], why);
-    let why = "/proc/meminfo has no Slab line";
-    absent.unless(host.slab_start_bytes.is_some(), &["slab_start_bytes"], why);
-    absent.unless(host.slab_bytes.is_some(), &["slab_bytes"], why);
-    absent.into()
 }
 
 /// The reasons for a host that was not metered.
 pub fn all_absent(why: &str) -> BTreeMap<String, String> {
-    let mut absent = reasons(&Host::default());
-    absent.values_mut().for_each(|reason| *reason = why.to_owned());
-    absent
+    absent::reasons("host", &Host::default(), |_| Some(why.to_owned()))
 }
 
 #[cfg(test)]

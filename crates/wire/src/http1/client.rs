@@ -46,12 +46,18 @@ pub enum Event<'a> {
     Error(ParseError),
 }
 
+impl<'a> Event<'a> {
+    #[inline]
+    fn of(head: Head<'a>) -> Self {
+        if head.is_interim() { Self::Interim(head) } else { Self::Head(head) }
+    }
+}
+
 /// A final response that arrived in one piece.
 #[derive(Debug, Clone, Copy)]
+#[expect(missing_docs)]
 pub struct WholeResponse<'a> {
-    #[expect(missing_docs)]
     pub head: Head<'a>,
-    #[expect(missing_docs)]
     pub body: &'a [u8],
 }
 
@@ -88,24 +94,6 @@ impl Phase {
         match persistence {
             Persistence::Keep => Self::Head,
             Persistence::Close => Self::Closed,
-        }
-    }
-}
-
-/// What follows a head.
-enum Next {
-    Final(Body, Persistence),
-    Interim,
-    Switch,
-}
-
-impl Next {
-    #[inline]
-    fn after(head: &Head<'_>) -> Self {
-        match head.status {
-            101 => Self::Switch,
-            100..=199 => Self::Interim,
-            _ => Self::Final(head.body, head.persistence),
         }
     }
 }
@@ -279,8 +267,8 @@ impl Connection {
         match response_head::parse(bytes, self.heads & 1 != 0, limits) {
             Ok(Some((head, end))) => {
                 *input = &bytes[end..];
-                self.begin(Next::after(&head), false);
-                Some(if head.is_interim() { Event::Interim(head) } else { Event::Head(head) })
+                self.begin((head.status, head.body, head.persistence), false);
+                Some(Event::of(head))
             }
             Ok(None) => self.partial_head(input, limits),
             Err(error) => self.error(error, input),
@@ -289,15 +277,15 @@ impl Connection {
 
     /// Prepares for what follows a head; `buffered`: the head is in the buffer and still to be returned.
     #[inline]
-    fn begin(&mut self, head: Next, buffered: bool) {
-        self.phase = match head {
-            Next::Final(body, persistence) => {
+    fn begin(&mut self, (status, body, persistence): (u16, Body, Persistence), buffered: bool) {
+        self.phase = match status {
+            101 => Phase::Switching,
+            100..=199 if buffered => Phase::Interim,
+            100..=199 => Phase::Head,
+            _ => {
                 (self.body, self.persistence) = (Decoder::new(body), persistence);
                 Phase::Body
             }
-            Next::Interim if buffered => Phase::Interim,
-            Next::Interim => Phase::Head,
-            Next::Switch => Phase::Switching,
         };
     }
 
@@ -306,7 +294,7 @@ impl Connection {
         let before = self.partial.append(input, limits.head);
         let to_head = self.heads & 1 != 0;
         let (next, end) = match response_head::parse(self.partial.bytes(), to_head, limits) {
-            Ok(Some((head, end))) => (Next::after(&head), end),
+            Ok(Some((head, end))) => ((head.status, head.body, head.persistence), end),
             Ok(None) => {
                 *input = &[];
                 return None;
@@ -317,7 +305,7 @@ impl Connection {
         *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
         // Parsed again, for a view that outlives the changes above: the borrow checker accepts no other way.
         let (head, _) = response_head::parse(self.partial.bytes(), to_head, limits).ok()??;
-        Some(if head.is_interim() { Event::Interim(head) } else { Event::Head(head) })
+        Some(Event::of(head))
     }
 
     #[inline]

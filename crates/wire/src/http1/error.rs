@@ -1,74 +1,63 @@
 //! Errors of received messages ([`ParseError`], with their status) and of messages to be sent ([`EncodeError`]).
 
-use std::fmt;
+/// Defines an enum of errors from a table of variants, messages and sources.
+macro_rules! errors {
+    ($(#[$attribute:meta])* $type:ident { $($name:ident $(($value:ident: $of:ty))?: $text:literal, $source:literal;)* }) => {
+        $(#[$attribute])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $type {
+            $(#[doc = concat!($text, " (", $source, ").")] $name $(($of))?,)*
+        }
 
-/// Why a received message is invalid. The connection cannot be used afterwards: respond with [`ParseError::status`], close.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ParseError {
-    /// The request line is not `method SP target SP version` (RFC 9112, section 3).
-    RequestLine,
-    /// The status line is not `version SP code SP reason` (RFC 9112, section 4).
-    StatusLine,
-    /// The version is not of the form `HTTP/1.1` (RFC 9112, section 2.3).
-    VersionSyntax,
-    /// A major version other than 1 (RFC 9110, section 15.6.6).
-    VersionUnknown,
-    /// A field name is empty or no token, is followed by white space, or the line is folded (RFC 9112, sections 5.1, 5.2).
-    FieldName,
-    /// A field value with a control character (RFC 9110, section 5.5).
-    FieldValue,
-    /// A line that ends in a bare CR or LF (RFC 9112, section 2.2).
-    LineEnding,
-    /// The head is longer than [`super::Limits::head`].
-    HeadTooLong,
-    /// More fields than [`super::Limits::fields`].
-    TooManyFields,
-    /// The target is longer than [`super::Limits::target`].
-    TargetTooLong,
-    /// The target is in none of the four forms, or in one that the method does not allow (RFC 9112, section 3.2).
-    Target,
-    /// An HTTP/1.1 request without `Host` (RFC 9112, section 3.2).
-    HostMissing,
-    /// More than one `Host` (RFC 9112, section 3.2).
-    HostRepeated,
-    /// A `Host` that is no `host[:port]` (RFC 9112, section 3.2).
-    HostInvalid,
-    /// A `Content-Length` that is not one decimal number of 64 bits (RFC 9112, section 6.3, rule 5).
-    LengthInvalid,
-    /// More than one `Content-Length` (RFC 9112, section 6.3, rule 5).
-    LengthRepeated,
-    /// `Content-Length` beside `Transfer-Encoding` (RFC 9112, section 6.3, rule 3).
-    LengthAndCoding,
-    /// `Transfer-Encoding` in HTTP/1.0 (RFC 9112, section 6.1).
-    CodingInHttp10,
-    /// A `Transfer-Encoding` in which `chunked` is not last, or stands twice, or which is empty (RFC 9112, section 6.1).
-    CodingInvalid,
-    /// A transfer coding other than `chunked` (RFC 9112, section 6.1).
-    CodingUnknown,
-    /// The body is longer than [`super::Limits::body`].
-    BodyTooLong,
-    /// A chunk size that is not 1 to 16 hexadecimal digits (RFC 9112, section 7.1).
-    ChunkSize,
-    /// Chunk data that is not followed by CRLF (RFC 9112, section 7.1).
-    ChunkEnd,
-    /// A chunk extension that breaks the grammar (RFC 9112, section 7.1.1).
-    ChunkExtension,
-    /// Chunk extensions longer than [`super::Limits::chunk_extensions`].
-    ChunkExtensionsTooLong,
-    /// The trailer section is longer than [`super::Limits::trailers`].
-    TrailersTooLong,
-    /// A trailer field that frames or routes the message (RFC 9110, section 6.5.1).
-    TrailerForbidden,
-    /// An `Expect` other than `100-continue` (RFC 9110, section 10.1.1).
-    Expectation,
-    /// A TRACE request with a body (RFC 9110, section 9.3.8).
-    TraceWithBody,
-    /// The peer stopped sending in the middle of a message (RFC 9112, section 8).
-    Truncated,
-    /// Client: bytes that answer no request (RFC 9112, section 9.2).
-    Unsolicited,
-    /// Client: the connection ended before the answer began.
-    Unanswered,
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $(Self::$name $(($value))? => write!(f, $text $(, $value = $value)?),)*
+                }
+            }
+        }
+
+        impl std::error::Error for $type {}
+    };
+}
+
+errors! {
+    /// Why a received message is invalid. The connection cannot be used afterwards: respond with [`ParseError::status`],
+    /// close.
+    ParseError {
+        RequestLine: "the request line is malformed", "RFC 9112, 3";
+        StatusLine: "the status line is malformed", "RFC 9112, 4";
+        VersionSyntax: "the HTTP version is malformed", "RFC 9112, 2.3";
+        VersionUnknown: "only HTTP/1.x is supported", "RFC 9110, 15.6.6";
+        FieldName: "a field name is malformed, folded, or followed by white space", "RFC 9112, 5.1 and 5.2";
+        FieldValue: "a field value holds a control character", "RFC 9110, 5.5";
+        LineEnding: "a line ends in a bare CR or LF", "RFC 9112, 2.2";
+        HeadTooLong: "the head is too long", "`Limits::head`";
+        TooManyFields: "the head has too many fields", "`Limits::fields`";
+        TargetTooLong: "the request target is too long", "`Limits::target`";
+        Target: "the request target is malformed, or of a form this method does not allow", "RFC 9112, 3.2";
+        HostMissing: "Host is missing", "RFC 9112, 3.2; HTTP/1.1 only";
+        HostRepeated: "Host is given more than once", "RFC 9112, 3.2";
+        HostInvalid: "Host is not host[:port]", "RFC 9112, 3.2";
+        LengthInvalid: "Content-Length is not a decimal number", "of 64 bits; RFC 9112, 6.3, rule 5";
+        LengthRepeated: "Content-Length is given more than once", "RFC 9112, 6.3, rule 5";
+        LengthAndCoding: "Content-Length and Transfer-Encoding exclude each other", "RFC 9112, 6.3, rule 3";
+        CodingInHttp10: "Transfer-Encoding does not exist in HTTP/1.0", "RFC 9112, 6.1";
+        CodingInvalid: "chunked must be the last transfer coding, once", "RFC 9112, 6.1";
+        CodingUnknown: "the only supported transfer coding is chunked", "RFC 9112, 6.1";
+        BodyTooLong: "the body is too long", "`Limits::body`";
+        ChunkSize: "a chunk size is not a hexadecimal number", "of 1 to 16 digits; RFC 9112, 7.1";
+        ChunkEnd: "a chunk is longer or shorter than its size", "RFC 9112, 7.1";
+        ChunkExtension: "a chunk extension is malformed", "RFC 9112, 7.1.1";
+        ChunkExtensionsTooLong: "the chunk extensions are too long", "`Limits::chunk_extensions`";
+        TrailersTooLong: "the trailer section is too long", "`Limits::trailers`";
+        TrailerForbidden: "a trailer field may not frame or route the message", "RFC 9110, 6.5.1";
+        Expectation: "the only supported expectation is 100-continue", "RFC 9110, 10.1.1";
+        TraceWithBody: "TRACE takes no body", "RFC 9110, 9.3.8";
+        Truncated: "the message ends too early", "RFC 9112, 8";
+        Unsolicited: "bytes without a request that they respond to", "clients only; RFC 9112, 9.2";
+        Unanswered: "the connection ended before the response", "clients only";
+    }
 }
 
 impl ParseError {
@@ -84,105 +73,23 @@ impl ParseError {
             _ => 400,
         }
     }
+}
 
-    /// The error as a clause.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::RequestLine => "the request line is malformed",
-            Self::StatusLine => "the status line is malformed",
-            Self::VersionSyntax => "the HTTP version is malformed",
-            Self::VersionUnknown => "only HTTP/1.x is spoken here",
-            Self::FieldName => "a field name is malformed, folded, or followed by white space",
-            Self::FieldValue => "a field value holds a control character",
-            Self::LineEnding => "a line ends in a bare CR or LF",
-            Self::HeadTooLong => "the head is too long",
-            Self::TooManyFields => "the head has too many fields",
-            Self::TargetTooLong => "the request target is too long",
-            Self::Target => "the request target is malformed, or of a form this method does not allow",
-            Self::HostMissing => "Host is missing",
-            Self::HostRepeated => "Host is given more than once",
-            Self::HostInvalid => "Host is not host[:port]",
-            Self::LengthInvalid => "Content-Length is not a decimal number",
-            Self::LengthRepeated => "Content-Length is given more than once",
-            Self::LengthAndCoding => "Content-Length and Transfer-Encoding exclude each other",
-            Self::CodingInHttp10 => "Transfer-Encoding does not exist in HTTP/1.0",
-            Self::CodingInvalid => "chunked must be the last transfer coding, once",
-            Self::CodingUnknown => "the only transfer coding understood here is chunked",
-            Self::BodyTooLong => "the body is too long",
-            Self::ChunkSize => "a chunk size is not a hexadecimal number",
-            Self::ChunkEnd => "a chunk is longer or shorter than its size",
-            Self::ChunkExtension => "a chunk extension is malformed",
-            Self::ChunkExtensionsTooLong => "the chunk extensions are too long",
-            Self::TrailersTooLong => "the trailer section is too long",
-            Self::TrailerForbidden => "a trailer field may not frame or route the message",
-            Self::Expectation => "the only expectation met here is 100-continue",
-            Self::TraceWithBody => "TRACE takes no body",
-            Self::Truncated => "the message ends too early",
-            Self::Unsolicited => "bytes that answer no request",
-            Self::Unanswered => "closed before the answer",
-        }
+errors! {
+    /// Why a message is not sent: it is invalid or would break its framing. Nothing of it was written.
+    EncodeError {
+        Status(status: u16): "status {status} cannot be sent here: use 200 to 999, or 1xx for an interim one", "RFC 9110, 15";
+        InterimToHttp10: "HTTP/1.0 has no 1xx responses: leave it out", "RFC 9110, 15.2";
+        Method: "the method is not a token, or is CONNECT", "which is not supported";
+        Target: "the target holds white space, `#`, or a byte to be %-encoded", "or is empty";
+        Host: "the host is not host[:port]", "RFC 9112, 3.2";
+        FieldName: "the field name is not a token", "RFC 9110, 5.1";
+        FieldValue: "the field value holds a control character", "RFC 9110, 5.5";
+        FieldReserved: "this field is set by the writer: leave it out", "framing, `Connection`; a client's `Host`";
+        ChunksInHttp10: "HTTP/1.0 has no chunks: give the length", "RFC 9112, 6.1";
+        TraceWithBody: "TRACE takes no body: leave it out", "RFC 9110, 9.3.8";
+        BodyTooLong(over: u64): "the body is {over} bytes longer than announced", "nothing of the surplus is written";
+        BodyTooShort(missing: u64): "the body is {missing} bytes shorter than announced", "close the connection";
+        PipelineTooDeep: "HEAD behind 64 outstanding requests: wait for responses", "HEAD only";
     }
 }
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text())
-    }
-}
-
-impl std::error::Error for ParseError {}
-
-/// Why a message is not sent: it is invalid or would break its framing. Nothing of it was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EncodeError {
-    /// A status outside 200 to 999 for a response, or not 1xx for an interim one.
-    Status(u16),
-    /// A 1xx response to an HTTP/1.0 client (RFC 9110, section 15.2).
-    InterimToHttp10,
-    /// A method that is not a token, or CONNECT, which is not supported.
-    Method,
-    /// A target with white space, a control character, a fragment or a byte outside ASCII; or an empty one.
-    Target,
-    /// A host that is no `host[:port]`.
-    Host,
-    /// A field name that is no token.
-    FieldName,
-    /// A field value with CR, LF, NUL or another control character.
-    FieldValue,
-    /// A field that the writer sets itself: `Content-Length`, `Transfer-Encoding`, `Connection`; a client's `Host`.
-    FieldReserved,
-    /// Chunks in HTTP/1.0.
-    ChunksInHttp10,
-    /// A TRACE request with a body (RFC 9110, 9.3.8).
-    TraceWithBody,
-    /// More body than was announced; the bytes over.
-    BodyTooLong(u64),
-    /// Less body than was announced; the bytes missing.
-    BodyTooShort(u64),
-    /// A HEAD request after 64 or more outstanding ones: send it when fewer are outstanding.
-    PipelineTooDeep,
-}
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Status(status) => {
-                write!(f, "status {status} cannot be sent here: use 200 to 999, or 1xx for an interim one")
-            }
-            Self::InterimToHttp10 => f.write_str("HTTP/1.0 knows no 1xx: leave it out"),
-            Self::Method => f.write_str("the method is not a token, or is CONNECT"),
-            Self::Target => f.write_str("the target holds white space, `#`, or a byte to be %-encoded"),
-            Self::Host => f.write_str("the host is not host[:port]"),
-            Self::FieldName => f.write_str("the field name is not a token"),
-            Self::FieldValue => f.write_str("the field value holds a control character"),
-            Self::FieldReserved => f.write_str("this field is set by the writer: leave it out"),
-            Self::ChunksInHttp10 => f.write_str("HTTP/1.0 knows no chunks: give the length"),
-            Self::TraceWithBody => f.write_str("TRACE takes no body: leave it out"),
-            Self::BodyTooLong(over) => write!(f, "the body is {over} bytes longer than announced"),
-            Self::BodyTooShort(missing) => write!(f, "the body is {missing} bytes shorter than announced"),
-            Self::PipelineTooDeep => f.write_str("HEAD behind 64 unanswered requests: wait for answers"),
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {}

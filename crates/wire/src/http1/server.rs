@@ -116,16 +116,7 @@ impl Connection {
         self.phase == Phase::Head && self.partial.is_none()
     }
 
-    /// Skips the [`Event::End`] of a request without a body, right after its head; does nothing if anything else is next.
-    /// The event's value is known from [`Head::keeps_alive`].
-    #[inline]
-    pub fn skip_end(&mut self) {
-        if self.phase == Phase::Body && self.has_ended() {
-            let _ = self.end();
-        }
-    }
-
-    /// Whether a body is complete that needs no trailer section, or that has none.
+    /// Whether the body is complete, without a trailer section.
     #[inline]
     fn has_ended(&self) -> bool {
         matches!(self.body, Decoder::Sized(0)) && self.partial.is_none()
@@ -165,19 +156,12 @@ impl Connection {
         match request_head::parse(input, limits) {
             Ok(Parsed::Head(head, end)) => {
                 *input = &input[end..];
-                self.begin(&head);
+                (self.body, self.last, self.phase) = (Decoder::new(head.body), !head.keeps_alive(), Phase::Body);
                 Some(Event::Head(head))
             }
             Ok(Parsed::More | Parsed::LaterMinor(_)) => self.partial_head(input, limits),
             Err(error) => self.error(error, input),
         }
-    }
-
-    #[inline]
-    fn begin(&mut self, head: &Head<'_>) {
-        self.body = Decoder::new(head.body);
-        self.last = !head.keeps_alive();
-        self.phase = Phase::Body;
     }
 
     /// Collects a head that arrives in several pieces.
@@ -187,7 +171,7 @@ impl Connection {
         let end = loop {
             match request_head::parse(self.partial.bytes(), limits) {
                 Ok(Parsed::Head(head, end)) => {
-                    (self.body, self.last) = (Decoder::new(head.body), !head.keeps_alive());
+                    (self.body, self.last, self.phase) = (Decoder::new(head.body), !head.keeps_alive(), Phase::Body);
                     break end;
                 }
                 Ok(Parsed::More) => {
@@ -198,7 +182,6 @@ impl Connection {
                 Err(error) => return self.error(error, input),
             }
         };
-        self.phase = Phase::Body;
         *input = input.get(end.saturating_sub(before)..).unwrap_or_default();
         // Parsed again, for a view that outlives the loop: the borrow checker accepts no other way.
         match request_head::parse(self.partial.bytes(), limits) {

@@ -187,30 +187,30 @@ fn an_idle_connection_is_small_and_its_fields_are_read_only_when_asked_for() {
 }
 
 #[test]
-fn an_end_that_is_passed_is_the_end() {
+fn the_end_follows_the_head_unless_a_body_is_missing() {
     let limits = Limits::default();
     let mut connection = Connection::default();
     let mut input =
         &b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /c"[..];
-    for (path, waiting) in [("/a", Waiting::Idle), ("/b", Waiting::Closed)] {
+    for (path, persistence, waiting) in
+        [("/a", Persistence::Keep, Waiting::Idle), ("/b", Persistence::Close, Waiting::Closed)]
+    {
         let Some(Event::Head(head)) = connection.next(&mut input, &limits) else { panic!("no head") };
         assert_eq!(head.path(), path);
-        connection.skip_end();
-        assert_eq!(connection.waiting(), waiting);
-        // There is nothing more to pass.
-        connection.skip_end();
-        assert_eq!(connection.waiting(), waiting);
+        let Some(Event::End(end)) = connection.next(&mut input, &limits) else { panic!("no end") };
+        assert_eq!((end, connection.waiting()), (persistence, waiting));
     }
     assert!(connection.next(&mut input, &limits).is_none());
-    // A body is not passed over, nor a head that came in pieces.
-    for pieces in
-        [&["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"][..], &["GET / HT", "TP/1.1\r\nHost: a\r\n\r\n"]]
-    {
-        let mut connection = Connection::default();
+    for (pieces, waiting) in [
+        (&["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n"][..], Waiting::Body),
+        (&["GET / HT", "TP/1.1\r\nHost: a\r\n\r\n"], Waiting::Idle),
+    ] {
+        let (mut connection, mut event) = (Connection::default(), None);
         for piece in pieces {
-            let _head = connection.next(&mut piece.as_bytes(), &limits);
+            event = connection.next(&mut piece.as_bytes(), &limits).map(drop);
         }
-        connection.skip_end();
-        assert_eq!(connection.waiting(), Waiting::Body);
+        assert!(event.is_some());
+        assert_eq!(connection.next(&mut &b""[..], &limits).is_some(), waiting == Waiting::Idle);
+        assert_eq!(connection.waiting(), waiting);
     }
 }

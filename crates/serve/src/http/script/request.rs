@@ -79,7 +79,7 @@ impl Held {
     }
 
     fn fields(&self) -> Fields<'_> {
-        Fields::from_copy(&self.bytes[self.query..self.fields])
+        Fields::from_bytes(&self.bytes[self.query..self.fields])
     }
 
     /// The values of the fields of that name, joined by a comma as RFC 9110, section 5.3, has it.

@@ -4,12 +4,10 @@ use crate::http1::EncodeError;
 /// Writes a body in pieces. Holds no buffer: each piece is appended to the one that is passed.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the peer waits until the body is ended"]
-pub struct BodyWriter {
-    kind: Kind,
-}
+pub struct BodyWriter(pub(super) Kind);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// Bytes left.
     Sized(u64),
     Chunked,
@@ -19,28 +17,12 @@ enum Kind {
 }
 
 impl BodyWriter {
-    pub(crate) fn sized(length: u64) -> Self {
-        Self { kind: Kind::Sized(length) }
-    }
-
-    pub(crate) fn chunked() -> Self {
-        Self { kind: Kind::Chunked }
-    }
-
-    pub(crate) fn until_close() -> Self {
-        Self { kind: Kind::UntilClose }
-    }
-
-    pub(crate) fn silent() -> Self {
-        Self { kind: Kind::Silent }
-    }
-
     /// Appends the next bytes of the body, as one chunk if it is chunked.
     ///
     /// # Errors
     /// [`EncodeError::BodyTooLong`] if the body exceeds its announced length; nothing is written then.
     pub fn write(&mut self, out: &mut Vec<u8>, data: &[u8]) -> Result<(), EncodeError> {
-        match &mut self.kind {
+        match &mut self.0 {
             Kind::Sized(left) => {
                 let length = data.len() as u64;
                 *left = left.checked_sub(length).ok_or(EncodeError::BodyTooLong(length.saturating_sub(*left)))?;
@@ -67,7 +49,7 @@ impl BodyWriter {
     /// As [`Self::end`]; and if a trailer is malformed, or a framing or routing field (RFC 9110, 6.5.1). Nothing is written
     /// then.
     pub fn end_with(self, out: &mut Vec<u8>, trailers: &[(&str, &[u8])]) -> Result<(), EncodeError> {
-        match self.kind {
+        match self.0 {
             Kind::Sized(0) | Kind::UntilClose | Kind::Silent => Ok(()),
             Kind::Sized(left) => Err(EncodeError::BodyTooShort(left)),
             Kind::Chunked => {

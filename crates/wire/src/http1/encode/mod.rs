@@ -30,6 +30,18 @@ fn write_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Encode
     Ok(())
 }
 
+/// As [`write_field`], for a field of the caller, which may not frame the message.
+fn write_user_field(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), EncodeError> {
+    if is_framing(name) { Err(EncodeError::FieldReserved) } else { write_field(out, name, value) }
+}
+
+#[inline]
+fn write_content_length(out: &mut Vec<u8>, length: u64) {
+    out.extend_from_slice(b"Content-Length: ");
+    write_decimal(out, length);
+    out.extend_from_slice(b"\r\n");
+}
+
 #[inline]
 fn write_decimal(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];

@@ -1,4 +1,7 @@
-use super::{body_writer::BodyWriter, is_framing, write_decimal, write_field};
+use super::{
+    body_writer::{BodyWriter, Kind},
+    write_content_length, write_user_field,
+};
 use crate::http1::{
     EncodeError, Method, Version,
     parse::{scan, target},
@@ -47,9 +50,9 @@ impl<'a> Request<'a> {
     /// If a part is invalid or would change the framing. Nothing is written then.
     pub fn encode(&self, out: &mut Vec<u8>, body: Option<&[u8]>) -> Result<SentRequest, EncodeError> {
         // RFC 9110, 8.6: methods that usually have content send a length of 0.
-        let usually = matches!(Method::named(self.method), Method::Post | Method::Put | Method::Patch);
-        let length = body.map(|body| body.len() as u64).or(usually.then_some(0));
-        self.head(out, Framing { length, chunked: false })?;
+        let has_content = matches!(Method::named(self.method), Method::Post | Method::Put | Method::Patch);
+        let length = body.map(|body| body.len() as u64).or(has_content.then_some(0));
+        self.head(out, length, false)?;
         out.extend_from_slice(body.unwrap_or_default());
         Ok(SentRequest::new(self.method))
     }
@@ -59,8 +62,8 @@ impl<'a> Request<'a> {
     /// # Errors
     /// As [`Self::encode`].
     pub fn encode_sized(&self, out: &mut Vec<u8>, length: u64) -> Result<(SentRequest, BodyWriter), EncodeError> {
-        self.head(out, Framing { length: Some(length), chunked: false })?;
-        Ok((SentRequest::new(self.method), BodyWriter::sized(length)))
+        self.head(out, Some(length), false)?;
+        Ok((SentRequest::new(self.method), BodyWriter(Kind::Sized(length))))
     }
 
     /// Appends the head of a request whose body is sent in chunks.
@@ -71,16 +74,16 @@ impl<'a> Request<'a> {
         if self.version == Version::Http10 {
             return Err(EncodeError::ChunksInHttp10);
         }
-        self.head(out, Framing { length: None, chunked: true })?;
-        Ok((SentRequest::new(self.method), BodyWriter::chunked()))
+        self.head(out, None, true)?;
+        Ok((SentRequest::new(self.method), BodyWriter(Kind::Chunked)))
     }
 
-    fn head(&self, out: &mut Vec<u8>, framing: Framing) -> Result<(), EncodeError> {
+    fn head(&self, out: &mut Vec<u8>, length: Option<u64>, chunked: bool) -> Result<(), EncodeError> {
         if self.method.is_empty() || scan::token(self.method.as_bytes()) < self.method.len() || self.method == "CONNECT"
         {
             return Err(EncodeError::Method);
         }
-        let has_body = framing.chunked || framing.length.is_some_and(|length| length > 0);
+        let has_body = chunked || length.is_some_and(|length| length > 0);
         if self.method == "TRACE" && has_body {
             return Err(EncodeError::TraceWithBody);
         }
@@ -101,16 +104,14 @@ impl<'a> Request<'a> {
         out.extend_from_slice(self.host.as_bytes());
         out.extend_from_slice(b"\r\n");
         for (name, value) in self.fields {
-            let reserved = is_framing(name) || name.eq_ignore_ascii_case("host");
-            let written = if reserved { Err(EncodeError::FieldReserved) } else { write_field(out, name, value) };
+            let is_host = name.eq_ignore_ascii_case("host");
+            let written = if is_host { Err(EncodeError::FieldReserved) } else { write_user_field(out, name, value) };
             written.inspect_err(|_| out.truncate(start))?;
         }
-        if let Some(length) = framing.length {
-            out.extend_from_slice(b"Content-Length: ");
-            write_decimal(out, length);
-            out.extend_from_slice(b"\r\n");
+        if let Some(length) = length {
+            write_content_length(out, length);
         }
-        if framing.chunked {
+        if chunked {
             out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
         }
         // RFC 9112, 9.3: the version's default is omitted.
@@ -121,10 +122,4 @@ impl<'a> Request<'a> {
         });
         Ok(())
     }
-}
-
-#[derive(Clone, Copy)]
-struct Framing {
-    length: Option<u64>,
-    chunked: bool,
 }

@@ -4,7 +4,10 @@
 //! the connection is kept. A caller's fields can neither change the framing nor begin another line.
 
 use super::{
-    body_writer::BodyWriter, date::DateHeader, is_framing, status, status::reason, write_decimal, write_field,
+    body_writer::{BodyWriter, Kind},
+    date::DateHeader,
+    status::{self, reason},
+    write_content_length, write_user_field,
 };
 use crate::http1::{EncodeError, Method, ParseError, Persistence, RequestMeta, Version};
 
@@ -60,7 +63,7 @@ impl<'o> Response<'o> {
             return Err(EncodeError::Status(status));
         }
         if request.method == Method::Connect && status < 300 {
-            // The bytes behind it would be a tunnel's, which is not supported here.
+            // What follows would belong to a tunnel, which is not supported.
             request.keep_alive = false;
         }
         let start = out.len();
@@ -75,15 +78,8 @@ impl<'o> Response<'o> {
     /// If the name is not a token, the value holds a control character (such as CR, LF and NUL), or the field frames the
     /// message. The buffer is then as it was before the response.
     pub fn field(self, name: &str, value: &[u8]) -> Result<Self, EncodeError> {
-        let written =
-            if is_framing(name) { Err(EncodeError::FieldReserved) } else { write_field(self.out, name, value) };
-        match written {
-            Ok(()) => Ok(self),
-            Err(error) => {
-                self.out.truncate(self.start);
-                Err(error)
-            }
-        }
+        let written = write_user_field(self.out, name, value).inspect_err(|_| self.out.truncate(self.start));
+        written.map(|()| self)
     }
 
     /// Closes the connection after this response.
@@ -107,30 +103,30 @@ impl<'o> Response<'o> {
     pub fn sized(mut self, length: u64) -> (BodyWriter, Persistence) {
         let content = self.content();
         self.write_length(content, length);
-        let body = if content == Content::Full { BodyWriter::sized(length) } else { BodyWriter::silent() };
-        (body, self.end_head().1)
+        let kind = if content == Content::Full { Kind::Sized(length) } else { Kind::Silent };
+        (BodyWriter(kind), self.end_head().1)
     }
 
     /// Completes the head of a response whose body has an unknown length: it is sent in chunks, or, to HTTP/1.0, until the
     /// connection closes (RFC 9112, 6.1).
     pub fn stream(mut self) -> (BodyWriter, Persistence) {
         let content = self.content();
-        let body = match (content, self.request.version) {
+        let kind = match (content, self.request.version) {
             (Content::Zero | Content::None, _) => {
                 self.write_length(content, 0);
-                BodyWriter::silent()
+                Kind::Silent
             }
             (_, Version::Http10) => {
                 self.request.keep_alive = false;
-                BodyWriter::until_close()
+                Kind::UntilClose
             }
             (_, Version::Http11) => {
                 self.out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
-                BodyWriter::chunked()
+                Kind::Chunked
             }
         };
-        let body = if content == Content::Full { body } else { BodyWriter::silent() };
-        (body, self.end_head().1)
+        let kind = if content == Content::Full { kind } else { Kind::Silent };
+        (BodyWriter(kind), self.end_head().1)
     }
 
     /// Appends an interim response: `100 Continue`, 102 or 103. The final response must follow.
@@ -153,9 +149,7 @@ impl<'o> Response<'o> {
         let start = out.len();
         status::write_line(out, status);
         for (name, value) in fields {
-            let written =
-                if is_framing(name) { Err(EncodeError::FieldReserved) } else { write_field(out, name, value) };
-            written.inspect_err(|_| out.truncate(start))?;
+            write_user_field(out, name, value).inspect_err(|_| out.truncate(start))?;
         }
         out.extend_from_slice(b"\r\n");
         Ok(())
@@ -181,9 +175,7 @@ impl<'o> Response<'o> {
     #[inline]
     fn write_length(&mut self, content: Content, length: u64) {
         if content != Content::None {
-            self.out.extend_from_slice(b"Content-Length: ");
-            write_decimal(self.out, if content == Content::Zero { 0 } else { length });
-            self.out.extend_from_slice(b"\r\n");
+            write_content_length(self.out, if content == Content::Zero { 0 } else { length });
         }
     }
 

@@ -1,8 +1,7 @@
 use super::{
     date::DateHeader,
-    is_framing,
     response::{self, Content},
-    status, write_decimal, write_field,
+    status, write_content_length, write_user_field,
 };
 use crate::http1::{EncodeError, Method, Persistence, RequestMeta};
 
@@ -33,18 +32,13 @@ impl StaticResponse {
         let (mut line, mut rest) = (Vec::new(), Vec::new());
         status::write_line(&mut line, status);
         for (name, value) in fields {
-            if is_framing(name) {
-                return Err(EncodeError::FieldReserved);
-            }
-            write_field(&mut rest, name, value)?;
+            write_user_field(&mut rest, name, value)?;
         }
         let framing = rest.len();
         let content = Content::of(status, Method::Get);
         let body = if content == Content::Full { body } else { &[] };
         if content != Content::None {
-            rest.extend_from_slice(b"Content-Length: ");
-            write_decimal(&mut rest, body.len() as u64);
-            rest.extend_from_slice(b"\r\n");
+            write_content_length(&mut rest, body.len() as u64);
         }
         let head = rest.len();
         rest.extend_from_slice(b"\r\n");

@@ -52,23 +52,22 @@ fn section<'c, 'i: 'c>(
     input: &mut &'i [u8],
     limits: &Limits,
 ) -> Part<'c> {
-    match trailers::read(partial, input, limits) {
+    let section = match trailers::read(partial, input, limits) {
         Ok(Section::More) => return Part::More,
-        Ok(Section::Empty) => partial.clear(),
-        Ok(Section::Complete(fields)) => {
-            *body = Decoder::new(Body::Empty);
-            return Part::Trailers(fields);
-        }
-        Ok(Section::InBuffer) => {
-            *body = Decoder::new(Body::Empty);
-            return Part::Trailers(Fields::from_first_line(partial.bytes()));
-        }
+        Ok(section) => section,
         Err(error) => {
             partial.clear();
             *input = &[];
             return Part::Error(error);
         }
-    }
+    };
     *body = Decoder::new(Body::Empty);
-    Part::End
+    match section {
+        Section::Complete(fields) => Part::Trailers(fields),
+        Section::InBuffer => Part::Trailers(Fields::from_bytes(partial.bytes())),
+        Section::Empty | Section::More => {
+            partial.clear();
+            Part::End
+        }
+    }
 }

@@ -40,7 +40,7 @@ pub(crate) fn request<'a>(
     let line = RequestLine { method, method_name, target, version, authority: None };
     let block = fields(rest, limits, framing)?;
     let end = window.len() - rest.len() + block.len();
-    Some((line, Fields::from_first_line(block), end))
+    Some((line, Fields::from_bytes(block), end))
 }
 
 /// Parses a response head in the usual form; returns its length too, and adds its framing fields to `framing`.
@@ -67,7 +67,7 @@ pub(crate) fn response<'a>(
     let line = StatusLine { status, reason, version: Version::Http11 };
     let block = fields(rest, limits, framing)?;
     let end = window.len() - rest.len() + block.len();
-    Some((line, Fields::from_first_line(block), end))
+    Some((line, Fields::from_bytes(block), end))
 }
 
 /// The field lines, with the empty one that ends them.

@@ -5,7 +5,7 @@ use httparse::Header;
 use crate::http1::{Body, ParseError, Version, fields};
 
 /// The framing, routing and connection fields of one head.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub(crate) struct FramingHeaders<'a> {
     /// The first `Host`.
     pub host: Option<&'a [u8]>,
@@ -45,14 +45,7 @@ impl<'a> FramingHeaders<'a> {
 
     /// Whether any of them is present, which a trailer section must not have.
     pub fn is_any_set(&self) -> bool {
-        self.host.is_some()
-            || self.length.is_some()
-            || self.chunked
-            || self.close
-            || self.keep_alive
-            || self.upgrade
-            || self.expects_continue
-            || self.expects_other
+        *self != Self::default()
     }
 
     /// The body they announce, if any (RFC 9112, 6.3, rules 3 to 5).

@@ -40,7 +40,7 @@ impl HeadCache {
         let head = Head {
             status: entry.status,
             version: entry.version,
-            fields: Fields::from_first_line(bytes.get(entry.fields.clone())?),
+            fields: Fields::from_bytes(bytes.get(entry.fields.clone())?),
             body: entry.body,
             persistence: entry.persistence,
             reason: Ascii(bytes.get(entry.reason.clone())?),

@@ -1,6 +1,6 @@
-//! Runs of bytes of a kind, eight at a time: names, values and targets are scanned by these.
+//! Finds the end of names, values and targets, eight bytes at a time.
 //!
-//! A word is looked at with the tricks of "Bit Twiddling Hacks", each of which marks bytes by their highest bit.
+//! A word is examined with the methods of "Bit Twiddling Hacks", each of which marks bytes by their highest bit.
 
 use crate::http1::fields::is_token;
 
@@ -19,11 +19,11 @@ static TOKEN: [bool; 256] = {
     token
 };
 
-/// How many bytes of `bytes` come before the first that cannot stand in a token.
+/// The length of the prefix of `bytes` that consists of token characters.
 #[inline(always)]
 pub(crate) fn token(bytes: &[u8]) -> usize {
     let mut at = 0;
-    // Most names are letters and `-` alone.
+    // Most names consist of letters and `-`.
     while let Some(word) = word(bytes, at) {
         let low = (word | (ONES * 0x20)) & !HIGH;
         let letter = (low + ONES * (0x80 - b'a' as u64)) & !(low + ONES * (0x7f - b'z' as u64));
@@ -39,7 +39,7 @@ pub(crate) fn token(bytes: &[u8]) -> usize {
     at + run(bytes, at, |byte| TOKEN[usize::from(byte)])
 }
 
-/// How many bytes of `bytes` come before the first control character, HTAB included.
+/// The number of bytes before the first control character; HTAB is one.
 #[inline(always)]
 pub(crate) fn text(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -47,7 +47,7 @@ pub(crate) fn text(bytes: &[u8]) -> usize {
         let control = word.wrapping_sub(ONES * 0x20) & !word;
         let delete = word ^ (ONES * 0x7f);
         let delete = delete.wrapping_sub(ONES) & !delete;
-        // A borrow spoils only what is above the first hit, and the first is the one wanted.
+        // A borrow can only falsify bits above the first hit, and only the first hit is used.
         let hits = (control | delete) & HIGH;
         if hits != 0 {
             return at + hits.trailing_zeros() as usize / 8;
@@ -57,10 +57,10 @@ pub(crate) fn text(bytes: &[u8]) -> usize {
     at + run(bytes, at, |byte| !byte.is_ascii_control())
 }
 
-/// How many bytes of `bytes`, from byte `from` on, come before the first that is not of the kind.
+/// The number of bytes at `from` and after it that `is` accepts.
 #[inline(always)]
 pub(crate) fn run(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
-    // As a loop over indices: LLVM makes five instructions a byte of it, and nine of `position`.
+    // A loop over indices compiles to five instructions a byte, `position` to nine.
     let mut at = from;
     while at < bytes.len() && is(bytes[at]) {
         at += 1;
@@ -68,7 +68,7 @@ pub(crate) fn run(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
     at - from
 }
 
-/// The eight bytes from byte `at` on, the first in the lowest bits.
+/// The eight bytes at `at`, the first in the lowest bits.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|word| u64::from_le_bytes(*word))
@@ -84,7 +84,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
         #[test]
-        fn runs_are_what_a_loop_over_bytes_finds(
+        fn runs_equal_those_of_a_loop_over_bytes(
             mut bytes in vec(prop_oneof![9 => b'a'..=b'z', 2 => b'A'..=b'Z', 2 => Just(b'-'), 1 => any::<u8>()], 0..40),
             at: prop::sample::Index,
             byte: u8,
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_ends_the_runs_it_should_wherever_it_stands() {
+    fn every_byte_ends_runs_at_every_position() {
         for byte in 0..=255u8 {
             for at in 0..24 {
                 let mut bytes = [b'z'; 24];

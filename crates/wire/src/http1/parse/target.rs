@@ -1,22 +1,22 @@
-//! Request targets and hosts: which of the four forms (RFC 9112, section 3.2), and whether it is well-formed.
+//! Validation of request targets, in one of four forms (RFC 9112, 3.2), and of hosts.
 
 use super::scan;
 use crate::http1::{Method, ParseError};
 
-/// What a byte may be part of.
+/// Classes of bytes: what a byte may be part of.
 const TARGET: u8 = 1;
 const HOST: u8 = 2;
 const LITERAL: u8 = 4;
 
-/// One look tells what a byte may be part of.
+/// The classes of each byte.
 static CLASS: [u8; 256] = {
     let mut class = [0; 256];
     let mut byte = 0x21;
     while byte < 0x7f {
-        // Strictly, `"<>\^`{|}` have to be %-encoded too (RFC 3986). Browsers send them, no parser stumbles over them.
-        // A fragment is another matter: it has no place in a request, and some parsers cut it off (RFC 9112, 3.2).
+        // `"<>\^`{|}` should be %-encoded (RFC 3986); they are accepted because browsers send them and parsers agree on
+        // them. A fragment is not allowed in a request (RFC 9112, 3.2), and some parsers cut it off.
         let in_target = byte != b'#';
-        // RFC 3986, 3.2.2, reg-name. It may hold a comma there; in `Host` it is the mark of two fields joined.
+        // RFC 3986, 3.2.2, reg-name, without the comma: in `Host` it shows that two fields were joined.
         let in_host = byte.is_ascii_alphanumeric()
             || matches!(
                 byte,
@@ -29,24 +29,24 @@ static CLASS: [u8; 256] = {
     class
 };
 
-/// Whether all bytes are of a class; also `true` for none.
+/// Whether all bytes are of a class; true if there are none.
 #[inline]
 fn all(bytes: &[u8], class: u8) -> bool {
     bytes.iter().fold(class, |common, byte| common & CLASS[usize::from(*byte)]) == class
 }
 
-/// How many bytes of `bytes` can stand in a target.
+/// The length of the prefix of `bytes` that can be part of a target.
 #[inline]
 pub(crate) fn run(bytes: &[u8]) -> usize {
     scan::run(bytes, 0, |byte| CLASS[usize::from(byte)] & TARGET != 0)
 }
 
-/// Whether `bytes` can stand as a target, whatever its form.
+/// Whether `bytes` holds only characters of targets, whatever the form.
 pub(crate) fn is_clean(bytes: &[u8]) -> bool {
     !bytes.is_empty() && all(bytes, TARGET)
 }
 
-/// Whether `bytes` is `host[:port]`, the host not empty (RFC 9110, section 7.2; RFC 9112, section 3.2).
+/// Whether `bytes` is `host[:port]` with a host that is not empty (RFC 9110, 7.2; RFC 9112, 3.2).
 #[inline]
 pub(crate) fn is_host(bytes: &[u8]) -> bool {
     match bytes.split_at(scan::run(bytes, 0, |byte| CLASS[usize::from(byte)] & HOST != 0)) {
@@ -58,19 +58,15 @@ pub(crate) fn is_host(bytes: &[u8]) -> bool {
     }
 }
 
-/// The part of an IP literal behind the bracket, with its port.
+/// Whether `bytes` is an IP literal without its opening bracket, with or without a port.
 fn is_literal(bytes: &[u8]) -> bool {
     let Some(end) = bytes.iter().position(|byte| *byte == b']') else { return false };
     let (literal, rest) = (&bytes[..end], &bytes[end + 1..]);
-    let port = match rest {
-        [] => true,
-        [b':', port @ ..] => is_port(port),
-        _ => false,
-    };
-    port && !literal.is_empty() && all(literal, LITERAL)
+    let has_port = rest.is_empty() || rest.strip_prefix(b":").is_some_and(is_port);
+    has_port && !literal.is_empty() && all(literal, LITERAL)
 }
 
-/// `*DIGIT`: an empty port is the default one (RFC 3986, section 3.2.3).
+/// `*DIGIT`: an empty port is the default one (RFC 3986, 3.2.3).
 #[inline]
 fn is_port(bytes: &[u8]) -> bool {
     bytes.len() <= 5 && scan::run(bytes, 0, |byte| byte.is_ascii_digit()) == bytes.len()
@@ -80,15 +76,15 @@ fn is_port(bytes: &[u8]) -> bool {
 #[inline]
 pub(crate) fn check(method: Method, target: &[u8]) -> Result<Option<&[u8]>, ParseError> {
     match target {
-        // RFC 9112, 3.2.1, origin-form: all methods but CONNECT.
+        // RFC 9112, 3.2.1, origin-form: all methods except CONNECT.
         bytes @ [b'/', ..] if method != Method::Connect && all(bytes, TARGET) => Ok(None),
-        // RFC 9112, 3.2.4, asterisk-form: OPTIONS alone.
+        // RFC 9112, 3.2.4, asterisk-form: OPTIONS only.
         b"*" if method == Method::Options => Ok(None),
-        // RFC 9112, 3.2.3, authority-form: CONNECT alone, and the port is not optional.
+        // RFC 9112, 3.2.3, authority-form: CONNECT only, with a port.
         bytes if method == Method::Connect && is_host(bytes) && !bytes.ends_with(b":") && has_port(bytes) => {
             Ok(Some(bytes))
         }
-        // RFC 9112, 3.2.2, absolute-form: a server must take it although only clients of proxies send it.
+        // RFC 9112, 3.2.2, absolute-form: servers must accept it although only clients of proxies send it.
         bytes if method != Method::Connect && all(bytes, TARGET) => {
             let (authority, _) = split_absolute(target).ok_or(ParseError::Target)?;
             // RFC 9110, 4.2.1 and 4.2.4: an http URI has a host, and no user information.
@@ -103,7 +99,7 @@ fn has_port(host: &[u8]) -> bool {
     digits > 0 && host.len() > digits && host[host.len() - digits - 1] == b':'
 }
 
-/// Authority, and path with query, of an absolute `http` or `https` target.
+/// Splits an absolute `http` or `https` target into authority and path with query.
 pub(crate) fn split_absolute(target: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = target.iter().position(|byte| *byte == b':')?;
     let (scheme, rest) = (&target[..colon], target[colon..].strip_prefix(b"://")?);
