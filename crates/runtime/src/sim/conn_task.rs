@@ -15,6 +15,7 @@ use std::{
     future::{Future, poll_fn},
     io::{self, Read, Write},
     net::Shutdown,
+    ops::Deref,
     os::fd::AsRawFd,
     pin::pin,
     rc::Rc,
@@ -47,8 +48,7 @@ pub(super) async fn accept(world: Rc<World>, plans: Rc<Vec<ConnPlan>>, listener:
         match world.during(me, Activity::Accepts, false, listener.accept()).await {
             Ok(stream) => {
                 let sock = world.kernel.borrow_mut().net.accepted.pop_front().expect("it was accepted");
-                let task = spawn(run(world.clone(), sock, plans.clone(), Some(stream)));
-                world.handles.borrow_mut().push((plans[sock].abort, task));
+                world.spawn(plans[sock].abort, run(world.clone(), sock, plans.clone(), Some(stream)));
             }
             Err(error) => world.fault(format!("accept: {error}")),
         }
@@ -62,8 +62,7 @@ pub(super) async fn hoard(world: Rc<World>, me: usize) {
     loop {
         let buffer = world.during(me, Activity::Reads, false, stream.recv()).await.unwrap();
         world.got(me, &buffer);
-        let copy = buffer.to_vec();
-        world.kept.borrow_mut().push_back((buffer, copy));
+        world.keep(buffer);
     }
 }
 
@@ -75,10 +74,9 @@ pub(super) async fn run(world: Rc<World>, me: usize, plans: Rc<Vec<ConnPlan>>, a
         (_, Some(stream)) => stream,
         (Origin::Connected, None) => {
             let address = ([127, 0, 0, 1], me as u16 + 1).into();
-            match world.during(me, Activity::Connects, plan.foreign, TcpStream::connect(address)).await {
-                Ok(stream) => stream,
-                Err(error) => return world.failed(me, "connect", &error),
-            }
+            let connected = world.during(me, Activity::Connects, plan.foreign, TcpStream::connect(address)).await;
+            let Some(stream) = world.check(me, "connect", connected) else { return };
+            stream
         }
         _ => adopt(&world, me),
     };
@@ -91,14 +89,11 @@ pub(super) async fn run(world: Rc<World>, me: usize, plans: Rc<Vec<ConnPlan>>, a
         // Shuts the write direction down after everything written has been sent.
         drop(write);
         loop {
-            match world.during(me, Activity::Reads, plan.foreign, read.recv()).await {
-                Ok(buffer) => {
-                    world.got(me, &buffer);
-                    if buffer.is_empty() {
-                        break;
-                    }
-                }
-                Err(error) => break world.failed(me, "recv", &error),
+            let received = world.during(me, Activity::Reads, plan.foreign, read.recv()).await;
+            let Some(buffer) = world.check(me, "recv", received) else { return };
+            world.got(me, &buffer);
+            if buffer.is_empty() {
+                return;
             }
         }
     }
@@ -119,19 +114,18 @@ impl Connection<'_> {
             Op::Read(size) => {
                 let mut into = vec![0; size];
                 let read = world.during(me, Activity::Reads, foreign, self.stream.read(&mut into)).await;
-                self.read(read.map(|len| into[..len].to_vec()));
+                self.got(read.map(|len| &into[..len]));
             }
             Op::Recv => drop(self.recv().await),
             Op::Keep => {
                 if let Some(buffer) = self.recv().await {
-                    let copy = buffer.to_vec();
-                    world.kept.borrow_mut().push_back((buffer, copy));
+                    world.keep(buffer);
                 }
             }
             Op::Forget => {
                 let kept = world.kept.borrow_mut().pop_back();
-                if kept.is_some_and(|(buffer, copy)| *buffer != *copy) {
-                    world.fault("a kept buffer has changed".to_owned());
+                if let Some((buffer, copy)) = kept {
+                    world.check_kept(&buffer, &copy);
                 }
             }
             Op::DropRead(how) => {
@@ -139,19 +133,19 @@ impl Connection<'_> {
                 if how != 0
                     && let Some(buffer) = now(self.stream.recv()).await
                 {
-                    self.read(buffer.map(|buffer| buffer.to_vec()));
+                    self.got(buffer);
                 }
                 if how != 1
                     && let Some(len) = now(self.stream.read(&mut into)).await
                 {
-                    self.read(len.map(|len| into[..len].to_vec()));
+                    self.got(len.map(|len| &into[..len]));
                 }
             }
             Op::Timeout(micros) => {
                 let limit = Duration::from_micros(micros.into());
                 let recv = timeout(limit, self.stream.recv());
                 if let Ok(buffer) = world.during(me, Activity::Sleeps, foreign, recv).await {
-                    self.read(buffer.map(|buffer| buffer.to_vec()));
+                    self.got(buffer);
                 }
             }
             Op::Yield(times) => {
@@ -167,6 +161,13 @@ impl Connection<'_> {
             }
             Op::Pipe(bytes) => self.pipe(bytes).await,
             _ if self.closed => (),
+            _ => self.apply_write(op).await,
+        }
+    }
+
+    async fn apply_write(&mut self, op: &Op) {
+        let (world, me, foreign) = (self.world, self.me, self.foreign);
+        match *op {
             Op::Send => {
                 let kept = world.kept.borrow_mut().pop_front();
                 if let Some((buffer, copy)) = kept {
@@ -178,9 +179,8 @@ impl Connection<'_> {
                 let bytes = self.fresh(size);
                 let pieces: Vec<_> = bytes.chunks(size.div_ceil(pieces)).map(io::IoSlice::new).collect();
                 let written = world.during(me, Activity::Writes, foreign, self.stream.write_vectored(&pieces)).await;
-                match written {
-                    Ok(len) => world.wrote(me, &bytes[..len]),
-                    Err(error) => world.failed(me, "write_vectored", &error),
+                if let Some(len) = world.check(me, "write_vectored", written) {
+                    world.wrote(me, &bytes[..len]);
                 }
             }
             Op::WriteAll(size) => {
@@ -207,13 +207,12 @@ impl Connection<'_> {
             Op::HalfClose => {
                 let shut = world.during(me, Activity::Writes, foreign, self.stream.shutdown(Shutdown::Write)).await;
                 // A simulated connect leaves the real socket unconnected.
-                self.flushed(
-                    "shutdown",
-                    shut.or_else(|e| if e.kind() == io::ErrorKind::NotConnected { Ok(()) } else { Err(e) }),
-                );
+                let connected = |error: &io::Error| error.kind() != io::ErrorKind::NotConnected;
+                self.flushed("shutdown", shut.or_else(|error| if connected(&error) { Err(error) } else { Ok(()) }));
                 self.closed = true;
             }
             Op::Both(size) => self.both(size).await,
+            _ => unreachable!("{op:?} does not write"),
         }
     }
 
@@ -222,63 +221,43 @@ impl Connection<'_> {
         (from..from + size).map(|position| socket::byte(self.me + 100, position)).collect()
     }
 
-    fn read(&self, bytes: io::Result<Vec<u8>>) {
-        match bytes {
-            Ok(bytes) => self.world.got(self.me, &bytes),
-            Err(error) => self.world.failed(self.me, "read", &error),
+    fn got(&self, read: io::Result<impl Deref<Target = [u8]>>) {
+        if let Some(bytes) = self.world.check(self.me, "read", read) {
+            self.world.got(self.me, &bytes);
         }
     }
 
     fn flushed(&self, what: &str, flushed: io::Result<()>) {
-        match flushed {
-            Ok(()) if !self.world.is_flushed(self.me) => {
-                self.world.fault(format!("socket {}: {what} did not wait", self.me));
-            }
-            Ok(()) => (),
-            Err(error) => self.world.failed(self.me, what, &error),
+        if self.world.check(self.me, what, flushed).is_some() && !self.world.is_flushed(self.me) {
+            self.world.fault(format!("socket {}: {what} did not wait", self.me));
         }
     }
 
     /// A buffer, or `None` at the end.
     async fn recv(&mut self) -> Option<RecvBuf> {
-        let buffer = self.world.during(self.me, Activity::Reads, self.foreign, self.stream.recv()).await;
-        match buffer {
-            Ok(buffer) => {
-                self.world.got(self.me, &buffer);
-                Some(buffer).filter(|buffer| !buffer.is_empty())
-            }
-            Err(error) => {
-                self.world.failed(self.me, "recv", &error);
-                None
-            }
-        }
+        let received = self.world.during(self.me, Activity::Reads, self.foreign, self.stream.recv()).await;
+        let buffer = self.world.check(self.me, "recv", received)?;
+        self.world.got(self.me, &buffer);
+        Some(buffer).filter(|buffer| !buffer.is_empty())
     }
 
     async fn send(&mut self, buffer: RecvBuf, copy: Vec<u8>) {
-        if *buffer != *copy {
-            self.world.fault("a kept buffer has changed".to_owned());
-        }
+        self.world.check_kept(&buffer, &copy);
         if self.closed {
             return;
         }
-        match self.world.during(self.me, Activity::Writes, self.foreign, self.stream.send(buffer)).await {
-            Ok(()) => self.world.wrote(self.me, &copy),
-            Err(error) => self.world.failed(self.me, "send", &error),
+        let sent = self.world.during(self.me, Activity::Writes, self.foreign, self.stream.send(buffer)).await;
+        if self.world.check(self.me, "send", sent).is_some() {
+            self.world.wrote(self.me, &copy);
         }
     }
 
     async fn write(&mut self, size: usize) -> Option<usize> {
         let bytes = self.fresh(size);
-        match self.world.during(self.me, Activity::Writes, self.foreign, self.stream.write(&bytes)).await {
-            Ok(len) => {
-                self.world.wrote(self.me, &bytes[..len]);
-                Some(len)
-            }
-            Err(error) => {
-                self.world.failed(self.me, "write", &error);
-                None
-            }
-        }
+        let written = self.world.during(self.me, Activity::Writes, self.foreign, self.stream.write(&bytes)).await;
+        let len = self.world.check(self.me, "write", written)?;
+        self.world.wrote(self.me, &bytes[..len]);
+        Some(len)
     }
 
     async fn pipe(&mut self, bytes: u16) {
@@ -303,30 +282,16 @@ impl Connection<'_> {
         let (mut rest, mut reading) = (bytes.as_slice(), true);
         let (world, me, stream) = (self.world, self.me, &mut self.stream);
         let both = poll_fn(|cx| {
-            while reading && let Poll::Ready(buffer) = stream.poll_recv(cx) {
-                match buffer {
-                    Ok(buffer) => {
-                        world.got(me, &buffer);
-                        reading = !buffer.is_empty();
-                    }
-                    Err(error) => {
-                        world.failed(me, "recv", &error);
-                        reading = false;
-                    }
-                }
+            while reading && let Poll::Ready(received) = stream.poll_recv(cx) {
+                let buffer = world.check(me, "recv", received);
+                buffer.iter().for_each(|buffer| world.got(me, buffer));
+                reading = buffer.is_some_and(|buffer| !buffer.is_empty());
             }
             while !rest.is_empty() {
-                match stream.poll_write(cx, rest) {
-                    Poll::Ready(Ok(len)) => {
-                        world.wrote(me, &rest[..len]);
-                        rest = &rest[len..];
-                    }
-                    Poll::Ready(Err(error)) => {
-                        world.failed(me, "write", &error);
-                        rest = &[];
-                    }
-                    Poll::Pending => return Poll::Pending,
-                }
+                let Poll::Ready(written) = stream.poll_write(cx, rest) else { return Poll::Pending };
+                let len = world.check(me, "write", written);
+                world.wrote(me, &rest[..len.unwrap_or(0)]);
+                rest = &rest[len.unwrap_or(rest.len())..];
             }
             Poll::Ready(())
         });

@@ -1,16 +1,16 @@
-//! The simulated kernel: takes requests, executes them in an order chosen by the script, and posts completions.
-//!
-//! It tracks everything the runtime has lent it and records every violation as a fault.
+//! The simulated kernel: takes requests, executes them in an order chosen by the script, and posts completions. It tracks
+//! everything lent to it and records violations as faults.
 
 use super::{
     net::{Net, POISON},
     request::{Completion, Request, Sending, What},
-    socket::{Stage, inode},
+    socket::{Sock, Stage, inode},
 };
 use crate::{
     buffers::recv::{LARGE_RING, RING},
     driver::Opened,
     driver::user_data::OpKind,
+    metrics::Metrics,
     slab::Key,
 };
 use io_uring::cqueue;
@@ -35,10 +35,10 @@ enum Entry {
 #[derive(Default)]
 pub(crate) struct Kernel {
     pub net: Net,
-    /// Nothing can happen any more, and `watcher` has been woken.
+    /// No event is possible, and `watcher` has been woken.
     pub idle: bool,
     pub watcher: Option<Waker>,
-    /// Completes nothing any more.
+    /// Completes no request any more.
     pub dead: bool,
     queue: VecDeque<Entry>,
     requests: Vec<Request>,
@@ -46,7 +46,7 @@ pub(crate) struct Kernel {
     overflow: VecDeque<Completion>,
     /// Capacity of the completion queue.
     capacity: usize,
-    /// Requests whose last completion has not been taken; buffers and sends likewise.
+    /// Requests whose last completion has not been taken; `held` buffers and `sends` (key, address, length) likewise.
     pub open: Vec<(OpKind, Key)>,
     pub held: HashSet<u16>,
     sends: Vec<(Key, usize, usize)>,
@@ -73,17 +73,17 @@ impl Kernel {
         self.in_flight -= 1;
     }
 
-    /// The runtime lends a receive buffer.
-    pub fn provide(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
+    /// The runtime provides a receive buffer.
+    pub fn lend(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
         if !self.held.insert(buffer) {
-            self.fault(format!("buffer {buffer} was given twice"));
+            self.fault(format!("buffer {buffer} was provided twice"));
         }
         let capacity = usize::from(if large { LARGE_RING } else { RING });
         if self.net.group(large).0.len() >= capacity {
-            self.fault("more buffers were given than the ring holds".to_owned());
+            self.fault("more buffers were provided than the ring holds".to_owned());
         }
         let size = self.net.group(large).1;
-        self.check_apart(start.as_ptr() as usize, size, "a buffer that was given");
+        self.check_apart(start.as_ptr() as usize, size, "a provided buffer");
         // SAFETY: the caller lends `size` bytes from here.
         unsafe { start.write_bytes(POISON, size) };
         self.net.group(large).0.push_back((buffer, start));
@@ -118,7 +118,9 @@ impl Kernel {
         self.push(What::Receive { large }, OpKind::Receive, key, sock);
     }
 
-    pub fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
+    /// # Safety
+    /// See `Uring::send`.
+    pub unsafe fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
         let len = len as usize;
         self.check_apart(from.as_ptr() as usize, len, "a part of what is sent");
         self.sends.push((key, from.as_ptr() as usize, len));
@@ -131,12 +133,15 @@ impl Kernel {
         self.push(What::Send(Sending { from, copy, done: 0 }), OpKind::Send, key, sock);
     }
 
-    pub fn accept(&mut self, key: Key) {
+    pub fn accept(&mut self, key: Key, _: RawFd) {
         self.push(What::Accept, OpKind::Accept, key, 0);
     }
 
     /// The port number encodes the socket's index.
-    pub fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
+    ///
+    /// # Safety
+    /// See `Uring::connect`.
+    pub unsafe fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
         let sock = usize::from(address.as_socket().expect("an internet address").port()) - 1;
         self.net.socks[sock].open(fd, None);
         // SAFETY: the address has this length.
@@ -154,7 +159,7 @@ impl Kernel {
 
     pub fn arm_wake_fd(&mut self, fd: RawFd) {
         let key = Key { index: 0, generation: 0 };
-        self.queue.push_back(Entry::Request(Request::new(What::Bell(fd), OpKind::WakeFd, key, 0)));
+        self.queue.push_back(Entry::Request(Request::new(What::WakeFd(fd), OpKind::WakeFd, key, 0)));
     }
 
     pub fn cancel(&mut self, kind: OpKind, key: Key) {
@@ -173,17 +178,14 @@ impl Kernel {
     /// The index of the socket behind a descriptor.
     fn sock(&mut self, fd: RawFd) -> usize {
         let inode = inode(fd);
-        let open = |sock: &super::socket::Sock| sock.stage == Stage::Open && sock.fd == fd && Some(sock.inode) == inode;
-        self.net
-            .socks
-            .iter()
-            .position(open)
-            .unwrap_or_else(|| panic!("a request for descriptor {fd}, which is not open"))
+        let open = |sock: &Sock| sock.stage == Stage::Open && sock.fd == fd && Some(sock.inode) == inode;
+        let index = self.net.socks.iter().position(open);
+        index.unwrap_or_else(|| panic!("a request for descriptor {fd}, which is not open"))
     }
 
     /// A closed descriptor must have no open request.
     fn check_descriptors(&mut self) {
-        self.net.socks.iter_mut().for_each(super::socket::Sock::look);
+        self.net.socks.iter_mut().for_each(Sock::update);
         let queued = self.queue.iter().filter_map(|entry| match entry {
             Entry::Request(request) => Some(request),
             Entry::Cancel(..) => None,
@@ -196,7 +198,7 @@ impl Kernel {
         self.net.faults.extend(closed);
     }
 
-    /// True when waiting would return at once.
+    /// Whether waiting would return at once.
     pub fn has_work(&self) -> bool {
         !self.completions.is_empty() || self.requests.iter().any(|request| request.can_act(&self.net))
     }
@@ -206,7 +208,7 @@ impl Kernel {
     }
 
     /// One system call: takes requests, executes some, posts completions.
-    pub fn wait(&mut self, timeout: Option<Duration>) {
+    pub fn wait(&mut self, timeout: Option<Duration>, _: &mut Metrics) {
         self.check_descriptors();
         if self.dead {
             return thread::sleep(timeout.unwrap_or_default().min(FOREVER));
@@ -247,7 +249,7 @@ impl Kernel {
         }
     }
 
-    /// Takes requests; true when it took all.
+    /// Takes requests; returns whether it took all.
     fn submit(&mut self) -> bool {
         let mut count = self.queue.len();
         if self.net.script.rarely(8) {
@@ -273,7 +275,7 @@ impl Kernel {
         }
     }
 
-    /// Lets one event happen; false when none can.
+    /// Executes one event; returns false if none is possible.
     fn step(&mut self) -> bool {
         enum Move {
             Post(usize),
@@ -343,18 +345,18 @@ impl Kernel {
         unsafe { std::slice::from_raw_parts(into.as_ptr().cast(), count) }
     }
 
-    /// Accounts a completion taken by the runtime: the last one returns everything lent with the request.
+    /// Accounts a completion taken by the runtime: the last one returns the memory lent with the request.
     fn taken(&mut self, completion: &Completion) {
         if let Some(buffer) = cqueue::buffer_select(completion.flags)
             && !self.held.remove(&buffer)
         {
-            self.fault(format!("buffer {buffer} comes back and was never given"));
+            self.fault(format!("buffer {buffer} is returned and was not provided"));
         }
         let watch = OpKind::untag_watch(completion.data);
         let of = |(kind, key): (Option<OpKind>, Key)| kind.map(|kind| (kind, key));
         let Some((kind, key)) = watch.or_else(|| of(OpKind::untag(completion.data))) else { return };
         if kind == OpKind::WakeFd {
-            self.net.bell_on_its_way = false;
+            self.net.wake_posted = false;
         }
         if completion.is_last() {
             self.open.retain(|open| *open != (kind, key));
@@ -381,6 +383,6 @@ impl Kernel {
             let fault = format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight);
             self.fault(fault);
         }
-        self.net.socks.iter_mut().for_each(super::socket::Sock::look);
+        self.net.socks.iter_mut().for_each(Sock::update);
     }
 }

@@ -64,17 +64,67 @@ impl Drop for SimRing {
     }
 }
 
-/// Dispatches a call to either ring.
-macro_rules! either {
-    ($ring:expr, $real:ident => $on_real:expr, $kernel:ident => $on_sim:expr) => {
-        match $ring {
-            Ring::Real($real) => $on_real,
-            Ring::Sim(sim) => {
-                let mut $kernel = sim.0.borrow_mut();
-                $on_sim
+/// Defines methods that call the method of that name of either ring.
+macro_rules! dispatch {
+    () => {};
+    (fn $name:ident(&$ring:ident) -> $output:ty; $($rest:tt)*) => {
+        pub fn $name(&$ring) -> $output {
+            match $ring {
+                Self::Real(ring) => ring.$name(),
+                Self::Sim(sim) => sim.kernel().$name(),
             }
         }
+        dispatch!($($rest)*);
     };
+    (fn $name:ident(&mut $ring:ident $(, $arg:ident: $type:ty)*) $(-> $output:ty)?; $($rest:tt)*) => {
+        pub fn $name(&mut $ring $(, $arg: $type)*) $(-> $output)? {
+            match $ring {
+                Self::Real(ring) => ring.$name($($arg),*),
+                Self::Sim(sim) => sim.0.borrow_mut().$name($($arg),*),
+            }
+        }
+        dispatch!($($rest)*);
+    };
+    (unsafe fn $name:ident(&mut $ring:ident $(, $arg:ident: $type:ty)*); $($rest:tt)*) => {
+        /// # Safety
+        /// As the method of [`Uring`].
+        pub unsafe fn $name(&mut $ring $(, $arg: $type)*) {
+            match $ring {
+                // SAFETY: as demanded of the caller.
+                Self::Real(ring) => unsafe { ring.$name($($arg),*) },
+                // SAFETY: as demanded of the caller.
+                Self::Sim(sim) => unsafe { sim.0.borrow_mut().$name($($arg),*) },
+            }
+        }
+        dispatch!($($rest)*);
+    };
+}
+
+/// The methods of `Uring` that need no more of the kernel.
+impl Kernel {
+    pub fn features(&self) -> Vec<RingFeature> {
+        Vec::new()
+    }
+
+    pub fn ring_fd(&self) -> Option<OwnedFd> {
+        None
+    }
+
+    pub fn message(&mut self, to: Arc<Remote>) {
+        to.wake();
+    }
+
+    /// # Safety
+    /// See `Uring::provide`.
+    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
+        self.lend(buffer, buffers.address(buffer), false);
+    }
+
+    /// # Safety
+    /// See `Uring::provide`.
+    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
+        self.lend(buffer, buffers.address(buffer), true);
+    }
 }
 
 impl Ring {
@@ -85,111 +135,31 @@ impl Ring {
         })
     }
 
-    pub fn in_flight(&self) -> u32 {
-        match self {
-            Self::Real(ring) => ring.in_flight(),
-            Self::Sim(sim) => sim.kernel().in_flight(),
-        }
-    }
-
-    /// # Safety
-    /// See [`Uring::provide`].
-    pub unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16) {
-        let start = buffers.address(buffer);
-        // SAFETY: as demanded of the caller.
-        either!(self, ring => unsafe { ring.provide(buffers, buffer) }, kernel => kernel.provide(buffer, start, false));
-    }
-
-    /// # Safety
-    /// See [`Uring::provide_large`].
-    pub unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16) {
-        let start = buffers.address(buffer);
-        // SAFETY: as demanded of the caller.
-        either!(self, ring => unsafe { ring.provide_large(buffers, buffer) }, kernel => kernel.provide(buffer, start, true));
-    }
-
-    pub fn open_large(&mut self) -> Opened {
-        either!(self, ring => ring.open_large(), kernel => kernel.open_large())
-    }
-
-    pub fn features(&self) -> Vec<RingFeature> {
-        match self {
-            Self::Real(ring) => ring.features(),
-            Self::Sim(_) => Vec::new(),
-        }
-    }
-
-    pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
-        either!(self, ring => ring.receive(key, fd, large), kernel => kernel.receive(key, fd, large));
-    }
-
-    /// # Safety
-    /// See [`Uring::send`].
-    pub unsafe fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32) {
-        // SAFETY: as demanded of the caller.
-        either!(self, ring => unsafe { ring.send(key, fd, from, len) }, kernel => kernel.send(key, fd, from, len));
-    }
-
-    pub fn accept(&mut self, key: Key, fd: RawFd) {
-        either!(self, ring => ring.accept(key, fd), kernel => kernel.accept(key));
-    }
-
-    /// # Safety
-    /// See [`Uring::connect`].
-    pub unsafe fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr) {
-        // SAFETY: as demanded of the caller.
-        either!(self, ring => unsafe { ring.connect(key, fd, address) }, kernel => kernel.connect(key, fd, address));
-    }
-
-    pub fn cancel(&mut self, kind: OpKind, key: Key) {
-        either!(self, ring => ring.cancel(kind, key), kernel => kernel.cancel(kind, key));
-    }
-
-    pub fn poll(&mut self, kind: OpKind, key: Key, fd: RawFd) {
-        either!(self, ring => ring.poll(kind, key, fd), kernel => kernel.poll(kind, key, fd));
-    }
-
-    pub fn arm_wake_fd(&mut self, fd: RawFd) {
-        either!(self, ring => ring.arm_wake_fd(fd), kernel => kernel.arm_wake_fd(fd));
-    }
-
-    pub fn ring_fd(&self) -> Option<OwnedFd> {
-        match self {
-            Self::Real(ring) => ring.ring_fd(),
-            Self::Sim(_) => None,
-        }
-    }
-
-    pub fn message(&mut self, to: Arc<Remote>) {
-        match self {
-            Self::Real(ring) => ring.message(to),
-            Self::Sim(_) => to.wake(),
-        }
-    }
-
-    pub fn has_work(&mut self) -> bool {
-        match self {
-            Self::Real(ring) => ring.has_work(),
-            Self::Sim(sim) => sim.kernel().has_work(),
-        }
-    }
-
-    pub fn has_queued(&mut self) -> bool {
-        match self {
-            Self::Real(ring) => ring.has_queued(),
-            Self::Sim(sim) => sim.kernel().has_queued(),
-        }
-    }
-
-    pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
-        either!(self, ring => ring.wait(timeout, metrics), kernel => kernel.wait(timeout));
+    dispatch! {
+        fn in_flight(&self) -> u32;
+        fn features(&self) -> Vec<RingFeature>;
+        fn ring_fd(&self) -> Option<OwnedFd>;
+        unsafe fn provide(&mut self, buffers: &RecvBuffers, buffer: u16);
+        unsafe fn provide_large(&mut self, buffers: &RecvBuffers, buffer: u16);
+        fn open_large(&mut self) -> Opened;
+        fn receive(&mut self, key: Key, fd: RawFd, large: bool);
+        unsafe fn send(&mut self, key: Key, fd: RawFd, from: NonNull<u8>, len: u32);
+        fn accept(&mut self, key: Key, fd: RawFd);
+        unsafe fn connect(&mut self, key: Key, fd: RawFd, address: &socket2::SockAddr);
+        fn cancel(&mut self, kind: OpKind, key: Key);
+        fn poll(&mut self, kind: OpKind, key: Key, fd: RawFd);
+        fn arm_wake_fd(&mut self, fd: RawFd);
+        fn message(&mut self, to: Arc<Remote>);
+        fn has_work(&mut self) -> bool;
+        fn has_queued(&mut self) -> bool;
+        fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics);
+        fn ended(&mut self);
     }
 
     pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
-        either!(self, ring => ring.take(into), kernel => kernel.take(into))
-    }
-
-    pub fn ended(&mut self) {
-        either!(self, ring => ring.ended(), kernel => kernel.ended());
+        match self {
+            Self::Real(ring) => ring.take(into),
+            Self::Sim(sim) => sim.0.borrow_mut().take(into),
+        }
     }
 }

@@ -14,11 +14,11 @@ pub(crate) struct Net {
     /// Connections to accept, in this order, and accepted ones not yet matched to their plan.
     pub backlog: VecDeque<usize>,
     pub accepted: VecDeque<usize>,
-    /// Receive buffers in the kernel's ring, next first.
+    /// Receive buffers in the kernel's rings, next first.
     pub lent: VecDeque<(u16, NonNull<u8>)>,
-    /// Likewise of the large ones.
     pub large: VecDeque<(u16, NonNull<u8>)>,
-    pub bell_on_its_way: bool,
+    /// A completion of the wake descriptor was posted and not yet taken.
+    pub wake_posted: bool,
     pub faults: Vec<String>,
 }
 

@@ -4,7 +4,7 @@ use super::socket::PeerAct;
 use proptest::{collection::vec, option, prelude::*};
 use std::fmt;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
     pub conns: Vec<ConnPlan>,
     /// The kernel's choices, and the capacity of its completion queue.
@@ -20,7 +20,7 @@ pub(super) struct Plan {
 }
 
 /// A script's bytes, printed on one line.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Choices(pub Vec<u8>);
 
 impl fmt::Debug for Choices {
@@ -32,7 +32,7 @@ impl fmt::Debug for Choices {
 }
 
 /// The plan of one connection.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ConnPlan {
     pub origin: Origin,
     /// Its connect is refused or never answered.
@@ -50,8 +50,9 @@ pub(super) struct ConnPlan {
     pub split: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Origin {
+    #[default]
     Adopted,
     Accepted,
     Connected,
@@ -162,17 +163,11 @@ pub(super) fn scarce_buffers() -> impl Strategy<Value = Plan> {
     let op =
         prop_oneof![4 => Just(Op::Keep), 4 => Just(Op::Send), 1 => Just(Op::Recv), 1 => (1u8..5).prop_map(Op::Yield)];
     let conn = (vec((1u16..9000).prop_map(PeerAct::Send), 1..6), vec(op, 1..12)).prop_map(|(peer, ops)| ConnPlan {
-        origin: Origin::Adopted,
-        refused: false,
-        silent: false,
         peer,
         window: 1 << 20,
         ops,
-        abort: None,
-        foreign: false,
-        split: false,
+        ..ConnPlan::default()
     });
-    (vec(conn, 2..7), vec(any::<u8>(), 0..700).prop_map(Choices), 3070u16..3074).prop_map(|(conns, script, hoard)| {
-        Plan { conns, script, capacity: 64, rounds: 0, early: false, unlisten: None, hoard: Some(hoard) }
-    })
+    (vec(conn, 2..7), vec(any::<u8>(), 0..700).prop_map(Choices), 3070u16..3074)
+        .prop_map(|(conns, script, hoard)| Plan { conns, script, capacity: 64, hoard: Some(hoard), ..Plan::default() })
 }

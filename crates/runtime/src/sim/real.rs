@@ -1,12 +1,12 @@
 //! The random programs on a real ring: the same tasks on socket pairs whose far ends are played by other tasks.
 //!
-//! Checks the bytes of both directions and that nothing leaks. Not checked: what only the simulated kernel knows, that is
-//! which waits are justified and where each buffer is.
+//! Checks the bytes of both directions and that nothing leaks, but not what only the simulated kernel knows: which waits are
+//! justified and where each buffer is.
 
 use super::{
     conn_task,
     plan::{ConnPlan, Origin, Plan},
-    socket::{self, PeerAct, Sock, Stage},
+    socket::{self, PeerAct, Sock},
     world::World,
 };
 use crate::{executor, net::AsyncFd, spawn, time::sleep};
@@ -90,11 +90,10 @@ pub(super) async fn scenario(world: &Rc<World>, plan: &Plan) {
     let conns: Rc<Vec<ConnPlan>> = Rc::new(plan.conns.iter().map(adopted).collect());
     for (me, conn) in conns.iter().enumerate() {
         spawn(act(world.clone(), me, conn.clone()));
-        let task = spawn(conn_task::run(world.clone(), me, conns.clone(), None));
-        world.handles.borrow_mut().push((conn.abort, task));
+        world.spawn(conn.abort, conn_task::run(world.clone(), me, conns.clone(), None));
     }
     for round in 0..plan.rounds {
-        world.handles.borrow().iter().filter(|(at, _)| *at == Some(round)).for_each(|(_, task)| task.abort());
+        world.abort(round);
         crate::yield_now().await;
     }
     if plan.early {
@@ -102,16 +101,7 @@ pub(super) async fn scenario(world: &Rc<World>, plan: &Plan) {
     }
     // Some tasks wait for bytes that their peers never send.
     until(Duration::from_millis(10), || world.handles.borrow().iter().all(|(_, task)| task.is_finished())).await;
-    let tasks = std::mem::take(&mut *world.handles.borrow_mut());
-    tasks.iter().for_each(|(_, task)| task.abort());
-    for (_, task) in tasks {
-        if let Err(error) = task.await
-            && error.is_panic()
-        {
-            world.fault(error.to_string());
-        }
-    }
-    world.kept.borrow_mut().clear();
+    world.end_tasks().await;
     // Pending writes are sent after the streams are dropped, unless the peer has stopped reading.
     for me in 0..conns.len() {
         let sent = || {
@@ -125,17 +115,4 @@ pub(super) async fn scenario(world: &Rc<World>, plan: &Plan) {
     }
     world.check_sent(false);
     executor::current(|worker| worker.io().age());
-}
-
-/// After the runtime is dropped: no descriptor of a connection may be open.
-pub(super) fn check_end(world: &World) {
-    world.kept.borrow_mut().clear();
-    let open = |sock: &mut Sock| {
-        sock.look();
-        sock.stage == Stage::Open
-    };
-    let left = world.kernel.borrow_mut().net.socks.iter_mut().filter_map(|sock| open(sock).then_some(())).count();
-    if left > 0 {
-        world.fault(format!("{left} descriptors are still open"));
-    }
 }

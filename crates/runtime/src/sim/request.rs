@@ -58,7 +58,7 @@ pub(crate) enum What {
     Accept,
     /// The address in the caller's memory, and its original value.
     Connect(*const u8, Vec<u8>),
-    Bell(RawFd),
+    WakeFd(RawFd),
     /// Readiness of a real file.
     Poll(OwnedFd, i16),
     /// The completion of a cancel.
@@ -106,7 +106,7 @@ impl Request {
             What::Send(_) => net.socks[self.sock].is_writable(),
             What::Accept => !net.backlog.is_empty(),
             What::Connect(..) => !net.socks[self.sock].silent,
-            What::Bell(wake_fd) => !net.bell_on_its_way && socket::is_ready(*wake_fd, libc::POLLIN),
+            What::WakeFd(wake_fd) => !net.wake_posted && socket::is_ready(*wake_fd, libc::POLLIN),
             What::Poll(file, events) => socket::is_ready(file.as_raw_fd(), *events),
             What::Answer => false,
         }
@@ -121,7 +121,7 @@ impl Request {
             OpKind::WatchInput | OpKind::WatchOutput if self.cancelled => self.end(-libc::ECANCELED, 0),
             OpKind::WatchInput | OpKind::WatchOutput => self.end(1, 0),
             _ => {
-                net.bell_on_its_way = true;
+                net.wake_posted = true;
                 if net.script.rarely(4) { self.end(1, 0) } else { self.complete_more(1, 0) }
             }
         }
@@ -137,8 +137,8 @@ impl Request {
                 net.socks[self.sock].failed = true;
                 self.end(-libc::ETIMEDOUT, 0);
             }
-            What::Bell(_) => {
-                net.bell_on_its_way = true;
+            What::WakeFd(_) => {
+                net.wake_posted = true;
                 self.end(1, 0);
             }
             // Spurious readiness.

@@ -23,32 +23,33 @@ pub(crate) enum PeerAct {
     StopReading,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Stage {
     /// Not connected or accepted yet.
+    #[default]
     NotOpen,
     Open,
     /// The runtime has closed its descriptor.
     Closed,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sock {
     pub stage: Stage,
     pub fd: RawFd,
     pub inode: u64,
     /// Keeps the far end open, so that a shutdown finds a connection.
-    far: Option<OwnedFd>,
-    acts: VecDeque<PeerAct>,
+    pub far: Option<OwnedFd>,
+    pub acts: VecDeque<PeerAct>,
     /// Bytes the peer has sent, and how many of them were received into buffers.
     pub sent: usize,
     pub received: usize,
     /// All bytes sent to the peer.
     pub taken: Vec<u8>,
     /// How many of them it has not read, the most it leaves unread, and how many it has waited for.
-    unread: usize,
-    window: usize,
-    awaited: usize,
+    pub unread: usize,
+    pub window: usize,
+    pub awaited: usize,
     pub stopped_reading: bool,
     /// The peer sends no more.
     pub fin: bool,
@@ -74,32 +75,6 @@ pub(crate) fn byte(sock: usize, position: usize) -> u8 {
 }
 
 impl Sock {
-    pub fn new(acts: Vec<PeerAct>, window: usize, refuses: bool) -> Self {
-        Self {
-            stage: Stage::NotOpen,
-            fd: -1,
-            inode: 0,
-            far: None,
-            acts: acts.into(),
-            sent: 0,
-            received: 0,
-            taken: Vec::new(),
-            unread: 0,
-            window,
-            awaited: 0,
-            stopped_reading: false,
-            fin: false,
-            errno: 0,
-            failed: false,
-            broken: false,
-            reader_told: false,
-            shut_at: None,
-            refuses,
-            silent: false,
-            single_bytes: false,
-        }
-    }
-
     pub fn open(&mut self, near: RawFd, far: Option<OwnedFd>) {
         (self.fd, self.inode, self.far) = (near, inode(near).expect("it was just opened"), far);
         self.stage = Stage::Open;
@@ -111,7 +86,7 @@ impl Sock {
     }
 
     /// Updates whether the descriptor was closed or shut down.
-    pub fn look(&mut self) {
+    pub fn update(&mut self) {
         if self.stage == Stage::Open && inode(self.fd) != Some(self.inode) {
             (self.stage, self.far) = (Stage::Closed, None);
         }

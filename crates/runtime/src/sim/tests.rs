@@ -11,7 +11,7 @@ use super::{
     NEXT, conn_task,
     kernel::Kernel,
     net::Net,
-    plan::{Choices, ConnPlan, Op, Origin, Plan, plan, scarce_buffers},
+    plan::{ConnPlan, Op, Origin, Plan, plan, scarce_buffers},
     real,
     script::Script,
     socket::{self, PeerAct, Sock, Stage},
@@ -25,15 +25,16 @@ use proptest::{
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
 fn kernel(plan: &Plan) -> Rc<RefCell<Kernel>> {
-    let sock = |conn: &ConnPlan| {
-        let mut sock = Sock::new(conn.peer.clone(), conn.window, conn.refused);
-        sock.silent = conn.silent;
-        sock
+    let sock = |conn: &ConnPlan| Sock {
+        acts: conn.peer.clone().into(),
+        window: conn.window,
+        refuses: conn.refused,
+        silent: conn.silent,
+        ..Sock::default()
     };
-    let mut socks: Vec<Sock> = plan.conns.iter().map(sock).collect();
-    let mut hoarded = Sock::new(vec![PeerAct::Send(plan.hoard.unwrap_or(0))], 1, false);
-    hoarded.single_bytes = true;
-    socks.push(hoarded);
+    let hoarded = PeerAct::Send(plan.hoard.unwrap_or(0));
+    let hoarded = Sock { acts: [hoarded].into(), window: 1, single_bytes: true, ..Sock::default() };
+    let socks = plan.conns.iter().map(sock).chain([hoarded]).collect();
     let accepted = |index: &usize| plan.conns[*index].origin == Origin::Accepted;
     let backlog = (0..plan.conns.len()).filter(accepted).collect();
     let script = Script::new(plan.script.0.clone());
@@ -49,13 +50,11 @@ fn build(kernel: &Rc<RefCell<Kernel>>) -> Runtime {
 fn run(plan: &Plan) -> Result<(), TestCaseError> {
     let kernel = kernel(plan);
     let runtime = build(&kernel);
-    let world = Rc::new(World::new(kernel.clone(), plan));
+    let world = Rc::new(World::new(kernel, plan));
     runtime.block_on(scenario(&world, plan));
     drop(runtime);
-    world.check_end();
-    let faults = std::mem::take(&mut kernel.borrow_mut().net.faults);
-    prop_assert!(faults.is_empty(), "{:#?}", &faults[..faults.len().min(5)]);
-    Ok(())
+    world.check_sent(false);
+    world.check_end()
 }
 
 /// The same program on the kernel's ring. Without io_uring, prints the reason, unless `BRUNT_URING=must`.
@@ -68,70 +67,48 @@ fn run_on_real_ring(plan: &Plan) -> Result<(), TestCaseError> {
             return Ok(());
         }
     };
-    let kernel = kernel(plan);
-    let mut world = World::new(kernel.clone(), plan);
-    world.on_real_ring = true;
-    let world = Rc::new(world);
+    let world = Rc::new(World { on_real_ring: true, ..World::new(kernel(plan), plan) });
     runtime.block_on(real::scenario(&world, plan));
     drop(runtime);
-    real::check_end(&world);
-    let faults = std::mem::take(&mut kernel.borrow_mut().net.faults);
-    prop_assert!(faults.is_empty(), "{:#?}", &faults[..faults.len().min(5)]);
-    Ok(())
+    world.check_end()
 }
 
 async fn scenario(world: &Rc<World>, plan: &Plan) {
     let conns = Rc::new(plan.conns.clone());
     if plan.hoard.is_some() {
-        let task = spawn(conn_task::hoard(world.clone(), conns.len()));
-        world.handles.borrow_mut().push((None, task));
-        world.until_idle().await;
-        world.check_waits();
+        world.spawn(None, conn_task::hoard(world.clone(), conns.len()));
+        world.settle().await;
     }
     for (me, conn) in conns.iter().enumerate().filter(|(_, conn)| conn.origin != Origin::Accepted) {
-        let task = spawn(conn_task::run(world.clone(), me, conns.clone(), None));
-        world.handles.borrow_mut().push((conn.abort, task));
+        world.spawn(conn.abort, conn_task::run(world.clone(), me, conns.clone(), None));
     }
     let listener = TcpListener::from_std(socket::pair().0.into()).unwrap();
-    let task = spawn(conn_task::accept(world.clone(), conns.clone(), listener));
-    world.handles.borrow_mut().push((plan.unlisten, task));
+    world.spawn(plan.unlisten, conn_task::accept(world.clone(), conns.clone(), listener));
     for round in 0..plan.rounds {
-        world.handles.borrow().iter().filter(|(at, _)| *at == Some(round)).for_each(|(_, task)| task.abort());
+        world.abort(round);
         yield_now().await;
         world.audit();
     }
     if plan.early {
         return;
     }
-    world.until_idle().await;
-    world.check_waits();
+    world.settle().await;
     // The newest kept buffer is an overflow buffer if any is: returning it must serve a waiting receive.
     let newest = world.kept.borrow_mut().pop_back();
     if newest.is_some() {
         drop(newest);
-        world.until_idle().await;
-        world.check_waits();
+        world.settle().await;
     }
     while !world.kept.borrow().is_empty() {
         // Returning half of the kept buffers must serve the waiting receives.
         let half = world.kept.borrow().len().div_ceil(2);
         drop(world.kept.borrow_mut().drain(..half).collect::<Vec<_>>());
-        world.until_idle().await;
-        world.check_waits();
+        world.settle().await;
         if half < 8 {
             break;
         }
     }
-    world.handles.borrow().iter().for_each(|(_, task)| task.abort());
-    let tasks = std::mem::take(&mut *world.handles.borrow_mut());
-    for (_, task) in tasks {
-        if let Err(error) = task.await
-            && error.is_panic()
-        {
-            world.fault(error.to_string());
-        }
-    }
-    world.kept.borrow_mut().clear();
+    world.end_tasks().await;
     world.until_idle().await;
     world.check_sent(true);
     // The wait for peers that stopped reading is limited.
@@ -178,23 +155,13 @@ fn a_returned_buffer_serves_a_waiting_receive() {
 
 /// A plan with a mild kernel.
 fn mild(conns: Vec<ConnPlan>) -> Plan {
-    Plan { conns, script: Choices(Vec::new()), capacity: 64, rounds: 0, early: false, unlisten: None, hoard: None }
+    Plan { conns, capacity: 64, ..Plan::default() }
 }
 
 /// Their receives fail alternately, each failure looking as if the other may have found a buffer.
 #[test]
 fn two_receives_without_buffers_do_not_retry_each_other_forever() {
-    let conn = ConnPlan {
-        origin: Origin::Adopted,
-        refused: false,
-        silent: false,
-        peer: vec![PeerAct::Send(9000)],
-        window: 1,
-        ops: vec![Op::Recv],
-        abort: None,
-        foreign: false,
-        split: false,
-    };
+    let conn = ConnPlan { peer: vec![PeerAct::Send(9000)], window: 1, ops: vec![Op::Recv], ..ConnPlan::default() };
     for capacity in [1, 64] {
         run(&Plan { hoard: Some(3072), capacity, ..mild(vec![conn.clone(); 2]) }).unwrap();
     }
@@ -232,7 +199,7 @@ fn memory_the_kernel_does_not_return_is_never_freed() {
     assert!(start.elapsed() < Duration::from_secs(60));
     assert!(is_mapped(buffer) && is_mapped(block));
     let mut kernel = kernel.borrow_mut();
-    kernel.net.socks[0].look();
+    kernel.net.socks[0].update();
     assert_eq!(kernel.net.socks[0].stage, Stage::Closed, "the descriptor is closed anyway");
     assert!(kernel.net.faults.is_empty() || kernel.net.faults.iter().all(|fault| fault.contains("descriptor closed")));
 }

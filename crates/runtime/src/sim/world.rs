@@ -1,7 +1,8 @@
 //! State shared by the tasks of a test, and the properties checked.
 
-use super::{kernel::Kernel, plan::Plan, socket};
+use super::{kernel::Kernel, net::Net, plan::Plan, socket};
 use crate::{JoinHandle, executor, net::RecvBuf};
+use proptest::{prop_assert, test_runner::TestCaseError};
 use std::{
     cell::RefCell,
     collections::VecDeque,
@@ -28,7 +29,7 @@ pub(super) enum Activity {
 
 /// Bytes exchanged by a task and its connection.
 #[derive(Default)]
-struct Progress {
+pub(super) struct Progress {
     doing: Activity,
     got: usize,
     wrote: Vec<u8>,
@@ -36,7 +37,7 @@ struct Progress {
 
 pub(super) struct World {
     pub kernel: Rc<RefCell<Kernel>>,
-    progress: RefCell<Vec<Progress>>,
+    pub progress: RefCell<Vec<Progress>>,
     /// Buffers that outlive the operation that received them, and their contents.
     pub kept: RefCell<VecDeque<(RecvBuf, Vec<u8>)>>,
     pub handles: RefCell<Vec<(Option<u8>, JoinHandle<()>)>>,
@@ -72,6 +73,42 @@ impl World {
             kept: RefCell::default(),
             handles: RefCell::default(),
             on_real_ring: false,
+        }
+    }
+
+    /// Spawns a task that is aborted in that round.
+    pub fn spawn(&self, abort: Option<u8>, task: impl Future<Output = ()> + 'static) {
+        let handle = crate::spawn(task);
+        self.handles.borrow_mut().push((abort, handle));
+    }
+
+    /// Aborts the tasks of a round.
+    pub fn abort(&self, round: u8) {
+        self.handles.borrow().iter().filter(|(at, _)| *at == Some(round)).for_each(|(_, task)| task.abort());
+    }
+
+    /// Aborts all tasks, waits for their ends, and returns the kept buffers.
+    pub async fn end_tasks(&self) {
+        let tasks = std::mem::take(&mut *self.handles.borrow_mut());
+        tasks.iter().for_each(|(_, task)| task.abort());
+        for (_, task) in tasks {
+            if let Err(error) = task.await
+                && error.is_panic()
+            {
+                self.fault(error.to_string());
+            }
+        }
+        self.kept.borrow_mut().clear();
+    }
+
+    pub fn keep(&self, buffer: RecvBuf) {
+        let copy = buffer.to_vec();
+        self.kept.borrow_mut().push_back((buffer, copy));
+    }
+
+    pub fn check_kept(&self, buffer: &[u8], copy: &[u8]) {
+        if buffer != copy {
+            self.fault("a kept buffer has changed".to_owned());
         }
     }
 
@@ -139,14 +176,19 @@ impl World {
         self.progress.borrow()[sock].wrote.len()
     }
 
-    /// Checks that an error has a cause.
-    pub fn failed(&self, sock: usize, what: &str, error: &std::io::Error) {
-        if !self.kernel.borrow().net.socks[sock].failed {
-            self.fault(format!("socket {sock}: {what}: {error}, without a cause"));
-        }
+    /// The value of a result. An error must have a cause.
+    pub fn check<T>(&self, sock: usize, what: &str, result: std::io::Result<T>) -> Option<T> {
+        let failed = self.kernel.borrow().net.socks[sock].failed;
+        result
+            .inspect_err(|error| {
+                if !failed {
+                    self.fault(format!("socket {sock}: {what}: {error}, without a cause"));
+                }
+            })
+            .ok()
     }
 
-    /// Waits until nothing can happen any more.
+    /// Waits until no event is possible.
     pub async fn until_idle(&self) {
         poll_fn(|cx| {
             let mut kernel = self.kernel.borrow_mut();
@@ -160,8 +202,9 @@ impl World {
         self.audit();
     }
 
-    /// When idle: a waiting task must wait for something that has not happened.
-    pub fn check_waits(&self) {
+    /// Waits until no event is possible: each waiting task must then wait for something that has not happened.
+    pub async fn settle(&self) {
+        self.until_idle().await;
         let no_buffers = executor::current(|worker| worker.io().no_buffer_is_left());
         let mut faults = Vec::new();
         let kernel = self.kernel.borrow();
@@ -213,26 +256,20 @@ impl World {
         kernel.net.socks[sock].failed || kernel.net.socks[sock].taken.len() == self.progress.borrow()[sock].wrote.len()
     }
 
-    /// After the runtime is dropped: no descriptor may be open, and kept buffers must be unchanged.
-    pub fn check_end(&self) {
+    /// After the runtime is dropped: no descriptor may be open, kept buffers must not have changed, and no check may have
+    /// found a fault.
+    pub fn check_end(&self) -> Result<(), TestCaseError> {
         for (buffer, copy) in self.kept.borrow_mut().drain(..) {
-            if *buffer != *copy {
-                self.fault("a kept buffer has changed".to_owned());
+            self.check_kept(&buffer, &copy);
+        }
+        let Net { socks, faults, .. } = &mut self.kernel.borrow_mut().net;
+        for (index, sock) in socks.iter_mut().enumerate() {
+            sock.update();
+            if sock.stage == socket::Stage::Open {
+                faults.push(format!("the descriptor of socket {index} is still open"));
             }
         }
-        let mut left: Vec<usize> = Vec::new();
-        {
-            let mut kernel = self.kernel.borrow_mut();
-            for (who, sock) in kernel.net.socks.iter_mut().enumerate() {
-                sock.look();
-                if sock.stage == socket::Stage::Open {
-                    left.push(who);
-                }
-            }
-        }
-        if !left.is_empty() {
-            self.fault(format!("the descriptors of sockets {left:?} are still open"));
-        }
-        self.check_sent(false);
+        prop_assert!(faults.is_empty(), "{:#?}", &faults[..faults.len().min(5)]);
+        Ok(())
     }
 }
