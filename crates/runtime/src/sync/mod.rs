@@ -5,6 +5,8 @@
 
 #[cfg(all(test, loom))]
 mod model;
+#[cfg(all(test, loom))]
+pub(crate) mod parker;
 pub(crate) mod wait_queue;
 
 /// Std's locks and flags, or loom's, which tries every interleaving.
@@ -12,11 +14,11 @@ pub(crate) mod lock {
     #[cfg(loom)]
     pub(crate) use loom::sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, Ordering, fence},
     };
     #[cfg(not(loom))]
     pub(crate) use std::sync::{
         Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, Ordering, fence},
     };
 }

@@ -4,17 +4,9 @@
 //! `pending`. With a sequentially consistent fence between the two steps of each, at least one sees the other, so no
 //! wake-up is lost. The lock hands over the mail; the flags need no ordering of their own.
 
-use crate::task::Token;
-
-#[cfg(loom)]
-use loom::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicBool, Ordering, fence},
-};
-#[cfg(not(loom))]
-use std::sync::{
-    Mutex, MutexGuard,
-    atomic::{AtomicBool, Ordering, fence},
+use crate::{
+    sync::lock::{AtomicBool, Mutex, MutexGuard, Ordering, fence},
+    task::Token,
 };
 
 pub(crate) struct Mailbox {
@@ -79,8 +71,8 @@ impl Mailbox {
 
     /// Takes all mail. Called by the worker only.
     pub fn take(&self) -> Mail {
-        // Cleared first: what is posted in between is taken now, and costs one more look in vain. The lock orders this store
-        // before that of every later poster.
+        // Cleared first: mail posted in between is taken now, and costs one more look in vain. The lock orders this store before
+        // that of every later poster.
         self.pending.store(false, Ordering::Relaxed);
         std::mem::take(&mut *self.lock())
     }
@@ -92,7 +84,7 @@ impl Mailbox {
         std::mem::take(&mut mail.spawns)
     }
 
-    /// Announces a sleep. Returns false if something was posted: the worker must stay awake.
+    /// Announces a sleep. Returns false if there is mail: the worker must stay awake.
     #[must_use]
     pub fn fall_asleep(&self) -> bool {
         self.sleeping.store(true, Ordering::Relaxed);
@@ -114,43 +106,47 @@ impl Mailbox {
 mod tests {
     //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib mailbox --release`
     use super::*;
-    use loom::{
-        model::Builder,
-        sync::{Arc, Condvar},
-        thread,
-    };
+    use crate::sync::parker::{Parker, check};
+    use loom::{sync::Arc, thread};
 
-    /// The eventfd: a level that stays up until the worker has slept through it.
-    struct Bell(Mutex<bool>, Condvar);
+    /// A worker as other threads see it: its mailbox and its eventfd.
+    struct Remote(Mailbox, Parker);
 
-    /// Threads post one token each, the worker sleeps whenever it may until it has them all: a lost wake-up is a worker
-    /// that sleeps for ever, which loom reports as a deadlock.
-    fn posts_and_sleeps(posters: u64) {
-        let shared = Arc::new((Mailbox::new(), Bell(Mutex::new(false), Condvar::new())));
-        let post = |n: u64| {
-            let shared = shared.clone();
-            thread::spawn(move || {
-                if shared.0.post(Token(n)) {
-                    *shared.1.0.lock().unwrap() = true;
-                    shared.1.1.notify_one();
-                }
-            })
-        };
-        let posters: Vec<_> = (0..posters).map(post).collect();
-        let mut got = Vec::new();
-        while got.len() < posters.len() {
-            if shared.0.is_pending() {
-                got.extend(shared.0.take().tokens.into_iter().map(|token| token.0));
-            } else if shared.0.fall_asleep() {
-                let mut rung = shared.1.0.lock().unwrap();
-                while !*rung {
-                    rung = shared.1.1.wait(rung).unwrap();
-                }
-                *rung = false;
-                drop(rung);
-                shared.0.wake_up();
+    impl Remote {
+        fn new() -> Arc<Self> {
+            Arc::new(Self(Mailbox::new(), Parker::new()))
+        }
+
+        fn post(&self, token: u64) {
+            if self.0.post(Token(token)) {
+                self.1.unpark();
             }
         }
+
+        /// The worker: takes mail, and sleeps whenever it may, until it has `enough` tokens.
+        fn receive(&self, enough: impl Fn(&[u64]) -> bool) -> Vec<u64> {
+            let mut got = Vec::new();
+            while !enough(&got) {
+                if self.0.is_pending() {
+                    got.extend(self.0.take().tokens.into_iter().map(|token| token.0));
+                } else if self.0.fall_asleep() {
+                    self.1.park();
+                    self.0.wake_up();
+                }
+            }
+            got
+        }
+    }
+
+    /// Threads post one token each.
+    fn posts_and_sleeps(posters: u64) {
+        let remote = Remote::new();
+        let post = |n: u64| {
+            let remote = remote.clone();
+            thread::spawn(move || remote.post(n))
+        };
+        let posters: Vec<_> = (0..posters).map(post).collect();
+        let mut got = remote.receive(|got| got.len() == posters.len());
         posters.into_iter().for_each(|poster| poster.join().unwrap());
         got.sort_unstable();
         assert!(got.iter().copied().eq(0..got.len() as u64), "{got:?}");
@@ -162,63 +158,36 @@ mod tests {
         loom::model(|| posts_and_sleeps(1));
     }
 
-    /// Two posters, with no more forced switches in a run than find all known kinds of errors: without that bound the
-    /// run would take hours.
     #[test]
     fn posters_do_not_hide_each_other() {
-        let mut model = Builder::new();
-        model.preemption_bound = Some(3);
-        model.check(|| posts_and_sleeps(2));
+        check(|| posts_and_sleeps(2));
     }
 
-    /// A worker ends and another reuses its number, while two threads wake a task by that number: one the old
-    /// worker's, which may be lost, and one the new worker's, which must arrive. As in `registry::post`, the place is
+    /// A worker ends and another reuses its number, while two threads wake tasks by that number: one of the old worker,
+    /// whose wake-up may be lost, and one of the new worker, whose wake-up must arrive. As in `registry::post`, the slot is
     /// looked up under its lock and used without it.
     #[test]
-    fn a_number_used_again_loses_no_wake_up() {
+    fn a_reused_number_loses_no_wake_up() {
         const STALE: u64 = 1;
         const LIVE: u64 = 2;
-        type Remote = Arc<(Mailbox, Bell)>;
-        fn wake(place: &Mutex<Option<Remote>>, token: u64) {
-            let remote = place.lock().unwrap().clone();
-            if let Some(remote) = remote
-                && remote.0.post(Token(token))
-            {
-                *remote.1.0.lock().unwrap() = true;
-                remote.1.1.notify_one();
-            }
-        }
-        let new = || Arc::new((Mailbox::new(), Bell(Mutex::new(false), Condvar::new())));
-        let mut model = Builder::new();
-        model.preemption_bound = Some(3);
-        model.check(move || {
-            let place: Arc<Mutex<Option<Remote>>> = Arc::new(Mutex::new(Some(new())));
-            let stale = thread::spawn({
-                let place = place.clone();
-                move || wake(&place, STALE)
-            });
-            // The old worker ends, the new one begins, and only then is there a token of it.
-            *place.lock().unwrap() = None;
-            let remote = new();
-            *place.lock().unwrap() = Some(remote.clone());
-            let live = thread::spawn({
-                let place = place.clone();
-                move || wake(&place, LIVE)
-            });
-            let mut got = Vec::new();
-            while !got.contains(&LIVE) {
-                if remote.0.is_pending() {
-                    got.extend(remote.0.take().tokens.into_iter().map(|token| token.0));
-                } else if remote.0.fall_asleep() {
-                    let mut rung = remote.1.0.lock().unwrap();
-                    while !*rung {
-                        rung = remote.1.1.wait(rung).unwrap();
+        check(move || {
+            let slot = Arc::new(Mutex::new(Some(Remote::new())));
+            let wake = |token: u64| {
+                let slot = slot.clone();
+                thread::spawn(move || {
+                    let remote: Option<Arc<Remote>> = slot.lock().unwrap().clone();
+                    if let Some(remote) = remote {
+                        remote.post(token);
                     }
-                    *rung = false;
-                    drop(rung);
-                    remote.0.wake_up();
-                }
-            }
+                })
+            };
+            let stale = wake(STALE);
+            // The old worker ends, the new one begins, and only then is there a token of it.
+            *slot.lock().unwrap() = None;
+            let remote = Remote::new();
+            *slot.lock().unwrap() = Some(remote.clone());
+            let live = wake(LIVE);
+            let got = remote.receive(|got| got.contains(&LIVE));
             stale.join().unwrap();
             live.join().unwrap();
             assert!(got.iter().all(|token| [STALE, LIVE].contains(token)));

@@ -1,19 +1,20 @@
 //! Loom tests of a task's life: a wake-up from another thread races with the poll, the abort or the end of the task, and
-//! the task that joins it. A lost wake-up is a worker that sleeps for ever, which loom reports as a deadlock.
+//! with the task that joins it.
 //!
 //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib task::model --release`
 
 use super::{
     JoinError, JoinHandle, Token,
-    cell::{Progress, Runnable},
+    cell::Progress,
     context::{self, Scheduler},
     mailbox::Mailbox,
     queue::Tasks,
     waker,
 };
+use crate::sync::parker::Parker;
 use loom::{
     sync::{
-        Arc, Condvar, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -27,41 +28,25 @@ use std::{
 
 const ID: u16 = 7;
 
-/// What another thread shares with the worker: its mailbox, its eventfd, and the event that a task waits for.
+/// State shared by another thread and the worker: its mailbox, its eventfd, and the event that a task waits for.
 struct Shared {
     mailbox: Mailbox,
-    wake_fd: (Mutex<bool>, Condvar),
+    wake_fd: Parker,
     event: AtomicBool,
 }
 
 impl Shared {
     fn new() -> Arc<Self> {
-        let wake_fd = (Mutex::new(false), Condvar::new());
-        Arc::new(Self { mailbox: Mailbox::new(), wake_fd, event: AtomicBool::new(false) })
+        Arc::new(Self { mailbox: Mailbox::new(), wake_fd: Parker::new(), event: AtomicBool::new(false) })
     }
 
     /// The event happens, then the task is woken.
     fn fire(&self, token: Token) {
         self.event.store(true, Ordering::Release);
         if self.mailbox.post(token) {
-            *self.wake_fd.0.lock().unwrap() = true;
-            self.wake_fd.1.notify_one();
+            self.wake_fd.unpark();
         }
     }
-
-    fn sleep(&self) {
-        let mut woken = self.wake_fd.0.lock().unwrap();
-        while !*woken {
-            woken = self.wake_fd.1.wait(woken).unwrap();
-        }
-        *woken = false;
-        drop(woken);
-        self.mailbox.wake_up();
-    }
-}
-
-fn scheduler() -> Scheduler {
-    Scheduler { id: ID, tasks: Rc::new(Tasks::new()), wake_worker: |_| unreachable!("there is one worker") }
 }
 
 /// The worker's loop, until all tasks have ended.
@@ -80,7 +65,8 @@ fn run(scheduler: &Scheduler, shared: &Shared) {
         if shared.mailbox.is_pending() {
             shared.mailbox.take().tokens.into_iter().for_each(|token| tasks.wake(token));
         } else if tasks.is_idle() && tasks.len() > 0 && shared.mailbox.fall_asleep() {
-            shared.sleep();
+            shared.wake_fd.park();
+            shared.mailbox.wake_up();
         }
     }
 }
@@ -106,19 +92,29 @@ fn spawn_joining(scheduler: &Scheduler, handle: JoinHandle<u32>) -> Rc<RefCell<O
     output
 }
 
-#[test]
-fn a_task_woken_by_another_thread_ends_and_wakes_its_joiner() {
-    loom::model(|| {
-        let (scheduler, shared) = (scheduler(), Shared::new());
+/// Runs a model with a scheduler that is the current one.
+fn model(body: impl Fn(&Scheduler, &Arc<Shared>) + Sync + Send + 'static) {
+    loom::model(move || {
+        let tasks = Rc::new(Tasks::new());
+        let scheduler = Scheduler { id: ID, tasks, wake_worker: |_| unreachable!("there is one worker") };
         // SAFETY: the guard is dropped before the scheduler.
         let _current = unsafe { context::enter(&scheduler) };
-        let (handle, token) = spawn_waiting(&scheduler, &shared);
-        let output = spawn_joining(&scheduler, handle);
-        let other = thread::spawn({
-            let shared = shared.clone();
-            move || shared.fire(token)
-        });
-        run(&scheduler, &shared);
+        body(&scheduler, &Shared::new());
+    });
+}
+
+fn fire_elsewhere(shared: &Arc<Shared>, token: Token) -> thread::JoinHandle<()> {
+    let shared = shared.clone();
+    thread::spawn(move || shared.fire(token))
+}
+
+#[test]
+fn a_task_woken_by_another_thread_ends_and_wakes_its_joiner() {
+    model(|scheduler, shared| {
+        let (handle, token) = spawn_waiting(scheduler, shared);
+        let output = spawn_joining(scheduler, handle);
+        let other = fire_elsewhere(shared, token);
+        run(scheduler, shared);
         assert!(matches!(output.take(), Some(Ok(5))));
         other.join().unwrap();
     });
@@ -126,18 +122,12 @@ fn a_task_woken_by_another_thread_ends_and_wakes_its_joiner() {
 
 #[test]
 fn an_abort_that_races_with_a_wake_up_ends_the_task_once() {
-    loom::model(|| {
-        let (scheduler, shared) = (scheduler(), Shared::new());
-        // SAFETY: the guard is dropped before the scheduler.
-        let _current = unsafe { context::enter(&scheduler) };
-        let (handle, token) = spawn_waiting(&scheduler, &shared);
-        let other = thread::spawn({
-            let shared = shared.clone();
-            move || shared.fire(token)
-        });
+    model(|scheduler, shared| {
+        let (handle, token) = spawn_waiting(scheduler, shared);
+        let other = fire_elsewhere(shared, token);
         handle.abort();
-        let output = spawn_joining(&scheduler, handle);
-        run(&scheduler, &shared);
+        let output = spawn_joining(scheduler, handle);
+        run(scheduler, shared);
         assert!(matches!(output.take(), Some(Err(error)) if error.is_aborted()));
         other.join().unwrap();
         // The token is stale by now, whether its wake-up came before the end or not.
@@ -147,17 +137,14 @@ fn an_abort_that_races_with_a_wake_up_ends_the_task_once() {
 }
 
 #[test]
-fn a_wake_up_for_a_slot_used_again_does_not_end_the_new_task() {
-    loom::model(|| {
-        let (scheduler, shared) = (scheduler(), Shared::new());
-        // SAFETY: the guard is dropped before the scheduler.
-        let _current = unsafe { context::enter(&scheduler) };
-        let (first, stale) = spawn_waiting(&scheduler, &shared);
+fn a_wake_up_for_a_reused_slot_does_not_end_the_new_task() {
+    model(|scheduler, shared| {
+        let (first, stale) = spawn_waiting(scheduler, shared);
         first.abort();
-        run(&scheduler, &shared);
-        let (second, token) = spawn_waiting(&scheduler, &shared);
+        run(scheduler, shared);
+        let (second, token) = spawn_waiting(scheduler, shared);
         assert!(stale != token && stale.key().index == token.key().index);
-        let output = spawn_joining(&scheduler, second);
+        let output = spawn_joining(scheduler, second);
         let other = thread::spawn({
             let shared = shared.clone();
             move || {
@@ -165,7 +152,7 @@ fn a_wake_up_for_a_slot_used_again_does_not_end_the_new_task() {
                 shared.fire(token);
             }
         });
-        run(&scheduler, &shared);
+        run(scheduler, shared);
         assert!(matches!(output.take(), Some(Ok(5))));
         other.join().unwrap();
     });
