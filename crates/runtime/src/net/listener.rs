@@ -1,6 +1,6 @@
 //! `Listener`: accepts connections of either family.
 
-use super::{Family, Stream, socket_file::SocketFile};
+use super::{Family, Stream, socket_file::SocketFile, stream::non_blocking};
 use crate::{
     executor,
     io::{Io, closed},
@@ -37,9 +37,21 @@ impl<F: Family> Listener<F> {
         })
     }
 
+    /// Adopts a listening socket, but not the file of a Unix socket, which stays. Workers that share a path adopt a clone each.
+    pub fn from_std(listener: F::StdListener) -> io::Result<Self> {
+        Ok(Self::adopt(non_blocking(listener)?, None))
+    }
+
+    /// The local address.
+    pub fn local_addr(&self) -> io::Result<F::Addr> {
+        executor::with(self.worker, |worker| SockRef::from(&worker.io().listener_fd(self.key)?).local_addr())
+            .unwrap_or_else(|| Err(closed()))
+            .and_then(F::address)
+    }
+
     /// Accepts the next connection. Dropping the future loses none.
     ///
-    /// When descriptors or memory have run out, accepting pauses for 20 ms and tries again; open connections are served
+    /// When descriptors or memory run out, accepting pauses for 20 ms and tries again; open connections are served
     /// meanwhile and new ones wait in the kernel's queue.
     pub async fn accept(&self) -> io::Result<Stream<F>> {
         self.accept_fd().await.map(Stream::adopt)
@@ -70,11 +82,6 @@ impl<F: Family> Listener<F> {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    pub(super) fn socket<T>(&self, f: impl FnOnce(SockRef<'_>) -> io::Result<T>) -> io::Result<T> {
-        executor::with(self.worker, |worker| f(SockRef::from(&worker.io().listener_fd(self.key)?)))
-            .unwrap_or_else(|| Err(closed()))
     }
 }
 

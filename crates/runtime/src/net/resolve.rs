@@ -16,34 +16,22 @@ pub struct HostPort {
     port: Option<u16>,
 }
 
-impl From<&str> for HostPort {
-    fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), port: None }
-    }
+macro_rules! from {
+    ($($type:ty: $value:pat => $text:expr, $port:expr;)*) => {$(
+        impl From<$type> for HostPort {
+            fn from($value: $type) -> Self {
+                Self { text: $text, port: $port }
+            }
+        }
+    )*};
 }
 
-impl From<String> for HostPort {
-    fn from(text: String) -> Self {
-        Self { text, port: None }
-    }
-}
-
-impl From<(&str, u16)> for HostPort {
-    fn from((host, port): (&str, u16)) -> Self {
-        Self { text: host.to_owned(), port: Some(port) }
-    }
-}
-
-impl From<(String, u16)> for HostPort {
-    fn from((text, port): (String, u16)) -> Self {
-        Self { text, port: Some(port) }
-    }
-}
-
-impl From<SocketAddr> for HostPort {
-    fn from(address: SocketAddr) -> Self {
-        Self { text: address.to_string(), port: None }
-    }
+from! {
+    &str: text => text.to_owned(), None;
+    String: text => text, None;
+    SocketAddr: address => address.to_string(), None;
+    (&str, u16): (host, port) => host.to_owned(), Some(port);
+    (String, u16): (host, port) => host, Some(port);
 }
 
 impl fmt::Display for HostPort {

@@ -1,6 +1,7 @@
 //! `Stream`: a connection of either family. Shared methods are in [`super::methods`].
 
 use super::{RecvBuf, conn_handle::ConnHandle};
+use socket2::SockRef;
 use std::{
     fmt,
     future::Future,
@@ -12,11 +13,27 @@ use std::{
 };
 
 pub(super) mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed: Sized {
+        type Address;
+        fn address(address: socket2::SockAddr) -> std::io::Result<Self::Address>;
+    }
 }
 
 /// A family of streams: [`Tcp`](super::Tcp) or [`Unix`](super::Unix).
-pub trait Family: sealed::Sealed + fmt::Debug + Unpin + 'static {}
+pub trait Family: sealed::Sealed<Address = Self::Addr> + fmt::Debug + Unpin + 'static {
+    /// The standard library's address of a socket.
+    type Addr;
+    /// The standard library's stream.
+    type StdStream: Into<OwnedFd>;
+    /// The standard library's listener.
+    type StdListener: Into<OwnedFd>;
+}
+
+pub(super) fn non_blocking(socket: impl Into<OwnedFd>) -> io::Result<OwnedFd> {
+    let socket = socket.into();
+    SockRef::from(&socket).set_nonblocking(true)?;
+    Ok(socket)
+}
 
 /// A connection of this thread's runtime: a [`TcpStream`](super::TcpStream) or a [`UnixStream`](super::UnixStream).
 /// Dropping it closes it after everything written has been sent.
@@ -43,24 +60,37 @@ impl<F: Family> Stream<F> {
         &self.conn
     }
 
-    /// Sets the size of the kernel's receive buffer in bytes (SO_RCVBUF). The kernel lowers it to net.core.rmem_max, doubles
-    /// it for its own needs, and stops adapting it.
+    /// Adopts a connected socket.
+    pub fn from_std(stream: F::StdStream) -> io::Result<Self> {
+        non_blocking(stream).map(Self::adopt)
+    }
+
+    /// The address of the peer; unnamed for most clients of Unix sockets.
+    pub fn peer_addr(&self) -> io::Result<F::Addr> {
+        self.conn.socket(|socket| socket.peer_addr()).and_then(F::address)
+    }
+
+    /// The local address.
+    pub fn local_addr(&self) -> io::Result<F::Addr> {
+        self.conn.socket(|socket| socket.local_addr()).and_then(F::address)
+    }
+
+    /// Sets SO_RCVBUF in bytes. The kernel lowers it to net.core.rmem_max, doubles it for its own needs, and stops adapting it.
     pub fn set_recv_buffer_size(&self, bytes: usize) -> io::Result<()> {
         self.conn.socket(|socket| socket.set_recv_buffer_size(bytes))
     }
 
-    /// The size of the kernel's receive buffer in bytes, as the kernel counts.
+    /// SO_RCVBUF in bytes, as the kernel counts.
     pub fn recv_buffer_size(&self) -> io::Result<usize> {
         self.conn.socket(|socket| socket.recv_buffer_size())
     }
 
-    /// Sets the size of the kernel's send buffer in bytes (SO_SNDBUF). The kernel lowers it to net.core.wmem_max, doubles it
-    /// for its own needs, and stops adapting it.
+    /// Sets SO_SNDBUF in bytes. The kernel lowers it to net.core.wmem_max, doubles it for its own needs, and stops adapting it.
     pub fn set_send_buffer_size(&self, bytes: usize) -> io::Result<()> {
         self.conn.socket(|socket| socket.set_send_buffer_size(bytes))
     }
 
-    /// The size of the kernel's send buffer in bytes, as the kernel counts.
+    /// SO_SNDBUF in bytes, as the kernel counts.
     pub fn send_buffer_size(&self) -> io::Result<usize> {
         self.conn.socket(|socket| socket.send_buffer_size())
     }

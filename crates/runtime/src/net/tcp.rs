@@ -2,14 +2,25 @@
 
 use super::{Family, Listener, Stream, conn_handle::ConnHandle, listener::BACKLOG, stream::sealed::Sealed};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
-use std::{io, net::SocketAddr, os::fd::AsRawFd, time::Duration};
+use std::net::{self, SocketAddr};
+use std::{io, os::fd::AsRawFd, time::Duration};
 
 /// The family of TCP streams, over IPv4 and IPv6.
 #[derive(Debug)]
 pub enum Tcp {}
 
-impl Sealed for Tcp {}
-impl Family for Tcp {}
+impl Sealed for Tcp {
+    type Address = SocketAddr;
+    fn address(address: SockAddr) -> io::Result<SocketAddr> {
+        address.as_socket().ok_or_else(|| io::Error::other("not an IP address"))
+    }
+}
+
+impl Family for Tcp {
+    type Addr = SocketAddr;
+    type StdStream = net::TcpStream;
+    type StdListener = net::TcpListener;
+}
 
 /// A TCP connection.
 ///
@@ -51,22 +62,6 @@ impl Stream<Tcp> {
             socket.bind(&source.into())?;
         }
         Ok(Self::new(ConnHandle::connect(socket, address.into()).await?))
-    }
-
-    /// Adopts a connected socket.
-    pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        Ok(Self::adopt(stream.into()))
-    }
-
-    /// The address of the peer.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.conn().socket(|socket| socket.peer_addr()).and_then(to_inet)
-    }
-
-    /// The local address.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.conn().socket(|socket| socket.local_addr()).and_then(to_inet)
     }
 
     /// Sets TCP_NODELAY, which is initially on.
@@ -119,19 +114,8 @@ impl Listener<Tcp> {
 
     /// As [`accept`](Self::accept), for a connection that another worker or thread will serve: the runtime holds nothing of
     /// it. The socket is non-blocking; [`TcpStream::from_std`] adopts it there.
-    pub async fn accept_std(&self) -> io::Result<std::net::TcpStream> {
+    pub async fn accept_std(&self) -> io::Result<net::TcpStream> {
         self.accept_fd().await.map(Into::into)
-    }
-
-    /// Adopts a listening socket.
-    pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        Ok(Self::adopt(listener.into(), None))
-    }
-
-    /// The local address.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket(|socket| socket.local_addr()).and_then(to_inet)
     }
 }
 
@@ -152,8 +136,4 @@ fn bind_without_port(socket: &Socket) -> io::Result<()> {
         libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const on).cast(), size_of_val(&on) as libc::socklen_t)
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-fn to_inet(address: SockAddr) -> io::Result<SocketAddr> {
-    address.as_socket().ok_or_else(|| io::Error::other("not an IP address"))
 }

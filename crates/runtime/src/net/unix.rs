@@ -23,8 +23,22 @@ use std::{
 #[derive(Debug)]
 pub enum Unix {}
 
-impl Sealed for Unix {}
-impl Family for Unix {}
+impl Sealed for Unix {
+    type Address = SocketAddr;
+    fn address(address: SockAddr) -> io::Result<SocketAddr> {
+        match (address.as_pathname(), address.as_abstract_namespace()) {
+            (Some(path), _) => SocketAddr::from_pathname(path),
+            (None, Some(name)) => SocketAddr::from_abstract_name(name),
+            (None, None) => SocketAddr::from_pathname(""),
+        }
+    }
+}
+
+impl Family for Unix {
+    type Addr = SocketAddr;
+    type StdStream = net::UnixStream;
+    type StdListener = net::UnixListener;
+}
 
 /// A connection between processes of one host.
 ///
@@ -97,22 +111,6 @@ impl Stream<Unix> {
         Ok((Self::adopt(one.into()), Self::adopt(other.into())))
     }
 
-    /// Adopts a connected socket.
-    pub fn from_std(stream: net::UnixStream) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        Ok(Self::adopt(stream.into()))
-    }
-
-    /// The address of the peer; unnamed for most clients.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.conn().socket(|socket| socket.peer_addr()).and_then(to_unix)
-    }
-
-    /// The local address.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.conn().socket(|socket| socket.local_addr()).and_then(to_unix)
-    }
-
     /// The process, user and group of the peer.
     pub fn peer_credentials(&self) -> io::Result<Credentials> {
         self.conn().socket(|socket| credentials(&socket))
@@ -132,29 +130,10 @@ impl Listener<Unix> {
         socket.listen(BACKLOG)?;
         Ok(Self::adopt(socket.into(), file))
     }
-
-    /// Adopts a listening socket, but not its file, which stays. Workers that share a path adopt a clone each.
-    pub fn from_std(listener: net::UnixListener) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        Ok(Self::adopt(listener.into(), None))
-    }
-
-    /// The local address.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket(|socket| socket.local_addr()).and_then(to_unix)
-    }
 }
 
 fn socket() -> io::Result<Socket> {
     Socket::new(Domain::UNIX, Type::STREAM.nonblocking().cloexec(), None)
-}
-
-fn to_unix(address: SockAddr) -> io::Result<SocketAddr> {
-    match (address.as_pathname(), address.as_abstract_namespace()) {
-        (Some(path), _) => SocketAddr::from_pathname(path),
-        (None, Some(name)) => SocketAddr::from_abstract_name(name),
-        (None, None) => SocketAddr::from_pathname(""),
-    }
 }
 
 /// Reads SO_PEERCRED. Not by rustix, where process ID 0 would be an invalid value.
