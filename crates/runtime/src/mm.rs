@@ -1,16 +1,31 @@
-//! Memory of the program text. Mapped pages of the executable and its libraries count as resident memory of the process,
-//! though the page cache holds them anyway; a running server needs a small part of them.
+//! Memory mappings: anonymous memory for buffers and slots, and the program text.
 
-use rustix::mm::{Advice, madvise};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::{
     ffi::{c_int, c_void},
     fs, io,
     ops::Range,
+    ptr::{self, NonNull},
     slice,
 };
 
-/// Unmaps the pages of all program text of this process. Text in use is mapped again from the page cache at a few
-/// microseconds per page; call it once, between the start and the work.
+/// Maps zeroed memory: address space, of which pages are taken when they are touched.
+pub(crate) fn map<T>(bytes: usize) -> io::Result<NonNull<T>> {
+    let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
+    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
+    let base = unsafe { mmap_anonymous(ptr::null_mut(), bytes, protection, flags) }?;
+    Ok(NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?)
+}
+
+/// # Safety
+/// `base` was returned by [`map`] for that many bytes, and nothing refers to the memory.
+pub(crate) unsafe fn unmap<T>(base: NonNull<T>, bytes: usize) {
+    // SAFETY: as demanded of the caller.
+    let _ = unsafe { munmap(base.as_ptr().cast(), bytes) };
+}
+
+/// Unmaps the pages of the program text of this process, which count as its resident memory though the page cache holds
+/// them anyway. Text in use is mapped again at a few microseconds per page; call it once, between the start and the work.
 ///
 /// # Errors
 /// `/proc` is not mounted, or the kernel refuses.
@@ -27,9 +42,9 @@ struct DropPages {
     result: io::Result<()>,
 }
 
-/// Drops the pages of the text of one loaded object. What `smaps` said may be out of date: another thread can have unmapped a
-/// library since, and mapped its own memory there. So only ranges are dropped that belong to an object now: while this
-/// callback runs, the loader's lock keeps every object loaded.
+/// Drops the text pages of one loaded object. `smaps` may be out of date: another thread may have unmapped a library since
+/// and mapped its own memory there. So only ranges of currently loaded objects are dropped: while this callback runs, the
+/// loader's lock keeps every object loaded.
 unsafe extern "C" fn drop_pages(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the loader passes a valid description, and `data` as given by `drop_text_pages`.
     let (info, state) = unsafe { (&*info, &mut *data.cast::<DropPages>()) };

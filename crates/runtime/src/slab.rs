@@ -1,37 +1,31 @@
-//! Slots with generations: an index that was freed and used again is told from the first one.
+//! A slab of slots with generations: the key of a freed slot stays invalid when the slot is used again.
 //!
-//! Address space for all the slots there can be is reserved with the first one and touched as they are used: a value never moves, a
-//! million connections are not copied to make room for one more, and finding a slot is one multiplication.
+//! The first insertion reserves address space for all possible slots; memory is touched as they are used. So a value never
+//! moves, growing copies nothing, and finding a slot is one multiplication.
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-use std::{
-    io,
-    marker::PhantomData,
-    mem::needs_drop,
-    ptr::{self, NonNull},
-};
+use crate::mm;
+use std::{io, marker::PhantomData, mem::needs_drop, ptr::NonNull};
 
-/// Generations are kept to 24 bits so that they fit beside an index and a tag in one 64-bit word.
+/// Generations have 24 bits, so that one fits beside an index and a tag in a 64-bit word.
 pub(crate) const GENERATION_MASK: u32 = 0x00ff_ffff;
-/// Slots to reserve, as an index has 24 bits in a token; the last one means something else there.
+/// Slots to reserve: an index has 24 bits in a token, which uses the last one for the future of `block_on`.
 const MOST: usize = 0x00ff_fffe;
-/// With fewer than this a worker is of no use.
+/// The fewest slots worth reserving.
 const LEAST: usize = 1 << 12;
 
 struct Slot<T> {
-    /// Odd generations are live, even ones free: one word answers both questions.
+    /// Odd while the slot is live, even while it is free.
     generation: u32,
     value: T,
 }
 
-/// Which slot, and which use of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub index: u32,
     pub generation: u32,
 }
 
-/// The slots. Below `used` every slot holds a value; `T::default()` is what a free one holds.
+/// Invariant: below `used` every slot holds a value, `T::default()` if it is free.
 pub(crate) struct Slab<T> {
     base: NonNull<Slot<T>>,
     room: usize,
@@ -50,13 +44,13 @@ impl<T: Default> Slab<T> {
     }
 
     /// # Panics
-    /// When all slots are taken, sixteen million unless address space is limited; when there is no address space at all.
+    /// If all slots are taken (sixteen million unless address space is limited), or no address space is left.
     pub fn insert(&mut self, value: T) -> Key {
         let index = match self.free.pop() {
             Some(index) => index,
             None => self.begin_slot(),
         };
-        // SAFETY: `index` is below `used`: it was freed before, or has just been begun.
+        // SAFETY: `index` is below `used`: it was freed before, or `begin_slot` returned it.
         let slot = unsafe { self.base.add(index as usize).as_mut() };
         slot.generation = (slot.generation + 1) & GENERATION_MASK;
         slot.value = value;
@@ -77,23 +71,23 @@ impl<T: Default> Slab<T> {
 
     /// Reserves address space for as many slots as there can be, or as a limit (`ulimit -v`) allows.
     fn reserve(&mut self) -> io::Result<()> {
-        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
-        let mut room = MOST;
+        self.room = MOST;
         loop {
-            // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
-            match unsafe { mmap_anonymous(ptr::null_mut(), room * size_of::<Slot<T>>(), protection, flags) } {
+            match mm::map(self.room * size_of::<Slot<T>>()) {
                 Ok(base) => {
-                    self.base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-                    self.room = room;
+                    self.base = base;
                     return Ok(());
                 }
-                Err(rustix::io::Errno::NOMEM) if room / 4 >= LEAST => room /= 4,
-                Err(error) => return Err(error.into()),
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory && self.room / 4 >= LEAST => self.room /= 4,
+                Err(error) => {
+                    self.room = 0;
+                    return Err(error);
+                }
             }
         }
     }
 
-    /// Keys are made of odd generations only, so a free slot, whose generation is even, matches none.
+    /// A free slot matches no key: its generation is even, those of keys are odd.
     #[inline]
     fn slot(&mut self, key: Key) -> Option<&mut Slot<T>> {
         if key.index as usize >= self.used {
@@ -109,10 +103,10 @@ impl<T: Default> Slab<T> {
         self.slot(key).map(|slot| &mut slot.value)
     }
 
-    /// The value of a slot, whatever its generation, for slots that link to each other.
+    /// The value of a slot of any generation, for slots that link to each other.
     #[inline]
     pub fn at(&mut self, index: u32) -> &mut T {
-        assert!((index as usize) < self.used, "no slot was ever begun there");
+        assert!((index as usize) < self.used, "the index is beyond the used slots");
         // SAFETY: below `used` every slot was written, and the borrow of `self` makes this the only reference to it.
         unsafe { &mut self.base.add(index as usize).as_mut().value }
     }
@@ -130,7 +124,7 @@ impl<T: Default> Slab<T> {
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) }
     }
 
-    /// The keys of all live slots, for shutting down; not for hot paths.
+    /// The keys of all live slots; not for hot paths.
     pub fn keys(&self) -> Vec<Key> {
         let live = self.slots().iter().enumerate().filter(|(_, slot)| slot.generation & 1 == 1);
         live.map(|(index, slot)| Key { index: index as u32, generation: slot.generation }).collect()
@@ -147,12 +141,12 @@ impl<T> Drop for Slab<T> {
         }
         if self.room > 0 {
             // SAFETY: mapped in `reserve` with this length; no reference to a slot outlives the slab.
-            let _ = unsafe { munmap(self.base.as_ptr().cast(), self.room * size_of::<Slot<T>>()) };
+            unsafe { mm::unmap(self.base, self.room * size_of::<Slot<T>>()) };
         }
     }
 }
 
-/// Bytes one value of `T` takes in a slab.
+/// Bytes of one slot of a slab of `T`.
 pub(crate) const fn slot_size<T>() -> usize {
     size_of::<Slot<T>>()
 }
@@ -165,7 +159,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_like_a_map_and_never_confuses_two_lives_of_a_slot(ops in proptest::collection::vec((any::<bool>(), 0usize..64), 1..600)) {
+        fn behaves_like_a_map_whose_keys_are_never_reused(
+            ops in proptest::collection::vec((any::<bool>(), 0usize..64), 1..600),
+        ) {
             let (mut slab, mut model, mut dead) = (Slab::new(), HashMap::new(), Vec::new());
             for (i, (insert, pick)) in ops.into_iter().enumerate() {
                 if insert || model.is_empty() {

@@ -7,10 +7,9 @@
 //! An idle connection holds no buffer. A received segment occupies one buffer from its arrival until the reader has copied
 //! it or dropped its `RecvBuf`. Address space is reserved at once; memory is touched as buffers are first provided.
 
-use std::{
-    io,
-    ptr::{self, NonNull},
-};
+use crate::mm;
+use rustix::mm::{Advice, madvise};
+use std::{io, ptr::NonNull};
 
 /// Bytes of one buffer. Small: the active set has to fit into the first cache levels.
 pub(crate) const BUFFER_SIZE: usize = 4096;
@@ -30,11 +29,11 @@ pub(crate) const LARGE_RING: u16 = 128;
 const LARGE_FIRST: u16 = 32;
 /// The first overflow buffer.
 pub(crate) const OVERFLOW_START: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
-/// All buffers, overflow included: 256 MiB, the most that slow readers and peers can make a worker hold. Few in unit tests,
-/// which exhaust them.
+/// All buffers, overflow included: 256 MiB, the limit of what slow readers and peers can make a worker hold. Fewer in unit
+/// tests, which exhaust them.
 const ALL: u16 = if cfg!(test) { OVERFLOW_START + 1088 } else { NO_BUFFER };
 const BYTES: usize = BUFFER_SIZE * ALL as usize;
-/// RecvBuffers given out at the start; more follow when the kernel runs out of them.
+/// Buffers provided at the start; more follow when they run out.
 const FIRST: u16 = 128;
 /// Stands for no buffer.
 pub(crate) const NO_BUFFER: u16 = u16::MAX;
@@ -56,7 +55,7 @@ pub(crate) struct RecvBuffers {
     segments: Vec<Segment>,
     provided: u16,
     large_provided: u16,
-    /// Overflow buffers that are free, all below `next_overflow`; from that number on they were never used.
+    /// Free overflow buffers, all below `next_overflow`; those from there on were never used.
     overflow: Vec<u16>,
     next_overflow: u16,
     /// Buffers lent to the user.
@@ -67,19 +66,8 @@ pub(crate) struct RecvBuffers {
 
 impl RecvBuffers {
     pub fn new() -> io::Result<Self> {
-        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe {
-            mmap_anonymous(
-                ptr::null_mut(),
-                BYTES,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )?
-        };
-        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self {
-            base,
+            base: mm::map(BYTES)?,
             segments: Vec::new(),
             provided: 0,
             large_provided: 0,
@@ -124,30 +112,22 @@ impl RecvBuffers {
         self.segments.resize(many, Segment::EMPTY);
     }
 
-    /// Returns an overflow buffer. With the last one their memory goes back to the system.
+    /// Returns an overflow buffer. With the last one, their memory is returned to the system.
     pub fn return_overflow(&mut self, buffer: u16) {
         self.overflow.push(buffer);
         if self.overflow_in_use() == 0 {
-            let bytes = BUFFER_SIZE * self.overflow.len();
+            let (start, bytes) = (self.address(OVERFLOW_START).as_ptr().cast(), BUFFER_SIZE * self.overflow.len());
             // SAFETY: the overflow buffers are contiguous, and nothing refers to any of them.
-            let _ = unsafe {
-                rustix::mm::madvise(
-                    self.address(OVERFLOW_START).as_ptr().cast(),
-                    bytes,
-                    rustix::mm::Advice::LinuxDontNeed,
-                )
-            };
+            let _ = unsafe { madvise(start, bytes, Advice::LinuxDontNeed) };
             self.overflow = Vec::new();
             self.next_overflow = OVERFLOW_START;
         }
     }
 
-    /// Overflow buffers in use.
     pub fn overflow_in_use(&self) -> u16 {
         self.next_overflow - OVERFLOW_START - self.overflow.len() as u16
     }
 
-    /// The start of a buffer.
     #[inline]
     pub fn address(&self, buffer: u16) -> NonNull<u8> {
         debug_assert!(buffer < ALL);
@@ -159,9 +139,7 @@ impl RecvBuffers {
     pub fn segment(&mut self, buffer: u16) -> &mut Segment {
         &mut self.segments[usize::from(buffer)]
     }
-}
 
-impl RecvBuffers {
     /// Unmaps the memory on drop, unless a `RecvBuf` is alive then. Without this call the memory is leaked.
     ///
     /// # Safety
@@ -173,11 +151,10 @@ impl RecvBuffers {
 
 impl Drop for RecvBuffers {
     fn drop(&mut self) {
-        // Leaked unless it is known to be unused: closing a ring does not end its requests, only a completion does. A `RecvBuf`
-        // that outlives its runtime keeps the memory it points to as well.
+        // Otherwise leaked: only a completion ends a request, not the closing of the ring, and a `RecvBuf` may outlive its runtime.
         if self.reaped && self.leased == 0 {
             // SAFETY: mapped in `new` with this length. No `RecvBuf` refers to it, and every request that did has completed.
-            let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), BYTES) };
+            unsafe { mm::unmap(self.base, BYTES) };
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A buffer is in use from the write until the completion of the send. The last one released is used first, as it is in the
 //! cache. Memory is mapped a group at a time, and touched as far as buffers are filled.
 
+use crate::mm;
 use std::{
     io::{self, IoSlice},
     ptr::NonNull,
@@ -11,6 +12,7 @@ use std::{
 /// Bytes of one buffer, and so the most that one send takes.
 pub(crate) const BLOCK_SIZE: usize = 16 * 1024;
 const GROUP: u32 = 64;
+const GROUP_BYTES: usize = BLOCK_SIZE * GROUP as usize;
 
 pub(crate) struct SendBuffers {
     groups: Vec<NonNull<u8>>,
@@ -35,18 +37,7 @@ impl SendBuffers {
 
     #[cold]
     fn grow(&mut self) -> io::Result<u32> {
-        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe {
-            let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                BLOCK_SIZE * GROUP as usize,
-                ProtFlags::READ | ProtFlags::WRITE,
-                flags,
-            )?
-        };
-        self.groups.push(NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?);
+        self.groups.push(mm::map(GROUP_BYTES)?);
         let first = (self.groups.len() as u32 - 1) * GROUP;
         self.free.extend((first + 1..first + GROUP).rev());
         Ok(first)
@@ -74,7 +65,7 @@ impl SendBuffers {
         len
     }
 
-    /// As `fill`, of several pieces in order.
+    /// As `fill`, for several pieces in order.
     pub fn gather(&mut self, block: u32, pieces: &[IoSlice<'_>]) -> usize {
         let mut filled = 0;
         for piece in pieces {
@@ -85,9 +76,7 @@ impl SendBuffers {
         }
         filled
     }
-}
 
-impl SendBuffers {
     /// Unmaps the memory on drop. Without this call it is leaked.
     ///
     /// # Safety
@@ -99,10 +88,10 @@ impl SendBuffers {
 
 impl Drop for SendBuffers {
     fn drop(&mut self) {
-        // Leaked unless it is known to be unused: closing a ring does not end its requests, only a completion does.
+        // Otherwise leaked: only a completion ends a request, not the closing of the ring.
         for group in self.groups.iter().filter(|_| self.reaped) {
             // SAFETY: mapped in `grow` with this length, and every send from it has completed.
-            let _ = unsafe { rustix::mm::munmap(group.as_ptr().cast(), BLOCK_SIZE * GROUP as usize) };
+            unsafe { mm::unmap(*group, GROUP_BYTES) };
         }
     }
 }

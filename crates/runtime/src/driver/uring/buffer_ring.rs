@@ -2,11 +2,11 @@
 //!
 //! Invariant: the owner unregisters the group before it drops the ring.
 
+use crate::mm;
 use io_uring::{IoUring, types::BufRingEntry};
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::{
     io,
-    ptr::{self, NonNull},
+    ptr::NonNull,
     sync::atomic::{AtomicU16, Ordering},
 };
 
@@ -20,14 +20,10 @@ pub(super) struct BufferRing {
 impl BufferRing {
     /// Maps an empty ring and registers it as that group.
     pub fn new(ring: &IoUring, count: u16, group: u16) -> io::Result<Self> {
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe {
-            mmap_anonymous(ptr::null_mut(), bytes(count), ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
-        };
-        let entries = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        let buffer_ring = Self { entries, count, tail: 0 };
+        let buffer_ring = Self { entries: mm::map(bytes(count))?, count, tail: 0 };
+        let address = buffer_ring.entries.as_ptr() as u64;
         // SAFETY: the mapping is page-aligned, has room for `count` entries and stays until it is dropped.
-        unsafe { ring.submitter().register_buf_ring_with_flags(base as u64, count, group, 0) }?;
+        unsafe { ring.submitter().register_buf_ring_with_flags(address, count, group, 0) }?;
         Ok(buffer_ring)
     }
 
@@ -55,7 +51,7 @@ impl BufferRing {
 impl Drop for BufferRing {
     fn drop(&mut self) {
         // SAFETY: mapped in `new` with this length, and no longer registered with any ring.
-        let _ = unsafe { munmap(self.entries.as_ptr().cast(), bytes(self.count)) };
+        unsafe { mm::unmap(self.entries, bytes(self.count)) };
     }
 }
 
