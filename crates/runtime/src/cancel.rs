@@ -1,4 +1,4 @@
-//! `CancellationToken`: one thread says that it is time to end, tasks on all threads hear it, each branch of a tree for itself.
+//! `CancellationToken`: tells tasks on all threads to end, in a tree whose branches can be cancelled separately.
 
 use crate::sync::{
     lock::{AtomicBool, Mutex, MutexGuard, Ordering},
@@ -7,12 +7,13 @@ use crate::sync::{
 use std::{
     fmt,
     future::poll_fn,
-    // A child needs its parent by a weak one, which loom's does not have.
+    // Loom has no `Arc` with weak references.
     sync::{Arc, PoisonError, Weak},
     task::{Context, Poll, Waker},
 };
 
-/// A flag that can be raised once and awaited from any thread. Clones are the same flag; children are raised with it.
+/// A flag that is set once and can be awaited on any thread. Clones are the same token; cancelling a token cancels its
+/// children.
 ///
 /// ```
 /// use brunt_runtime::CancellationToken;
@@ -41,29 +42,28 @@ struct State {
     children: WaitQueue<Weak<Shared>>,
 }
 
-/// A child keeps its parent alive and has a place among its children; the parent does not keep the child alive.
+/// A child keeps its parent alive and is one of its `children`; the parent does not keep the child alive.
 struct Parent {
     shared: Arc<Shared>,
-    place: WaitKey,
+    key: WaitKey,
 }
 
 impl CancellationToken {
-    /// A flag not yet raised.
+    /// A token that is not cancelled.
     pub fn new() -> Self {
         Self { shared: Arc::new(Shared::new(false, None)) }
     }
 
-    /// A flag of its own that is raised with this one, and can be raised without it. When its last clone is dropped
-    /// nothing of it is left here.
+    /// A token that is cancelled with this one, or on its own. Once dropped, it leaves nothing in its parent.
     pub fn child_token(&self) -> Self {
         let mut state = self.shared.lock();
-        // Looked at under the lock: `raise` takes the children under the same.
+        // Read under the lock: `cancel` takes the children under the same lock.
         if self.is_cancelled() {
             return Self { shared: Arc::new(Shared::new(true, None)) };
         }
         let shared = Arc::new_cyclic(|child: &Weak<Shared>| {
-            let place = state.children.push(child.clone());
-            Shared::new(false, Some(Parent { shared: self.shared.clone(), place }))
+            let key = state.children.push(child.clone());
+            Shared::new(false, Some(Parent { shared: self.shared.clone(), key }))
         });
         Self { shared }
     }
@@ -78,19 +78,19 @@ impl CancellationToken {
             wakers.extend(state.waiting.take_all());
             family.extend(state.children.take_all().filter_map(|child| child.upgrade()));
         }
-        // One that panics, a foreign one, must not keep the others from hearing it.
+        // A panic in a foreign waker must not keep the others from being woken.
         wakers.into_iter().for_each(|waker| crate::task::catch_panic(|| waker.wake()));
     }
 
-    /// Whether it has been raised.
+    /// Whether the token is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.shared.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Waits until it is raised. Dropping the future leaves nothing behind.
+    /// Waits until the token is cancelled. Cancel-safe.
     pub async fn cancelled(&self) {
-        let mut place = Place { stop: self, ticket: None };
-        poll_fn(|cx| place.poll(cx)).await
+        let mut waiter = Waiter { token: self, key: None };
+        poll_fn(|cx| waiter.poll(cx)).await
     }
 }
 
@@ -119,35 +119,35 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // One after another and not each inside its child's end: the line of ancestors may be long.
+        // A loop instead of recursion: the chain of ancestors may be long.
         let mut parent = self.parent.take();
-        while let Some(Parent { shared, place }) = parent {
-            shared.lock().children.remove(place);
+        while let Some(Parent { shared, key }) = parent {
+            shared.lock().children.remove(key);
             parent = Arc::into_inner(shared).and_then(|mut last| last.parent.take());
         }
     }
 }
 
-/// A waiter's entry in the wait queue, removed on drop.
-struct Place<'a> {
-    stop: &'a CancellationToken,
-    ticket: Option<WaitKey>,
+/// An entry in a token's wait queue, removed on drop.
+struct Waiter<'a> {
+    token: &'a CancellationToken,
+    key: Option<WaitKey>,
 }
 
-impl Place<'_> {
+impl Waiter<'_> {
     fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
-        let mut state = self.stop.shared.lock();
-        // Looked at under the lock: `raise` takes the wakers under the same.
-        if self.stop.is_cancelled() {
+        let mut state = self.token.shared.lock();
+        // Read under the lock: `cancel` takes the wakers under the same lock.
+        if self.token.is_cancelled() {
             return Poll::Ready(());
         }
-        let Some(waker) = self.ticket.and_then(|ticket| state.waiting.get(ticket)) else {
-            self.ticket = Some(state.waiting.push(cx.waker().clone()));
+        let Some(waker) = self.key.and_then(|key| state.waiting.get(key)) else {
+            self.key = Some(state.waiting.push(cx.waker().clone()));
             return Poll::Pending;
         };
         if !waker.will_wake(cx.waker()) {
             let before = std::mem::replace(waker, cx.waker().clone());
-            // The waker may be foreign, and its destructor may come back here.
+            // The waker may be foreign, and its destructor may use this token.
             drop(state);
             drop(before);
         }
@@ -155,10 +155,10 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
-            let waker = self.stop.shared.lock().waiting.remove(ticket);
+        if let Some(key) = self.key {
+            let waker = self.token.shared.lock().waiting.remove(key);
             drop(waker);
         }
     }
@@ -171,26 +171,26 @@ mod tests {
     use std::{future::Future, pin::pin};
 
     #[test]
-    fn who_no_longer_waits_leaves_nothing_behind() {
-        let stop = CancellationToken::new();
+    fn a_dropped_waiter_leaves_nothing_behind() {
+        let token = CancellationToken::new();
         let mut cx = Context::from_waker(Waker::noop());
-        let mut kept = pin!(stop.cancelled());
+        let mut kept = pin!(token.cancelled());
         for _ in 0..10_000 {
-            assert!(pin!(stop.cancelled()).poll(&mut cx).is_pending());
+            assert!(pin!(token.cancelled()).poll(&mut cx).is_pending());
             assert!(kept.as_mut().poll(&mut cx).is_pending());
         }
-        assert_eq!(stop.shared.lock().waiting.len(), 1);
-        stop.cancel();
-        assert!(kept.as_mut().poll(&mut cx).is_ready() && pin!(stop.cancelled()).poll(&mut cx).is_ready());
+        assert_eq!(token.shared.lock().waiting.len(), 1);
+        token.cancel();
+        assert!(kept.as_mut().poll(&mut cx).is_ready() && pin!(token.cancelled()).poll(&mut cx).is_ready());
     }
 
     #[test]
-    fn a_child_that_is_gone_leaves_nothing_with_its_parent() {
+    fn a_dropped_child_leaves_nothing_in_its_parent() {
         let parent = CancellationToken::new();
         let weak = Arc::downgrade(&parent.shared);
         let mut window = std::collections::VecDeque::new();
         for _ in 0..10_000 {
-            // The first stays while many come and go.
+            // The first child stays while many come and go.
             window.push_back(parent.child_token());
             if window.len() > 5 {
                 window.remove(1);
@@ -202,59 +202,57 @@ mod tests {
         assert_eq!((Arc::strong_count(&parent.shared), Arc::weak_count(&parent.shared)), (1, 1));
         let child = parent.child_token();
         drop(parent);
-        assert!(!child.is_cancelled(), "nobody raised it");
+        assert!(!child.is_cancelled());
         drop(child);
-        assert_eq!(weak.strong_count(), 0, "a child kept its parent only while it lived");
+        assert_eq!(weak.strong_count(), 0, "a child keeps its parent alive only while it lives");
     }
 
     #[test]
-    fn a_line_of_a_million_generations_is_raised_and_dropped() {
-        let first = CancellationToken::new();
-        let mut last = first.clone();
-        for _ in 0..1_000_000 {
-            last = last.child_token();
-        }
+    fn a_chain_of_a_million_descendants_is_cancelled_and_dropped() {
+        let chain = || {
+            let first = CancellationToken::new();
+            let last = (0..1_000_000).fold(first.clone(), |last, _| last.child_token());
+            (first, last)
+        };
+        let (first, last) = chain();
         first.cancel();
         assert!(last.is_cancelled());
-        let first = CancellationToken::new();
-        let mut last = first.clone();
-        for _ in 0..1_000_000 {
-            last = last.child_token();
-        }
+        let (first, last) = chain();
         drop(last);
         assert_eq!(first.shared.lock().children.len(), 0);
     }
 
     proptest! {
-        /// Against a model that knows every parent: a flag is up exactly if it or an ancestor was cancelled, whoever of
-        /// these has been dropped.
+        /// The model: a token is cancelled exactly if it or an ancestor was, even if that ancestor has been dropped.
         #[test]
-        fn a_tree_is_raised_from_any_node_down(ops in proptest::collection::vec((0u8..5, 0usize..64), 1..200)) {
-            struct Node { stop: Option<CancellationToken>, parent: Option<usize>, cancelled: bool }
+        fn cancelling_a_node_cancels_its_descendants_only(
+            ops in proptest::collection::vec((0u8..5, 0usize..64), 1..200),
+        ) {
+            struct Node { token: Option<CancellationToken>, parent: Option<usize>, cancelled: bool }
             let mut cx = Context::from_waker(Waker::noop());
-            let mut tree = vec![Node { stop: Some(CancellationToken::new()), parent: None, cancelled: false }];
+            let mut tree = vec![Node { token: Some(CancellationToken::new()), parent: None, cancelled: false }];
             for (op, pick) in ops {
                 let pick = pick % tree.len();
-                let Some(stop) = tree[pick].stop.clone() else { continue };
+                let Some(token) = tree[pick].token.clone() else { continue };
                 match op {
                     0..3 => {
                         let cancelled = tree[pick].cancelled;
-                        tree.push(Node { stop: Some(stop.child_token()), parent: Some(pick), cancelled });
+                        tree.push(Node { token: Some(token.child_token()), parent: Some(pick), cancelled });
                     }
                     3 => {
-                        stop.cancel();
+                        token.cancel();
                         tree[pick].cancelled = true;
                         // Parents come before their children.
                         for index in pick..tree.len() {
                             tree[index].cancelled |= tree[index].parent.is_some_and(|parent| tree[parent].cancelled);
                         }
                     }
-                    _ => tree[pick].stop = None,
+                    _ => tree[pick].token = None,
                 }
                 for node in &tree {
-                    let Some(stop) = &node.stop else { continue };
-                    prop_assert_eq!(stop.is_cancelled(), node.cancelled);
-                    prop_assert_eq!(pin!(stop.cancelled()).poll(&mut cx).is_ready(), node.cancelled);
+                    let Some(token) = &node.token else { continue };
+                    prop_assert_eq!(token.is_cancelled(), node.cancelled);
+                    prop_assert_eq!(pin!(token.cancelled()).poll(&mut cx).is_ready(), node.cancelled);
                 }
             }
         }

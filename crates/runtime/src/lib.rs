@@ -1,12 +1,11 @@
-//! A thread-per-core async runtime for network services, on io_uring where it can and on epoll where it must.
+//! A thread-per-core async runtime for network services on Linux: io_uring, with epoll as the fallback.
 //!
-//! One thread has one [`Runtime`]; its tasks, streams and timers never leave it, so nothing on the hot path is shared,
-//! counted or locked. Several threads with a [`Runtime`] each, listening on the same address, make a server for many
-//! cores (see [`group`]).
+//! One thread has one [`Runtime`]; its tasks, streams and timers never leave it, so nothing on the hot path is shared or
+//! locked. A server for many cores has a thread and a [`Runtime`] on each (see [`group`]).
 //!
-//! - A dropped read loses nothing: data waits in the connection's inbox, whichever way it is read next.
-//! - A panic stays in its task, and a task can be aborted.
-//! - Where io_uring is forbidden the same program runs on epoll; [`Runtime::fallback_reason`] says why.
+//! - A dropped read loses nothing: received data stays in the connection's inbox until it is read.
+//! - A panic ends its own task only, and a task can be aborted.
+//! - If io_uring is not available, the same program runs on epoll; [`Runtime::fallback_reason`] says why.
 //! - Hyper and rustls run unmodified, with the features `hyper` and `futures-io`.
 //!
 //! ```
@@ -19,11 +18,11 @@
 //!     brunt_runtime::spawn(async move {
 //!         let mut stream = listener.accept().await?;
 //!         loop {
-//!             let lease = stream.recv().await?;
-//!             if lease.is_empty() {
+//!             let received = stream.recv().await?;
+//!             if received.is_empty() {
 //!                 return std::io::Result::Ok(());
 //!             }
-//!             stream.send(lease).await?;
+//!             stream.send(received).await?;
 //!         }
 //!     });
 //!     let mut stream = TcpStream::connect(address).await?;
@@ -37,7 +36,7 @@
 //! ```
 
 #[cfg(not(target_os = "linux"))]
-compile_error!("brunt's runtime stands on io_uring and epoll: it needs Linux");
+compile_error!("brunt-runtime needs Linux: it is built on io_uring and epoll");
 
 #[cfg(any(feature = "futures-io", feature = "hyper"))]
 pub mod adapters;
@@ -97,14 +96,13 @@ pub fn metrics() -> Metrics {
     executor::current(|worker| worker.metrics())
 }
 
-/// The counters of this thread's runtime, for any thread to read at any time. Must be called inside `block_on`.
+/// A handle to the counters of this thread's runtime, for any thread. Must be called inside `block_on`.
 pub fn metrics_handle() -> MetricsHandle {
     executor::current(executor::Worker::metrics_handle)
 }
 
-/// The time at which the current turn of the loop received its events from the kernel. The clock is read at most once
-/// a turn, on first use. Use it as the arrival time of data, which is the same for all data of a turn; never later
-/// than [`time::now`]. Must be called inside `block_on`.
+/// The arrival time of all data received in this turn of the loop; never later than [`time::now`]. The clock is read at
+/// most once a turn, on first use. Must be called inside `block_on`.
 #[inline]
 pub fn turn_time() -> Instant {
     executor::current(executor::Worker::turn_time)
@@ -124,8 +122,8 @@ pub async fn yield_now() {
     .await
 }
 
-/// Waits until every spawned task of this runtime has ended, but not longer than `limit`; returns how many are left. To
-/// be awaited by the future of `block_on`, not by a task, which would wait for itself.
+/// Waits until every spawned task of this runtime has ended, at most for `limit`; returns how many are left. Must be
+/// awaited by the future of `block_on`: a task would wait for itself.
 pub async fn drain(limit: Duration) -> usize {
     let deadline = time::after(limit);
     let mut pause = Duration::from_micros(200);

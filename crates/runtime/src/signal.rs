@@ -38,28 +38,20 @@ pub enum Signal {
 }
 
 impl Signal {
-    const ALL: [Self; 8] = [
-        Self::Interrupt,
-        Self::Terminate,
-        Self::Hangup,
-        Self::Quit,
-        Self::User1,
-        Self::User2,
-        Self::Child,
-        Self::Resize,
+    /// In the order of declaration.
+    const ALL: [(Self, c_int, &str); 8] = [
+        (Self::Interrupt, consts::SIGINT, "SIGINT"),
+        (Self::Terminate, consts::SIGTERM, "SIGTERM"),
+        (Self::Hangup, consts::SIGHUP, "SIGHUP"),
+        (Self::Quit, consts::SIGQUIT, "SIGQUIT"),
+        (Self::User1, consts::SIGUSR1, "SIGUSR1"),
+        (Self::User2, consts::SIGUSR2, "SIGUSR2"),
+        (Self::Child, consts::SIGCHLD, "SIGCHLD"),
+        (Self::Resize, consts::SIGWINCH, "SIGWINCH"),
     ];
 
     fn number(self) -> c_int {
-        match self {
-            Self::Interrupt => consts::SIGINT,
-            Self::Terminate => consts::SIGTERM,
-            Self::Hangup => consts::SIGHUP,
-            Self::Quit => consts::SIGQUIT,
-            Self::User1 => consts::SIGUSR1,
-            Self::User2 => consts::SIGUSR2,
-            Self::Child => consts::SIGCHLD,
-            Self::Resize => consts::SIGWINCH,
-        }
+        Self::ALL[self as usize].1
     }
 
     fn bit(self) -> u32 {
@@ -75,16 +67,7 @@ impl Signal {
 
 impl fmt::Display for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Interrupt => "SIGINT",
-            Self::Terminate => "SIGTERM",
-            Self::Hangup => "SIGHUP",
-            Self::Quit => "SIGQUIT",
-            Self::User1 => "SIGUSR1",
-            Self::User2 => "SIGUSR2",
-            Self::Child => "SIGCHLD",
-            Self::Resize => "SIGWINCH",
-        })
+        f.write_str(Self::ALL[*self as usize].2)
     }
 }
 
@@ -139,7 +122,7 @@ impl Signals {
     /// Poll form of `recv`.
     pub fn poll_recv(&mut self, cx: &Context<'_>) -> Poll<Signal> {
         let mut state = self.listener.lock();
-        if let Some(signal) = Signal::ALL.into_iter().find(|signal| state.pending & signal.bit() != 0) {
+        if let Some((signal, ..)) = Signal::ALL.into_iter().find(|(signal, ..)| state.pending & signal.bit() != 0) {
             state.pending &= !signal.bit();
             return Poll::Ready(signal);
         }
@@ -207,7 +190,7 @@ impl Registry {
 
 /// Passes a signal to its listeners.
 fn distribute(number: c_int) {
-    let Some(signal) = Signal::ALL.into_iter().find(|signal| signal.number() == number) else { return };
+    let Some((signal, ..)) = Signal::ALL.into_iter().find(|(_, of, _)| *of == number) else { return };
     event!(INFO, "signal"; signal = signal);
     let mut waiters = Vec::new();
     for listener in registry().listeners.iter().filter(|listener| listener.wanted & signal.bit() != 0) {

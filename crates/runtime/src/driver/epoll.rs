@@ -1,4 +1,4 @@
-//! The epoll backend: level-triggered, interest kept between turns, for machines where io_uring is forbidden or too old.
+//! The epoll backend, for machines where io_uring is forbidden or too old: level-triggered, interest kept between turns.
 
 use crate::{driver::Opened, driver::user_data::OpKind, metrics::Metrics, slab::Key};
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
@@ -10,11 +10,11 @@ use std::{
 
 const INPUT: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::RDHUP);
 const ENDED: epoll::EventFlags = epoll::EventFlags::HUP.union(epoll::EventFlags::ERR);
-/// Events of one turn. What they deliver waits in buffers until the tasks run: with a thousand of them the buffers of a turn
-/// outgrow the cache, and with long messages they run out. Whoever is left out is first in the kernel's list next time.
+/// Events of one turn. Received data occupies buffers until the tasks run: with a thousand events the buffers of a turn
+/// outgrow the cache, and with long messages they run out. Descriptors left out come first in the next turn.
 const EVENTS: usize = 64;
-/// The kernel may end a wait late by a thousandth of it (select_estimate_accuracy in its fs/select.c): a longer one than this
-/// ends early instead, and the worker waits for the rest.
+/// The kernel may end a wait late by a thousandth of it (select_estimate_accuracy in fs/select.c), so a wait longer than
+/// this ends early and the worker waits for the rest.
 const LONG: Duration = Duration::from_millis(10);
 
 const _: () = assert!(
@@ -29,35 +29,42 @@ pub(crate) struct Epoll {
     next: usize,
     /// The second half of an event that was both readable and writable.
     writable: Option<Key>,
-    /// The kernel is older than epoll_pwait2 (Linux 5.11): timeouts are whole milliseconds, rounded up.
+    /// The kernel lacks epoll_pwait2 (Linux 5.11): timeouts are whole milliseconds, rounded up.
     coarse: bool,
-    /// Receive buffers that are free.
+    /// Free receive buffers, usual and large.
     pub free_buffers: Vec<u16>,
-    /// Large ones that are free, once they are in use.
     pub free_large: Vec<u16>,
     has_large: bool,
 }
 
-/// What epoll reports.
+/// An event. A descriptor at its end or with an error is reported as ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The descriptor can be read, or is at its end.
     Readable(Key),
-    /// The descriptor can be written, or is at its end.
     Writable(Key),
-    /// A listener has connections to accept.
     Acceptable(Key),
-    /// Another thread rang.
     Wake,
-    /// A descriptor of the user's can be read or written, or is at its end.
+    /// A descriptor of an `AsyncFd` is ready.
     Watched(Key),
 }
 
-/// What a descriptor is watched for.
+/// The directions for which a descriptor is watched or ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Interest {
     pub input: bool,
     pub output: bool,
+}
+
+impl Interest {
+    pub const INPUT: Self = Self { input: true, output: false };
+    pub const NONE: Self = Self { input: false, output: false };
+
+    fn flags(self) -> epoll::EventFlags {
+        let mut flags = epoll::EventFlags::empty();
+        flags.set(INPUT, self.input);
+        flags.set(epoll::EventFlags::OUT, self.output);
+        flags
+    }
 }
 
 impl Epoll {
@@ -75,7 +82,7 @@ impl Epoll {
         })
     }
 
-    /// True when waiting would return at once. A system call.
+    /// Whether waiting would return at once. A system call.
     pub fn has_work(&self) -> bool {
         let mut set = [PollFd::new(&self.fd, PollFlags::IN)];
         matches!(poll(&mut set, Some(&Timespec::default())), Ok(1..))
@@ -85,8 +92,8 @@ impl Epoll {
         if std::mem::replace(&mut self.has_large, true) { Opened::Before } else { Opened::Now }
     }
 
-    /// Brings the watch on a descriptor from `registered` to `interest`; returns whether it is in the set afterwards.
-    /// A descriptor without interest leaves the set, because end-of-file cannot be masked there.
+    /// Sets the interest in a descriptor; returns whether it is in the set afterwards. Without interest it leaves the set,
+    /// because end-of-file cannot be masked.
     pub fn watch(
         &self,
         kind: OpKind,
@@ -95,10 +102,7 @@ impl Epoll {
         registered: bool,
         interest: Interest,
     ) -> io::Result<bool> {
-        let mut flags = epoll::EventFlags::empty();
-        flags.set(INPUT, interest.input);
-        flags.set(epoll::EventFlags::OUT, interest.output);
-        let data = epoll::EventData::new_u64(kind.tag(key));
+        let (flags, data) = (interest.flags(), epoll::EventData::new_u64(kind.tag(key)));
         match (registered, !flags.is_empty()) {
             (false, true) => epoll::add(&self.fd, fd, data, flags)?,
             (true, true) => epoll::modify(&self.fd, fd, data, flags)?,
@@ -108,7 +112,7 @@ impl Epoll {
         Ok(!flags.is_empty())
     }
 
-    /// Watches a descriptor until the next event; after that it stays in the set and reports nothing.
+    /// Watches a descriptor until its next event. It then stays in the set and reports nothing.
     pub fn watch_once(
         &self,
         kind: OpKind,
@@ -117,25 +121,18 @@ impl Epoll {
         registered: bool,
         interest: Interest,
     ) -> io::Result<()> {
-        let mut flags = epoll::EventFlags::ONESHOT;
-        flags.set(INPUT, interest.input);
-        flags.set(epoll::EventFlags::OUT, interest.output);
+        let flags = interest.flags() | epoll::EventFlags::ONESHOT;
         let data = epoll::EventData::new_u64(kind.tag(key));
-        let result = match registered {
-            false => epoll::add(&self.fd, fd, data, flags),
-            true => epoll::modify(&self.fd, fd, data, flags),
-        };
-        result.map_err(io::Error::from)
+        let set = if registered { epoll::modify } else { epoll::add };
+        Ok(set(&self.fd, fd, data, flags)?)
     }
 
-    /// Takes a descriptor out of the set, if it still is what was put there.
-    pub fn forget(&self, fd: Option<BorrowedFd<'_>>) {
-        if let Some(fd) = fd {
-            let _ = epoll::delete(&self.fd, fd);
-        }
+    /// Removes a descriptor from the set, if it still refers to the file that was added.
+    pub fn forget(&self, fd: BorrowedFd<'_>) {
+        let _ = epoll::delete(&self.fd, fd);
     }
 
-    /// Waits for events: not at all for `Some(0)`, for ever for `None`.
+    /// Waits for events; without a timeout if `None`.
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
         self.events.clear();
         self.next = 0;
@@ -159,18 +156,18 @@ impl Epoll {
     fn wait_coarse(&mut self, timeout: Option<Duration>) {
         let room = self.events.spare_capacity_mut();
         let millis = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
-        // SAFETY: the events have the layout of the kernel's, asserted above, and there is room for as many as announced.
+        // SAFETY: the events have the kernel's layout, as asserted above, and there is room for the number passed.
         let count =
             unsafe { libc::epoll_wait(self.fd.as_raw_fd(), room.as_mut_ptr().cast(), room.len() as i32, millis) };
         if count >= 0 {
-            // SAFETY: the kernel has filled that many.
+            // SAFETY: the kernel has filled `count` events.
             unsafe { self.events.set_len(count as usize) };
         } else if std::io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             panic!("epoll_wait failed: {}", std::io::Error::last_os_error());
         }
     }
 
-    /// What the descriptor of the event just taken is ready for.
+    /// The directions for which the descriptor of the last event is ready.
     #[cold]
     pub fn ready_for(&self) -> Interest {
         let flags = self.events.get(self.next - 1).map_or(ENDED, |event| event.flags);
@@ -191,20 +188,19 @@ impl Epoll {
                 Some(OpKind::Accept) => return Some(Event::Acceptable(key)),
                 Some(OpKind::WakeFd) => return Some(Event::Wake),
                 Some(OpKind::Conn) => {
-                    let (input, output) =
-                        (flags.intersects(INPUT | ENDED), flags.intersects(epoll::EventFlags::OUT | ENDED));
-                    match (input, output) {
-                        (true, true) => {
+                    let output = flags.intersects(epoll::EventFlags::OUT | ENDED);
+                    if flags.intersects(INPUT | ENDED) {
+                        if output {
                             self.writable = Some(key);
-                            return Some(Event::Readable(key));
                         }
-                        (true, false) => return Some(Event::Readable(key)),
-                        (false, true) => return Some(Event::Writable(key)),
-                        (false, false) => continue,
+                        return Some(Event::Readable(key));
+                    }
+                    if output {
+                        return Some(Event::Writable(key));
                     }
                 }
                 _ if OpKind::untag_watch(event.data.u64()).is_some() => return Some(Event::Watched(key)),
-                _ => continue,
+                _ => (),
             }
         }
     }

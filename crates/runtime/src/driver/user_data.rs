@@ -1,8 +1,7 @@
-//! How a request or a watch is named in the 64 bits that the kernel hands back.
+//! The 64 bits of user data that identify a request or a watch: kind (8) | generation (24) | index (32).
 
-use crate::slab::Key;
+use crate::slab::{GENERATION_MASK, Key};
 
-/// The kind of a request or a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum OpKind {
@@ -15,18 +14,17 @@ pub(crate) enum OpKind {
     Conn = 7,
     WatchInput = 8,
     WatchOutput = 9,
-    /// From one ring to another: that worker is to wake.
+    /// From one ring to another: ends that worker's sleep.
     Message = 10,
 }
 
 impl OpKind {
-    /// kind (8) | generation (24) | index (32).
     #[inline]
     pub fn tag(self, key: Key) -> u64 {
         (self as u64) << 56 | u64::from(key.generation) << 32 | u64::from(key.index)
     }
 
-    /// The kind and the slot of a tag; nothing for a tag that is not ours, and no kind for one of a watch.
+    /// The kind and the slot of a tag; no kind for a watch (see [`untag_watch`](Self::untag_watch)) or an unknown tag.
     #[inline]
     pub fn untag(data: u64) -> (Option<Self>, Key) {
         let kind = match data >> 56 {
@@ -43,7 +41,7 @@ impl OpKind {
         (kind, slot(data))
     }
 
-    /// As `untag`, for watches alone: told apart from the others here so that those are told apart in fewer steps.
+    /// As `untag`, for watches only: kept apart so that the match of the frequent kinds is short.
     #[cold]
     #[inline(never)]
     pub fn untag_watch(data: u64) -> Option<(Self, Key)> {
@@ -58,5 +56,5 @@ impl OpKind {
 
 #[inline(always)]
 fn slot(data: u64) -> Key {
-    Key { index: data as u32, generation: (data >> 32) as u32 & crate::slab::GENERATION_MASK }
+    Key { index: data as u32, generation: (data >> 32) as u32 & GENERATION_MASK }
 }

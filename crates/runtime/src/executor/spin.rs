@@ -1,7 +1,7 @@
-//! Adaptive spinning: looking for work for a few microseconds before going to sleep.
+//! Adaptive spinning: polling for work for a few microseconds before a sleep.
 //!
-//! With few connections the next request often arrives before a sleeping core has been woken. A spin that is rewarded
-//! earns more spinning; spins in vain become rare, so an idle or slow server sleeps at once.
+//! With few connections the next request often arrives before a sleeping core has been woken. Spins that find work make
+//! spinning more frequent; spins in vain make it rare, so an idle or slow server sleeps at once.
 
 use crate::metrics::Metrics;
 use std::{
@@ -9,25 +9,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a hit earns, what a miss costs, and the most that can be saved up: three hits pay for two misses. A hit saves the
-/// time it takes to wake a sleeping core, which is worth more than the spin.
+/// Credit earned by a hit, cost of a miss, and limit of the credit: three hits pay for two misses. A hit saves the time it
+/// takes to wake a sleeping core, which exceeds the cost of the spin.
 const HIT: u32 = 4;
 const MISS: u32 = 6;
-const MOST: u32 = 16;
-/// Without credit it sleeps this often before it tries again, and twice as often after every further miss, ...
+const MAX_CREDIT: u32 = 16;
+/// Sleeps without a spin after a miss without credit. Each further miss doubles them, up to `MAX_DOUBLINGS` times: at worst
+/// one spin in 512 sleeps.
 const REST: u32 = 8;
-/// ... so many times doubled at most: what never pays costs one spin in 512 sleeps.
-const DOUBLED: u32 = 6;
-/// Looks between two readings of the clock.
-const LOOKS: u32 = 16;
+const MAX_DOUBLINGS: u32 = 6;
+/// Polls between two readings of the clock.
+const POLLS: u32 = 16;
 
-/// When a worker looks for work instead of sleeping; see [`Builder::spin`](crate::Builder::spin). The default is a
-/// [`Builder`](crate::Builder)'s.
+/// Limits of spinning before a sleep; see [`Builder::spin`](crate::Builder::spin). `default()` is the builder's default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spinning {
     /// The longest spin; zero for none.
     pub most: Duration,
-    /// With more connections than this that talk, none.
+    /// The largest number of active connections with which the worker spins.
     pub connections: u32,
 }
 
@@ -37,10 +36,11 @@ impl Default for Spinning {
     }
 }
 
+#[derive(Default)]
 pub(crate) struct Spin {
     most: Duration,
     credit: u32,
-    /// Sleeps before the next try.
+    /// Sleeps before the next spin.
     rest: u32,
     /// Misses without credit since the last hit.
     streak: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Spin {
 
 impl Spin {
     pub fn new(most: Duration) -> Self {
-        Self { most, credit: 0, rest: 0, streak: 0, hits: 0, misses: 0, spent: Duration::ZERO }
+        Self { most, ..Self::default() }
     }
 
     /// Whether [`wait`](Self::wait) would spin.
@@ -59,7 +59,7 @@ impl Spin {
         !self.most.is_zero() && self.rest == 0
     }
 
-    /// Spins until `has_work` or the bound; true when there is work. `sleep` is how long a sleep would be at most.
+    /// Spins until `has_work`, at most for as long as the `sleep` would last; returns whether there is work.
     pub fn wait(&mut self, sleep: Option<Duration>, mut has_work: impl FnMut() -> bool) -> bool {
         if !self.is_worth_it() {
             self.rest = self.rest.saturating_sub(1);
@@ -68,7 +68,7 @@ impl Spin {
         let bound = sleep.map_or(self.most, |sleep| sleep.min(self.most));
         let start = Instant::now();
         let (found, spent) = loop {
-            if (0..LOOKS).any(|_| {
+            if (0..POLLS).any(|_| {
                 hint::spin_loop();
                 has_work()
             }) {
@@ -82,7 +82,7 @@ impl Spin {
         self.spent += spent;
         if found {
             self.hits += 1;
-            self.credit = (self.credit + HIT).min(MOST);
+            self.credit = (self.credit + HIT).min(MAX_CREDIT);
             self.streak = 0;
         } else {
             self.misses += 1;
@@ -90,7 +90,7 @@ impl Spin {
                 Some(left) => self.credit = left,
                 None => {
                     self.rest = REST << self.streak;
-                    self.streak = (self.streak + 1).min(DOUBLED);
+                    self.streak = (self.streak + 1).min(MAX_DOUBLINGS);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Listeners: accepted sockets wait in a queue until somebody calls `accept`.
+//! Listeners: accepted sockets wait in a queue until `accept` is called.
 
 use super::{Io, closed};
 use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
@@ -19,7 +19,7 @@ pub(super) struct Listener {
     acceptor: Waiter,
     armed: bool,
     registered: bool,
-    dropped: bool,
+    pub(super) dropped: bool,
     errno: i32,
 }
 
@@ -33,11 +33,9 @@ impl Io {
         self.listeners.get(key).and_then(|listener| listener.fd.as_ref()).map(AsFd::as_fd).ok_or_else(closed)
     }
 
-    /// The next accepted socket. An error ends nothing: the next call tries again.
+    /// The next accepted socket. After an error, the next call tries again.
     pub fn poll_accept(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<OwnedFd>> {
-        let Some(listener) = self.listeners.get(key) else {
-            return Poll::Ready(Err(closed()));
-        };
+        let Some(listener) = self.listeners.get(key) else { return Poll::Ready(Err(closed())) };
         if let Some(fd) = listener.accepted.pop_front() {
             return Poll::Ready(Ok(fd));
         }
@@ -45,41 +43,27 @@ impl Io {
             return Poll::Ready(Err(io::Error::from_raw_os_error(std::mem::take(&mut listener.errno))));
         }
         self.wakers.park(&mut listener.acceptor, cx);
-        match self.arm_listener(key) {
-            Ok(()) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
-        }
-    }
-
-    fn arm_listener(&mut self, key: Key) -> io::Result<()> {
-        let Some(listener) = self.listeners.get(key) else {
-            return Ok(());
-        };
-        let Some(fd) = listener.fd.as_ref().filter(|_| !listener.armed) else {
-            return Ok(());
-        };
-        match &mut self.driver {
-            Driver::Uring(uring) => uring.accept(key, fd.as_raw_fd()),
-            Driver::Epoll(epoll) => {
-                let interest = Interest { input: true, output: false };
-                listener.registered = epoll.watch(OpKind::Accept, key, fd.as_fd(), listener.registered, interest)?;
+        if let Some(fd) = listener.fd.as_ref().filter(|_| !listener.armed) {
+            match &mut self.driver {
+                Driver::Uring(uring) => uring.accept(key, fd.as_raw_fd()),
+                Driver::Epoll(epoll) => {
+                    listener.registered =
+                        epoll.watch(OpKind::Accept, key, fd.as_fd(), listener.registered, Interest::INPUT)?;
+                }
             }
+            listener.armed = true;
         }
-        listener.armed = true;
-        Ok(())
+        Poll::Pending
     }
 
-    /// Handles an accepted socket or a failed accept; `more` says whether the request remains armed.
-    /// `accepted` is the new socket or an errno.
+    /// Handles an accepted socket or the errno of a failed accept; `more` says whether the request remains armed.
     pub(super) fn accepted(&mut self, key: Key, accepted: Result<OwnedFd, i32>, more: bool) {
-        let Some(listener) = self.listeners.get(key) else {
-            return;
-        };
+        let Some(listener) = self.listeners.get(key) else { return };
         listener.armed = more;
         match accepted {
             Ok(_) if listener.dropped => (),
             Ok(fd) => listener.accepted.push_back(fd),
-            // The peer has given up, or the accept was cancelled: no error of the listener.
+            // The peer has gone, or the accept was cancelled: not an error of the listener.
             Err(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN | libc::ECANCELED) => (),
             Err(errno) => listener.errno = errno,
         }
@@ -92,24 +76,21 @@ impl Io {
         self.wakers.wake(&mut listener.acceptor);
     }
 
-    /// Epoll: connections wait to be accepted.
+    /// Epoll: accepts waiting connections.
     pub(super) fn acceptable(&mut self, key: Key) {
         for _ in 0..ACCEPTS_A_TURN {
-            let Some(fd) = self.listeners.get(key).and_then(|listener| listener.fd.as_ref()) else {
-                return;
-            };
+            let Some(fd) = self.listeners.get(key).and_then(|listener| listener.fd.as_ref()) else { return };
             let flags = rustix::net::SocketFlags::CLOEXEC | rustix::net::SocketFlags::NONBLOCK;
             match rustix::net::accept_with(fd, flags) {
                 Ok(socket) => self.accepted(key, Ok(socket), true),
                 Err(rustix::io::Errno::AGAIN) => return,
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => (),
                 Err(errno) => {
-                    // Usually out of descriptors. Level-triggered epoll would report it for ever: leave the set until the
-                    // acceptor asks again.
-                    let listener = self.listeners.get(key).expect("it was just used");
+                    // Usually out of descriptors. Level-triggered epoll would report the listener for ever, so it leaves the
+                    // set until the next `poll_accept`.
+                    let Some(listener) = self.listeners.get(key) else { return };
                     if let (Driver::Epoll(epoll), Some(fd)) = (&self.driver, &listener.fd) {
-                        let none = Interest { input: false, output: false };
-                        let _ = epoll.watch(OpKind::Accept, key, fd.as_fd(), listener.registered, none);
+                        let _ = epoll.watch(OpKind::Accept, key, fd.as_fd(), listener.registered, Interest::NONE);
                         listener.registered = false;
                     }
                     return self.accepted(key, Err(errno.raw_os_error()), false);
@@ -118,16 +99,9 @@ impl Io {
         }
     }
 
-    /// Whether the listener is alive and not dropped.
-    pub(super) fn listener_is_held(&mut self, key: Key) -> bool {
-        self.listeners.get(key).is_some_and(|listener| !listener.dropped)
-    }
-
-    /// Stops listening. Sockets accepted and not yet handed over are closed.
+    /// Stops listening and closes the queued sockets.
     pub fn drop_listener(&mut self, key: Key) {
-        let Some(listener) = self.listeners.get(key) else {
-            return;
-        };
+        let Some(listener) = self.listeners.get(key) else { return };
         listener.accepted.clear();
         self.wakers.forget(&mut listener.acceptor);
         match &mut self.driver {
@@ -139,7 +113,7 @@ impl Io {
         }
     }
 
-    /// Whether the process or the system has run out of descriptors or memory, which waiting may cure.
+    /// Whether the process or the system is out of descriptors or memory, which may pass.
     pub fn is_exhaustion(error: &io::Error) -> bool {
         // ENOSPC: the user's limit of epoll watches is reached.
         matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM | libc::ENOSPC))

@@ -1,12 +1,12 @@
-//! How many connections talk to a worker at present, roughly: enough to tell a few from many.
+//! An estimate of the number of connections that are active on a worker, which tells a few from many.
 
 use crate::slab::Key;
 
-/// Turns after which a connection that has fallen silent is forgotten: between one and two of these periods.
+/// Turns between two resets: a connection counts as active for one to two periods after its last data.
 const PERIOD: u64 = 16;
 
-/// Connections seen lately, one bit for each, by slot number and generation modulo 64: those that come and go in one slot
-/// are many.
+/// Recently active connections, a bit each: slot number plus generation modulo 64, so that short connections that use the
+/// same slot in turn count as many.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ActiveSet {
     now: u64,
@@ -15,20 +15,19 @@ pub(super) struct ActiveSet {
 }
 
 impl ActiveSet {
-    /// Up to `few` connections are few; 64 or more are however many there be.
+    /// `few` is the largest number that counts as few; with 64 or more, any number does.
     pub fn new(few: u32) -> Self {
         Self { now: 0, before: 0, few }
     }
 
-    /// Data arrived on this connection.
+    /// Marks a connection on which data arrived.
     #[inline]
     pub fn insert(&mut self, key: Key) {
         self.now |= 1 << (key.index.wrapping_add(key.generation) & 63);
     }
 
-    /// A turn begins.
     #[inline]
-    pub fn turn(&mut self, turns: u64) {
+    pub fn begin_turn(&mut self, turns: u64) {
         if turns.is_multiple_of(PERIOD) {
             (self.now, self.before) = (0, self.now);
         }
@@ -44,28 +43,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_are_told_from_many_and_the_silent_are_forgotten() {
+    fn few_and_many_active_connections_are_distinguished_and_silent_ones_expire() {
         let mut active = ActiveSet::new(2);
-        let key = |index| Key { index, generation: 1 };
-        for turn in 1..100 {
-            active.turn(turn);
-            active.insert(key(turn as u32 % 2));
-            assert!(active.is_few(), "turn {turn}");
-        }
-        for turn in 100..110 {
-            active.turn(turn);
-            active.insert(key(turn as u32));
-        }
-        assert!(!active.is_few());
-        for turn in 110..150 {
-            active.turn(turn);
-            active.insert(key(7));
-        }
-        assert!(active.is_few());
-        for turn in 150..160 {
-            active.turn(turn);
-            active.insert(Key { index: 7, generation: turn as u32 });
-        }
-        assert!(!active.is_few());
+        let mut turns = |range: std::ops::Range<u64>, few_on_the_way: bool, key: fn(u32) -> Key| {
+            for turn in range {
+                active.begin_turn(turn);
+                active.insert(key(turn as u32));
+                assert!(!few_on_the_way || active.is_few(), "turn {turn}");
+            }
+            active.is_few()
+        };
+        assert!(turns(1..100, true, |turn| Key { index: turn % 2, generation: 1 }));
+        assert!(!turns(100..110, false, |turn| Key { index: turn, generation: 1 }));
+        assert!(turns(110..150, false, |_| Key { index: 7, generation: 1 }));
+        assert!(!turns(150..160, false, |turn| Key { index: 7, generation: turn }));
     }
 }

@@ -1,20 +1,15 @@
 //! Closing a connection, and shutting the worker down: cancel, reap, close, then free.
 
 use super::Io;
-use crate::{
-    driver::Driver,
-    driver::user_data::OpKind,
-    io::conn::{Source, flag},
-    slab::Key,
-};
+use crate::{driver::Driver, driver::user_data::OpKind, io::conn::flag, slab::Key};
 use std::{
     os::fd::{FromRawFd, OwnedFd},
     time::{Duration, Instant},
 };
 
-/// Timeout of a send whose stream was dropped; after it the peer is taken not to read, and the send is cancelled.
+/// Timeout of a send whose stream was dropped; then the send is cancelled.
 const LINGER: Duration = Duration::from_secs(5);
-/// Timeout of shutting down for the completions of all requests. Some unit tests simulate a kernel that never completes any.
+/// Time for which a shutdown waits for the completions of all requests; short in unit tests, where some never complete.
 const REAP: Duration = Duration::from_millis(if cfg!(test) { 500 } else { 2000 });
 
 pub(super) struct Lingering {
@@ -69,9 +64,8 @@ impl Io {
     #[cold]
     pub(super) fn end_lingering(&mut self) {
         let now = Instant::now();
-        while let Some(Lingering { key, until }) = self.lingering.front() {
-            let key = *key;
-            if *until > now && self.conns.get(key).is_some() {
+        while let Some(&Lingering { key, until }) = self.lingering.front() {
+            if until > now && self.conns.get(key).is_some() {
                 break;
             }
             self.lingering.pop_front();
@@ -80,39 +74,33 @@ impl Io {
     }
 
     fn cancel_send(&mut self, key: Key) {
-        let Some(conn) = self.conns.get(key).filter(|conn| conn.has(flag::SENDING)) else {
-            return;
-        };
+        let Some(conn) = self.conns.get(key).filter(|conn| conn.has(flag::SENDING)) else { return };
         match &mut self.driver {
             Driver::Uring(uring) => {
                 conn.set(flag::GIVEN_UP);
                 uring.cancel(OpKind::Send, key);
             }
             Driver::Epoll(_) => {
-                let source: Source = conn.source;
+                let source = conn.source;
                 conn.clear(flag::SENDING);
-                match source.as_buffer() {
-                    Some(buffer) => self.release_buffer(buffer),
-                    None => self.send_buffers.release(source.as_block()),
-                }
+                self.release_source(source);
                 self.close_if_quiet(key);
             }
         }
     }
 
-    /// Shuts everything down, after the last task. Returns whether nothing was left: no stream that outlived its task, no
-    /// buffer lent to the user.
+    /// Shuts down after the last task. Returns whether nothing was left: no stream, no buffer lent to the user.
     pub fn shut_down(&mut self) -> bool {
         let mut nothing_left = self.buffers.leased == 0;
         for key in self.listeners.keys() {
-            nothing_left &= !self.listener_is_held(key);
+            nothing_left &= self.listeners.get(key).is_none_or(|listener| listener.dropped);
             self.drop_listener(key);
         }
         nothing_left &= self.drop_watches();
         for key in self.conns.keys() {
             if let Some(conn) = self.conns.get(key).filter(|conn| !conn.has(flag::DROPPED)) {
                 nothing_left = false;
-                // A future that another executor polls may wait for it.
+                // A future polled by another executor may be waiting.
                 self.wakers.wake(&mut conn.reader);
                 self.wakers.wake(&mut conn.writer);
                 self.drop_conn(key);
@@ -131,7 +119,7 @@ impl Io {
             }
             return self.free_memory_on_drop();
         };
-        // What was written just before is still sent; a peer that does not read is not waited for.
+        // Data just written is still sent, but not waited for.
         self.turn(Some(Duration::ZERO));
         for key in self.conns.keys() {
             self.cancel_send(key);

@@ -39,9 +39,7 @@ impl Io {
 
     /// Waits until the connect has ended.
     pub fn poll_connected(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        let Some(conn) = self.conns.get(key) else {
-            return Poll::Ready(Err(closed()));
-        };
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::CONNECTING) {
             self.wakers.park(&mut conn.writer, cx);
             return Poll::Pending;
@@ -52,7 +50,7 @@ impl Io {
         }
     }
 
-    /// Epoll: the connect has ended; the socket says how.
+    /// Epoll: reads the result of an ended connect from the socket.
     pub(super) fn connect_writable(&mut self, key: Key) {
         let Ok(fd) = self.fd(key) else { return };
         let result = match socket2::SockRef::from(&fd).take_error() {

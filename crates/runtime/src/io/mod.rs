@@ -53,8 +53,8 @@ pub(crate) use receive::Received;
 /// Completions taken off the ring at a time.
 const BATCH: usize = 64;
 
-// The driver is dropped first: the ring is closed before the memory it points to. That alone frees nothing: only a completion
-// shows that the kernel has finished with a buffer, so the memory is unmapped only after `shut_down` has reaped all of them.
+// The driver is dropped first, so the ring is closed before its memory is freed. Closing alone ends no request: the memory is
+// unmapped only after `shut_down` has reaped all completions.
 pub(crate) struct Io {
     driver: Driver,
     buffers: RecvBuffers,
@@ -132,7 +132,7 @@ impl Io {
         Ok(unsafe { BorrowedFd::borrow_raw(conn.fd) })
     }
 
-    /// Whether so few connections are active that sleeping would not gather requests into batches.
+    /// Whether few connections are active, so that a sleep would not batch requests.
     pub fn is_quiet(&self) -> bool {
         self.active.is_some_and(|active| active.is_few())
     }
@@ -155,7 +155,7 @@ impl Io {
         }
     }
 
-    /// Whether nothing is ready, nor will be by what has arrived already.
+    /// Whether nothing is ready, and no event that has arrived will make it so.
     pub fn is_idle(&mut self) -> bool {
         self.wakers.is_idle() && !self.needs_replenishing() && !self.has_work()
     }
@@ -170,7 +170,7 @@ impl Io {
         self.metrics.turns += 1;
         let before = self.metrics.events;
         if let Some(active) = &mut self.active {
-            active.turn(self.metrics.turns);
+            active.begin_turn(self.metrics.turns);
         }
         if !self.replenisher.is_idle() {
             self.replenish();
@@ -268,9 +268,7 @@ impl Io {
 
     /// Epoll: sets the interest to what the connection waits for.
     fn update_interest(&mut self, key: Key) {
-        let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else {
-            return;
-        };
+        let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else { return };
         let interest = Interest {
             input: conn.has(flag::RECEIVING),
             output: conn.has(flag::SENDING | flag::CONNECTING | flag::WANTS_OUTPUT),
@@ -281,7 +279,7 @@ impl Io {
             Ok(true) => conn.set(flag::REGISTERED),
             Ok(false) => conn.clear(flag::REGISTERED),
             Err(error) => {
-                // Out of watches or memory: the reader and writer get the error instead of waiting for ever.
+                // Out of watches or memory: the reader and writer get the error instead of waiting forever.
                 let errno = error.raw_os_error().unwrap_or(libc::EIO) as u16;
                 (conn.read_errno, conn.write_errno) = (errno, errno);
                 conn.clear(flag::RECEIVING | flag::CONNECTING | flag::WANTS_OUTPUT);

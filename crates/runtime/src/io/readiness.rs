@@ -1,7 +1,7 @@
-//! Watched descriptors: each wait asks the kernel once, for one direction.
+//! Readiness of the user's descriptors (`AsyncFd`): each wait arms one watch, for one direction.
 //!
-//! Must never keep a descriptor beyond a call, for it is the user's: on io_uring a poll request holds the file by itself,
-//! and on epoll a watch reports one event and is silent until it is asked again.
+//! Invariant: no descriptor is kept beyond a call. On io_uring a poll request holds the file itself; on epoll a watch reports
+//! one event and nothing more until it is armed again.
 
 use super::{Io, closed};
 use crate::{driver::Driver, driver::epoll::Interest, driver::user_data::OpKind, slab::Key, task::waiter::Waiter};
@@ -11,7 +11,6 @@ use std::{
     task::{Context, Poll},
 };
 
-/// What a descriptor is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Input = 0,
@@ -32,7 +31,7 @@ pub(super) struct Watched {
     sides: [Side; 2],
     /// The descriptor is in the epoll set.
     registered: bool,
-    /// The watch is gone; the slot lives on until the kernel has let go.
+    /// The `AsyncFd` was dropped; the slot remains until the last completion.
     dropped: bool,
 }
 
@@ -40,9 +39,9 @@ pub(super) struct Watched {
 #[derive(Default)]
 struct Side {
     waiter: Waiter,
-    /// The kernel has been asked and has not answered.
+    /// A poll request or an epoll interest is active.
     armed: bool,
-    /// Ready, not yet reported to the waiter.
+    /// Ready, and not yet reported to the waiter.
     ready: bool,
     errno: i32,
 }
@@ -62,7 +61,7 @@ impl Io {
         self.watches.insert(Watched::default())
     }
 
-    /// Waits until the descriptor is ready. It may be another one every time, if that is what its owner wants.
+    /// Waits until the descriptor is ready. It may be a different one in each call.
     pub fn poll_ready(
         &mut self,
         key: Key,
@@ -92,13 +91,12 @@ impl Io {
             }
             Driver::Epoll(epoll) => epoll,
         };
-        let interest =
-            Interest { input: watched.is_armed(Direction::Input), output: watched.is_armed(Direction::Output) };
-        let result = epoll.watch_once(OpKind::WatchInput, key, fd, watched.registered, interest);
+        let [input, output] = [Direction::Input, Direction::Output].map(|direction| watched.is_armed(direction));
+        let result = epoll.watch_once(OpKind::WatchInput, key, fd, watched.registered, Interest { input, output });
         let side = &mut watched.sides[direction as usize];
         match result {
             Ok(()) => watched.registered = true,
-            // Regular files cannot be watched, for they are always ready: so be it, on the next turn as everything else.
+            // A regular file, which epoll does not watch and which is always ready: reported in the next turn.
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
                 (side.armed, side.ready) = (false, true);
                 self.wakers.wake(&mut side.waiter);
@@ -112,11 +110,10 @@ impl Io {
         Poll::Pending
     }
 
-    /// The ring says that a descriptor is ready, or that it cannot be watched. Whatever else completes comes here as well
-    /// and is of no interest.
+    /// Handles the completion of a poll: the descriptor is ready or cannot be watched.
     #[cold]
     pub(super) fn polled(&mut self, data: u64, result: i32) {
-        // None: a cancel that found nothing to cancel, for the request had already ended.
+        // Not a poll: a cancel that failed because its request had ended.
         let Some((kind, key)) = OpKind::untag_watch(data) else { return };
         let direction = if kind == OpKind::WatchInput { Direction::Input } else { Direction::Output };
         self.count_ended(false);
@@ -137,8 +134,7 @@ impl Io {
         self.wakers.wake(&mut side.waiter);
     }
 
-    /// Handles an epoll event of a descriptor. Epoll reports nothing more until the descriptor is armed again, so a
-    /// waiter for the other direction is woken to do so.
+    /// Epoll: handles an event. It disables both directions, so a waiter for the other one is woken too, to arm it again.
     #[cold]
     pub(super) fn watched(&mut self, key: Key) {
         let (Driver::Epoll(epoll), Some(watched)) = (&self.driver, self.watches.get(key)) else { return };
@@ -151,7 +147,7 @@ impl Io {
         }
     }
 
-    /// Ends a watch; without the descriptor, when the whole epoll set is about to go.
+    /// Ends a watch; without the descriptor if the epoll set is about to be closed.
     pub fn drop_watch(&mut self, key: Key, fd: Option<BorrowedFd<'_>>) {
         let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else { return };
         for side in &mut watched.sides {
@@ -167,7 +163,7 @@ impl Io {
                 }
                 return;
             }
-            Driver::Epoll(epoll) if watched.registered => epoll.forget(fd),
+            Driver::Epoll(epoll) if watched.registered => fd.into_iter().for_each(|fd| epoll.forget(fd)),
             _ => (),
         }
         self.watches.remove(key);
@@ -179,7 +175,7 @@ impl Io {
         for key in self.watches.keys() {
             let Some(watched) = self.watches.get(key).filter(|watched| !watched.dropped) else { continue };
             nothing_left = false;
-            // A future that another executor polls may wait for it.
+            // A future polled by another executor may be waiting.
             watched.sides.iter_mut().for_each(|side| self.wakers.wake(&mut side.waiter));
             self.drop_watch(key, None);
         }

@@ -16,7 +16,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Segments in an inbox that stop the receive: a slow reader then slows its peer and uses no more memory.
+/// Segments in an inbox at which the receive stops, so that a slow reader slows its peer instead of using more memory.
 const INBOX_LIMIT: u16 = 16;
 /// Epoll: reads from one ready descriptor per turn; enough for bursts, and fair to other connections.
 const READS_A_TURN: usize = 4;
@@ -68,12 +68,10 @@ impl Io {
         }
     }
 
-    /// Handles a completion of a receive, or a read on epoll.
+    /// Handles the completion of a receive, or a read on epoll.
     #[inline(always)]
     pub(super) fn received(&mut self, key: Key, result: i32, buffer: Option<u16>, more: bool) {
-        let Some(conn) = self.conns.get(key) else {
-            return self.drop_received(buffer);
-        };
+        let Some(conn) = self.conns.get(key) else { return self.drop_received(buffer) };
         if !more {
             conn.clear(flag::RECEIVING | flag::STOPPING);
         }
@@ -179,9 +177,7 @@ impl Io {
     /// Epoll: reads into the inbox.
     pub(super) fn readable(&mut self, key: Key) {
         for _ in 0..READS_A_TURN {
-            let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else {
-                return;
-            };
+            let (Driver::Epoll(epoll), Some(conn)) = (&mut self.driver, self.conns.get(key)) else { return };
             if !conn.has(flag::RECEIVING) {
                 return;
             }

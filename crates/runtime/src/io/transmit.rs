@@ -28,9 +28,7 @@ impl Io {
     /// Waits until nothing is in flight; returns the error of an earlier send.
     #[inline]
     pub fn poll_flush(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        let Some(conn) = self.conns.get(key) else {
-            return Poll::Ready(Err(closed()));
-        };
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.write_errno != 0 {
             return Poll::Ready(Err(from_errno(conn.write_errno)));
         }
@@ -41,7 +39,7 @@ impl Io {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends a buffer that was lent to the user, and returns it to the kernel afterwards. Takes the buffer only if `Ready(Ok)`.
+    /// Sends a buffer that was lent to the user and then returns it to the kernel. Takes the buffer only if `Ready(Ok)`.
     #[inline(always)]
     pub fn poll_send(&mut self, key: Key, cx: &Context<'_>, (buffer, start, len): Part) -> Poll<io::Result<()>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
@@ -73,10 +71,7 @@ impl Io {
         let Driver::Uring(uring) = &mut self.driver else {
             return self.poll_write_direct(key, cx, |fd| rustix::net::send(fd, bytes, AT_ONCE));
         };
-        let block = match self.send_buffers.take() {
-            Ok(block) => block,
-            Err(error) => return Poll::Ready(Err(error)),
-        };
+        let block = self.send_buffers.take()?;
         let len = self.send_buffers.fill(block, bytes);
         conn.set(flag::SENDING);
         (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u16);
@@ -85,7 +80,7 @@ impl Io {
         Poll::Ready(Ok(len))
     }
 
-    /// As `poll_write`, of several pieces in one send.
+    /// As `poll_write`, for several pieces in one send.
     pub fn poll_write_vectored(
         &mut self,
         key: Key,
@@ -102,10 +97,7 @@ impl Io {
             let send = |fd: BorrowedFd<'_>| sendmsg(fd, pieces, &mut SendAncillaryBuffer::default(), AT_ONCE);
             return self.poll_write_direct(key, cx, send);
         };
-        let block = match self.send_buffers.take() {
-            Ok(block) => block,
-            Err(error) => return Poll::Ready(Err(error)),
-        };
+        let block = self.send_buffers.take()?;
         let len = self.send_buffers.gather(block, pieces);
         conn.set(flag::SENDING);
         (conn.source, conn.send_offset, conn.send_len) = (Source::block(block), 0, len as u16);
@@ -121,9 +113,7 @@ impl Io {
         cx: &Context<'_>,
         send: impl Fn(BorrowedFd<'_>) -> Result<usize, Errno>,
     ) -> Poll<io::Result<usize>> {
-        let Some(conn) = self.conns.get(key) else {
-            return Poll::Ready(Err(closed()));
-        };
+        let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         loop {
             // SAFETY: a live slot owns its open descriptor.
             let fd = unsafe { BorrowedFd::borrow_raw(conn.fd) };
@@ -190,7 +180,7 @@ impl Io {
         }
     }
 
-    /// Rare steps after the last byte: stop watching for output, shut it down, close.
+    /// The rare steps after the last byte: stop watching for output, shut it down, close.
     #[cold]
     fn sent_all(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };
@@ -233,14 +223,11 @@ impl Io {
         // A cancelled send that was partly done reports its bytes, not the cancellation.
         let result = if conn.has(flag::GIVEN_UP) { -libc::ECANCELED } else { result };
         match -result {
-            libc::EINTR => self.continue_send(key),
-            libc::EAGAIN => match &self.driver {
-                Driver::Uring(_) => self.continue_send(key),
-                Driver::Epoll(_) => {
-                    conn.set(flag::WANTS_OUTPUT);
-                    self.update_interest(key);
-                }
-            },
+            libc::EAGAIN if matches!(self.driver, Driver::Epoll(_)) => {
+                conn.set(flag::WANTS_OUTPUT);
+                self.update_interest(key);
+            }
+            libc::EINTR | libc::EAGAIN => self.continue_send(key),
             errno if errno > 0 => {
                 conn.write_errno = errno as u16;
                 conn.clear(flag::SENDING | flag::WANTS_OUTPUT);
@@ -275,7 +262,7 @@ impl Io {
     }
 
     #[inline]
-    fn release_source(&mut self, source: Source) {
+    pub(super) fn release_source(&mut self, source: Source) {
         match source.as_buffer() {
             Some(buffer) => self.release_buffer(buffer),
             None => self.send_buffers.release(source.as_block()),

@@ -22,19 +22,13 @@ impl Io {
             Driver::Uring(uring) => uring.arm_wake_fd(self.wake_fd.as_raw_fd()),
             Driver::Epoll(epoll) => {
                 let key = Key { index: 0, generation: 0 };
-                epoll.watch(
-                    OpKind::WakeFd,
-                    key,
-                    self.wake_fd.as_fd(),
-                    false,
-                    Interest { input: true, output: false },
-                )?;
+                epoll.watch(OpKind::WakeFd, key, self.wake_fd.as_fd(), false, Interest::INPUT)?;
             }
         }
         Ok(())
     }
 
-    /// The eventfd was written to.
+    /// Handles a write to the eventfd.
     pub(super) fn on_wake(&mut self, more: bool) {
         let _ = rustix::io::read(&*self.wake_fd, &mut [0u8; 8]);
         if !more {
@@ -42,7 +36,7 @@ impl Io {
         }
     }
 
-    /// The descriptor to which other rings send messages, if there is one.
+    /// The descriptor to which other rings send messages, if supported.
     pub fn ring_fd(&self) -> Option<OwnedFd> {
         match &self.driver {
             Driver::Uring(uring) => uring.ring_fd(),
@@ -50,7 +44,7 @@ impl Io {
         }
     }
 
-    /// Wakes a worker from this one, at once.
+    /// Wakes another worker, at once.
     #[cold]
     pub fn wake_worker(&mut self, sleeper: Arc<Remote>) {
         match &mut self.driver {
@@ -59,7 +53,7 @@ impl Io {
         }
     }
 
-    /// Handles a message: one that has arrived has done its work by that; one that failed was for the worker of that number.
+    /// Handles a message: a received one has ended this worker's sleep; a failed one was for the worker of that number.
     #[cold]
     pub(super) fn messaged(&mut self, result: i32, worker: u32) {
         if result < 0 {
@@ -82,27 +76,20 @@ mod tests {
         Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap())
     }
 
-    fn has_rung(wake_fd: &OwnedFd) -> bool {
-        rustix::io::read(wake_fd, &mut [0u8; 8]).is_ok()
-    }
-
-    fn sleeper(wake_fd: &Arc<OwnedFd>, ring_fd: Option<OwnedFd>) -> Arc<Remote> {
-        registry::register(|id| Remote { mailbox: Mailbox::new(), id, wake_fd: wake_fd.clone(), ring_fd }).unwrap()
-    }
-
     fn io(backend: BackendKind, wake_fd: Arc<OwnedFd>) -> io::Result<(Io, Option<String>)> {
         Io::new(Some(backend), Features::default(), None, wake_fd, Rc::new(Tasks::new()))
     }
 
-    /// Wakes one worker from another. Returns how many events that worker gets, and whether its eventfd was written to.
-    fn ring(from: BackendKind, to: BackendKind, ring_fd: impl FnOnce(&Io) -> Option<OwnedFd>) -> (u64, bool) {
-        let (heard, quiet) = (wake_fd(), wake_fd());
-        let (mut ringing, _) = io(from, quiet).unwrap();
-        let (mut woken, _) = io(to, heard.clone()).unwrap();
-        let remote = sleeper(&heard, ring_fd(&woken));
-        ringing.wake_worker(remote.clone());
-        ringing.turn(Some(Duration::ZERO));
-        let written = has_rung(&heard);
+    /// Wakes one worker from another. Returns the number of events it gets, and whether its eventfd was written to.
+    fn wake(from: BackendKind, to: BackendKind, ring_fd: impl FnOnce(&Io) -> Option<OwnedFd>) -> (u64, bool) {
+        let to_fd = wake_fd();
+        let (mut waking, _) = io(from, wake_fd()).unwrap();
+        let (mut woken, _) = io(to, to_fd.clone()).unwrap();
+        let (mailbox, ring_fd, wake_fd) = (Mailbox::new(), ring_fd(&woken), to_fd.clone());
+        let remote = registry::register(|id| Remote { mailbox, id, wake_fd, ring_fd }).unwrap();
+        waking.wake_worker(remote.clone());
+        waking.turn(Some(Duration::ZERO));
+        let written = rustix::io::read(&to_fd, &mut [0u8; 8]).is_ok();
         if written {
             remote.wake();
         }
@@ -114,13 +101,13 @@ mod tests {
     #[test]
     fn rings_send_messages_and_all_others_write_to_the_eventfd() {
         use BackendKind::{Epoll, Uring};
-        assert_eq!(ring(Epoll, Epoll, Io::ring_fd), (1, true));
+        assert_eq!(wake(Epoll, Epoll, Io::ring_fd), (1, true));
         let Ok((io, _)) = io(Uring, wake_fd()) else { return eprintln!("skipped: no io_uring here") };
-        assert_eq!(ring(Epoll, Uring, Io::ring_fd), (1, true));
-        assert_eq!(ring(Uring, Epoll, Io::ring_fd), (1, true));
-        assert_eq!(ring(Uring, Uring, |_| None), (1, true));
-        assert_eq!(ring(Uring, Uring, Io::ring_fd), (1, io.ring_fd().is_none()));
-        // This descriptor is not a ring: the kernel refuses the message.
-        assert_eq!(ring(Uring, Uring, |_| Some(File::open("/dev/null").unwrap().into())), (1, true));
+        assert_eq!(wake(Epoll, Uring, Io::ring_fd), (1, true));
+        assert_eq!(wake(Uring, Epoll, Io::ring_fd), (1, true));
+        assert_eq!(wake(Uring, Uring, |_| None), (1, true));
+        assert_eq!(wake(Uring, Uring, Io::ring_fd), (1, io.ring_fd().is_none()));
+        // Not a ring: the kernel refuses the message.
+        assert_eq!(wake(Uring, Uring, |_| Some(File::open("/dev/null").unwrap().into())), (1, true));
     }
 }

@@ -12,12 +12,10 @@ use std::{
 /// short enough for tests with thousands of timeouts.
 pub(crate) const GRACE: Duration = Duration::from_millis(1);
 
-pub(crate) enum Clock {
-    Real,
-    Virtual(Virtual),
-}
+/// The machine's clock, unless it is virtual.
+pub(crate) struct Clock(Option<Virtual>);
 
-pub(crate) struct Virtual {
+struct Virtual {
     now: Cell<Instant>,
     /// The kernel's event count at the last turn.
     events: Cell<u64>,
@@ -36,35 +34,25 @@ pub(crate) struct TurnOutcome {
 impl Clock {
     /// A virtual clock starts at the current time.
     pub fn new(is_virtual: bool) -> Self {
-        if is_virtual {
-            Self::Virtual(Virtual { now: Cell::new(Instant::now()), events: Cell::new(0) })
-        } else {
-            Self::Real
-        }
+        Self(is_virtual.then(|| Virtual { now: Cell::new(Instant::now()), events: Cell::new(0) }))
     }
 
     /// The virtual time; `None` for the machine's clock.
     pub fn virtual_now(&self) -> Option<Instant> {
-        match self {
-            Self::Real => None,
-            Self::Virtual(clock) => Some(clock.now.get()),
-        }
+        self.0.as_ref().map(|clock| clock.now.get())
     }
 
     #[inline]
     pub fn now(&self) -> Instant {
-        match self {
-            Self::Real => Instant::now(),
-            Self::Virtual(clock) => clock.now.get(),
-        }
+        self.virtual_now().unwrap_or_else(Instant::now)
     }
 
     /// The time at the end of a turn; jumps if the turn found nothing to do.
     #[inline]
     pub fn turn(&self, outcome: impl FnOnce() -> TurnOutcome) -> Instant {
-        match self {
-            Self::Real => Instant::now(),
-            Self::Virtual(clock) => clock.turn(outcome()),
+        match &self.0 {
+            None => Instant::now(),
+            Some(clock) => clock.turn(outcome()),
         }
     }
 
@@ -73,7 +61,7 @@ impl Clock {
     /// # Panics
     /// If the clock is the machine's.
     pub fn set(&self, to: Instant) {
-        let Self::Virtual(clock) = self else { panic!("time::advance needs a runtime built with virtual_clock(true)") };
+        let Some(clock) = &self.0 else { panic!("time::advance needs a runtime built with virtual_clock(true)") };
         clock.now.set(clock.now.get().max(to));
     }
 }

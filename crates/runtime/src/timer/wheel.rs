@@ -151,9 +151,7 @@ impl Timers {
 
     /// Removes a timer, fired or pending.
     pub fn remove(&mut self, key: Key, wakers: &mut Wakers) {
-        let Some(timer) = self.timers.get(key) else {
-            return;
-        };
+        let Some(timer) = self.timers.get(key) else { return };
         let links = timer.links;
         wakers.forget(&mut timer.waiter);
         self.timers.remove(key);
