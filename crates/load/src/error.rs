@@ -1,136 +1,90 @@
-//! Why a load could not be made at all. Each is one line that names the thing, the value and the remedy.
+//! Reasons why there is no result, each one line with the thing, the value and the remedy.
 //!
-//! A target that answers badly is not among these: that is a result, and it is reported as one.
+//! A target that answers badly is a result, not an error.
 
 use crate::options::Endpoint;
 use brunt_tls::{Cause, TlsError};
-use std::{fmt, io, time::Duration};
+use std::{io, time::Duration};
+use thiserror::Error;
 
 /// Why there is no result.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum LoadError {
-    /// The options contradict themselves or ask for the impossible.
+    /// Options that contradict each other or are out of range.
+    #[error("{0}")]
     Options(String),
     /// Nothing listens at the target.
+    #[error("nothing listens on {0} (connection refused): start the target first or check the port")]
     Refused(Endpoint),
-    /// The target cannot be reached or will not be connected to.
-    Unreachable(Endpoint, io::Error),
-    /// No attempt to connect was answered in time.
+    #[error("{}", unreachable(.0, .1))]
+    Unreachable(Endpoint, #[source] io::Error),
+    /// Every connection attempt timed out.
+    #[error(
+        "{0} did not answer one attempt to connect within {1:?}: check the address and the firewall, or raise --timeout"
+    )]
     NoAnswer(Endpoint, Duration),
-    /// Connections were accepted, and no handshake was answered in time.
+    /// Connections were accepted, and every handshake timed out.
+    #[error(
+        "{0} accepts connections and did not answer one TLS handshake within {1:?}: use http:// if it has no TLS, or raise --timeout"
+    )]
     NoHandshake(String, Duration),
-    /// There is no TLS with the target.
-    Tls(String, TlsError),
-    /// More connections than this process may have descriptors.
-    Descriptors {
-        /// Connections asked for.
-        connections: usize,
-        /// Connections for which the limit is enough.
-        fit: usize,
-        /// The hard limit.
-        limit: u64,
-    },
-    /// The system as a whole has no descriptor left.
-    SystemDescriptors {
-        /// Connections that were open by then.
-        open: u64,
-    },
-    /// No local port is left for another connection to this address.
-    Ports {
-        /// The target.
-        endpoint: Endpoint,
-        /// Connections that were open by then.
-        open: u64,
-        /// The range the kernel takes local ports from, if it says.
-        range: Option<(u16, u16)>,
-    },
-    /// The source of the requests has failed; its own words, on one line.
+    #[error("no TLS with {target}: {error}: {}", remedy(error.cause))]
+    Tls { target: String, error: TlsError },
+    /// More connections than this process may have descriptors; `fit` is how many the hard `limit` allows.
+    #[error(
+        "{connections} connections do not fit into this process's limit of {limit} open files, {fit} do: raise it (ulimit -Hn) or lower -c"
+    )]
+    Descriptors { connections: usize, fit: usize, limit: u64 },
+    /// The whole system has no descriptor left; `open` connections were open by then.
+    #[error("the system has no file left to open after {open} connections: raise fs.file-max or lower -c")]
+    SystemDescriptors { open: u64 },
+    /// No local port is left for another connection; `range` is the kernel's, if known.
+    #[error(
+        "no local port is left for another connection to {endpoint} after {open}{}: widen net.ipv4.ip_local_port_range, wait a minute for closed ones, give more addresses (--source), or lower -c",
+        range.map(|(first, last)| format!(" (ports {first} to {last})")).unwrap_or_default()
+    )]
+    Ports { endpoint: Endpoint, open: u64, range: Option<(u16, u16)> },
+    /// The source of the requests has failed; its message, on one line.
+    #[error("{0}")]
     Script(String),
-    /// A process of the load has failed; which one, and how, on one line.
+    /// A process of the load has failed; which one and how, on one line.
+    #[error("{0}")]
     Process(String),
     /// A thread could not be started, pinned, or given a runtime.
+    #[error("load thread {thread} could not start{}", thread_remedy(*.core, error))]
     Thread {
-        /// Its number.
         thread: usize,
-        /// The core it was to run on.
         core: Option<usize>,
-        /// What failed.
+        #[source]
         error: io::Error,
     },
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Options(text) | Self::Script(text) | Self::Process(text) => f.write_str(text),
-            Self::Refused(address) => {
-                write!(f, "nothing listens on {address} (connection refused): start the target first or check the port")
-            }
-            // The error names the path.
-            Self::Unreachable(Endpoint::Unix(_), error) => {
-                write!(f, "{error}: start the target first or check the path")
-            }
-            Self::Unreachable(address, error) => {
-                write!(f, "cannot connect to {address} ({error}): check the address, the route and the firewall")
-            }
-            Self::NoAnswer(address, waited) => write!(
-                f,
-                "{address} did not answer one attempt to connect within {waited:?}: check the address and the firewall, or raise --timeout"
-            ),
-            Self::NoHandshake(target, waited) => write!(
-                f,
-                "{target} accepts connections and did not answer one TLS handshake within {waited:?}: ask for http:// if it speaks no TLS, or raise --timeout"
-            ),
-            Self::Tls(target, fault) => write!(f, "no TLS with {target}: {fault}: {}", remedy(fault.cause)),
-            Self::Descriptors { connections, fit, limit } => write!(
-                f,
-                "{connections} connections do not fit into this process's limit of {limit} open files, {fit} do: raise it (ulimit -Hn) or lower -c"
-            ),
-            Self::SystemDescriptors { open } => {
-                write!(f, "the system has no file left to open after {open} connections: raise fs.file-max or lower -c")
-            }
-            Self::Ports { endpoint, open, range } => {
-                write!(f, "no local port is left for another connection to {endpoint} after {open}")?;
-                if let Some((first, last)) = range {
-                    write!(f, " (ports {first} to {last})")?;
-                }
-                write!(
-                    f,
-                    ": widen net.ipv4.ip_local_port_range, wait a minute for closed ones, give more addresses (--source), or lower -c"
-                )
-            }
-            Self::Thread { thread, core: Some(core), error } => write!(
-                f,
-                "load thread {thread} could not start on core {core} ({error}): check --cores against the cores this process may use"
-            ),
-            Self::Thread { thread, core: None, error } => {
-                write!(
-                    f,
-                    "load thread {thread} could not start ({error}): use fewer threads (-t) or raise the limit it names"
-                )
-            }
+fn unreachable(endpoint: &Endpoint, error: &io::Error) -> String {
+    match endpoint {
+        // The error names the path.
+        Endpoint::Unix(_) => format!("{error}: start the target first or check the path"),
+        Endpoint::Ip(_) => {
+            format!("cannot connect to {endpoint} ({error}): check the address, the route and the firewall")
         }
     }
 }
 
-/// What to do about a fault of TLS.
+fn thread_remedy(core: Option<usize>, error: &io::Error) -> String {
+    match core {
+        Some(core) => format!(" on core {core} ({error}): check --cores against the cores this process may use"),
+        None => format!(" ({error}): use fewer threads (-t) or raise the limit it names"),
+    }
+}
+
 fn remedy(cause: Cause) -> &'static str {
     match cause {
-        Cause::Expired => "have it renewed, or take any certificate with --insecure",
-        Cause::Name => "ask for a name that it has, or take any certificate with --insecure",
-        Cause::Untrusted => "name the authority's certificate with --cacert FILE, or take any with --insecure",
-        Cause::Identity => "show one that it takes with --cert FILE and --key FILE",
-        Cause::NoTls => "ask for http://, or for the port that speaks TLS",
-        Cause::NothingInCommon => "leave --tls-version out, or have the target speak HTTP/1.1 over TLS 1.2 or 1.3",
+        Cause::Expired => "renew it, or accept any certificate with --insecure",
+        Cause::Name => "use a name that it has, or accept any certificate with --insecure",
+        Cause::Untrusted => "name the authority's certificate with --cacert FILE, or accept any with --insecure",
+        Cause::Identity => "give one that it accepts with --cert FILE and --key FILE",
+        Cause::NoTls => "use http://, or the port that has TLS",
+        Cause::NothingInCommon => "leave --tls-version out, or enable HTTP/1.1 over TLS 1.2 or 1.3 on the target",
         Cause::UnexpectedEof | Cause::Other => "the target's log may say why",
-    }
-}
-
-impl std::error::Error for LoadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unreachable(_, error) | Self::Thread { error, .. } => Some(error),
-            _ => None,
-        }
     }
 }

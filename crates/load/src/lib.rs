@@ -1,6 +1,6 @@
 //! Load generator: arrival schedules, protocols, connections, recording.
 //!
-//! Every request has three times: intended, sent and done. `docs/reference/statistics.md` defines the figures derived from them.
+//! Every request has three times: intended, sent and done. `docs/reference/statistics.md` defines the figures made of them.
 #![forbid(unsafe_code)]
 #![allow(missing_docs, reason = "the crate is not published")]
 

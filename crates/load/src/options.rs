@@ -1,19 +1,18 @@
-//! What is asked of the generator: the flags of `brunt load`, resolved and checked.
+//! Options of a run: the flags of `brunt load`, resolved.
 
 use crate::{http::Http, local_addrs::LocalAddrs, schedule::Arrival};
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
-/// Where a connection goes.
+/// Address of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Endpoint {
     Ip(SocketAddr),
-    /// The path of a Unix socket.
+    /// Path of a Unix socket.
     Unix(PathBuf),
 }
 
 impl Endpoint {
-    /// The address, unless it is a path.
     pub fn ip(&self) -> Option<SocketAddr> {
         match self {
             Self::Ip(address) => Some(*address),
@@ -37,22 +36,18 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Where the load goes, and in which protocol.
+/// Addresses and protocol of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
-    /// Echo: messages of one size, each comes back as it was sent.
-    Echo {
-        endpoint: Endpoint,
-        /// Payload bytes of one message, at least 1.
-        size: usize,
-    },
-    /// Requests over HTTP/1. They stay in one process.
+    /// Messages of `size` bytes, at least 1, which come back as they were sent.
+    Echo { endpoint: Endpoint, size: usize },
+    /// HTTP/1 requests, from a single process.
     #[serde(skip)]
     Http(Http),
 }
 
 impl Target {
-    /// Name of the protocol, in results, calibrations and messages.
+    /// Name of the protocol in results, calibrations and messages.
     pub fn protocol(&self) -> &'static str {
         match self {
             Self::Echo { endpoint: Endpoint::Ip(_), .. } => "tcp",
@@ -61,7 +56,7 @@ impl Target {
         }
     }
 
-    /// Size of a request in bytes, where it is fixed.
+    /// Size of a request in bytes, if it is fixed.
     pub fn request_bytes(&self) -> Option<u64> {
         match self {
             Self::Echo { size, .. } => Some(*size as u64),
@@ -92,12 +87,12 @@ impl Target {
         matches!(self, Self::Http(_))
     }
 
-    /// Where connections go, at least one.
+    /// The hosts' addresses, at least one.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         self.hosts().map(|(endpoint, _)| endpoint).collect()
     }
 
-    /// What a host is called in errors: its address, and its name if it is asked for by one.
+    /// Name of a host in errors: its address, with the host name of TLS if there is one.
     pub(crate) fn called(&self, host: usize, endpoint: &Endpoint) -> String {
         let (Self::Http(http), Endpoint::Ip(address)) = (self, endpoint) else { return endpoint.to_string() };
         let name = http.hosts.get(host).and_then(|host| host.tls.as_ref()).map(brunt_tls::Connector::host);
@@ -107,15 +102,15 @@ impl Target {
         }
     }
 
-    /// Whether any host speaks TLS.
-    pub(crate) fn is_secret(&self) -> bool {
+    /// Whether any host uses TLS.
+    pub(crate) fn uses_tls(&self) -> bool {
         match self {
             Self::Echo { .. } => false,
             Self::Http(http) => http.hosts.iter().any(|host| host.tls.is_some()),
         }
     }
 
-    /// Each host's address and how many connections it gets beside the others.
+    /// Each host's address and its weight in sharing out connections.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = (Endpoint, u64)> {
         let (echo, http) = match self {
             Self::Echo { endpoint, .. } => (Some((endpoint.clone(), 1)), &[][..]),
@@ -124,7 +119,7 @@ impl Target {
         echo.into_iter().chain(http.iter().map(|host| (host.address.into(), host.weight)))
     }
 
-    /// Requests with times of their own that may be under way on a connection.
+    /// Requests with times of their own that may be in flight on a connection.
     pub(crate) fn depth(&self) -> u32 {
         match self {
             Self::Echo { .. } => 1,
@@ -133,35 +128,34 @@ impl Target {
     }
 }
 
-/// One load, complete: two equal `Options` make the same schedule.
+/// All options of a run. Equal options make equal schedules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// The target as typed, for the result.
     pub url: String,
-    /// The target, resolved.
     pub target: Target,
     /// Connections over all threads, at least 1.
     pub connections: usize,
-    /// One load thread for each entry, pinned to that core; `None` leaves the thread where the scheduler puts it.
+    /// One load thread for each entry, pinned to that core unless it is `None`.
     pub threads: Vec<Option<usize>>,
     /// Length of the measured window.
     pub duration: Duration,
-    /// Load before the window that is not measured.
+    /// Unmeasured load before the window.
     pub warmup: Duration,
-    /// Ends the window after this many completed requests, if that comes before `duration`.
+    /// Completed requests after which the window ends, if that is before `duration`.
     pub requests: Option<u64>,
-    /// Requests per second over all connections; `None` is the closed loop.
+    /// Requests per second over all connections; `None` makes a closed loop.
     pub rate: Option<f64>,
-    /// Arrival process of the open loop.
+    /// Arrival process of an open loop.
     pub arrival: Arrival,
-    /// A request without a complete reply after this long has failed.
+    /// Time within which a request must have a complete reply.
     pub timeout: Duration,
     /// Connections opened per second over all threads; `None` opens them as fast as the target accepts.
     pub connect_rate: Option<f64>,
-    /// Where connections come from, in turn; `None` leaves it to the kernel.
+    /// Local addresses of connections, in turn; `None` leaves them to the kernel.
     pub sources: Option<LocalAddrs>,
-    /// Ping-pong: whether replies are compared byte by byte with what was sent.
+    /// Whether echo replies are compared byte by byte.
     pub verify: bool,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
 }

@@ -1,45 +1,40 @@
-//! From totals to the result of the run.
+//! The result of a run, from its totals.
 
 use crate::{measure::collector::Totals, options::Options, schedule::Arrival};
-use brunt_results::{
-    judge,
-    result::{self, RunResult},
-    series::Second,
-};
+use brunt_results::result::{self, RunResult};
+use brunt_results::{judge, series::Second};
 use brunt_runtime::BackendKind;
 use std::time::Duration;
 
 /// Everything one load measured.
 #[derive(Debug)]
 pub struct Report {
-    /// The result; its `server` is empty and its verdict knows nothing of the server yet.
+    /// Without `server`, and with a verdict that does not consider it.
     pub result: RunResult,
     /// `latency.hlog`: the window's histograms, one interval a second.
     pub hlog: Vec<u8>,
     /// One entry for each second, warm-up included.
     pub seconds: Vec<Second>,
-    /// How the load threads talked to the kernel.
     pub backend: BackendKind,
-    /// Why not in the better way, if so.
+    /// Why the backend is not io_uring.
     pub fallback: Option<String>,
     /// Latencies above the histograms' range of one hour; they count as one hour.
     pub saturated: u64,
-    /// What became of a process that was lost under the load, which ended it.
+    /// Exit reason of a process that was lost during the load, which ended the run.
     pub lost: Option<String>,
 }
 
-/// How the run went, apart from what the threads recorded.
+/// The course of a run, apart from what the threads recorded.
 #[derive(Debug, Clone, Default)]
 pub struct RunSummary {
     /// Ended early on request.
     pub interrupted: bool,
-    /// Length of the window as it was.
+    /// Actual length of the window.
     pub measured: Duration,
-    /// Connections opened in all, and the most at a time.
+    /// Connections opened, and the most open at a time.
     pub connections: (u64, u64),
-    /// Connections opened per second, before the load.
+    /// Connections opened per second before the load.
     pub connect_rate: Option<f64>,
-    /// What became of handshakes, if there were any to be made.
     pub handshakes: Option<result::Handshakes>,
 }
 
@@ -88,7 +83,7 @@ pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunRes
             spin_percent: Some(percents.iter().map(|(_, spin)| spin).sum()),
             cores,
             thread_cpu_percent,
-            // The rest only a meter outside the load threads can know.
+            // The rest comes from a meter outside the load threads.
             ..result::Generator::default()
         },
         ..RunResult::new("brunt")
@@ -97,13 +92,13 @@ pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunRes
     result
 }
 
-/// The cores of the threads and the CPU of each; of threads that share a core, as those of several processes may, the sum.
+/// Cores of the threads and the CPU use of each; the sum for threads that share a core, as those of several processes may.
 fn by_core(threads: &[Option<usize>], percents: &[(f64, f64)]) -> (Vec<usize>, Vec<f64>) {
     let mut cores: Vec<usize> = Vec::new();
     let mut sums = Vec::new();
     for (core, (cpu, _)) in threads.iter().zip(percents) {
-        match core.and_then(|core| cores.iter().position(|known| *known == core)) {
-            Some(place) => sums[place] += cpu,
+        match core.and_then(|core| cores.iter().position(|other| *other == core)) {
+            Some(index) => sums[index] += cpu,
             None => {
                 cores.extend(core);
                 sums.push(*cpu);
@@ -125,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_on_one_core_count_together_and_free_ones_apart() {
+    fn threads_on_one_core_are_added_up_and_unpinned_ones_are_not() {
         let percents = [(1.0, 0.0), (2.0, 0.0), (4.0, 0.0), (8.0, 0.0)];
         let by = |threads: &[Option<usize>]| by_core(threads, &percents);
         assert_eq!(by(&[Some(3), Some(5), Some(3), Some(5)]), (vec![3, 5], vec![5.0, 10.0]));

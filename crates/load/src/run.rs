@@ -1,47 +1,31 @@
-//! The run: opens the connections, keeps the phases (warm-up, window, drain), collects, and reports.
+//! Runs a load: opens the connections, keeps the phases (warm-up, window, drain), collects, and reports.
 //!
-//! [`run`] works on the thread that calls it and never sends a request; load threads (one for each entry of
-//! `Options::threads`) do, each on a runtime of its own, and share nothing that a request touches. A run always ends:
-//! connecting, window and drain are each bounded, whatever the target does or fails to do.
+//! The calling thread never sends a request. Load threads do, each on a runtime of its own, and share nothing that a request
+//! touches. A run always ends: connecting, window and drain are each bounded, whatever the target does.
 
-use crate::{
-    check,
-    engine::{
-        coordinator::Coordinator,
-        limits,
-        peers::NoPeers,
-        shared::Shared,
-        thread::{Channels, Message},
-    },
-    error::LoadError,
-    measure::interval::Interval,
-    observer::Observer,
-    options::Options,
-    protocol,
-    report::Report,
-    schedule::{Schedule, Share},
-};
-use std::{
-    ops::Range,
-    sync::{
-        Arc,
-        mpsc::{self, Sender},
-    },
-    thread::{Builder, Scope, ScopedJoinHandle},
-};
+use crate::engine::coordinator::Coordinator;
+use crate::engine::peers::NoPeers;
+use crate::engine::shared::{Clock, Shared};
+use crate::engine::thread::{Channels, Message};
+use crate::schedule::{Schedule, Share};
+use crate::{check, engine::limits, protocol};
+use crate::{error::LoadError, measure::interval::Interval, observer::Observer, options::Options, report::Report};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Makes the load that `options` ask for and reports what became of it. Blocks until the run is over; the observer is
-/// called on this thread.
+/// Runs the load of `options` and returns its report. Blocks until the run is over; calls the observer on this thread.
 ///
 /// # Errors
-/// If there can be no result: the options contradict themselves, the target cannot be connected to at all, or this
-/// machine cannot hold the connections. A target that answers badly is a result.
+/// There is no result: the options contradict each other, no connection to a target could be opened, or this machine cannot
+/// hold the connections. A target that answers badly is a result.
 pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, LoadError> {
     check::options(options)?;
     limits::make_room(options.connections, options.threads.len(), options.target.replaces_connections())?;
-    let shared = Arc::new(Shared::new(options));
+    let shared = Arc::new(Shared::new(options, Clock::start()));
     std::thread::scope(|scope| {
-        // Whatever happens in here, no thread is left waiting: the scope would wait for it.
+        // An error below must not leave threads waiting: the scope joins them.
         let _release = ReleaseOnDrop(&shared);
         let (out, messages) = mpsc::channel();
         let mut threads = start_threads(scope, &shared, 0..options.threads.len(), out)?;
@@ -51,20 +35,20 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
         let collector = coordinator.drive(observer, schedules(options));
         let unsent: Vec<Schedule> = threads.join().into_iter().flatten().collect();
         match shared.take_broken() {
-            Some(why) => Err(LoadError::Script(why)),
+            Some(reason) => Err(LoadError::Script(reason)),
             None => Ok(coordinator.report(collector, &unsent)),
         }
     })
 }
 
-/// Some of the load threads of a run, running.
+/// Running load threads.
 pub(crate) struct Threads<'s> {
     handles: Vec<ScopedJoinHandle<'s, Option<Schedule>>>,
-    /// To each: emptied intervals.
+    /// Returns emptied intervals to each thread.
     pub spares: Vec<Sender<Box<Interval>>>,
 }
 
-/// Starts the threads with these numbers; what they tell comes to `out`.
+/// Starts the threads of these numbers; they send their messages to `out`.
 pub(crate) fn start_threads<'s>(
     scope: &'s Scope<'s, '_>,
     shared: &Arc<Shared>,
@@ -88,10 +72,10 @@ pub(crate) fn start_threads<'s>(
 }
 
 impl Threads<'_> {
-    /// Waits for their ends: the schedule of each, as far as it was taken.
+    /// Waits for the threads to end; returns the schedule of each as far as it was taken.
     pub fn join(self) -> Vec<Option<Schedule>> {
         let joined = self.handles.into_iter().map(ScopedJoinHandle::join);
-        joined.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        joined.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     }
 }
 
@@ -99,17 +83,17 @@ pub(crate) fn share(options: &Options, thread: usize) -> Share {
     Share { thread, threads: options.threads.len(), connections: options.connections }
 }
 
-/// The schedule of a thread; none in a closed loop.
+/// The schedule of a thread; `None` in a closed loop.
 fn schedule(options: &Options, thread: usize) -> Option<Schedule> {
     Some(Schedule::new(options.arrival, options.rate?, options.seed, share(options, thread)))
 }
 
-/// The schedule of each thread; none in a closed loop.
+/// The schedules of all threads; empty in a closed loop.
 pub(crate) fn schedules(options: &Options) -> Vec<Schedule> {
     (0..options.threads.len()).filter_map(|thread| schedule(options, thread)).collect()
 }
 
-/// Sends the load threads home when it goes out of scope.
+/// Ends the load threads when dropped.
 pub(crate) struct ReleaseOnDrop<'s>(pub &'s Shared);
 
 impl Drop for ReleaseOnDrop<'_> {

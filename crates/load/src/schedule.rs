@@ -1,18 +1,15 @@
-//! *When*: the intended times of requests, as pure arithmetic on a rate and a seed.
+//! Intended times of requests, in nanoseconds since the load began: a pure function of rate and seed.
 //!
-//! A schedule knows no clock and no past: it never shifts, never catches up, and rounds to a nanosecond and nothing
-//! coarser. Each load thread has its own [`Schedule`]; together they are the schedule of the run. Times are nanoseconds
-//! since the load began.
+//! A schedule never shifts or catches up, and rounds to a nanosecond. Each load thread has its own [`Schedule`]; together
+//! they are the schedule of the run.
 //!
-//! With equal gaps request k of the run is due at k / rate, a closed form in which no error can add up. The requests are
-//! dealt to the threads as the connections are, k modulo connections modulo threads, so each thread's part is as evenly
-//! spread as the whole. With exponential gaps each thread draws its own Poisson process at its share of the rate: the
-//! sum of independent Poisson processes is the Poisson process of the sum of their rates.
+//! With constant gaps, request k of the run is due at k / rate, a closed form without accumulating error. Requests are
+//! assigned to threads as connections are, k modulo connections modulo threads, so each thread's part is as even as the
+//! whole. With exponential gaps, each thread draws a Poisson process at its share of the rate: the sum of independent Poisson
+//! processes is the Poisson process of the sum of their rates.
 
-use rand_xoshiro::{
-    Xoshiro256PlusPlus,
-    rand_core::{Rng, SeedableRng},
-};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 /// The arrival process of an open loop.
@@ -20,23 +17,23 @@ use serde::{Deserialize, Serialize};
 pub enum Arrival {
     /// Equal gaps.
     Constant,
-    /// Exponential gaps: independent users.
+    /// Exponential gaps, as of independent users.
     Poisson,
 }
 
-/// Which part of the run one load thread has.
+/// The part of one load thread in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Its number, below `threads`.
+    /// Number of the thread, below `threads`.
     pub thread: usize,
-    /// Load threads in all, at most `connections`.
+    /// Threads of the run, at most `connections`.
     pub threads: usize,
-    /// Connections of the whole run.
+    /// Connections of the run.
     pub connections: usize,
 }
 
 impl Share {
-    /// Connections of this thread: an even part, and the first threads take what is left over.
+    /// Connections of this thread: an even part; the first threads take the remainder.
     pub fn own(&self) -> usize {
         self.connections / self.threads + usize::from(self.thread < self.connections % self.threads)
     }
@@ -46,18 +43,18 @@ impl Share {
         self.connections / self.threads * self.thread + self.thread.min(self.connections % self.threads)
     }
 
-    /// How many times this thread's connections go into all.
-    fn part(&self) -> f64 {
-        self.connections as f64 / self.own() as f64
+    /// Mean gap of this thread's requests in nanoseconds, at a rate of the run.
+    fn mean_gap(&self, rate: f64) -> f64 {
+        1e9 / rate * (self.connections as f64 / self.own() as f64)
     }
 
-    /// The number in the whole run of this thread's connection `index`, counted from 0.
+    /// Number in the run, from 0, of this thread's connection `index`.
     pub fn global(&self, index: usize) -> usize {
         index * self.threads + self.thread
     }
 }
 
-/// The intended times of one load thread, in order. A plain value: a clone goes on from the same place by itself.
+/// The intended times of one load thread, in order.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     next: f64,
@@ -71,7 +68,7 @@ enum Process {
     Poisson { mean_ns: f64, random: Xoshiro256PlusPlus },
 }
 
-/// Unsent requests up to which [`Schedule::rest`] gives each its exact time; so many more sent nothing for seconds.
+/// Number of requests to which [`Schedule::rest`] gives exact times.
 const EXACT_REST: u64 = 1 << 20;
 
 impl Schedule {
@@ -81,32 +78,32 @@ impl Schedule {
             Arrival::Constant => Process::Constant { rate, share, cycle: 0, place: 0 },
             Arrival::Poisson => {
                 let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-                // 2^128 draws apart: no thread's gaps are another's.
+                // Sequences 2^128 draws apart: threads have different gaps.
                 (0..share.thread).for_each(|_| random.jump());
-                Process::Poisson { mean_ns: 1e9 / rate * share.part(), random }
+                Process::Poisson { mean_ns: share.mean_gap(rate), random }
             }
         };
         let mut schedule = Self { next: 0.0, taken: 0, process };
-        match &mut schedule.process {
-            Process::Constant { rate, share, .. } => schedule.next = due(share.thread as u64, *rate),
-            Process::Poisson { mean_ns, random } => schedule.next = gap(*mean_ns, random),
-        }
+        schedule.next = match &mut schedule.process {
+            Process::Constant { rate, share, .. } => due(share.thread as u64, *rate),
+            Process::Poisson { mean_ns, random } => gap(*mean_ns, random),
+        };
         schedule
     }
 
     /// The intended time of the next request.
     #[inline]
     pub fn peek(&self) -> u64 {
-        // Half up, and not `round`, which is a library call on baseline x86-64.
+        // Half up; `round` is a library call on baseline x86-64.
         (self.next + 0.5) as u64
     }
 
-    /// How many were taken so far.
+    /// Number of requests taken.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Takes the next request: its intended time.
+    /// Takes the next request and returns its intended time.
     #[inline]
     pub fn take(&mut self) -> u64 {
         let intended = self.peek();
@@ -125,7 +122,7 @@ impl Schedule {
         intended
     }
 
-    /// Takes all requests due before `end`; returns how many there were.
+    /// Takes all requests due before `end` and returns their number.
     pub fn skip_to(&mut self, end: u64) -> u64 {
         let before = self.taken;
         while self.peek() < end {
@@ -134,10 +131,10 @@ impl Schedule {
         self.taken - before
     }
 
-    /// What is left before `end`, as pairs of an intended time and how many requests it stands for.
+    /// The requests left before `end`, as pairs of an intended time and the number of requests at it.
     ///
-    /// Exact one by one up to a million. A backlog beyond that is a target hopelessly behind, and what remains of it is
-    /// given in equal steps with the expected number in each: the quantiles are the same and a run still ends on time.
+    /// The first million are exact. Of a larger backlog, the rest is in equal steps with the expected number in each: the
+    /// quantiles are the same and the run ends in time.
     pub fn rest(&self, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let mut exact = self.clone();
         let mut left = EXACT_REST;
@@ -154,7 +151,11 @@ impl Schedule {
     fn bulk(&self, end: u64) -> impl Iterator<Item = (u64, u64)> + use<> {
         let start = self.peek().min(end);
         let length = (end - start) as f64;
-        let count = (length / self.mean_gap()).round() as u64;
+        let mean_gap = match &self.process {
+            Process::Constant { rate, share, .. } => share.mean_gap(*rate),
+            Process::Poisson { mean_ns, .. } => *mean_ns,
+        };
+        let count = (length / mean_gap).round() as u64;
         let steps = count.min(EXACT_REST);
         let edge = move |i: u64| (u128::from(count) * u128::from(i) / u128::from(steps)) as u64;
         (0..steps).map(move |i| {
@@ -162,24 +163,15 @@ impl Schedule {
             (middle, edge(i + 1) - edge(i))
         })
     }
-
-    /// Mean gap of this thread's requests, in nanoseconds.
-    fn mean_gap(&self) -> f64 {
-        match &self.process {
-            Process::Constant { rate, share, .. } => 1e9 / rate * share.part(),
-            Process::Poisson { mean_ns, .. } => *mean_ns,
-        }
-    }
 }
 
-/// When request `k` of the run is due, in nanoseconds. `k / rate` is rounded once and scaled once: after an hour the
-/// error is below a thousandth of a nanosecond.
+/// When request `k` of the run is due, in nanoseconds. Rounded twice: after an hour the error is below 0.001 ns.
 #[inline]
 fn due(k: u64, rate: f64) -> f64 {
     k as f64 / rate * 1e9
 }
 
-/// One exponential gap by inversion; the 53-bit number is in (0, 1], so the logarithm is finite.
+/// An exponential gap by inversion; the 53-bit number is in (0, 1], so the logarithm is finite.
 #[inline]
 fn gap(mean_ns: f64, random: &mut Xoshiro256PlusPlus) -> f64 {
     let unit = ((random.next_u64() >> 11) + 1) as f64 * (1.0 / (1u64 << 53) as f64);
@@ -202,7 +194,7 @@ mod tests {
     const ALONE: Share = Share { thread: 0, threads: 1, connections: 1 };
 
     #[test]
-    fn equal_gaps_are_the_closed_form_for_hours() {
+    fn constant_gaps_follow_the_closed_form_for_hours() {
         for rate in [1u64, 3, 7, 1_000, 20_000, 999_983, 1_000_000] {
             let exact = |k: u64| ((u128::from(k) * 1_000_000_000 + u128::from(rate) / 2) / u128::from(rate)) as u64;
             let mut schedule = Schedule::new(Arrival::Constant, rate as f64, 1, ALONE);
@@ -217,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_all_threads_are_the_schedule_of_one() {
+    fn the_parts_of_all_threads_make_up_the_schedule_of_one() {
         for (threads, connections) in [(1, 1), (2, 2), (2, 100), (3, 100), (4, 7), (7, 7), (16, 1000)] {
             let mut whole = Schedule::new(Arrival::Constant, 12_345.0, 1, ALONE);
             let mut union: Vec<u64> = shares(threads, connections)
@@ -233,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thread_has_its_even_part_of_the_connections() {
+    fn connections_are_divided_evenly() {
         let all: Vec<usize> = shares(3, 11).map(|share| share.own()).collect();
         assert_eq!(all, [4, 4, 3]);
         assert_eq!(shares(3, 11).map(|share| share.before()).collect::<Vec<_>>(), [0, 4, 8]);
@@ -255,9 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn poisson_gaps_are_exponential_for_each_thread_and_for_all_together() {
+    fn poisson_gaps_are_exponential_for_each_thread_and_the_sum() {
         const N: usize = 20_000;
-        // P(D > 1.95 / sqrt n) is one in a thousand; the seeds are fixed, so this passes or fails for good.
+        // P(D > 1.95 / sqrt n) is 0.001; the seeds are fixed, so the result is too.
         let bound = 1.95 / (N as f64).sqrt();
         let gaps = |times: &[u64]| times.windows(2).map(|w| (w[1] - w[0]) as f64).collect::<Vec<_>>();
         for seed in [0, 1, 42, 1 << 40, u64::MAX] {
@@ -276,21 +268,18 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_a_schedule() {
+    fn schedules_follow_from_seed_and_thread() {
+        let of = |seed, share| first(&mut Schedule::new(Arrival::Poisson, 1e4, seed, share), 1000);
         for share in shares(2, 4) {
-            let of = |seed| first(&mut Schedule::new(Arrival::Poisson, 1e4, seed, share), 1000);
-            assert_eq!(of(9), of(9));
-            assert_ne!(of(9), of(10));
+            assert_eq!(of(9, share), of(9, share));
+            assert_ne!(of(9, share), of(10, share));
         }
-        let [a, b] = [0, 1].map(|thread| {
-            let share = Share { thread, threads: 2, connections: 2 };
-            first(&mut Schedule::new(Arrival::Poisson, 1e4, 9, share), 1000)
-        });
+        let [a, b] = [0, 1].map(|thread| of(9, Share { thread, threads: 2, connections: 2 }));
         assert_ne!(a, b);
     }
 
     #[test]
-    fn the_rest_is_exact_and_stays_bounded_when_it_is_huge() {
+    fn the_rest_is_exact_and_its_length_is_bounded() {
         for arrival in [Arrival::Constant, Arrival::Poisson] {
             let mut schedule = Schedule::new(arrival, 1e5, 3, ALONE);
             first(&mut schedule, 500);

@@ -85,7 +85,10 @@ fn a_target_that_stalls_within_the_reply_times_out_too() {
         assert_eq!(result.requests.completed, 0);
         assert!((2..=10).contains(&result.errors.timeout), "{:?}", result.errors);
         assert_eq!(result.errors.total(), result.errors.timeout);
-        assert_eq!(result.bytes.received, result.bytes.sent / 2);
+        // The window may end between a request and its half reply.
+        let half = result.bytes.sent / 2;
+        let missing = result.requests.unanswered * SIZE as u64 / 2;
+        assert!((half - missing..=half).contains(&result.bytes.received), "{:?}", result.bytes);
     }
 }
 

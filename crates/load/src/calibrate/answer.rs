@@ -1,13 +1,13 @@
 //! Replies of the null server.
 //!
-//! Received bytes are counted, not parsed: in a closed loop the length of a batch is known, and nothing follows it before its
+//! Received bytes are counted, not parsed: in a closed loop the length of a batch is known, and nothing follows before its
 //! replies.
 
 use crate::http::{Expect, Http, Requests};
 use brunt_runtime::net::{Family, Stream};
 use std::sync::Arc;
 
-/// All replies to one write together; a copy of them is held for the run.
+/// Limit of the replies to one write, which are kept for the run.
 const MOST_BYTES: u64 = 256 << 20;
 
 #[derive(Debug, Clone)]
@@ -19,13 +19,12 @@ pub(super) enum Answer {
 /// Replies to any batch of requests.
 #[derive(Debug)]
 pub(super) struct Replies {
-    /// Length of a batch in bytes.
+    /// Length of a batch of requests in bytes.
     batch: usize,
-    /// Length of the last batch of a connection in bytes.
+    /// The same of the last batch of a connection.
     last: usize,
     /// Batches on a connection before it is closed.
     batches: u64,
-    /// The replies to a batch.
     bytes: Vec<u8>,
 }
 
@@ -41,36 +40,38 @@ impl Answer {
 
 async fn echo<F: Family>(stream: &mut Stream<F>) -> std::io::Result<()> {
     loop {
-        let lease = stream.recv().await?;
-        if lease.is_empty() {
+        let received = stream.recv().await?;
+        if received.is_empty() {
             return Ok(());
         }
-        stream.send(lease).await?;
+        stream.send(received).await?;
     }
 }
 
 impl Replies {
-    /// The load on the null server, of the longest requests of `http` alone, and its replies, with bodies of `body` bytes.
+    /// The load on the null server, of the longest requests of `http` alone, and the replies, with bodies of `body` bytes.
     ///
     /// # Errors
-    /// One line: the requests are made by a script, or the replies are too large.
+    /// The requests are made by a script, or the replies are too large.
     pub(super) fn to(http: &Http, body: u64) -> Result<(Http, Self), String> {
         let Some((address, rendered)) = http.longest() else {
             return Err("the requests of a script cannot be repeated for a null server".to_owned());
         };
         let rendered = rendered.longest();
-        let (words, batch) = (http.expect.body.as_deref().unwrap_or_default(), rendered.batch());
+        let (text, batch) = (http.expect.body.as_deref().unwrap_or_default(), rendered.batch());
         let requests = u64::from(batch.requests());
-        let total = body.max(words.len() as u64).saturating_mul(requests);
+        let total = body.max(text.len() as u64).saturating_mul(requests);
         if total > MOST_BYTES {
             return Err(format!(
                 "replies to one write of {total} bytes are too many: {MOST_BYTES} may be held at most"
             ));
         }
-        let body = body_of(body as usize, words);
+        // The expected text is at the end, so that all of the body is searched.
+        let mut body = vec![b'.'; (body as usize).saturating_sub(text.len())];
+        body.extend_from_slice(text);
         let mut bytes = Vec::new();
         for number in 0..batch.requests() {
-            // For both versions: such a reply leaves the connection open (RFC 9112, 9.3).
+            // Leaves the connection open in both versions (RFC 9112, 9.3).
             bytes.extend_from_slice(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes());
             if !batch.is_head(number) {
                 bytes.extend_from_slice(&body);
@@ -82,7 +83,7 @@ impl Replies {
             batches: http.reuse.map_or(u64::MAX, |reuse| reuse / requests),
             bytes,
         };
-        // Checks that cost the generator nothing are left out.
+        // Without the checks that cost nothing.
         let expect = Expect { body: http.expect.body.clone(), ..Expect::default() };
         let requests = Requests::Rendered(Arc::new(rendered));
         Ok((Http::on(address, requests, http.reuse, expect), replies))
@@ -92,21 +93,14 @@ impl Replies {
         for batch in 1..=self.batches {
             let mut missing = if batch == self.batches { self.last } else { self.batch };
             while missing > 0 {
-                let lease = stream.recv().await?;
-                if lease.is_empty() {
+                let received = stream.recv().await?;
+                if received.is_empty() {
                     return Ok(());
                 }
-                missing = missing.saturating_sub(lease.len());
+                missing = missing.saturating_sub(received.len());
             }
             stream.write_all(&self.bytes).await?;
         }
         Ok(())
     }
-}
-
-/// A body that ends with the words searched for, so that all of it is searched.
-fn body_of(length: usize, words: &[u8]) -> Vec<u8> {
-    let mut body = vec![b'.'; length.saturating_sub(words.len())];
-    body.extend_from_slice(words);
-    body
 }

@@ -1,33 +1,21 @@
-//! The generator's own ceiling: its rate against a null server, which answers without parsing.
+//! The generator's ceiling: its rate on a null server, which answers without parsing.
 //!
-//! A rate near it is a figure of the generator or of the kernel, not of the server. The null server runs on the same runtime
-//! as the generator, which is the least work a reply can be here.
+//! A rate near the ceiling is that of the generator or the kernel, not of the server. The null server uses the generator's
+//! runtime, with which a reply costs the least here.
 
 mod answer;
 
 use crate::{Endpoint, LoadError, Options, Silent, Target, run};
 use answer::{Answer, Replies};
-use brunt_runtime::{
-    CancellationToken, Runtime,
-    net::{self, Family},
-    spawn,
-};
-use std::{
-    io,
-    net::{Ipv4Addr, TcpListener},
-    os::{
-        linux::net::SocketAddrExt,
-        unix::net::{SocketAddr, UnixListener},
-    },
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use brunt_runtime::net::{self, Family};
+use brunt_runtime::{CancellationToken, Runtime, spawn};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{io, os::linux::net::SocketAddrExt, sync::Arc, sync::atomic::AtomicU32, sync::atomic::Ordering::Relaxed};
 
-/// Measured windows, of which the best counts: interruptions lower a rate, and a ceiling that is too low blames the generator.
+/// Measured windows, of which the best counts: preemption lowers a rate, and a ceiling that is too low blames the generator.
 const WINDOWS: usize = 3;
 const WINDOW: Duration = Duration::from_millis(800);
 const WARMUP: Duration = Duration::from_millis(200);
@@ -92,7 +80,7 @@ enum Socket {
 }
 
 impl Socket {
-    /// Listens on a free endpoint of the same kind as `like`.
+    /// Listens on a free endpoint of the kind of `like`.
     fn bind(like: &Endpoint) -> io::Result<(Self, Endpoint)> {
         match like {
             Endpoint::Ip(_) => {
@@ -102,7 +90,7 @@ impl Socket {
             }
             Endpoint::Unix(_) => {
                 static NUMBER: AtomicU32 = AtomicU32::new(0);
-                // A name of the abstract namespace, which leaves no file behind.
+                // A name in the abstract namespace leaves no file behind.
                 let name = format!("brunt-null-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
                 let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
                 Ok((Self::Unix(listener), Endpoint::Unix(format!("\0{name}").into())))
@@ -121,7 +109,7 @@ impl Socket {
 }
 
 fn set_nodelay(stream: &net::TcpStream) {
-    // It fails only on a connection that is closed, which the first receive reports.
+    // Fails only on a closed connection, which the first receive reports.
     let _ = stream.set_nodelay(true);
 }
 

@@ -1,16 +1,13 @@
-//! The generator on the target that does nothing: whatever the shape of the load, all of it is answered rightly.
+//! The null server answers loads of every shape correctly.
 
 use super::*;
-use crate::{
-    Arrival,
-    http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Script, Template},
-};
+use crate::Arrival;
+use crate::http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Script, Template};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whoever counts threads must be the only one to start some of that name.
-static ALONE: Mutex<()> = Mutex::new(());
-
+/// Held by tests that start null servers, whose threads one of them counts.
 fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -38,9 +35,9 @@ fn nowhere() -> std::net::SocketAddr {
 }
 
 fn http(template: &Template, pipeline: u32, reuse: Option<u64>) -> Http {
-    let goal = |target: &str, weight| RequestTarget { host: "h:1".to_owned(), target: target.to_owned(), weight };
-    let targets = [goal("/", 3), goal("/a/longer/one", 1)];
-    let rendered = Rendered::render(template, &targets, Pipeline::Batches(pipeline), reuse).unwrap();
+    let target = |target: &str, weight| RequestTarget { host: "h:1".to_owned(), target: target.to_owned(), weight };
+    let targets = [target("/", 3), target("/a/longer/one", 1)];
+    let rendered = Rendered::render(template, &targets, None, Pipeline::Batches(pipeline), reuse).unwrap();
     Http::on(nowhere(), Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 
@@ -53,29 +50,27 @@ fn every_transport_has_a_ceiling_and_leaves_no_thread_behind() {
     let _alone = alone();
     for endpoint in [nowhere().into(), Endpoint::Unix("/nowhere".into())] {
         let rate = ceiling(&load_on(Target::Echo { endpoint, size: 100 }), &[], 0).unwrap();
-        // Less than a thousand would be a machine of another age, or one with much else to do; what was asked of the real
-        // target must not bound it.
+        // Not limited by the rate of the options, 1 per second; a busy machine may be slow.
         assert!(rate > 10.0, "{rate}");
     }
-    // Other tests have threads of their own; this name is the target's. The kernel takes a thread off its list a moment
-    // after it was joined.
-    let is_there = || {
+    // The kernel removes a thread from the list a moment after it was joined.
+    let is_running = || {
         let threads = std::fs::read_dir("/proc/self/task").unwrap();
         let mut names = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("comm")).ok());
         names.any(|name| name.trim_end() == "null")
     };
     let until = std::time::Instant::now() + Duration::from_secs(20);
-    while is_there() {
-        assert!(std::time::Instant::now() < until, "its thread is left");
+    while is_running() {
+        assert!(std::time::Instant::now() < until, "the null server still runs");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn http_of_every_shape_is_answered_without_being_read() {
+fn http_requests_of_every_shape_are_answered_without_parsing() {
     let _alone = alone();
     let post = Template { method: "POST".to_owned(), body: Some(vec![b'x'; 300_000]), ..get() };
-    let words = Expect { body: Some(b"the words".to_vec()), length: Some(1), statuses: "404".parse().unwrap() };
+    let text = Expect { body: Some(b"the words".to_vec()), length: Some(1), statuses: "404".parse().unwrap() };
     for (what, http, body, expected) in [
         ("requests of different length", http(&get(), 1, None), 13, 13),
         ("a pipeline", http(&get(), 16, None), 13, 13),
@@ -86,8 +81,8 @@ fn http_of_every_shape_is_answered_without_being_read() {
         ("connections that end", http(&get(), 2, Some(6)), 13, 13),
         ("HTTP/1.0, a connection each", http(&Template { http10: true, ..get() }, 1, Some(1)), 13, 13),
         ("HTTP/1.0", http(&Template { http10: true, ..get() }, 1, None), 13, 13),
-        ("words", Http { expect: words.clone(), ..http(&get(), 1, None) }, 20, 20),
-        ("words alone", Http { expect: words, ..http(&get(), 1, None) }, 1, 9),
+        ("text", Http { expect: text.clone(), ..http(&get(), 1, None) }, 20, 20),
+        ("text alone", Http { expect: text, ..http(&get(), 1, None) }, 1, 9),
     ] {
         let (mut options, _target) = redirect(&load_on(Target::Http(http)), &[], body).unwrap();
         (options.duration, options.warmup) = (Duration::from_millis(100), Duration::ZERO);
@@ -100,7 +95,7 @@ fn http_of_every_shape_is_answered_without_being_read() {
 }
 
 #[test]
-fn what_cannot_be_made_again_is_refused_in_a_line() {
+fn requests_of_a_script_and_large_replies_are_rejected() {
     let script = Script::new(|_| Err(String::new()));
     let refused = |http| match ceiling(&load_on(Target::Http(http)), &[], 1 << 30) {
         Err(LoadError::Options(why)) => why,

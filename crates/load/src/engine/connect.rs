@@ -1,17 +1,17 @@
-//! Opens connections: all of them before the load, and later those that were lost.
+//! Opens connections: all of them before the load, later the lost ones.
 
 use super::{connect_pacer::ConnectPacer, protocol::Protocol, worker::Worker};
 use brunt_runtime::time;
 use std::{cell::RefCell, io, rc::Rc, time::Duration};
 
-/// Concurrent attempts of one thread. Enough for a thousand connections a second at a round trip of 100 ms, few enough not
-/// to overflow a listener's queue.
+/// Concurrent attempts of one thread: enough for a thousand connections per second at a round trip of 100 ms, too few to
+/// overflow a listener's queue.
 const CONCURRENT: usize = 128;
 /// Concurrent attempts of all threads; each has at least one.
 const CONCURRENT_TOTAL: usize = 1024;
 /// First pause before a lost connection is opened again; doubles with each failure in a row.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// Longest pause. A dead target costs nothing, and a restarted one is soon found.
+/// Longest pause: a dead target costs little CPU time, and a restarted one is soon found.
 const LAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Starts opening all connections of this thread. Each becomes a task.
@@ -58,7 +58,7 @@ async fn open_first<P: Protocol>(worker: &Rc<Worker<P>>, pacer: &RefCell<Connect
     worker.shared.connecting.settle(now_ns, worker.host(index as u32), error);
 }
 
-/// Opens a lost connection again, retrying until the window is over (`None`).
+/// Opens a lost connection again; retries until the window is over (`None`).
 pub async fn again<P: Protocol>(worker: &Worker<P>, index: u32, failures: &mut u32) -> Option<P::Link> {
     while pause(worker, failures).await {
         if let Ok(link) = open(worker, index).await {

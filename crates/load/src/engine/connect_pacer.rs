@@ -1,37 +1,37 @@
 //! Limits the connect rate by default to the target's accept rate.
 //!
-//! A listener whose queue is full drops what else comes, and the kernel tries such a connection again after a second
-//! (RFC 6298): a target that is asked too fast gets its connections later, not sooner. An attempt that took so long tells,
-//! and halves the pace; each one that did not makes it a little faster again. Pure: the caller says when.
+//! A listener with a full queue drops connection attempts, which the kernel repeats after a second (RFC 6298), so
+//! connecting too fast takes longer. An attempt that takes that long halves the pace; each faster one raises it a little.
+//! Pure: times are arguments.
 
-/// An attempt that took this long was dropped at least once: the first one is repeated after a second.
+/// Shortest duration of an attempt that was dropped at least once.
 const DROPPED_NS: u64 = 700_000_000;
-/// What was dropped in one overrun comes back together and is one sign, not many.
-const DEAF_NS: u64 = 900_000_000;
-/// The gap after a quick attempt, as a share of the gap before it: twice as fast after some seven hundred.
+/// Time after a halving in which further dropped attempts count as the same overrun.
+const GRACE_NS: u64 = 900_000_000;
+/// Factor of the gap after a fast attempt: halves it after about seven hundred.
 const EASING: f64 = 0.999;
-/// A shorter gap is none.
-const SHORTEST_NS: f64 = 5_000.0;
-/// No target is asked less than ten times a second by a thread.
-const LONGEST_NS: f64 = 1e8;
+/// A shorter gap becomes zero.
+const MIN_GAP_NS: f64 = 5_000.0;
+/// At least ten attempts a second.
+const MAX_GAP_NS: f64 = 1e8;
 
-/// The pace of one load thread.
+/// Pace of one load thread.
 #[derive(Debug, Default)]
 pub struct ConnectPacer {
-    /// Between the beginnings of two attempts.
+    /// Time between the starts of two attempts.
     gap_ns: f64,
-    /// When the last attempt was let go.
+    /// Start of the last attempt.
     last_ns: u64,
-    /// When the first one was.
+    /// Start of the first attempt.
     first_ns: Option<u64>,
     /// Attempts that have ended.
     ended: u64,
-    /// Until when dropped attempts are those of an overrun that has been answered.
-    deaf_ns: u64,
+    /// End of the grace period.
+    grace_ns: u64,
 }
 
 impl ConnectPacer {
-    /// When the next attempt may begin; nothing if it may at once.
+    /// When the next attempt may begin; `None` if it may at once.
     pub fn due(&mut self, now_ns: u64) -> Option<u64> {
         self.first_ns.get_or_insert(now_ns);
         let due = self.last_ns + self.gap_ns as u64;
@@ -39,18 +39,17 @@ impl ConnectPacer {
         (due > now_ns).then_some(due)
     }
 
-    /// An attempt has ended after so long.
     pub fn ended(&mut self, now_ns: u64, took_ns: u64) {
         self.ended += 1;
         if took_ns < DROPPED_NS {
             self.gap_ns *= EASING;
-            if self.gap_ns < SHORTEST_NS {
+            if self.gap_ns < MIN_GAP_NS {
                 self.gap_ns = 0.0;
             }
-        } else if now_ns >= self.deaf_ns {
-            self.deaf_ns = now_ns + DEAF_NS;
+        } else if now_ns >= self.grace_ns {
+            self.grace_ns = now_ns + GRACE_NS;
             let mean_ns = (now_ns - self.first_ns.unwrap_or(now_ns)) as f64 / self.ended as f64;
-            self.gap_ns = (2.0 * if self.gap_ns > 0.0 { self.gap_ns } else { mean_ns }).min(LONGEST_NS);
+            self.gap_ns = (2.0 * if self.gap_ns > 0.0 { self.gap_ns } else { mean_ns }).min(MAX_GAP_NS);
         }
     }
 }
@@ -61,14 +60,14 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Between two attempts that could both begin now.
+    /// Time between two attempts that are both started now.
     fn gap(pacer: &mut ConnectPacer, now: u64) -> u64 {
         let first = pacer.due(now).unwrap_or(now);
         pacer.due(now).unwrap_or(now) - first
     }
 
     #[test]
-    fn nothing_is_held_back_until_something_is_dropped() {
+    fn attempts_are_not_delayed_before_one_is_dropped() {
         let mut pacer = ConnectPacer::default();
         for now in (0..10 * MS).step_by(10_000) {
             assert_eq!(pacer.due(now), None);
@@ -77,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn an_overrun_halves_the_pace_once_and_quick_attempts_restore_it() {
+    fn an_overrun_halves_the_pace_once_and_fast_attempts_restore_it() {
         let mut pacer = ConnectPacer::default();
         let start = 5_000 * MS;
         for number in 0..1000 {
             assert_eq!(pacer.due(start + number * MS), None);
             pacer.ended(start + number * MS, MS);
         }
-        // One each millisecond so far, and now a hundred come back that were dropped.
+        // One each millisecond so far, and now a hundred dropped ones succeed.
         let now = start + 1000 * MS;
         (0..100).for_each(|_| pacer.ended(now, 1000 * MS));
         let short = gap(&mut pacer, now);
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_drops_everything_is_still_asked() {
+    fn the_gap_has_an_upper_bound() {
         let mut pacer = ConnectPacer::default();
         for second in 1..200 {
             pacer.due(second * 1000 * MS);

@@ -1,24 +1,21 @@
 //! The loop of one open connection: requests out, replies in. Shared by all protocols.
 //!
-//! Kept here, so that no protocol has to:
+//! Invariants kept here for all protocols:
 //! - Each poll counts as activity; the dispatcher bills spinning without activity as waiting.
-//! - The clock is read once for all replies that came together, in this order: [`Core::turn_now`], `Recorder::advance`,
-//!   `Recorder::moved_in`. So bytes and completions belong to the interval in which they came.
+//! - The clock is read once for all replies that arrived together, in this order: [`Core::turn_now`], `Recorder::advance`,
+//!   `Recorder::moved_in`. So bytes and completions belong to the interval in which they arrived.
 //! - A connection without data whose request has timed out ends; the sweep has woken it for that.
 //! - An idle connection is watched for its end and for data that was not requested.
 //! - Writing and reading alternate, or a message larger than the socket buffers would block both ends.
 
-use super::{
-    transport,
-    worker::{Core, Worker},
-};
+use super::transport;
+use super::worker::{Core, Worker};
 use crate::measure::recorder::{Failure, Recorder};
 use brunt_tls::Transport;
 use std::task::{Context, Poll};
 
 /// What to do after received bytes were taken.
 pub enum Step<E> {
-    /// Receive more.
     Receive,
     /// Write the next request, or take one.
     Write,
@@ -30,8 +27,8 @@ pub enum Step<E> {
 pub trait Conversation<P, T: Transport> {
     /// Why [`poll`] ends.
     type End: From<Failure>;
-    /// Whether an idle connection is checked for its end before it takes a request, since the target may close it at any
-    /// time. Costs a receive for each request of an open loop.
+    /// Whether an idle connection, which the target may close at any time, is checked before it takes a request. Costs a
+    /// receive for each request of an open loop.
     const CHECKS_IDLE_FIRST: bool;
 
     /// No request is unsent or unanswered.
@@ -126,7 +123,7 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
     }
 }
 
-/// Watches an idle connection.
+/// Checks an idle connection for its end and for data that was not requested.
 #[inline(never)]
 fn watch<P, T: Transport, C: Conversation<P, T>>(stream: &mut T, cx: &mut Context<'_>) -> Poll<C::End> {
     stream.poll_recv(cx).map(|received| match received {
@@ -135,8 +132,7 @@ fn watch<P, T: Transport, C: Conversation<P, T>>(stream: &mut T, cx: &mut Contex
     })
 }
 
-/// Writes as much of `bytes`, of which `written` are sent, as the kernel and its queue take now; false if the connection is
-/// lost.
+/// Writes as much of `bytes` from `written` on as the kernel takes now; false if the connection is lost.
 #[inline]
 pub fn write(
     bytes: &[u8],

@@ -1,8 +1,8 @@
-//! The open loop's clockwork: sleeps until shortly before the next intended time, then watches the clock.
+//! Timing of the open loop: sleeps until shortly before the next intended time, then spins.
 //!
-//! A sleeping thread wakes some ten microseconds late, and on a virtual machine a hundred; a request sent that late
-//! would be measured too slow by as much. So the last bit is spun away, polling the network meanwhile. How long a bit
-//! is, [`Margin`] learns from how late the sleeps have been, and what it burns is reported.
+//! A sleeping thread wakes up some ten microseconds late, on a virtual machine a hundred, and a request sent late is measured
+//! too slow. So the end of each wait is spent spinning, which polls the network. [`Margin`] adapts its length to how late
+//! recent sleeps ended; the time spent is reported.
 
 use super::{scheduler::Due, worker::Worker};
 use brunt_runtime::{time, yield_now};
@@ -61,19 +61,19 @@ struct Margin {
 }
 
 impl Margin {
-    /// Spinning longer than this costs more than it gives.
+    /// Longer spins cost more than they gain.
     const MOST: f64 = 100_000.0;
     const LEAST: f64 = 2_000.0;
-    /// A sleep shorter than this is not worth its two trips into the kernel.
-    const SHORTEST_SLEEP: u64 = 5_000;
+    /// A shorter sleep is not worth its two system calls.
+    const MIN_SLEEP: u64 = 5_000;
     const QUANTILE: f64 = 0.98;
     /// How far one observation moves the estimate, as a share of it.
     const STEP: f64 = 0.1;
 
-    /// When to wake to be in time for `due`; `None` if there is no time to sleep.
+    /// When to wake up for `due`; `None` if there is no time to sleep.
     fn wake_for(&self, now: u64, due: u64) -> Option<u64> {
         let wake = due.saturating_sub(self.ns as u64);
-        (wake > now + Self::SHORTEST_SLEEP).then_some(wake)
+        (wake > now + Self::MIN_SLEEP).then_some(wake)
     }
 
     /// A sleep ended `late_ns` after it should have. Robbins-Monro: up on 2 % of sleeps balances down on 98 %.
@@ -96,13 +96,11 @@ impl Default for Margin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_xoshiro::{
-        SplitMix64,
-        rand_core::{Rng, SeedableRng},
-    };
+    use rand_xoshiro::SplitMix64;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
     #[test]
-    fn the_margin_finds_the_98th_percentile_and_follows_it() {
+    fn the_margin_follows_the_98th_percentile() {
         let mut random = SplitMix64::seed_from_u64(1);
         let mut margin = Margin::default();
         for (most, expected) in [(20_000, 19_600.0), (80_000, 78_400.0), (10_000, 9_800.0)] {
@@ -115,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_margin_stays_in_its_bounds() {
+    fn the_margin_is_bounded() {
         let mut margin = Margin::default();
         (0..1000).for_each(|_| margin.observe(u64::MAX));
         assert_eq!(margin.ns, Margin::MOST);

@@ -3,25 +3,20 @@
 //! A connection lives as long as the target keeps it, and is then replaced. It owns no buffer: its request is borrowed from
 //! the protocol, its reply is checked in the runtime's buffer.
 
-use super::{
-    connect,
-    conversation::{self, Conversation, Step},
-    protocol::Protocol,
-    scheduler::Action,
-    transport::{Connect, SendBack},
-    worker::{Core, Worker},
-};
+use super::conversation::{self, Conversation, Step};
+use super::transport::{Connect, SendBack};
+use super::worker::{Core, Worker};
+use super::{connect, protocol::Protocol, scheduler::Action};
 use crate::measure::recorder::Failure;
 use std::{future::poll_fn, io, ops::Deref, rc::Rc, task::Context};
 
-/// What the bytes of a reply amount to so far.
+/// State of a reply after some of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// More is to come.
     Incomplete,
-    /// The reply is whole; the failure is one it reports, after which the connection goes on.
+    /// The reply may report a failure, which leaves the connection open.
     Complete(Result<(), Failure>),
-    /// Not a reply to the request; the connection is closed.
+    /// Not a reply to the request: closes the connection.
     Wrong,
 }
 
@@ -29,7 +24,7 @@ pub enum Reply {
 pub trait Exchange: Sized + 'static {
     /// An open connection.
     type Stream: Connect + SendBack;
-    /// State of a connection: its current request and what has come of the reply.
+    /// State of a connection: its current request and the check of its reply.
     type State: 'static;
 
     /// State of connection `number` of the run, before its first request. Kept when the connection is replaced.
@@ -74,7 +69,7 @@ async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut stream: Option<
     loop {
         let mut stream = match stream.take() {
             Some(stream) => stream,
-            // Boxed: rarely needed, and a million tasks would each keep room for it.
+            // Boxed: rarely needed, and a million tasks would each reserve space for it.
             None => match Box::pin(connect::again(&worker, index, &mut failures)).await {
                 Some(stream) => stream,
                 None => return,
@@ -96,11 +91,11 @@ struct Session<'w, X: Exchange> {
     worker: &'w Worker<X>,
     index: u32,
     state: X::State,
-    /// Bytes of the request that are written.
+    /// Written bytes of the request.
     written: usize,
     /// A request is in flight.
     busy: bool,
-    /// There was at least one reply.
+    /// There was a reply.
     answered: bool,
 }
 
@@ -121,7 +116,7 @@ impl<X: Exchange> Session<'_, X> {
         self.busy = true;
     }
 
-    /// Sends the next request out of the last bytes of the reply before. What cannot be sent so has to be written.
+    /// Sends the next request from the buffer of the last reply; false if it must be written instead.
     #[inline(always)]
     fn send_back<T: SendBack>(
         &mut self,
@@ -186,7 +181,7 @@ impl<X: Exchange, T: SendBack> Conversation<X, T> for Session<'_, X> {
     ) -> Step<Failure> {
         let reply = match core.protocol.check(&mut self.state, &bytes) {
             Reply::Incomplete => return Step::Receive,
-            // A reply before the end of its request is a guess, even if it is right.
+            // A reply before the end of its request is wrong, even if it matches.
             Reply::Complete(reply) if self.written == core.protocol.request_len(&self.state) => reply,
             Reply::Complete(_) | Reply::Wrong => return Step::End(Failure::Protocol),
         };

@@ -1,24 +1,21 @@
-//! Which host each connection goes to: every connection belongs to one, for as long as the run lasts.
+//! Assignment of connections to hosts, fixed for the whole run.
 //!
-//! Pure: shares by weight, at least one connection each, and spread so that every load thread has its part of every host
-//! and each thread's connections take turns among the hosts.
+//! Pure. Each host gets connections by weight, at least one. They are spread so that every load thread has its part of every
+//! host, and neighbouring connections go to different hosts.
 
-use crate::{
-    options::{Endpoint, Target},
-    schedule::Share,
-};
+use crate::options::{Endpoint, Target};
+use crate::schedule::Share;
 
-/// The hosts of a run.
 #[derive(Debug)]
 pub struct Hosts {
-    /// Where their connections go; never empty.
+    /// At least one.
     pub endpoints: Vec<Endpoint>,
-    /// The host of each connection, thread after thread; empty if there is one host.
+    /// The host of each connection, thread after thread; empty with a single host.
     order: Vec<u32>,
 }
 
 impl Hosts {
-    /// The hosts of a target; there are at least as many connections.
+    /// The hosts of a target, which has at least as many connections.
     pub fn new(target: &Target, connections: usize) -> Self {
         let weights: Vec<u64> = target.hosts().map(|(_, weight)| weight).collect();
         let order = if weights.len() > 1 { spread(&shares(&weights, connections)) } else { Vec::new() };
@@ -31,7 +28,7 @@ impl Hosts {
     }
 }
 
-/// How many connections each host gets: as near to its weight as whole numbers can be, and at least one.
+/// Connections of each host: as near to its weight as whole numbers can be, and at least one.
 fn shares(weights: &[u64], connections: usize) -> Vec<usize> {
     let total: u64 = weights.iter().sum();
     let exact = |host: usize| connections as f64 * weights[host] as f64 / total as f64;
@@ -50,7 +47,7 @@ fn shares(weights: &[u64], connections: usize) -> Vec<usize> {
     }
 }
 
-/// An order in which every host comes as often as its share says, as evenly as it can.
+/// An order in which each host occurs as often as its share says, as evenly as possible.
 fn spread(shares: &[usize]) -> Vec<u32> {
     let turn = |host: usize, number: usize| ((2 * number + 1) as f64 / (2 * shares[host]) as f64, host as u32);
     let hosts = 0..shares.len();
@@ -65,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn connections_are_shared_out_by_weight_and_everybody_gets_one() {
+    fn connections_are_shared_out_by_weight_at_least_one_to_each_host() {
         for (weights, connections, expected) in [
             (&[1][..], 7, vec![7]),
             (&[1, 1], 10, vec![5, 5]),
@@ -80,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn hosts_take_turns() {
+    fn hosts_alternate() {
         assert_eq!(spread(&[2, 2]), [0, 1, 0, 1]);
         assert_eq!(spread(&[3, 1]), [0, 0, 1, 0]);
     }
 
     proptest! {
         #[test]
-        fn shares_add_up_and_every_thread_has_its_part(
+        fn shares_add_up_and_every_thread_has_its_part_of_each_host(
             weights in proptest::collection::vec(1u64..50, 2..6),
             connections in 6usize..400,
             threads in 1usize..6,

@@ -1,4 +1,4 @@
-//! What one run needs whatever its protocol: connections, phases, scheduling of requests, coordination of load threads.
+//! The parts of a run that all protocols share: connections, phases, scheduling of requests, coordination of threads.
 
 pub(crate) mod connect;
 mod connect_pacer;

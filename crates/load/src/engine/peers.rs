@@ -1,4 +1,4 @@
-//! The other processes of a run, as the coordinator sees them: they are told what it decides, and may be lost.
+//! The other processes of a run, as the coordinator sees them.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -6,25 +6,25 @@ use std::time::Duration;
 /// From the coordinator to the other processes; times in nanoseconds of the run's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    /// The load starts, its window opens and closes at these times.
+    /// Sets the start of the load, and the start and end of its window.
     Begin { start: u64, open: u64, close: u64 },
-    /// The window closes earlier.
+    /// Ends the window early.
     Close(u64),
-    /// Connections are no longer needed.
+    /// Lets connections be closed.
     Release,
 }
 
-/// Processes that make a part of the load each.
+/// Processes that each make a part of the load.
 pub trait Peers {
-    /// Tells all of them.
+    /// Sends an order to all processes.
     fn order(&self, order: Order);
-    /// How much earlier than in one process a start has to be decided, for all of them to hear of it in time.
+    /// Time for an order to reach all processes.
     fn start_delay(&self) -> Duration;
-    /// What became of the one with this number, which is gone.
+    /// Why a process has exited early.
     fn exit_reason(&self, process: usize) -> String;
 }
 
-/// There are none: the load threads are those of this process.
+/// No other processes.
 pub struct NoPeers;
 
 impl Peers for NoPeers {

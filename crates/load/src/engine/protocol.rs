@@ -1,9 +1,9 @@
-//! The life of a connection, as each protocol has it. Most protocols implement [`super::exchange::Exchange`] instead.
+//! Lifecycle of connections in a protocol. Most protocols implement [`super::exchange::Exchange`] instead.
 
 use super::worker::Worker;
 use std::{io, rc::Rc};
 
-/// A protocol on one load thread. No dynamic dispatch: one protocol's needs cost another one's requests nothing.
+/// A protocol on one load thread. No dynamic dispatch: the needs of one protocol cost others nothing.
 pub trait Protocol: Sized + 'static {
     /// An open connection that is ready for requests.
     type Link: 'static;

@@ -15,13 +15,8 @@ mod pipeline;
 mod slot;
 mod timeouts;
 
-use crate::{
-    measure::{
-        interval::Counters,
-        recorder::{Failure, Recorder},
-    },
-    schedule::Schedule,
-};
+use crate::measure::recorder::{Failure, Recorder};
+use crate::{measure::interval::Counters, schedule::Schedule};
 use pipeline::Pipeline;
 use slot::{Slot, State};
 use std::{collections::VecDeque, task::Waker};

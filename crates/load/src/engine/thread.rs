@@ -1,60 +1,61 @@
-//! One load thread from its start to its end: a runtime, a worker, and the task that keeps its phases.
+//! One load thread from start to end: its runtime, its worker, and the task that keeps its phases.
 
 use super::{connect, dispatch, protocol::Protocol, worker::Worker};
-use crate::{
-    error::LoadError,
-    measure::interval::Interval,
-    schedule::{Schedule, Share},
-};
+use crate::error::LoadError;
+use crate::measure::interval::Interval;
+use crate::schedule::{Schedule, Share};
 use brunt_runtime::{BackendKind, Runtime, time};
-use std::{
-    io,
-    rc::Rc,
-    sync::{
-        atomic::Ordering::Relaxed,
-        mpsc::{Receiver, Sender},
-    },
-    time::Duration,
-};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, Sender};
+use std::{io, rc::Rc, time::Duration};
 
-/// Longest pause between two looks at the clock and at timeouts.
-const TICK: Duration = Duration::from_millis(10);
-/// Shortest one.
-const SHORTEST_TICK: Duration = Duration::from_millis(1);
-/// The drain waits for replies this long at most, or for the timeout if that is shorter.
+/// Longest pause between two checks of clock and timeouts.
+const MAX_TICK: Duration = Duration::from_millis(10);
+const MIN_TICK: Duration = Duration::from_millis(1);
+/// Longest wait for replies in the drain; the timeout, if that is shorter.
 const DRAIN: Duration = Duration::from_secs(1);
-/// Pause between two looks at whether the drain is over.
+/// Pause between two checks for the end of the drain.
 const DRAIN_TICK: Duration = Duration::from_millis(1);
 
-/// What a load thread tells the thread that called `run`.
+/// From a load thread to the thread that called `run`, which may be in another process.
+#[derive(Serialize, Deserialize)]
 pub enum Message {
-    /// It runs.
+    /// The thread runs.
     Ready {
-        /// Kernel thread id.
         tid: u32,
-        /// How it talks to the kernel.
+        #[serde(with = "Backend")]
         backend: BackendKind,
-        /// Why not in the better way, if so.
+        /// Why the backend is not io_uring.
         fallback: Option<String>,
     },
     /// An interval is over.
     Interval(Box<Interval>),
-    /// It could not start.
+    /// The thread could not start.
+    #[serde(skip)]
     Failed(LoadError),
-    /// The process with this number, in the place of the thread's, is gone before its time.
-    Gone,
+    /// The process of this number, instead of a thread's, has exited early.
+    #[serde(skip)]
+    Exited,
+}
+
+/// Serializes a [`BackendKind`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "BackendKind")]
+enum Backend {
+    Uring,
+    Epoll,
 }
 
 /// The channels of a load thread.
 pub struct Channels {
-    /// To the collector, with the thread's number.
+    /// To the coordinator, with the thread's number.
     pub out: Sender<(usize, Message)>,
-    /// Emptied intervals coming back.
+    /// Returns emptied intervals.
     pub spare: Receiver<Box<Interval>>,
 }
 
-/// The body of a load thread: pins it, starts its runtime there and runs `work`. Returns the thread's schedule as far as
-/// it was taken.
+/// Pins this thread, starts its runtime and runs `work`. Returns the thread's schedule as far as it was taken.
 pub fn run(
     share: Share,
     core: Option<usize>,
@@ -87,7 +88,7 @@ fn set_up(core: Option<usize>) -> io::Result<Runtime> {
 
 impl Channels {
     pub fn send(&self, thread: usize, message: Message) {
-        // The receiver is gone only if the run has failed elsewhere.
+        // The receiver is dropped only if the run has failed elsewhere.
         let _ = self.out.send((thread, message));
     }
 
@@ -97,12 +98,12 @@ impl Channels {
             self.send(worker.share.thread, Message::Interval(interval));
         }
         while let Ok(spare) = self.spare.try_recv() {
-            recorder.give_back(spare);
+            recorder.recycle(spare);
         }
     }
 }
 
-/// Connects, makes the load until the window closes, drains, and keeps the connections until they are released.
+/// Opens the connections, sends requests until the end of the window, drains, and keeps the connections until released.
 pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> Option<Schedule> {
     let worker = &Rc::new(worker);
     let (shared, clock) = (&worker.shared, worker.clock);
@@ -118,7 +119,7 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
     if shared.options.rate.is_some() {
         brunt_runtime::spawn(dispatch::run(Rc::clone(worker)));
     }
-    let tick = (shared.options.timeout / 16).clamp(SHORTEST_TICK, TICK).as_nanos() as u64;
+    let tick = (shared.options.timeout / 16).clamp(MIN_TICK, MAX_TICK).as_nanos() as u64;
     loop {
         let now = clock.now();
         let wake = {

@@ -1,13 +1,11 @@
-//! Sockets as transports of the load, and what an error of any transport means.
+//! Sockets as transports of the load, and the kinds of transport errors.
 
 use super::worker::Worker;
 use crate::{measure::recorder::Failure, options::Endpoint};
 use brunt_runtime::net::{Family, RecvBuf, Stream, Tcp, TcpStream, Unix, UnixStream};
 use brunt_tls::{Cause, TlsError, Transport};
-use std::{
-    io,
-    task::{Context, Poll},
-};
+use std::io;
+use std::task::{Context, Poll};
 
 /// A connection without TLS.
 pub struct Socket<F: Family>(pub Stream<F>);
@@ -26,8 +24,8 @@ impl<F: Family> Transport for Socket<F> {
     }
 }
 
-/// With more connections than this they are closed by a reset: as many ports in TIME_WAIT would keep the next run from
-/// connecting for a minute (28,232 ports by default).
+/// Number of connections above which they are closed by a reset: as many ports in TIME_WAIT, of 28,232 by default, would
+/// prevent the next run from connecting for a minute.
 const RESET_ABOVE: usize = 10_000;
 
 /// A transport that can be opened without a handshake of its own.
@@ -70,7 +68,7 @@ impl<F: Family> SendBack for Socket<F> {
     }
 }
 
-/// What an error of receiving means for the requests in flight.
+/// Failure of the requests in flight after an error of receiving.
 #[cold]
 pub fn failure(error: &io::Error) -> Failure {
     match TlsError::of(error).map(|error| error.cause) {

@@ -1,37 +1,25 @@
-//! What the tasks of one load thread share.
+//! State shared by the tasks of one load thread.
 
-use super::{
-    scheduler::Scheduler,
-    shared::{Clock, Shared, thread_cpu_ns},
-};
-use crate::{
-    measure::interval::Usage,
-    measure::recorder::{Failure, Links, Recorder},
-    options::Endpoint,
-    schedule::{Schedule, Share},
-};
-use std::{
-    cell::{Cell, RefCell},
-    future::poll_fn,
-    net::SocketAddr,
-    rc::Rc,
-    sync::Arc,
-    task::Poll,
-    time::Instant,
-};
+use super::scheduler::Scheduler;
+use super::shared::{Clock, Shared, thread_cpu_ns};
+use crate::measure::recorder::{Failure, Links, Recorder};
+use crate::schedule::{Schedule, Share};
+use crate::{measure::interval::Usage, options::Endpoint};
+use std::cell::{Cell, RefCell};
+use std::{future::poll_fn, net::SocketAddr, rc::Rc, sync::Arc, task::Poll, time::Instant};
 
-/// What every poll of a connection touches.
+/// The part that every poll of a connection touches.
 pub struct Core<P> {
     pub scheduler: Scheduler,
     pub protocol: P,
-    /// RawHistogram polls of connections: a spin during which it stands still was in vain.
+    /// Number of polls of connections; a spin without one counts as waiting.
     pub activity: u64,
-    /// The last [`brunt_runtime::turn_time`], and what it is on the run's clock.
+    /// The last [`brunt_runtime::turn_time`], and the same on the run's clock.
     pub turn: (Instant, u64),
 }
 
 impl<P> Core<P> {
-    /// When what this turn brought had arrived, on the run's clock: read and converted once a turn.
+    /// Arrival time of this turn's bytes on the run's clock; read and converted once a turn.
     #[inline]
     pub fn turn_now(&mut self, clock: Clock) -> u64 {
         let moment = brunt_runtime::turn_time();
@@ -42,23 +30,23 @@ impl<P> Core<P> {
     }
 }
 
-/// One load thread: its tasks hold it by `Rc`, other threads never see it.
+/// One load thread, shared by its tasks only.
 pub struct Worker<P> {
     pub shared: Arc<Shared>,
     pub clock: Clock,
     pub share: Share,
-    /// Borrowed for the whole of a connection's poll: the runtime makes no callbacks in between.
+    /// Borrowed throughout a connection's poll: the runtime makes no callbacks within it.
     pub core: RefCell<Core<P>>,
-    /// Time burnt on waiting for the next intended time, in nanoseconds.
+    /// Time spent spinning until the next intended time, in nanoseconds.
     pub spin_ns: Rc<Cell<u64>>,
     /// Connections whose first attempt has begun.
     pub begun: Cell<usize>,
-    /// Attempts that were given a source.
+    /// Attempts that were given a source address.
     dialled: Cell<u64>,
 }
 
 impl<P> Worker<P> {
-    /// The worker of one thread; `schedule` is its part of an open loop. Must be called inside its runtime.
+    /// `schedule` is this thread's part of an open loop. Must be called inside its runtime.
     pub fn new(shared: &Arc<Shared>, share: Share, schedule: Option<Schedule>, protocol: P) -> Self {
         let options = &shared.options;
         let spin_ns = Rc::new(Cell::new(0));
@@ -85,12 +73,11 @@ impl<P> Worker<P> {
         }
     }
 
-    /// The number of the host that connection `index` of this thread goes to.
+    /// Number of the host of connection `index` of this thread.
     pub fn host(&self, index: u32) -> usize {
         self.shared.hosts.of(self.share, index as usize)
     }
 
-    /// Where connection `index` of this thread goes.
     pub fn endpoint(&self, index: u32) -> &Endpoint {
         &self.shared.hosts.endpoints[self.host(index)]
     }
@@ -105,7 +92,7 @@ impl<P> Worker<P> {
         .await;
     }
 
-    /// Where the next connection comes from, if that was said. The threads take turns as their connections do.
+    /// Source address of the next connection, if there are any. Threads take them in turn, as they do connections.
     pub fn source(&self) -> Option<SocketAddr> {
         let sources = self.shared.options.sources.as_ref()?;
         let turn = self.dialled.replace(self.dialled.get() + 1);
@@ -113,30 +100,29 @@ impl<P> Worker<P> {
         Some(SocketAddr::new(sources.nth(number), 0))
     }
 
-    /// The target has accepted connection `index` of this thread, which may not be ready yet.
+    /// The target has accepted connection `index`, which may lack its handshake.
     pub fn accepted(&self, index: u32) {
         self.shared.connecting.accepted(self.host(index));
     }
 
-    /// Connection `index` of this thread is open.
+    /// Connection `index` is ready for requests.
     pub fn opened(&self, index: u32) {
         self.shared.connecting.opened(self.host(index));
         self.core.borrow_mut().scheduler.recorder.connected();
     }
 
-    /// A connection of this thread has failed and is to be closed.
+    /// Connection `index` has failed and is about to be closed.
     pub fn closed(&self, index: u32, failure: Failure) {
         self.retired();
         self.core.borrow_mut().scheduler.lost(index, self.clock.now(), failure);
     }
 
-    /// A connection of this thread is to be closed, and no request is lost by it.
+    /// A connection is about to be closed without loss of a request.
     pub fn retired(&self) {
         self.shared.connecting.closed();
         self.core.borrow_mut().scheduler.recorder.disconnected();
     }
 
-    /// A connection could not be opened.
     pub fn not_opened(&self) {
         let now = self.clock.now();
         self.core.borrow_mut().scheduler.recorder.connection_error(now, Failure::Connect);

@@ -1,22 +1,22 @@
-//! What makes a reply a good one: its status, the length of its body, words in it.
+//! Checks of replies: status, length of the body, text in it.
 
 use crate::measure::recorder::Failure;
 use std::{fmt, str::FromStr};
 
-/// What is expected of every reply. The default: any status of 200 to 399, any body.
+/// Expectations of every reply. Default: any status of 200 to 399, any body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expect {
-    /// Good statuses. Any other is a failure of kind `status`.
+    /// Any other status is a failure of kind `status`.
     pub statuses: Statuses,
-    /// Bytes of every body, chunk framing not counted. Another number is a failure of kind `protocol`.
+    /// Length of every body, without chunk framing; else a failure of kind `protocol`.
     pub length: Option<u64>,
-    /// What every body contains. A body without it is a failure of kind `protocol`; looking for it costs some instructions
-    /// a byte, and bodies that come in pieces are kept until they are whole.
+    /// Text in every body; else a failure of kind `protocol`. The search costs some instructions a byte, and bodies that
+    /// arrive in pieces are kept until complete.
     pub body: Option<Vec<u8>>,
 }
 
 impl Expect {
-    /// Whether a reply is good. `body` is looked at only if words are expected of it.
+    /// Checks a reply. `body` is read only if text is expected in it.
     #[inline]
     pub(crate) fn check(&self, status: u16, length: u64, body: &[u8]) -> Result<(), Failure> {
         if !self.statuses.contains(status) {
@@ -53,7 +53,6 @@ impl Statuses {
         self.0[usize::from(status >> 6)] |= 1 << (status & 63);
     }
 
-    /// Whether the status is one of them.
     #[inline]
     pub fn contains(&self, status: u16) -> bool {
         self.0.get(usize::from(status >> 6)).is_some_and(|bits| bits >> (status & 63) & 1 == 1)
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_the_codes_and_classes_it_names() {
+    fn a_list_has_codes_and_classes() {
         let statuses: Statuses = "204,3xx,999".parse().unwrap();
         for (status, named) in
             [(200, false), (204, true), (299, false), (300, true), (399, true), (400, false), (999, true)]
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn each_expectation_is_checked_and_has_its_kind() {
+    fn each_expectation_has_its_kind_of_failure() {
         let body = b"hello, world";
         let check = |expect: &Expect, status| expect.check(status, body.len() as u64, body);
         let any = Expect::default();

@@ -1,7 +1,4 @@
-//! HTTP/1: requests rendered in advance or made by a script, replies understood where they lie and checked.
-//!
-//! The engine says when a request is due and records what became of it; here is what is said ([`Rendered`], [`source`]),
-//! what is expected of the replies ([`Expect`]), and the life of a connection. What HTTP is, `brunt_wire::http1` knows.
+//! HTTP/1 requests, rendered in advance ([`Rendered`]) or made by a script ([`source`]), and checks of replies ([`Expect`]).
 
 mod expect;
 mod rendered;
@@ -17,37 +14,31 @@ pub use variants::Vary;
 
 use std::{net::SocketAddr, sync::Arc};
 
-/// A load over HTTP/1, except for when.
+/// Hosts, requests and checks of a load over HTTP/1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Http {
-    /// Where requests go: at least one, and each connection belongs to one of them.
+    /// At least one; each connection belongs to one of them.
     pub hosts: Vec<Host>,
-    /// Requests on one connection, at least 1, before it is closed and another takes its place; `None` keeps it as long as
-    /// the target does.
+    /// Requests on a connection, at least 1, before it is replaced; `None` keeps it as long as the target does.
     pub reuse: Option<u64>,
-    /// What makes a reply a good one.
     pub expect: Expect,
 }
 
 /// One of the hosts of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {
-    /// Where its connections go.
     pub address: SocketAddr,
-    /// What is sent there. All hosts' requests share connections in the same way.
+    /// All hosts have the same [`Pipeline`].
     pub requests: Requests,
-    /// How many connections it gets, beside the others; at least 1. It gets one at least.
+    /// Its weight in sharing out connections; at least 1. Every host gets at least one.
     pub weight: u64,
-    /// How connections to it are made secret, if they are.
     pub tls: Option<brunt_tls::Connector>,
 }
 
-/// Where the requests come from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Requests {
-    /// The same bytes again and again.
     Rendered(Arc<Rendered>),
-    /// Each one is made when it is due.
+    /// Made when they are due.
     Script(Script),
 }
 
@@ -57,32 +48,29 @@ impl Http {
         Self { hosts: vec![Host { address, requests, weight: 1, tls: None }], reuse, expect }
     }
 
-    /// The longest requests and where they go; nothing when they are made as they are due.
-    pub fn longest(&self) -> Option<(SocketAddr, &Rendered)> {
-        let known = self.hosts.iter().filter_map(|host| match &host.requests {
+    fn rendered(&self) -> impl Iterator<Item = (SocketAddr, &Rendered)> {
+        self.hosts.iter().filter_map(|host| match &host.requests {
             Requests::Rendered(rendered) => Some((host.address, &**rendered)),
-            Requests::Script(_) => None,
-        });
-        known.max_by_key(|(_, rendered)| rendered.longest_bytes(false))
-    }
-
-    /// How many variants of each request there are; `None` if requests are equal or made by a script.
-    pub fn variants(&self) -> Option<u32> {
-        self.hosts.iter().find_map(|host| match &host.requests {
-            Requests::Rendered(rendered) => rendered.variants(),
             Requests::Script(_) => None,
         })
     }
 
-    /// How requests share a connection, as far as that is known in advance.
-    pub(crate) fn pipeline(&self) -> Pipeline {
-        match self.hosts.first().map(|host| &host.requests) {
-            Some(Requests::Rendered(rendered)) => rendered.pipeline(),
-            Some(Requests::Script(_)) | None => Pipeline::NONE,
-        }
+    /// The longest requests and their host; `None` if requests are made by a script.
+    pub fn longest(&self) -> Option<(SocketAddr, &Rendered)> {
+        self.rendered().max_by_key(|(_, rendered)| rendered.longest_bytes(false))
     }
 
-    /// Requests with times of their own that may be under way on a connection.
+    /// Variants of each request; `None` if requests are equal or made by a script.
+    pub fn variants(&self) -> Option<u32> {
+        self.rendered().find_map(|(_, rendered)| rendered.variants())
+    }
+
+    /// How requests share a connection, unless a script decides.
+    pub(crate) fn pipeline(&self) -> Pipeline {
+        self.rendered().next().map_or(Pipeline::NONE, |(_, rendered)| rendered.pipeline())
+    }
+
+    /// Requests with times of their own that may be in flight on a connection.
     pub(crate) fn depth(&self) -> u32 {
         match self.pipeline() {
             Pipeline::Batches(_) => 1,

@@ -1,38 +1,36 @@
-//! Where requests come from when they are not rendered in advance: the seam between the engine and a script.
+//! Requests that are not rendered in advance: the interface between the engine and a script.
 //!
-//! A source belongs to one load thread and serves all its connections in turn. It decides what is sent and looks at what
-//! came back; it never sees a socket, a clock or a connection. Whatever it does takes its thread's time, and the run's
-//! figures show it.
+//! A source belongs to one load thread and serves all its connections. It makes requests and gets responses, without access
+//! to sockets, clocks or connections. It uses its thread's time, which the figures of the run show.
 
 use std::{fmt, sync::Arc, time::Duration};
 
-/// Most requests that one batch may hold.
-pub const DEEPEST: u32 = 1024;
+/// Most requests of a batch.
+pub const MAX_BATCH: u32 = 1024;
 
-/// Makes requests and looks at responses, for one load thread.
+/// Requests and responses of one load thread.
 pub trait Source {
-    /// Appends the next request to `out`, head and body, or several that are to go out in one write. What `out` holds is
-    /// sent as it is: the source is responsible for its being HTTP/1.
+    /// Appends one request, head and body, or several for a single write. They are sent as they are: the source is
+    /// responsible for valid HTTP/1.
     ///
     /// # Errors
-    /// A message, without a newline, that says what is wrong and where. It ends the run, which then has no result.
+    /// A message of one line, which ends the run without a result.
     fn next(&mut self, out: &mut Vec<u8>) -> Result<Batch, String>;
 
-    /// Whether [`Self::response`] is to be called. Asked once, when the thread starts: heads are then taken apart and
-    /// bodies kept whole, which costs more than everything else together.
+    /// Whether [`Self::response`] is called; read once. It costs more than everything else together, as heads are split and
+    /// bodies kept.
     fn wants_responses(&self) -> bool;
 
-    /// A response has arrived whole: its status, its fields in order with their names as sent, its body without chunk
-    /// framing. Called in the order of the replies of each connection, for replies that fail a check too.
+    /// Takes a complete response: its status, its fields in order as sent, its body without chunk framing. Called in the
+    /// order of each connection's responses, also for those that fail a check.
     fn response(&mut self, status: u16, fields: &[(&str, &[u8])], body: &[u8]) -> Flow;
 
-    /// How long a connection pauses between a batch that is answered and the next one. Called once for each of these
-    /// moments; the pause counts for no request's time. `None` is no pause, and cheaper than one of length 0.
+    /// Pause of a connection between an answered batch and the next one, not part of any request's time. Called once for
+    /// each. `None` is cheaper than a pause of 0.
     fn delay(&mut self) -> Option<Duration>;
 }
 
-/// What a source has appended: how many requests, and which of them are HEAD, whose responses have no body whatever they
-/// announce.
+/// The number of requests that a source has appended, and which of them are HEAD: their responses have no body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Batch {
     requests: u32,
@@ -40,18 +38,18 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch of one request of that method.
+    /// A batch of one request.
     pub fn of(method: &str) -> Self {
         Self { requests: 1, heads: u64::from(method == "HEAD") }
     }
 
-    /// RawHistogram another request of that method.
+    /// Counts another request.
     ///
     /// # Errors
-    /// Beyond [`DEEPEST`] requests, or for HEAD behind 64 others.
+    /// More than [`MAX_BATCH`] requests, or HEAD behind 64 others.
     pub fn push(&mut self, method: &str) -> Result<(), String> {
-        if self.requests >= DEEPEST {
-            return Err(format!("more than {DEEPEST} requests in one batch: send fewer at a time"));
+        if self.requests >= MAX_BATCH {
+            return Err(format!("more than {MAX_BATCH} requests in one batch: send fewer at a time"));
         }
         if method == "HEAD" {
             let bit = 1u64.checked_shl(self.requests);
@@ -61,12 +59,12 @@ impl Batch {
         Ok(())
     }
 
-    /// How many requests these are. An empty batch ends the run as an error does.
+    /// The number of requests. An empty batch ends the run as an error does.
     pub fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// Whether request `number` of this batch, from 0, is HEAD.
+    /// Whether request `number`, from 0, is HEAD.
     pub fn is_head(&self, number: u32) -> bool {
         self.heads.checked_shr(number).is_some_and(|bits| bits & 1 == 1)
     }
@@ -75,26 +73,23 @@ impl Batch {
 /// Whether the run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// It does.
-    Go,
-    /// It ends now, with the result of what was measured.
+    Continue,
+    /// Ends the run now, with a result.
     Stop,
 }
 
-/// Makes the source of each load thread, given its number from 0. It is called on that thread, before the first
-/// connection is opened.
+/// Constructor of each load thread's source, from the number of the thread. Called on that thread before it opens
+/// connections. An error is one line, which ends the run.
 #[derive(Clone)]
 pub struct Script(Arc<Make>);
 
 type Make = dyn Fn(usize) -> Result<Box<dyn Source>, String> + Send + Sync;
 
 impl Script {
-    /// A script whose sources are made by `make`. What `make` returns as an error is one line, and the run fails with it.
     pub fn new(make: impl Fn(usize) -> Result<Box<dyn Source>, String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
 
-    /// The source of load thread `thread`.
     pub(crate) fn source(&self, thread: usize) -> Result<Box<dyn Source>, String> {
         (self.0)(thread)
     }
@@ -106,7 +101,7 @@ impl fmt::Debug for Script {
     }
 }
 
-/// Two are equal if they are one.
+/// Identity.
 impl PartialEq for Script {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -118,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_knows_which_of_its_requests_are_head() {
+    fn head_requests_are_marked() {
         let mut batch = Batch::of("GET");
         for method in ["HEAD", "POST", "HEAD"] {
             batch.push(method).unwrap();
@@ -129,12 +124,12 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_ends_where_it_could_no_longer_be_understood() {
+    fn a_batch_has_a_limit() {
         let mut batch = Batch::default();
         (0..64).for_each(|_| batch.push("HEAD").unwrap());
         assert!(batch.push("HEAD").unwrap_err().contains("64"));
-        (64..DEEPEST).for_each(|_| batch.push("GET").unwrap());
+        (64..MAX_BATCH).for_each(|_| batch.push("GET").unwrap());
         assert!(batch.push("GET").unwrap_err().contains("1024"));
-        assert_eq!(batch.requests(), DEEPEST);
+        assert_eq!(batch.requests(), MAX_BATCH);
     }
 }

@@ -1,21 +1,17 @@
-//! `--vary`: requests that differ from each other, so that a target cannot answer them from one cached reply.
+//! Variants of requests (`--vary`), so that a target cannot answer all from one cached reply.
 //!
-//! A variant has a token of its own, in a query parameter `vary`, in a cookie of that name, and in place of each `{vary}`
-//! of the path. Tokens follow from the seed and have one length, so all variants of a URL have equal length.
+//! Each variant has a token, in a query parameter `vary`, in a cookie of that name, and in place of each `{vary}` of the
+//! path. Tokens follow from the seed and have one length, so all variants of a URL are equally long.
 
 use super::template::{RequestTarget, Template};
-use rand_xoshiro::{
-    SplitMix64,
-    rand_core::{Rng, SeedableRng},
-};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Placeholder in a path.
 const PLACEHOLDER: &str = "{vary}";
 
-/// How many variants of each request there are, and their seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vary {
-    /// At least 1.
+    /// Variants of each request, at least 1.
     pub variants: u32,
     pub seed: u64,
 }
@@ -29,7 +25,7 @@ impl Vary {
     }
 }
 
-/// The request with this token in path, query and cookie.
+/// The request with a token in path, query and cookie.
 pub(super) fn variant(template: &Template, target: &RequestTarget, token: &str) -> (Template, RequestTarget) {
     let (mut template, mut target) = (template.clone(), target.clone());
     let separator = if target.target.contains('?') { '&' } else { '?' };

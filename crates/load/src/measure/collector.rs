@@ -1,41 +1,33 @@
-//! Adds up what the load threads saw: seconds for the series, lines for the log, totals for the result.
+//! Adds up the intervals of all load threads: seconds for the series, lines for the log, totals for the result.
 //!
-//! Runs on the thread that called [`crate::run`], once a second. Histograms are added, percentiles never; a second is
-//! complete when every thread has sent its interval, and seconds come out in order.
+//! Runs on the thread that called [`crate::run`], once a second. Histograms are added, percentiles never. A second is
+//! complete when every thread has sent its interval; seconds come out in order.
 
-use crate::{
-    measure::hlog::Hlog,
-    measure::interval::{Counters, Interval, Phase, Usage},
-    measure::recorder::SECOND_NS,
-    schedule::Schedule,
-};
-use brunt_results::{latency::new_histogram, result::Latency, series::Second};
+use super::interval::{Counters, Interval, Phase, Usage};
+use super::{hlog::Hlog, recorder::SECOND_NS};
+use crate::schedule::Schedule;
+use brunt_results::{LatencySummary, latency::new_histogram, result::Latency, series::Second};
 use hdrhistogram::Histogram;
-use std::{
-    collections::BTreeMap,
-    time::{Duration, SystemTime},
-};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
 
-/// The four distributions, in nanoseconds.
+/// The four distributions of [`Latency`], in nanoseconds.
 pub struct Distributions {
-    /// done - intended.
     pub response: Histogram<u64>,
-    /// done - sent.
     pub service: Histogram<u64>,
-    /// sent - intended, the generator's part of it.
     pub lag: Histogram<u64>,
-    /// done - intended, of failures.
     pub error: Histogram<u64>,
 }
 
 impl Default for Distributions {
     fn default() -> Self {
-        Self { response: new_histogram(), service: new_histogram(), lag: new_histogram(), error: new_histogram() }
+        let [response, service, lag, error] = [(); 4].map(|()| new_histogram());
+        Self { response, service, lag, error }
     }
 }
 
 impl Distributions {
-    /// Takes the values out of an interval.
+    /// Moves the values of an interval in here.
     fn merge(&mut self, interval: &mut Interval) {
         interval.response.merge_into(&mut self.response);
         interval.service.merge_into(&mut self.service);
@@ -43,8 +35,7 @@ impl Distributions {
         interval.error.merge_into(&mut self.error);
     }
 
-    /// A closed loop records only what its distributions do not share: response = service and lag = 0 for every request
-    /// with a reply.
+    /// Adds what a closed loop does not record: for every request with a reply, response = service and lag = 0.
     fn derive(&mut self) {
         add(&mut self.response, &self.service);
         self.lag.saturating_record_n(0, self.service.len());
@@ -65,10 +56,10 @@ impl Distributions {
         }
     }
 
-    /// The figures of the result.
     pub fn summary(&self) -> Latency {
-        let of = brunt_results::LatencySummary::of;
-        Latency { response: of(&self.response), service: of(&self.service), lag: of(&self.lag), error: of(&self.error) }
+        let [response, service, lag, error] =
+            [&self.response, &self.service, &self.lag, &self.error].map(LatencySummary::of);
+        Latency { response, service, lag, error }
     }
 }
 
@@ -79,6 +70,7 @@ fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
 /// One interval of all threads together.
 #[derive(Default)]
 struct Slice {
+    /// Threads whose interval is added.
     reports: usize,
     phase: Phase,
     start_ns: u64,
@@ -89,7 +81,7 @@ struct Slice {
     latency: Distributions,
 }
 
-/// What a thread consumed in the window.
+/// Usage of a thread in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ThreadUsage {
     start: Option<Usage>,
@@ -97,38 +89,38 @@ pub struct ThreadUsage {
 }
 
 impl ThreadUsage {
-    /// CPU in percent of a core, and the part of it burnt on waiting.
+    /// CPU time in percent of a core, and the part of it spent on waiting.
     pub fn percent(&self) -> (f64, f64) {
         let Some(start) = self.start else { return (0.0, 0.0) };
         let share = |part: u64| 100.0 * part as f64 / (self.end.at_ns - start.at_ns).max(1) as f64;
         let cpu = self.end.cpu_ns - start.cpu_ns;
-        // Waiting is timed by the clock on the wall, which goes on while others have the core.
+        // Waiting is measured in wall time, which includes time the thread was preempted.
         (share(cpu), share((self.end.spin_ns - start.spin_ns).min(cpu)))
     }
 }
 
-/// Everything the window amounts to.
+/// Totals of the window.
+#[derive(Default)]
 pub struct Totals {
-    /// Distributions of the window.
     pub latency: Distributions,
-    /// Numbers of the window; `errors.connect` is that of the whole run.
+    /// Counts of the window, except `errors.connect`, which is that of the whole run.
     pub counters: Counters,
-    /// Consumption in the window, by thread.
     pub threads: Vec<ThreadUsage>,
     /// Values above the range of the histograms.
     pub saturated: u64,
-    /// One line for each second, warm-up included.
+    /// One entry for each second, warm-up included.
     pub seconds: Vec<Second>,
     /// The interval log.
     pub hlog: Vec<u8>,
 }
 
-/// Collects the intervals of one run.
+/// Collector of the intervals of one run.
 pub struct Collector {
     start_ns: u64,
     closed_loop: bool,
-    waiting: BTreeMap<u32, Slice>,
-    /// Clones of the threads' schedules, to count what was due in each second whether it could be sent or not.
+    /// Intervals that some threads have yet to report, by number.
+    incomplete: BTreeMap<u32, Slice>,
+    /// Clones of the threads' schedules, to count what was due in each second, sent or not.
     offered: Vec<Schedule>,
     drain: Option<Slice>,
     hlog: Hlog,
@@ -136,23 +128,17 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector for the load that begins at `start_ns`, which is `start` on the wall; no schedules make a closed loop.
+    /// A collector for the load that begins at `start_ns`, which is `start` of the system clock. A closed loop has no
+    /// schedules.
     pub fn new(threads: usize, start_ns: u64, start: SystemTime, schedules: Vec<Schedule>) -> Self {
         Self {
             start_ns,
             closed_loop: schedules.is_empty(),
-            waiting: BTreeMap::new(),
+            incomplete: BTreeMap::new(),
             offered: schedules,
             drain: None,
             hlog: Hlog::new(start),
-            totals: Totals {
-                latency: Distributions::default(),
-                counters: Counters::default(),
-                threads: vec![ThreadUsage::default(); threads],
-                saturated: 0,
-                seconds: Vec::new(),
-                hlog: Vec::new(),
-            },
+            totals: Totals { threads: vec![ThreadUsage::default(); threads], ..Totals::default() },
         }
     }
 
@@ -160,7 +146,7 @@ impl Collector {
     pub fn take(&mut self, thread: usize, interval: &mut Interval) {
         let slice = match interval.phase {
             Phase::Drain => self.drain.get_or_insert_default(),
-            _ => self.waiting.entry(interval.number).or_default(),
+            _ => self.incomplete.entry(interval.number).or_default(),
         };
         let window = interval.phase == Phase::Window;
         if matches!(interval.phase, Phase::Window | Phase::Drain) {
@@ -181,11 +167,12 @@ impl Collector {
         slice.cpu_percent += span.percent().0;
     }
 
-    /// The next second that every thread has reported. The caller may complete it, and gives it back with [`Self::keep`].
-    pub fn next_second(&mut self) -> Option<Second> {
+    /// The next second that every thread has reported, or, if no more reports will come (`last`), the next one. The caller
+    /// may add to it, and returns it with [`Self::keep`].
+    pub fn next_second(&mut self, last: bool) -> Option<Second> {
         loop {
-            let entry = self.waiting.first_entry()?;
-            if entry.get().reports < self.totals.threads.len() {
+            let entry = self.incomplete.first_entry()?;
+            if !last && entry.get().reports < self.totals.threads.len() {
                 return None;
             }
             let slice = entry.remove();
@@ -193,16 +180,6 @@ impl Collector {
                 return Some(second);
             }
         }
-    }
-
-    /// As [`Self::next_second`] once no more intervals will come.
-    pub fn last_second(&mut self) -> Option<Second> {
-        while let Some((_, slice)) = self.waiting.pop_first() {
-            if let Some(second) = self.close(slice) {
-                return Some(second);
-            }
-        }
-        None
     }
 
     /// Adds a second to the series.
@@ -256,8 +233,8 @@ impl Collector {
         )
     }
 
-    /// The end: `unsent` are the schedules as far as they were taken, `close_ns` the end of the window. What was due and
-    /// never sent is unanswered and has waited until the window's end, if it was due inside the window at all.
+    /// The totals. `unsent` are the schedules as far as they were taken: a request due before `close_ns` and never sent is
+    /// unanswered, and has waited until then if it was due after `open_ns`.
     pub fn finish(mut self, unsent: &[Schedule], open_ns: u64, close_ns: u64) -> Totals {
         let mut drain = self.drain.take().unwrap_or_default();
         let (open, close) = (open_ns - self.start_ns, close_ns.saturating_sub(self.start_ns));

@@ -1,11 +1,10 @@
-//! How long TLS handshakes have taken, over all threads and the whole run, and what they came to.
+//! TLS handshakes of the whole run, over all threads: their durations and outcomes.
 
 use brunt_results::{LatencySummary, latency::new_histogram, result};
 use brunt_tls::HandshakeInfo;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// See the head of this file.
 #[derive(Debug)]
 pub struct Handshakes {
     /// From the accepted connection to the end of the handshake, in nanoseconds.
@@ -23,27 +22,24 @@ impl Default for Handshakes {
 }
 
 impl Handshakes {
-    /// One has taken so long and come to this.
-    pub fn made(&mut self, ns: u64, greeting: &HandshakeInfo) {
+    /// Counts a completed handshake that took `ns`.
+    pub fn completed(&mut self, ns: u64, info: &HandshakeInfo) {
         self.time.saturating_record(ns);
-        *(if greeting.resumed { &mut self.resumed } else { &mut self.full }) += 1;
-        match self.protocols.get_mut(&greeting.protocol) {
-            Some(count) => *count += 1,
-            None => drop(self.protocols.insert(greeting.protocol.clone(), 1)),
-        }
+        *(if info.resumed { &mut self.resumed } else { &mut self.full }) += 1;
+        *self.protocols.entry(info.protocol.clone()).or_default() += 1;
     }
 
-    /// One has come to nothing.
     pub fn failed(&mut self) {
         self.failed += 1;
     }
 
-    /// As the result has it.
+    /// The figures as the result has them.
     pub fn summary(&self) -> result::Handshakes {
+        let Self { full, resumed, failed, .. } = *self;
         result::Handshakes {
-            full: self.full,
-            resumed: self.resumed,
-            failed: self.failed,
+            full,
+            resumed,
+            failed,
             time: LatencySummary::of(&self.time),
             protocols: self.protocols.clone(),
         }

@@ -1,22 +1,20 @@
-//! The histogram a load thread records into: the cells of HDR at three digits, and nothing else.
+//! Histogram that load threads record into: the cells of HdrHistogram at three digits, and nothing else.
 //!
-//! `hdrhistogram` keeps totals, extremes and error paths up to date on every value, five times the work of finding the
-//! cell. Here a value is one shift and one increment; the thread that collects pours the cells into real histograms
-//! once a second. The cells are the same, so nothing is lost: a test holds the two together. A value above the range is
-//! counted as the highest and in [`RawHistogram::saturated`]: it must never vanish.
+//! `hdrhistogram` updates totals, extremes and error paths for every value, five times the work of finding the cell. Here a
+//! value costs one shift and one increment; the collector merges the cells, which are the same, into full histograms once a
+//! second. A value above the range counts as the highest and in [`RawHistogram::saturated`]: it must never vanish.
 
 use brunt_results::latency::MAX_LATENCY_NS;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-/// log2 of the values below which every nanosecond has its own cell: three digits need 2000 of them.
+/// log2 of the value below which every nanosecond has a cell of its own: three digits need 2000 of them.
 const LINEAR_BITS: u32 = 11;
 /// Cells of each further doubling.
 const HALF: usize = 1 << (LINEAR_BITS - 1);
-/// Cells in all.
 const CELLS: usize = cell_of(MAX_LATENCY_NS) + 1;
 
-/// How often each value, in nanoseconds, was recorded.
+/// Counts of values in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct RawHistogram {
     cells: Box<[u32]>,
@@ -32,7 +30,7 @@ impl Default for RawHistogram {
 #[inline]
 const fn cell_of(ns: u64) -> usize {
     let doubling = (u64::BITS - LINEAR_BITS) - (ns | ((1 << LINEAR_BITS) - 1)).leading_zeros();
-    // The upper half of the linear cells is the first doubling, hence one HALF for each and no base.
+    // The upper half of the linear cells counts as the first doubling, so each doubling adds HALF.
     doubling as usize * HALF + (ns >> doubling) as usize
 }
 
@@ -46,7 +44,6 @@ const fn value_of(cell: usize) -> u64 {
 }
 
 impl RawHistogram {
-    /// Counts one value.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         if ns > MAX_LATENCY_NS {
@@ -55,12 +52,12 @@ impl RawHistogram {
         self.cells[cell_of(ns.min(MAX_LATENCY_NS))] += 1;
     }
 
-    /// Values above the range so far; they count as the highest.
+    /// Values above the range so far.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// Moves all values into `histogram` and leaves this empty.
+    /// Moves all values into `histogram`.
     pub fn merge_into(&mut self, histogram: &mut Histogram<u64>) {
         for (cell, count) in self.cells.iter_mut().enumerate() {
             if *count > 0 {
@@ -71,7 +68,7 @@ impl RawHistogram {
     }
 }
 
-/// From process to process go the cells that have counted something.
+/// The cells that are not zero, for transfer between processes.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     saturated: u64,
@@ -102,7 +99,7 @@ mod tests {
     use brunt_results::latency::new_histogram;
     use proptest::prelude::*;
 
-    fn poured(values: &[u64]) -> Histogram<u64> {
+    fn merged(values: &[u64]) -> Histogram<u64> {
         let mut counts = RawHistogram::default();
         values.iter().for_each(|&value| counts.record(value));
         let mut histogram = new_histogram();
@@ -112,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_in_order_and_none_is_left_out() {
+    fn cells_are_contiguous() {
         for cell in 1..CELLS {
             assert_eq!(cell_of(value_of(cell)), cell);
             assert_eq!(cell_of(value_of(cell) - 1), cell - 1);
@@ -133,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn another_process_reads_what_this_one_has_counted() {
+    fn serialized_counts_are_read_back() {
         let mut counts = RawHistogram::default();
         [0, 1, 1, 2047, 2048, 5_000_000, u64::MAX].iter().for_each(|&value| counts.record(value));
         let text = serde_json::to_string(&counts).unwrap();
@@ -144,17 +141,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pouring_gives_what_hdrhistogram_would_have_recorded(
+        fn merged_values_equal_directly_recorded_ones(
             values in proptest::collection::vec((0u32..42, any::<u64>()).prop_map(|(bits, x)| x % (1u64 << bits).max(1)), 1..300),
         ) {
             let mut direct = new_histogram();
             for &value in &values {
                 direct.record(value).unwrap();
             }
-            let poured = poured(&values);
-            prop_assert_eq!(&poured, &direct);
-            prop_assert_eq!((poured.min(), poured.max()), (direct.min(), direct.max()));
-            prop_assert_eq!(poured.mean(), direct.mean());
+            let merged = merged(&values);
+            prop_assert_eq!(&merged, &direct);
+            prop_assert_eq!((merged.min(), merged.max()), (direct.min(), direct.max()));
+            prop_assert_eq!(merged.mean(), direct.mean());
         }
     }
 }

@@ -1,22 +1,17 @@
-//! `latency.hlog`: an HdrHistogram V2 interval log, one line for each second of the window and each distribution.
+//! Writer of `latency.hlog`: an HdrHistogram V2 interval log, one line for each distribution and second of the window.
 //!
-//! The lines of a tag add up to that distribution of the result, exactly: the warm-up is not in here, and what was
-//! answered or given up after the window closed is the last line. Times are seconds since the load began, values are
-//! nanoseconds; only the column of maxima, which is for human eyes, is in milliseconds as other tools write it.
+//! The lines of a tag add up exactly to that distribution of the result: the warm-up is left out, and replies and timeouts
+//! after the end of the window are in the last line. Times are seconds since the load began, values nanoseconds; the column
+//! of maxima is in milliseconds, as other tools write it.
 
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        V2DeflateSerializer,
-        interval_log::{IntervalLogWriterBuilder, Tag},
-    },
-};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use std::time::{Duration, SystemTime};
 
-/// Divides nanoseconds into the milliseconds of the column of maxima.
+/// Nanoseconds per millisecond, for the column of maxima.
 const MAX_DIVISOR: f64 = 1e6;
 
-/// An interval log that grows.
 pub struct Hlog {
     bytes: Vec<u8>,
     serializer: V2DeflateSerializer,
@@ -27,7 +22,7 @@ impl Hlog {
     pub fn new(start: SystemTime) -> Self {
         let mut bytes = Vec::new();
         let mut serializer = V2DeflateSerializer::new();
-        // The version comment is what other readers look for; the names of the columns are read as a comment by them all.
+        // Other readers look for the version comment. They all read the column names as a comment.
         IntervalLogWriterBuilder::new()
             .add_comment("[Histogram log format version 1.3]")
             .add_comment("[Values in nanoseconds; tags: response, service, lag, error]")
@@ -39,12 +34,12 @@ impl Hlog {
         Self { bytes, serializer }
     }
 
-    /// Adds one distribution of one interval; an empty one is left out.
+    /// Adds one distribution of one interval, unless it is empty.
     pub fn add(&mut self, tag: &'static str, histogram: &Histogram<u64>, start: Duration, length: Duration) {
         if histogram.is_empty() {
             return;
         }
-        // A writer borrows its bytes for its life, so each line has its own, and the header it repeats is cut off.
+        // A writer borrows its buffer for life, so each line has a writer of its own; the repeated header is cut off.
         let mut line = Vec::new();
         IntervalLogWriterBuilder::new()
             .with_max_value_divisor(MAX_DIVISOR)
@@ -56,57 +51,19 @@ impl Hlog {
         self.bytes.extend_from_slice(&line[header..]);
     }
 
-    /// The log as it is written to a file.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
-    use brunt_results::latency::new_histogram;
-    use hdrhistogram::serialization::{
-        Deserializer,
-        interval_log::{IntervalLogIterator, LogEntry},
-    };
-
-    /// A line as another program reads it: tag, start and length in seconds, the column of maxima, the values.
-    pub type Line = (String, f64, f64, f64, Histogram<u64>);
-
-    /// Reads a log with the reference reader.
-    pub fn read(bytes: &[u8]) -> Vec<Line> {
-        let interval = |entry| match entry {
-            LogEntry::Interval(line) => Some(line),
-            _ => None,
-        };
-        IntervalLogIterator::new(bytes)
-            .filter_map(|entry| interval(entry.unwrap()))
-            .map(|line| {
-                let encoded = base64(line.encoded_histogram());
-                let (start, length) = (line.start_timestamp().as_secs_f64(), line.duration().as_secs_f64());
-                let values = Deserializer::new().deserialize(&mut &encoded[..]).unwrap();
-                (line.tag().unwrap().as_str().to_owned(), start, length, line.max(), values)
-            })
-            .collect()
-    }
-
-    fn base64(text: &str) -> Vec<u8> {
-        let digit = |c: u8| match c {
-            b'A'..=b'Z' => c - b'A',
-            b'a'..=b'z' => c - b'a' + 26,
-            b'0'..=b'9' => c - b'0' + 52,
-            b'+' => 62,
-            _ => 63,
-        };
-        let digits: Vec<u8> = text.trim_end_matches('=').bytes().map(digit).collect();
-        let byte = |group: &[u8], i: usize| Some(group.get(i)? << (2 + 2 * i) | group.get(i + 1)? >> (4 - 2 * i));
-        let bytes = |group: &[u8]| (0..3).filter_map(|i| byte(group, i)).collect::<Vec<_>>();
-        digits.chunks(4).flat_map(bytes).collect()
-    }
+    use brunt_results::{hlog, latency::new_histogram};
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     #[test]
-    fn what_is_written_is_read_back_by_the_reference_reader() {
+    fn the_reference_reader_reads_a_written_log() {
         let mut log = Hlog::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
         let second = Duration::from_secs(1);
         let mut written = Vec::new();
@@ -122,12 +79,17 @@ pub mod tests {
         assert!(text.starts_with("#[Histogram log format version 1.3]\n"), "{text}");
         assert!(text.contains("#[StartTime: 1700000000.000 (seconds since epoch)]\n"), "{text}");
         assert_eq!(text.matches("MaxValueDivisor").count(), 1);
-        let read = read(&bytes);
-        assert_eq!(read.len(), 3, "an empty distribution has no line");
-        for (number, (tag, start, length, max, values)) in read.iter().enumerate() {
-            assert_eq!((tag.as_str(), *start, *length), ("response", number as f64, 1.0));
+        let read = hlog::read(&bytes, "response").unwrap();
+        let maxima = IntervalLogIterator::new(&bytes).filter_map(|entry| match entry.unwrap() {
+            LogEntry::Interval(line) => Some(line.max()),
+            _ => None,
+        });
+        let maxima: Vec<f64> = maxima.collect();
+        assert_eq!((read.len(), maxima.len()), (3, 3), "an empty distribution has no line");
+        for (number, (interval, max)) in read.iter().zip(maxima).enumerate() {
+            assert_eq!((interval.start_s, interval.length_s), (number as f64, 1.0));
             assert!((max - (number + 1) as f64).abs() < 0.01, "{max} ms");
-            assert_eq!(*values, written[number]);
+            assert_eq!(interval.values, written[number]);
         }
     }
 }

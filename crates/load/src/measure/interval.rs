@@ -1,9 +1,9 @@
-//! What one load thread saw in one second (or the rest of one): the unit in which results travel to the collector.
+//! Measurements of one load thread in one interval of at most a second: the unit in which they go to the collector.
 //!
-//! Plain data. It is filled by [`crate::record`], read and emptied by [`crate::measure::collector`], and goes back to be filled
-//! again, so that a load thread never allocates or clears a histogram while it is being measured.
+//! Filled by the [recorder](super::recorder), emptied by the [collector](super::collector), and returned to be filled again,
+//! so that a load thread never allocates or clears a histogram while it is measured.
 
-use crate::{measure::histogram::RawHistogram, measure::replies::Replies};
+use super::{histogram::RawHistogram, replies::Replies};
 use brunt_results::result::{Bytes, Errors};
 use serde::{Deserialize, Serialize};
 
@@ -17,33 +17,31 @@ pub enum Phase {
     Warmup,
     /// The measured window.
     Window,
-    /// No new requests; what is under way may still be answered.
+    /// No new requests; those in flight may still be answered.
     Drain,
 }
 
-/// Numbers of one interval.
+/// Counts of one interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Requests sent.
     pub sent: u64,
-    /// Requests answered rightly.
+    /// Requests with a correct reply.
     pub completed: u64,
-    /// Requests that failed.
     pub failed: u64,
     /// Requests that found every connection busy.
     pub waited: u64,
-    /// Requests under way when the window closed.
+    /// Requests in flight at the end of the window.
     pub unanswered: u64,
-    /// What went wrong, by kind; connections without a request included.
+    /// Errors by kind, those of connections without a request included.
     pub errors: Errors,
-    /// Payload bytes moved.
+    /// Payload bytes.
     pub bytes: Bytes,
-    /// What the replies said, where the protocol has something to say.
+    /// Counts of replies, for protocols whose replies have a status.
     pub replies: Replies,
 }
 
 impl Counters {
-    /// Adds another interval's numbers.
+    /// Adds the counts of another interval.
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.completed += other.completed;
@@ -61,14 +59,12 @@ impl Counters {
     }
 }
 
-/// What a thread had consumed at one moment.
+/// Time used by a thread until `at_ns` of the run's clock, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// When this was read, in nanoseconds of the run's clock.
     pub at_ns: u64,
-    /// CPU time of the thread so far, in nanoseconds.
     pub cpu_ns: u64,
-    /// The part of it burnt on waiting.
+    /// CPU time spent on waiting.
     pub spin_ns: u64,
 }
 
@@ -77,25 +73,21 @@ pub struct Usage {
 pub struct Interval {
     /// Its number on its thread, from 0.
     pub number: u32,
-    /// The part of the run it belongs to.
     pub phase: Phase,
-    /// Its first nanosecond in the run's clock.
+    /// Start in the run's clock.
     pub start_ns: u64,
-    /// The nanosecond behind its last.
+    /// End in the run's clock, exclusive.
     pub end_ns: u64,
-    /// Consumption at its start.
     pub usage_start: Usage,
-    /// Consumption at its end.
     pub usage_end: Usage,
     /// Connections open at its end.
     pub connections: u64,
-    /// Numbers.
     pub counters: Counters,
-    /// done - intended. In a closed loop only of those without a good reply: the rest is `service`.
+    /// done - intended. In a closed loop only of requests without a correct reply: for the others it equals `service`.
     pub response: RawHistogram,
     /// done - sent.
     pub service: RawHistogram,
-    /// sent - intended, as far as it is the generator's fault. Empty in a closed loop, where it is 0 by definition.
+    /// sent - intended, as far as the generator caused it. Empty in a closed loop, where it is 0 by definition.
     pub lag: RawHistogram,
     /// done - intended of failed requests.
     pub error: RawHistogram,

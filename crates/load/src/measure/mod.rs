@@ -1,4 +1,4 @@
-//! What became of the requests: recorded on each load thread, collected once a second, logged.
+//! Recording on each load thread, collection once a second, and the interval log.
 
 pub(crate) mod collector;
 pub(crate) mod handshakes;

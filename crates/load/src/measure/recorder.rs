@@ -1,45 +1,34 @@
-//! What becomes of each request, on one load thread: the right interval, the right histogram.
+//! Records the outcome of each request of one load thread in the interval and histogram it belongs to.
 //!
-//! The rules, in one place:
-//! - An event belongs to the interval in which it happens; a latency is kept only if the request was *intended* in the
-//!   part of the run (warm-up or window) in which it ends. So a request of the warm-up that ends in the window is a
-//!   completion of the window and leaves no latency.
-//! - A request under way when the window closes is unanswered. Its response time is at least the time it has waited, and
-//!   that is recorded: when its reply comes during the drain, or else when the drain ends.
+//! Rules:
+//! - An event belongs to the interval in which it happens. A latency is kept only if the request was *intended* in the phase
+//!   (warm-up or window) in which it ends: a request of the warm-up that ends in the window is a completion of the window
+//!   without a latency.
+//! - A request in flight at the end of the window is unanswered. Its response time, recorded at its reply during the drain
+//!   or else at the end of the drain, is at least the time it has waited.
 //! - A timeout is a failure and also a response time, of the timeout's length: leaving it out would flatter the target.
 //! - Any other failure is in the error histogram alone: a fast refusal must not improve a percentile.
 //!
-//! No clock is read here: the caller says when. Times must not go back. An interval ends at its exact nanosecond even if
-//! the first event behind it comes later.
+//! Reads no clock: times are arguments and must not go back. An interval ends at its exact nanosecond, even if the first
+//! event after it comes later.
 
 use crate::measure::interval::{Counters, Interval, Phase, Usage};
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::{collections::VecDeque, sync::Arc, sync::atomic::AtomicU64, sync::atomic::Ordering::Relaxed};
 
-/// One line of the series is a second.
+/// Length of an interval, and of a line of the series.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
-/// How a request or a connection failed.
+/// Kind of a failed request or connection, as [`brunt_results::result::Errors`] defines them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The connection could not be opened.
     Connect,
-    /// No complete reply in time.
     Timeout,
-    /// The peer closed or reset the connection.
     Reset,
-    /// The reply was not what was asked for, or no reply at all.
     Protocol,
-    /// The reply was well formed and reported a failure.
     Status,
 }
 
-/// Ends the window after so many completions over all threads.
+/// Limit of completions over all threads, which ends the window.
 #[derive(Debug)]
 pub struct Budget {
     limit: u64,
@@ -47,7 +36,6 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of `limit` completions.
     pub fn new(limit: u64) -> Self {
         Self { limit, done: AtomicU64::new(0) }
     }
@@ -55,28 +43,27 @@ impl Budget {
 
 /// What a recorder shares with the rest of the run.
 pub struct Links {
-    /// When the window closes, in nanoseconds of the run's clock; moved forward to end a run early.
+    /// End of the window, in nanoseconds of the run's clock; set to an earlier time to end a run early.
     pub close: Arc<AtomicU64>,
-    /// The limit of completions, if there is one.
     pub budget: Option<Arc<Budget>>,
-    /// Reads this thread's consumption.
+    /// Reads this thread's CPU usage.
     pub meter: Box<dyn Fn() -> Usage>,
 }
 
-/// Records one load thread.
+/// Recorder of one load thread.
 pub struct Recorder {
     current: Box<Interval>,
     /// End of the current interval unless `links.close` comes first.
     next_ns: u64,
     open_ns: u64,
-    /// Latencies count for requests intended at or after this.
+    /// Latencies are kept of requests intended at or after this time.
     from_ns: u64,
     closed_loop: bool,
     outstanding: u64,
     connections: u64,
     links: Links,
     finished: VecDeque<Box<Interval>>,
-    #[expect(clippy::vec_box, reason = "intervals travel between threads as the boxes they are")]
+    #[expect(clippy::vec_box, reason = "intervals are sent between threads as boxes")]
     spare: Vec<Box<Interval>>,
 }
 
@@ -99,7 +86,7 @@ impl Recorder {
         }
     }
 
-    /// The load begins at `start_ns`; the window opens at `open_ns` and closes when `links.close` says.
+    /// Sets the start of the load and of the window, which ends at `links.close`.
     pub fn begin(&mut self, start_ns: u64, open_ns: u64) {
         self.open_ns = open_ns;
         self.next_ns = start_ns;
@@ -119,28 +106,28 @@ impl Recorder {
         }
     }
 
-    /// Time is now `now_ns`: ends the intervals that are over.
+    /// Ends the intervals that are over at `now_ns`.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         if now_ns >= self.next_ns || now_ns >= self.links.close.load(Relaxed) {
-            self.turn(now_ns);
+            self.end_intervals(now_ns);
         }
     }
 
-    /// A request has become due and has a connection.
+    /// A due request has a connection.
     #[inline]
     pub fn taken(&mut self) {
         self.outstanding += 1;
     }
 
-    /// A request that found every connection busy when it became due has one now.
+    /// A request that was due when every connection was busy has a connection now.
     #[inline]
     pub fn waited(&mut self, now_ns: u64) {
         self.advance(now_ns);
         self.current.counters.waited += 1;
     }
 
-    /// A request goes out now; `base_ns` is when it would have, had the generator not been late.
+    /// A request is sent now; without generator lag it would have been sent at `base_ns`.
     #[inline]
     pub fn sent(&mut self, now_ns: u64, intended_ns: u64, base_ns: u64) {
         self.advance(now_ns);
@@ -150,38 +137,36 @@ impl Recorder {
         }
     }
 
-    /// The next request of a closed loop goes out at the moment the last one was completed.
+    /// The next request of a closed loop is sent at the completion of the one before.
     #[inline]
     pub fn follows(&mut self) {
         self.outstanding += 1;
         self.current.counters.sent += 1;
     }
 
-    /// Payload bytes were handed to the kernel.
     #[inline]
     pub fn moved_out(&mut self, bytes: usize) {
         self.current.counters.bytes.sent += bytes as u64;
     }
 
-    /// Payload bytes were taken from the kernel.
     #[inline]
     pub fn moved_in(&mut self, bytes: usize) {
         self.current.counters.bytes.received += bytes as u64;
     }
 
-    /// `more` requests went out in one write with the one that was just sent.
+    /// `more` requests were sent in one write with the one just recorded.
     pub fn sent_along(&mut self, more: u64) {
         self.outstanding += more;
         self.current.counters.sent += more;
     }
 
-    /// A request has its whole, right reply now; `note` keeps what the reply said beside that.
+    /// A request has its complete, correct reply now. `count` adds what else is counted of a reply.
     #[inline]
-    pub fn completed(&mut self, now_ns: u64, intended_ns: u64, sent_ns: u64, note: impl FnOnce(&mut Counters)) {
+    pub fn completed(&mut self, now_ns: u64, intended_ns: u64, sent_ns: u64, count: impl FnOnce(&mut Counters)) {
         if !self.answered(now_ns, intended_ns) {
             return;
         }
-        note(&mut self.current.counters);
+        count(&mut self.current.counters);
         self.current.counters.completed += 1;
         if intended_ns >= self.from_ns {
             self.current.service.record(now_ns - sent_ns);
@@ -192,27 +177,27 @@ impl Recorder {
         self.end_if_spent(now_ns);
     }
 
-    /// A request has its whole reply now, and not the one it should have. Such a reply spends the budget as a right one
-    /// does: a run of so many requests ends whatever the target answers.
+    /// A request has its complete reply now, which is a failure. It spends the budget as a correct one does, so that a run
+    /// of a number of requests ends whatever the target answers.
     #[cold]
     #[inline(never)]
-    pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, note: impl FnOnce(&mut Counters)) {
+    pub fn rejected(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, count: impl FnOnce(&mut Counters)) {
         if !self.answered(now_ns, intended_ns) {
             return;
         }
-        note(&mut self.current.counters);
+        count(&mut self.current.counters);
         self.fail(now_ns, failure, intended_ns, None);
         self.end_if_spent(now_ns);
     }
 
-    /// Whether a reply that has come now counts; if not, its request is unanswered.
+    /// Whether a reply that is complete now counts; if not, its request is unanswered.
     #[inline(always)]
     fn answered(&mut self, now_ns: u64, intended_ns: u64) -> bool {
         self.advance(now_ns);
         self.outstanding -= 1;
         match self.current.phase {
             Phase::Window if self.links.budget.is_some() && !self.spend(now_ns) => {
-                // Another thread's completion was the last: the window is over, this thread only has not seen it.
+                // Another thread's completion was the last, and this thread has not seen the new end of the window.
                 self.current.counters.unanswered += 1;
                 self.late(now_ns, intended_ns);
                 self.advance(now_ns + 1);
@@ -226,7 +211,7 @@ impl Recorder {
         }
     }
 
-    /// If that was the last completion, the next request of this very moment is no longer of the window.
+    /// After the last completion, a request at the same nanosecond is outside the window.
     #[inline(always)]
     fn end_if_spent(&mut self, now_ns: u64) {
         if self.links.budget.is_some() {
@@ -234,7 +219,7 @@ impl Recorder {
         }
     }
 
-    /// A request has failed now. A timeout says at which moment it was one: the sweep notices a little later.
+    /// A request has failed now. For a timeout, `due_ns` is when it elapsed: the sweep finds it a little later.
     #[cold]
     #[inline(never)]
     pub fn failed(&mut self, now_ns: u64, failure: Failure, intended_ns: u64, due_ns: Option<u64>) {
@@ -258,7 +243,7 @@ impl Recorder {
         }
     }
 
-    /// Something failed that is no request: a connection that could not be opened, or was lost while idle.
+    /// Counts an error, also of a connection that could not be opened or was lost while idle.
     pub fn connection_error(&mut self, now_ns: u64, failure: Failure) {
         self.advance(now_ns);
         if self.current.phase == Phase::Drain {
@@ -274,34 +259,32 @@ impl Recorder {
         } += 1;
     }
 
-    /// A connection was opened.
     pub fn connected(&mut self) {
         self.connections += 1;
     }
 
-    /// A connection was closed.
     pub fn disconnected(&mut self) {
         self.connections -= 1;
     }
 
-    /// Requests that have a connection and no answer.
+    /// Requests with a connection and without a reply.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
 
-    /// The drain is over: what is still without an answer, by intended time, has waited at least until now.
+    /// Ends the drain. Requests still unanswered, given by intended time, have waited at least until now.
     pub fn finish(&mut self, now_ns: u64, unanswered: impl Iterator<Item = u64>) {
         unanswered.for_each(|intended_ns| self.late(now_ns, intended_ns));
         self.end_interval(now_ns);
     }
 
-    /// The next interval that is over, in order.
+    /// The next finished interval, in order.
     pub fn take_finished(&mut self) -> Option<Box<Interval>> {
         self.finished.pop_front()
     }
 
-    /// An interval whose histograms are empty again, for use in a later second.
-    pub fn give_back(&mut self, interval: Box<Interval>) {
+    /// Takes back an interval with empty histograms, for a later second.
+    pub fn recycle(&mut self, interval: Box<Interval>) {
         self.spare.push(interval);
     }
 
@@ -313,14 +296,13 @@ impl Recorder {
         }
     }
 
-    /// Spends one completion; false if none was left. Whoever spends the last one closes the window behind itself.
+    /// Spends one completion; false if none was left. The last one closes the window behind itself.
     #[inline(never)]
     fn spend(&self, now_ns: u64) -> bool {
         let Some(budget) = &self.links.budget else { return true };
         let before = budget.done.fetch_add(1, Relaxed);
         if before + 1 >= budget.limit {
-            // Whoever comes after the last one says so too: the last one may be kept from it, and a thread that does not
-            // know sends on.
+            // Later ones close it too: the thread of the last one may be preempted here, and others would go on sending.
             self.links.close.fetch_min(now_ns + 1, Relaxed);
         }
         before < budget.limit
@@ -328,7 +310,7 @@ impl Recorder {
 
     #[cold]
     #[inline(never)]
-    fn turn(&mut self, now_ns: u64) {
+    fn end_intervals(&mut self, now_ns: u64) {
         while self.current.phase != Phase::Drain {
             let close_ns = self.links.close.load(Relaxed);
             let end_ns = self.next_ns.min(close_ns);

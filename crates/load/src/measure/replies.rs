@@ -1,14 +1,13 @@
-//! What replies said: how many had which status, and how long their bodies were.
+//! Counts of replies by status, and the bytes of their bodies.
 //!
 //! Counted for every reply, so the status that came first, nearly always the only one, costs one comparison.
 
 use brunt_results::result::Responses;
 use serde::{Deserialize, Serialize};
 
-/// RawHistogram of replies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replies {
-    /// Each status with its count, in the order in which they first came.
+    /// Each status with its count, in the order of their first reply.
     statuses: Vec<(u16, u64)>,
     body_bytes: u64,
 }
@@ -16,7 +15,7 @@ pub struct Replies {
 impl Replies {
     /// Counts one reply.
     #[inline]
-    pub fn note(&mut self, status: u16, body_bytes: u64) {
+    pub fn record(&mut self, status: u16, body_bytes: u64) {
         self.body_bytes += body_bytes;
         match self.statuses.first_mut() {
             Some((first, count)) if *first == status => *count += 1,
@@ -27,7 +26,7 @@ impl Replies {
     #[cold]
     #[inline(never)]
     fn count(&mut self, status: u16, more: u64) {
-        match self.statuses.iter_mut().find(|(known, _)| *known == status) {
+        match self.statuses.iter_mut().find(|(counted, _)| *counted == status) {
             Some((_, count)) => *count += more,
             None => self.statuses.push((status, more)),
         }
@@ -39,7 +38,7 @@ impl Replies {
         other.statuses.iter().for_each(|(status, count)| self.count(*status, *count));
     }
 
-    /// As the result has it.
+    /// The counts as the result has them.
     pub fn responses(&self) -> Responses {
         let statuses = self.statuses.iter().map(|(status, count)| (status.to_string(), *count));
         Responses { statuses: statuses.collect(), body_bytes: Some(self.body_bytes) }
@@ -51,14 +50,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_are_counted_apart_and_added_up_whatever_came_first() {
+    fn statuses_add_up_in_any_order() {
         let (mut one, mut other) = (Replies::default(), Replies::default());
-        for status in [200, 200, 404, 200, 500, 404] {
-            one.note(status, 10);
-        }
-        for status in [500, 200] {
-            other.note(status, 1);
-        }
+        [200, 200, 404, 200, 500, 404].into_iter().for_each(|status| one.record(status, 10));
+        [500, 200].into_iter().for_each(|status| other.record(status, 1));
         one.add(&other);
         let responses = one.responses();
         let counts: Vec<(&str, u64)> = responses.statuses.iter().map(|(status, count)| (&status[..], *count)).collect();

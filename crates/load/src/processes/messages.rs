@@ -1,14 +1,14 @@
-//! Messages between parent and workers. Both are the same executable, so they carry no version.
+//! Messages between parent and workers. Both are the same executable, so messages have no version.
 
-use crate::{engine::shared::Progress, measure::interval::Interval, options::Options};
-use brunt_runtime::BackendKind;
+use crate::engine::{shared::Progress, thread::Message};
+use crate::options::Options;
 use serde::{Deserialize, Serialize};
 use std::io;
 
 /// The parent's first message: a worker's part.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// The whole load, with the threads of all processes.
+    /// Options of the whole load, with the threads of all processes.
     pub options: Options,
     /// The worker's threads are `first..end`.
     pub first: usize,
@@ -18,45 +18,18 @@ pub struct Task {
 }
 
 /// From a worker.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub enum Report {
-    /// A load thread runs.
-    Ready { thread: usize, tid: u32, backend: Backend, fallback: Option<String> },
+    /// From a load thread, with its number.
+    Thread(usize, Message),
     /// The first failed attempt to connect to a host.
     Refused { host: usize, error: SerialError },
     /// Progress of connecting, or connections lost and replaced.
     Connecting(Progress),
-    /// A load thread has completed another interval.
-    Interval { thread: usize, interval: Box<Interval> },
     /// The worker cannot do its part.
     Failed(String),
     /// The work is done. With an open loop, the requests that each thread took from its schedule.
     Done { taken: Vec<Option<u64>> },
-}
-
-/// A [`BackendKind`] that can be serialized.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub enum Backend {
-    Uring,
-    Epoll,
-}
-
-impl From<BackendKind> for Backend {
-    fn from(kind: BackendKind) -> Self {
-        match kind {
-            BackendKind::Uring => Self::Uring,
-            BackendKind::Epoll => Self::Epoll,
-        }
-    }
-}
-
-impl From<Backend> for BackendKind {
-    fn from(backend: Backend) -> Self {
-        match backend {
-            Backend::Uring => Self::Uring,
-            Backend::Epoll => Self::Epoll,
-        }
-    }
 }
 
 /// An [`io::Error`] that can be serialized.

@@ -1,33 +1,15 @@
 //! The parent process: starts the workers, gives each its part, and coordinates them as if their threads were its own.
 
-use super::{
-    WORKER_ARGS,
-    messages::{Report, Task},
-};
-use crate::{
-    check,
-    engine::{
-        coordinator::Coordinator,
-        peers::{Order, Peers},
-        shared::{Progress, Shared},
-        thread::Message,
-    },
-    error::LoadError,
-    observer::Observer,
-    options::Options,
-    report,
-    run::schedules,
-    schedule::Schedule,
-};
+use super::WORKER_ARGS;
+use super::messages::{Report, Task};
+use crate::engine::peers::{Order, Peers};
+use crate::engine::shared::{Clock, Progress, Shared};
+use crate::{check, engine::coordinator::Coordinator, engine::thread::Message, error::LoadError, report};
+use crate::{observer::Observer, options::Options, run::schedules, schedule::Schedule};
 use brunt_multiprocess::{WorkerEvent, Workers};
-use std::{
-    fmt::Display,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{self, Sender},
-    },
-    time::Duration,
-};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt::Display, time::Duration};
 
 /// Time for an order to reach one more process.
 const START_DELAY_PER_PROCESS: Duration = Duration::from_millis(2);
@@ -49,7 +31,7 @@ pub fn run(
     let options = &Options { threads: layout.concat(), ..options.clone() };
     check::options(options)?;
     let workers = Workers::start(&WORKER_ARGS, layout.len(), || false).map_err(process_error)?;
-    let shared = Arc::new(Shared::new(options));
+    let shared = Arc::new(Shared::new(options, Clock::start()));
     let taken = Taken::new(Mutex::new(vec![None; options.threads.len()]));
     let first_threads = first_threads(layout);
     let (out, messages) = mpsc::channel();
@@ -113,13 +95,10 @@ impl Receiver {
         let report = match event {
             WorkerEvent::Message(report) => report,
             WorkerEvent::Exited if self.is_done => return,
-            WorkerEvent::Exited => return self.pass_on(self.process, Message::Gone),
+            WorkerEvent::Exited => return self.pass_on(self.process, Message::Exited),
         };
         match report {
-            Report::Ready { thread, tid, backend, fallback } => {
-                self.pass_on(thread, Message::Ready { tid, backend: backend.into(), fallback });
-            }
-            Report::Interval { thread, interval } => self.pass_on(thread, Message::Interval(interval)),
+            Report::Thread(thread, message) => self.pass_on(thread, message),
             Report::Refused { host, error } => self.shared.connecting.fail(host, error.into()),
             Report::Connecting(now) => {
                 self.shared.connecting.advance(&self.progress, &now);

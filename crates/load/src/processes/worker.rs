@@ -1,26 +1,13 @@
 //! A worker process: runs its load threads as the parent orders and reports what they measure. It decides nothing.
 
 use super::messages::{Report, Task};
-use crate::{
-    engine::{
-        limits,
-        peers::Order,
-        shared::{Clock, Progress, Shared},
-        thread::Message,
-    },
-    error::LoadError,
-    run::{ReleaseOnDrop, Threads, start_threads},
-};
+use crate::engine::shared::{Clock, Progress, Shared};
+use crate::run::{ReleaseOnDrop, Threads, start_threads};
+use crate::{engine::limits, engine::peers::Order, engine::thread::Message, error::LoadError};
 use brunt_multiprocess::Parent;
-use std::{
-    io,
-    sync::{
-        Arc,
-        mpsc::{self, Receiver, RecvTimeoutError},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use std::{io, sync::Arc, thread};
 
 /// Interval of the reports on connecting.
 const REPORT_INTERVAL: Duration = Duration::from_millis(20);
@@ -41,7 +28,7 @@ fn work(parent: &Parent, task: Task) -> Result<Vec<Option<u64>>, LoadError> {
     let Task { options, first, end, zero_ns } = task;
     let connections = |end| -> usize { (0..end).map(|thread| crate::run::share(&options, thread).own()).sum() };
     limits::make_room(connections(end) - connections(first), end - first, false)?;
-    let shared = Arc::new(Shared::at(&options, Clock::since(zero_ns)));
+    let shared = Arc::new(Shared::new(&options, Clock::since(zero_ns)));
     let ordered = Arc::clone(&shared);
     let obey = move |order| match order {
         Order::Begin { start, open, close } => ordered.begin(start, open, close),
@@ -72,21 +59,19 @@ fn report(
     let send = |report: Report| parent.send(&report).map_err(lost);
     let mut reported = (Progress::none(shared.hosts.endpoints.len()), Instant::now());
     loop {
-        let ended = match messages.recv_timeout(REPORT_INTERVAL) {
-            Ok((thread, Message::Ready { tid, backend, fallback })) => {
-                send(Report::Ready { thread, tid, backend: backend.into(), fallback })?;
-                false
-            }
-            Ok((thread, Message::Interval(interval))) => {
-                send(Report::Interval { thread, interval })?;
-                // Gives the thread an empty interval for the full one just sent.
-                let _ = threads.spares[thread - first].send(Box::default());
-                false
-            }
+        let message = messages.recv_timeout(REPORT_INTERVAL);
+        let ended = matches!(message, Err(RecvTimeoutError::Disconnected));
+        match message {
             Ok((_, Message::Failed(error))) => return Err(error),
-            Ok((_, Message::Gone)) | Err(RecvTimeoutError::Timeout) => false,
-            Err(RecvTimeoutError::Disconnected) => true,
-        };
+            Ok((thread, message)) => {
+                if matches!(message, Message::Interval(_)) {
+                    // An empty interval in exchange for this one.
+                    let _ = threads.spares[thread - first].send(Box::default());
+                }
+                send(Report::Thread(thread, message))?;
+            }
+            Err(_) => (),
+        }
         if ended || reported.1.elapsed() >= REPORT_INTERVAL {
             let progress = shared.connecting.progress();
             while let Some((host, error)) = shared.connecting.take_error() {

@@ -2,32 +2,29 @@
 //!
 //! Each message carries its connection and number, so that a reply to another one is noticed.
 
-use crate::engine::{
-    exchange::{Exchange, Reply},
-    transport::{Connect, SendBack},
-};
+use crate::engine::exchange::{Exchange, Reply};
+use crate::engine::transport::{Connect, SendBack};
 use brunt_wire::echo::{self, Checker, MessageId, Pattern};
 use std::{marker::PhantomData, num::NonZeroUsize, ops::Deref};
 
 /// The messages of one load thread.
 pub struct Echo<S> {
     pattern: Pattern,
-    /// Bytes of a message.
+    /// Bytes of a message, at least 1.
     size: usize,
-    /// Whether replies are compared, not only counted.
+    /// Whether replies are compared, or only counted.
     verify: bool,
     _stream: PhantomData<S>,
 }
 
 impl<S> Echo<S> {
-    /// Messages of `size` bytes, at least 1.
     pub fn new(size: usize, verify: bool, seed: u64) -> Self {
         let pattern = Pattern::new(NonZeroUsize::new(size).unwrap_or(NonZeroUsize::MIN), seed);
         Self { size: pattern.size(), pattern, verify, _stream: PhantomData }
     }
 }
 
-/// The message in flight, or the last one, and what has come of its reply.
+/// The message in flight, or the last one, and the check of its reply.
 pub struct State {
     message: MessageId,
     checker: Checker,
@@ -70,7 +67,7 @@ impl<S: Connect + SendBack> Exchange for Echo<S> {
         }
     }
 
-    /// A reply in one piece that was compared differs from the next request in its stamp alone.
+    /// A verified reply in one piece differs from the next request in its stamp alone.
     #[inline(always)]
     fn reuse(&self, state: &State, reply: &mut [u8]) -> bool {
         let whole = self.verify && reply.len() == self.size;

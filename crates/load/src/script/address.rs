@@ -1,15 +1,13 @@
-//! Addresses, as scripts look them up, try them and hand them on.
+//! Addresses in scripts: `wrk.lookup`, `wrk.connect` and `thread.addr`.
 
-use brunt_luau::mlua::{AnyUserData, Error, Lua, MetaMethod, Result, Table, UserData, UserDataMethods, Value};
-use std::{
-    net::{SocketAddr, TcpStream, ToSocketAddrs},
-    time::Duration,
-};
+use brunt_luau::mlua::{Error, Lua, MetaMethod, Result, Table, UserData, UserDataMethods, Value};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
-/// How long `wrk.connect` waits.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Timeout of `wrk.connect`.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An address in a script: a thing that prints itself.
+/// An address in a script, which can be printed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Address(pub SocketAddr);
 
@@ -19,37 +17,31 @@ impl UserData for Address {
     }
 }
 
-/// The address that a value is.
 pub(super) fn of(value: &Value) -> Result<SocketAddr> {
     let address = value.as_userdata().and_then(|data| data.borrow::<Address>().ok());
-    let refused = || Error::runtime(format!("a {} is no address: use one that wrk.lookup returned", value.type_name()));
-    address.map(|address| address.0).ok_or_else(refused)
+    let error =
+        || Error::runtime(format!("a {} is not an address: use one that wrk.lookup returned", value.type_name()));
+    address.map(|address| address.0).ok_or_else(error)
 }
 
-/// A list of addresses.
 pub(super) fn list(lua: &Lua, addresses: impl IntoIterator<Item = SocketAddr>) -> Result<Table> {
-    lua.create_sequence_from(
-        addresses
-            .into_iter()
-            .map(|address| lua.create_userdata(Address(address)))
-            .collect::<Result<Vec<AnyUserData>>>()?,
-    )
+    lua.create_sequence_from(addresses.into_iter().map(Address))
 }
 
-/// `wrk.lookup(host, service)`: a service is a port, `http` or `https`.
+/// `wrk.lookup(host, service)`; a service is a port, `http` or `https`.
 pub(super) fn lookup(lua: &Lua, (host, service): (String, String)) -> Result<Table> {
     let port = match &*service {
         "http" => 80,
         "https" => 443,
         digits => digits.parse().map_err(|_| {
-            Error::runtime(format!("wrk.lookup: `{service}` is no service known here: use a port, http or https"))
+            Error::runtime(format!("wrk.lookup: `{service}` is not a known service: use a port, http or https"))
         })?,
     };
     let found = (&*host, port).to_socket_addrs();
     list(lua, found.map_err(|error| Error::runtime(format!("wrk.lookup: cannot resolve {host}: {error}")))?)
 }
 
-/// `wrk.connect(address)`: whether something answers there.
+/// `wrk.connect(address)`: whether something listens there.
 pub(super) fn connect(_: &Lua, address: Value) -> Result<bool> {
-    Ok(TcpStream::connect_timeout(&of(&address)?, PATIENCE).is_ok())
+    Ok(TcpStream::connect_timeout(&of(&address)?, CONNECT_TIMEOUT).is_ok())
 }

@@ -1,12 +1,12 @@
-//! What a script's text holds: how many requests, of which methods. The text is sent as it is, so this is no judge of HTTP;
-//! it needs no more than what tells one request from the next.
+//! Number and methods of the requests in a script's text. The text is sent as it is, so only as much HTTP is checked as is
+//! needed to find the end of each request.
 
 use crate::http::source::Batch;
 
-/// The requests that `text` is made of.
+/// The requests of `text`.
 ///
 /// # Errors
-/// If it is empty, or its last request is not whole.
+/// It is empty, or its last request is incomplete.
 pub(super) fn of(text: &[u8]) -> Result<Batch, String> {
     let mut batch = Batch::default();
     let mut rest = text;
@@ -24,7 +24,7 @@ pub(super) fn of(text: &[u8]) -> Result<Batch, String> {
     Ok(batch)
 }
 
-/// The method and the length of the first request, if it is whole.
+/// Method and length of the first request, if it is complete.
 fn first(text: &[u8]) -> Option<(&str, usize)> {
     let (line, mut at) = line(text, 0)?;
     let space = line.iter().position(|byte| *byte == b' ')?;
@@ -36,7 +36,7 @@ fn first(text: &[u8]) -> Option<(&str, usize)> {
         if field.is_empty() {
             break;
         }
-        // Few names begin like this.
+        // Skips most names.
         if matches!(field[0] | 0x20, b'c' | b't') {
             let Some(colon) = field.iter().position(|byte| *byte == b':') else { continue };
             let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii());
@@ -51,7 +51,7 @@ fn first(text: &[u8]) -> Option<(&str, usize)> {
     (end <= text.len()).then_some((method, end))
 }
 
-/// Where the chunks that begin at `at` end, trailers included.
+/// End of the chunks that begin at `at`, trailers included.
 fn chunks(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let (size, behind) = line(text, at)?;
@@ -72,7 +72,7 @@ fn chunks(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The line that begins at `at`, without its end, and where the next begins.
+/// The line that begins at `at`, without its line break, and the start of the next.
 fn line(text: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let rest = text.get(at..)?;
     let end = rest.iter().position(|byte| *byte == b'\n')?;
@@ -92,14 +92,14 @@ mod tests {
         "PUT / HTTP/1.1\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n4;x\r\n\r\n\r\n\r\n0\r\nA: b\r\n\r\n";
 
     #[test]
-    fn requests_are_told_apart_whatever_is_in_their_bodies() {
+    fn requests_are_separated_whatever_their_bodies_contain() {
         let batch = of([GET, HEAD, POST, CHUNKS, HEAD].concat().as_bytes()).unwrap();
         assert_eq!(batch.requests(), 5);
         assert_eq!((0..5).map(|at| batch.is_head(at)).collect::<Vec<_>>(), [false, true, false, false, true]);
     }
 
     #[test]
-    fn a_text_that_is_no_whole_request_is_refused_by_its_number() {
+    fn an_error_names_the_number_of_the_incomplete_request() {
         assert!(of(b"").unwrap_err().contains("empty"));
         for request in [GET, HEAD, POST, CHUNKS] {
             for end in 1..request.len() {
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic_or_hang(text in "[GETcontent:HADPOST 0-9a-fx;/,\r\n-]{0,200}") {
+        fn no_text_panics_or_hangs(text in "[GETcontent:HADPOST 0-9a-fx;/,\r\n-]{0,200}") {
             let _ = of(text.as_bytes());
         }
     }

@@ -1,17 +1,12 @@
-//! `io`, as far as load scripts need it: files are read, `stdout` and `stderr` are written, nothing else.
+//! The part of `io` that load scripts need: reading files and writing to `stdout` and `stderr`.
 
 use brunt_luau::mlua::{
     Error, Function, IntoLuaMulti, Lua, LuaString, MultiValue, Result, Table, UserData, UserDataMethods, Value,
     Variadic,
 };
-use std::{
-    cell::RefCell,
-    fs::File,
-    io::{self, BufRead, BufReader, Read, Write},
-    rc::Rc,
-};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::{cell::RefCell, fs::File, rc::Rc};
 
-/// The table `io`.
 pub(super) fn library(lua: &Lua) -> Result<Table> {
     let library = lua.create_table()?;
     library.set(
@@ -64,7 +59,7 @@ impl UserData for Sink {
             let text = joined(&values);
             match *sink.borrow::<Self>()? {
                 Self::Out => print(&text),
-                // As with stdout, a reader that went away is nobody's failure.
+                // As with stdout, a closed pipe is not an error of the script.
                 Self::Error => drop(io::stderr().write_all(&text)),
             }
             Ok(sink)
@@ -75,7 +70,7 @@ impl UserData for Sink {
     }
 }
 
-/// A file that is read.
+/// A file open for reading; `None` once it is closed.
 #[derive(Debug, Clone)]
 struct Source(Rc<RefCell<Option<BufReader<File>>>>);
 
@@ -90,7 +85,7 @@ impl Source {
         f(reader).map_err(|error| Error::runtime(format!("cannot read the file: {error}")))
     }
 
-    /// The next line, without its end unless `whole`; none at the end of the file.
+    /// The next line, without its line break unless `whole`; nil at the end of the file.
     fn line(&self, lua: &Lua, whole: bool) -> Result<Value> {
         let mut line = Vec::new();
         self.with(|reader| reader.read_until(b'\n', &mut line))?;
@@ -108,7 +103,7 @@ impl Source {
     fn read(&self, lua: &Lua, format: &Value) -> Result<Value> {
         if let Some(count) = brunt_luau::number(format) {
             let mut bytes = Vec::new();
-            // What a file has, not what was asked for, decides how much memory is taken.
+            // Memory is allocated as bytes are read, not as many as were asked for.
             self.with(|reader| reader.take(count as u64).read_to_end(&mut bytes))?;
             let ended = bytes.is_empty() && count > 0.0;
             return if ended { Ok(Value::Nil) } else { lua.create_string(bytes).map(Value::String) };
@@ -122,9 +117,7 @@ impl Source {
             }
             Some('l') => self.line(lua, false),
             Some('L') => self.line(lua, true),
-            _ => {
-                Err(Error::runtime(format!("read: `{name}` is no format known here: use a, l, L or a number of bytes")))
-            }
+            _ => Err(Error::runtime(format!("read: `{name}` is not a known format: use a, l, L or a number of bytes"))),
         }
     }
 }

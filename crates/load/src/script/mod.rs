@@ -1,9 +1,8 @@
-//! wrk's scripts, run as they are: `setup`, `init`, `request`, `response`, `delay` and `done` in Luau, which reads the Lua
-//! they are written in (`docs/guide/scripts.md` lists what it does not read).
+//! wrk scripts in Luau: `setup`, `init`, `request`, `response`, `delay` and `done`. `docs/guide/scripts.md` lists what Luau
+//! does not read of their Lua.
 //!
-//! As in wrk, each load thread has a machine of its own, and one more runs `setup` and `done`. They share nothing; what
-//! `thread:set` and `thread:get` pass between them is copied. Nothing here opens a connection of the load
-//! or knows when a request is due.
+//! As in wrk, each load thread has a virtual machine (VM) of its own, and another one runs `setup` and `done`. They share
+//! nothing; values passed by `thread:set` and `thread:get` are copied. Scripts have no access to connections or schedules.
 
 mod address;
 mod batch;
@@ -20,48 +19,41 @@ mod thread;
 pub use brunt_luau::{Limits, ScriptError};
 pub use statistics::{Errors, Numbers, Summary};
 
-use crate::http::source::Script;
+use crate::http::source;
 use brunt_luau::{Kind, Vm, mlua};
 use plain::{Globals, Plain};
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use thread::{Slot, Threads};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use thread::ThreadHandle;
 
-/// What a script may use: 1 GiB for each thread, a second for each request or response, and a minute for everything else.
+/// Limits of scripts: 1 GiB for each thread, a second for each request or response, a minute for everything else.
 pub const LIMITS: Limits = Limits { memory: 1 << 30, start: Duration::from_secs(60), call: Duration::from_secs(1) };
 
-/// What the command line says, as scripts see it in `wrk` and in the arguments of `init`.
+/// The command line, as scripts see it in `wrk` and in the arguments of `init`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// The URL as typed: argument 0.
     pub url: String,
-    /// `http`.
     pub scheme: String,
     /// Without brackets.
     pub host: String,
-    /// If one was typed.
     pub port: Option<u16>,
     /// With the query.
     pub path: String,
-    /// If one was typed.
     pub method: Option<String>,
-    /// Name and value of `-H`.
     pub headers: Vec<(String, String)>,
-    /// If one was typed.
     pub body: Option<Vec<u8>>,
-    /// What the host stands for, at least one.
+    /// Addresses of the host, at least one.
     pub addresses: Vec<SocketAddr>,
-    /// What followed `--`.
+    /// The arguments after `--`.
     pub arguments: Vec<String>,
 }
 
-/// What all machines of a run are made of.
+/// Contents of all VMs of a run.
 #[derive(Debug)]
-struct Common {
+struct Program {
     name: String,
     directory: PathBuf,
     text: String,
@@ -69,87 +61,94 @@ struct Common {
     limits: Limits,
 }
 
-/// What goes to the load threads and what comes back from them.
+impl Program {
+    fn fault(&self, text: impl std::fmt::Display) -> ScriptError {
+        ScriptError::new(Kind::Script, &self.name, text)
+    }
+}
+
+/// Data passed to the load threads and back.
 #[derive(Debug)]
-struct Exchange {
-    common: Common,
-    /// Where each thread connects.
+struct Transfer {
+    program: Program,
+    /// The target address of each thread.
     addresses: Vec<SocketAddr>,
-    /// What `setup` has set, for each thread.
+    /// The globals that `setup` has set for each thread.
     set: Vec<Vec<(String, Plain)>>,
-    /// What each thread leaves behind, if there is a `done` to ask for it.
+    /// The globals of each thread at its end, for `done`; `None` without `done`.
     left: Option<Vec<Mutex<Option<Globals>>>>,
 }
 
-/// A wrk script and the machine that runs its `setup` and `done`.
+/// A wrk script and the VM that runs its `setup` and `done`.
 #[derive(Debug)]
 pub struct Wrk {
     vm: Vm,
-    exchange: Arc<Exchange>,
-    threads: Threads,
+    transfer: Arc<Transfer>,
+    threads: Vec<ThreadHandle>,
     done: Option<mlua::Function>,
 }
 
 impl Wrk {
-    /// Reads the script at `path` for a run on `threads` load threads, and calls its `setup` for each.
+    /// Reads the script at `path` for a run on `threads` load threads and calls its `setup` for each.
     ///
     /// # Errors
-    /// If it cannot be read or compiled, or fails.
+    /// The script cannot be read or compiled, or fails.
     pub fn open(path: &Path, facts: Facts, threads: usize) -> Result<Self, ScriptError> {
         let text = std::fs::read_to_string(path).map_err(|error| ScriptError::unreadable(path, error))?;
         let directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
-        Self::new(Common { name: path.to_string_lossy().into_owned(), directory, text, facts, limits: LIMITS }, threads)
+        let name = path.to_string_lossy().into_owned();
+        Self::new(Program { name, directory, text, facts, limits: LIMITS }, threads)
     }
 
-    fn new(common: Common, count: usize) -> Result<Self, ScriptError> {
-        let (vm, known) = environment::machine(&common)?;
-        let fault = |error: mlua::Error| ScriptError::new(Kind::Script, &common.name, error);
-        vm.run(&common.text)?;
+    fn new(program: Program, count: usize) -> Result<Self, ScriptError> {
+        let (vm, predefined) = environment::vm(&program)?;
+        vm.run(&program.text)?;
         let (setup, done) = (vm.function("setup")?, vm.function("done")?);
-        let first = common.facts.addresses[0];
-        let threads = Threads::new((0..count).map(|_| Slot::new(first)).collect());
-        if let Some(setup) = setup {
-            threads.remember(plain::globals(vm.lua(), &known));
-            for number in 0..count {
-                let thread = threads.handle(vm.lua(), number).map_err(fault)?;
-                vm.call_within::<()>(common.limits.start, &setup, thread)?;
-            }
+        let globals = if setup.is_some() { plain::globals(vm.lua(), &predefined) } else { Globals::new() };
+        let thread = || ThreadHandle::new(program.facts.addresses[0], globals.clone());
+        let threads: Vec<ThreadHandle> = std::iter::repeat_with(thread).take(count).collect();
+        for (setup, thread) in setup.iter().flat_map(|setup| threads.iter().map(move |thread| (setup, thread))) {
+            let thread = vm.lua().create_userdata(thread.clone()).map_err(|error| program.fault(error))?;
+            vm.call_within::<()>(program.limits.start, setup, thread)?;
         }
-        let left = done.is_some().then(|| (0..count).map(|_| Mutex::new(None)).collect());
-        let exchange = Arc::new(Exchange { addresses: threads.addresses(), set: threads.take_set(), left, common });
-        Ok(Self { vm, exchange, threads, done })
+        let transfer = Transfer {
+            addresses: threads.iter().map(|thread| thread.state().address).collect(),
+            set: threads.iter().map(|thread| std::mem::take(&mut thread.state().set)).collect(),
+            left: done.is_some().then(|| (0..count).map(|_| Mutex::new(None)).collect()),
+            program,
+        };
+        Ok(Self { vm, transfer: Arc::new(transfer), threads, done })
     }
 
-    /// What the engine makes the source of each load thread with.
-    pub fn script(&self) -> Script {
-        let exchange = Arc::clone(&self.exchange);
-        Script::new(move |thread| runner::source(&exchange, thread))
+    /// Makes the source of each load thread.
+    pub fn script(&self) -> source::Script {
+        let transfer = Arc::clone(&self.transfer);
+        source::Script::new(move |thread| runner::source(&transfer, thread))
     }
 
-    /// The address that each load thread is to connect to: that of the target, unless `setup` said otherwise.
+    /// The target address of each load thread: the first one of the host, unless `setup` has changed it.
     pub fn addresses(&self) -> &[SocketAddr] {
-        &self.exchange.addresses
+        &self.transfer.addresses
     }
 
-    /// Whether there is a `done` that wants to hear what became of the run.
     pub fn has_done(&self) -> bool {
         self.done.is_some()
     }
 
-    /// Calls `done`, if there is one. Comes after the run: what the threads left behind can be asked for only then.
+    /// Calls `done`, if there is one. Must be called after the run, when the threads have left their globals.
     ///
     /// # Errors
-    /// If the script fails.
+    /// The script fails.
     pub fn done(&self, summary: &Summary, latency: &Numbers, requests: &Numbers) -> Result<(), ScriptError> {
         let Some(done) = &self.done else { return Ok(()) };
-        for (number, left) in self.exchange.left.iter().flatten().enumerate() {
-            let globals = left.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-            self.threads.leave(number, globals.unwrap_or_default());
+        for (thread, left) in self.threads.iter().zip(self.transfer.left.iter().flatten()) {
+            thread.state().globals = left.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         }
-        let lua = self.vm.lua();
-        let arguments = (|| Ok((summary.table(lua)?, latency.object(lua)?, requests.object(lua)?)))();
-        let arguments: (mlua::Table, mlua::AnyUserData, mlua::AnyUserData) =
-            arguments.map_err(|error: mlua::Error| ScriptError::new(Kind::Error, &self.exchange.common.name, error))?;
-        self.vm.call_within(self.exchange.common.limits.start, done, arguments)
+        let (lua, program) = (self.vm.lua(), &self.transfer.program);
+        let fault = |error| program.fault(error);
+        let summary = summary.table(lua).map_err(fault)?;
+        let [latency, requests] = [latency, requests].map(|numbers| lua.create_userdata(numbers.clone()));
+        let arguments = (summary, latency.map_err(fault)?, requests.map_err(fault)?);
+        self.vm.call_within(program.limits.start, done, arguments)
     }
 }

@@ -1,9 +1,9 @@
-//! `require` and `dofile`: Lua files beside the script, found as `package.path` says. Compiled modules do not exist here.
+//! `require` and `dofile` of Lua files beside the script, found by `package.path`. There are no compiled modules.
 
 use brunt_luau::mlua::{Error, Lua, Result, Table, Value};
 use std::path::{Path, PathBuf};
 
-/// Gives a machine `require`, `dofile` and `package`; names are looked for from `directory` on, then from the current one.
+/// Defines `require`, `dofile` and `package`. Names are relative to `directory`, then to the current directory.
 pub(super) fn install(lua: &Lua, directory: &Path) -> Result<()> {
     let globals = lua.globals();
     let package = lua.create_table()?;

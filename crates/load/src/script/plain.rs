@@ -1,51 +1,46 @@
-//! Values that pass from one machine to another: what wrk passes, which is nil, booleans, numbers, texts and tables of these.
+//! Values that are copied between VMs: as in wrk, nil, booleans, numbers, strings and tables of these.
 
 use brunt_luau::mlua::{Error, Lua, Result, Table, Value};
 use std::collections::{HashMap, HashSet};
 
-/// How deep tables may nest; one that contains itself is deeper.
-const DEPTH: usize = 100;
+/// Limit of the nesting of tables, which a table that contains itself exceeds.
+const MAX_DEPTH: usize = 100;
 
-/// A value that belongs to no machine.
+/// A value outside of a VM.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Plain {
-    /// Nothing.
     Nil,
-    /// A truth.
     Boolean(bool),
-    /// A number.
     Number(f64),
-    /// A text.
     Text(Vec<u8>),
-    /// Keys and values.
     Table(Vec<(Plain, Plain)>),
 }
 
-/// The globals of a machine, or why one of them cannot leave it.
+/// Globals of a VM by name; an error in place of those that cannot be copied.
 pub(super) type Globals = HashMap<Vec<u8>, std::result::Result<Plain, String>>;
 
 impl Plain {
-    /// The value, taken out of its machine.
+    /// Copies a value out of its VM.
     pub fn of(value: &Value) -> Result<Self> {
-        Self::within(value, 0)
+        Self::at_depth(value, 0)
     }
 
-    fn within(value: &Value, depth: usize) -> Result<Self> {
-        if depth > DEPTH {
+    fn at_depth(value: &Value, depth: usize) -> Result<Self> {
+        if depth > MAX_DEPTH {
             return Err(Error::runtime(format!(
-                "cannot transfer a table more than {DEPTH} deep, or in itself, to thread"
+                "cannot transfer a table more than {MAX_DEPTH} deep, or in itself, to thread"
             )));
         }
         Ok(match value {
             Value::Nil => Self::Nil,
-            Value::Boolean(truth) => Self::Boolean(*truth),
+            Value::Boolean(boolean) => Self::Boolean(*boolean),
             Value::Integer(number) => Self::Number(*number as f64),
             Value::Number(number) => Self::Number(*number),
             Value::String(text) => Self::Text(text.as_bytes().to_vec()),
             Value::Table(table) => {
                 let mut pairs = Vec::new();
                 table.for_each(|key: Value, value: Value| {
-                    pairs.push((Self::within(&key, depth + 1)?, Self::within(&value, depth + 1)?));
+                    pairs.push((Self::at_depth(&key, depth + 1)?, Self::at_depth(&value, depth + 1)?));
                     Ok(())
                 })?;
                 Self::Table(pairs)
@@ -54,11 +49,11 @@ impl Plain {
         })
     }
 
-    /// The value, put into a machine.
+    /// Copies the value into a VM.
     pub fn put(&self, lua: &Lua) -> Result<Value> {
         Ok(match self {
             Self::Nil => Value::Nil,
-            Self::Boolean(truth) => Value::Boolean(*truth),
+            Self::Boolean(boolean) => Value::Boolean(*boolean),
             Self::Number(number) => Value::Number(*number),
             Self::Text(text) => Value::String(lua.create_string(text)?),
             Self::Table(pairs) => {
@@ -72,29 +67,20 @@ impl Plain {
     }
 }
 
-/// All globals of a machine but those of these names.
-pub(super) fn globals(lua: &Lua, known: &HashSet<Vec<u8>>) -> Globals {
-    let mut found = Globals::new();
-    // The walk cannot fail: nothing in it does.
-    let _ = lua.globals().for_each(|key: Value, value: Value| {
-        if let Value::String(name) = &key
-            && !known.contains(&*name.as_bytes())
-        {
-            found.insert(name.as_bytes().to_vec(), Plain::of(&value).map_err(|error| error.to_string()));
-        }
-        Ok(())
-    });
-    found
+/// The globals of a VM without `predefined` ones.
+pub(super) fn globals(lua: &Lua, predefined: &HashSet<Vec<u8>>) -> Globals {
+    let globals = lua.globals();
+    let own = named(&globals).filter(|(name, _)| !predefined.contains(name));
+    own.map(|(name, value)| (name, Plain::of(&value).map_err(|error| error.to_string()))).collect()
 }
 
-/// The names of the globals there are.
+/// The names of globals.
 pub(super) fn names(globals: &Table) -> HashSet<Vec<u8>> {
-    let mut names = HashSet::new();
-    let _ = globals.for_each(|key: Value, _: Value| {
-        if let Value::String(name) = &key {
-            names.insert(name.as_bytes().to_vec());
-        }
-        Ok(())
-    });
-    names
+    named(globals).map(|(name, _)| name).collect()
+}
+
+fn named(globals: &Table) -> impl Iterator<Item = (Vec<u8>, Value)> {
+    // Conversion to `Value` does not fail.
+    let pairs = globals.pairs::<Value, Value>().flatten();
+    pairs.filter_map(|(key, value)| Some((key.as_string()?.as_bytes().to_vec(), value)))
 }

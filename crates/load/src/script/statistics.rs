@@ -1,10 +1,10 @@
-//! What `done` is told: a summary, and two distributions that are asked as wrk's are, times in microseconds.
+//! Arguments of `done`: a summary, and two distributions with wrk's methods. Times are in microseconds.
 
-use brunt_luau::mlua::{AnyUserData, Lua, MetaMethod, Result, Table, UserData, UserDataFields, UserDataMethods};
+use brunt_luau::mlua::{Lua, MetaMethod, Result, Table, UserData, UserDataFields, UserDataMethods};
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// What became of a run.
+/// Summary of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Length of the window.
@@ -13,43 +13,34 @@ pub struct Summary {
     pub requests: u64,
     /// Bytes received.
     pub bytes: u64,
-    /// Errors by kind.
     pub errors: Errors,
 }
 
-/// Errors as wrk sorts them.
+/// Errors by wrk's kinds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// Connections that could not be made.
     pub connect: u64,
-    /// Connections that broke, or answered with no HTTP, while a reply was awaited.
+    /// Connections lost while waiting for a reply, and invalid replies.
     pub read: u64,
-    /// Connections that broke while a request was sent.
+    /// Connections lost while sending a request.
     pub write: u64,
     /// Replies with a status above 399.
     pub status: u64,
-    /// Requests not answered in time.
     pub timeout: u64,
 }
 
 impl Summary {
     pub(super) fn table(&self, lua: &Lua) -> Result<Table> {
-        let errors = lua.create_table()?;
         let Errors { connect, read, write, status, timeout } = self.errors;
         let counts = [("connect", connect), ("read", read), ("write", write), ("status", status), ("timeout", timeout)];
-        for (name, count) in counts {
-            errors.set(name, count as f64)?;
-        }
-        let summary = lua.create_table()?;
-        summary.set("duration", self.duration.as_micros() as f64)?;
-        summary.set("requests", self.requests as f64)?;
-        summary.set("bytes", self.bytes as f64)?;
-        summary.set("errors", errors)?;
+        let (micros, requests, bytes) = (self.duration.as_micros() as f64, self.requests as f64, self.bytes as f64);
+        let summary = lua.create_table_from([("duration", micros), ("requests", requests), ("bytes", bytes)])?;
+        summary.set("errors", lua.create_table_from(counts.map(|(name, count)| (name, count as f64)))?)?;
         Ok(summary)
     }
 }
 
-/// A distribution: values in ascending order, each with how often it came.
+/// A distribution: values in ascending order with their counts, and its moments.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Numbers {
     values: Vec<(f64, u64)>,
@@ -60,7 +51,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Response times: a histogram of nanoseconds as microseconds, as finely as it was recorded.
+    /// A histogram of nanoseconds as microseconds.
     pub fn of_times(nanos: &Histogram<u64>) -> Self {
         let us = |nanos: u64| nanos as f64 / 1e3;
         if nanos.is_empty() {
@@ -78,7 +69,7 @@ impl Numbers {
         }
     }
 
-    /// Rates: requests a second of one load thread, one value for each interval it was looked at.
+    /// Requests per second of load threads, one value for each thread and second.
     pub fn of_rates(rates: impl IntoIterator<Item = u64>) -> Self {
         let mut rates: Vec<u64> = rates.into_iter().collect();
         rates.sort_unstable();
@@ -90,7 +81,7 @@ impl Numbers {
         Self { values, min: min as f64, max: max as f64, mean, stdev: (squares / count).sqrt() }
     }
 
-    /// The value that `percent` of all are not above; 0 if there is none.
+    /// The least value that `percent` of all values do not exceed; 0 if there are none.
     fn percentile(&self, percent: f64) -> f64 {
         let count: u64 = self.values.iter().map(|(_, count)| count).sum();
         let rank = ((percent / 100.0 * count as f64).ceil()).max(1.0);
@@ -100,10 +91,6 @@ impl Numbers {
             seen as f64 >= rank
         });
         value.or(self.values.last()).map_or(0.0, |(value, _)| *value).min(self.max)
-    }
-
-    pub(super) fn object(&self, lua: &Lua) -> Result<AnyUserData> {
-        lua.create_userdata(self.clone())
     }
 }
 
@@ -118,10 +105,10 @@ impl UserData for Numbers {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
         methods.add_method("percentile", |_, numbers, percent: f64| Ok(numbers.percentile(percent)));
         methods.add_meta_method(MetaMethod::Len, |_, numbers, ()| Ok(numbers.values.len()));
-        // The value and its count; nothing of both beyond the last.
+        // A value and its count; zeros beyond the last one.
         methods.add_meta_method(MetaMethod::Call, |_, numbers, place: f64| {
-            let known = (place >= 1.0).then(|| numbers.values.get(place as usize - 1)).flatten();
-            Ok(known.map_or((0.0, 0.0), |(value, count)| (*value, *count as f64)))
+            let entry = (place >= 1.0).then(|| numbers.values.get(place as usize - 1)).flatten();
+            Ok(entry.map_or((0.0, 0.0), |(value, count)| (*value, *count as f64)))
         });
     }
 }
@@ -131,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_those_of_the_values() {
+    fn moments_and_percentiles_are_those_of_the_values() {
         let numbers = Numbers::of_rates([30, 10, 20, 10]);
         assert_eq!(numbers.values, [(10.0, 2), (20.0, 1), (30.0, 1)]);
         assert_eq!((numbers.min, numbers.max, numbers.mean), (10.0, 30.0, 17.5));

@@ -1,109 +1,92 @@
-//! `thread`, as `setup` and `done` see it: what is set goes to a load thread before it begins, and what is asked for comes
-//! from what it left behind.
+//! The object `thread` in `setup` and `done` ([`ThreadHandle`]), and in the VM of the thread itself ([`CurrentThread`]).
 
-use super::{
-    address::{self, Address},
-    plain::{Globals, Plain},
-};
-use brunt_luau::mlua::{AnyUserData, Error, Lua, MetaMethod, Result, UserData, UserDataMethods, Value};
-use std::{cell::RefCell, net::SocketAddr, rc::Rc};
+use super::address::{self, Address};
+use super::plain::{Globals, Plain};
+use brunt_luau::mlua::{Error, LuaString, MetaMethod, Result, UserData, UserDataMethods, Value};
+use std::cell::{Cell, RefCell, RefMut};
+use std::net::SocketAddr;
+use std::rc::Rc;
 
-/// One load thread, as far as scripts know it.
+/// One load thread, as the VM of `setup` and `done` sees it.
 #[derive(Debug)]
-pub(super) struct Slot {
-    address: SocketAddr,
-    set: Vec<(String, Plain)>,
-    /// The globals of its machine: before the run those of the script's first lines, later those at its end.
-    globals: Globals,
+pub(super) struct State {
+    pub address: SocketAddr,
+    /// Globals to be set before the script runs.
+    pub set: Vec<(String, Plain)>,
+    /// Globals of its VM: in `setup` those that all threads begin with, in `done` those at its end.
+    pub globals: Globals,
 }
 
-impl Slot {
-    /// A thread that connects to `address`.
-    pub fn new(address: SocketAddr) -> Self {
-        Self { address, set: Vec::new(), globals: Globals::new() }
-    }
-}
-
-/// All load threads.
 #[derive(Debug, Clone)]
-pub(super) struct Threads(Rc<RefCell<Vec<Slot>>>);
+pub(super) struct ThreadHandle(Rc<RefCell<State>>);
 
-impl Threads {
-    pub fn new(slots: Vec<Slot>) -> Self {
-        Self(Rc::new(RefCell::new(slots)))
+impl ThreadHandle {
+    pub fn new(address: SocketAddr, globals: Globals) -> Self {
+        Self(Rc::new(RefCell::new(State { address, set: Vec::new(), globals })))
     }
 
-    /// The object for one of them.
-    pub fn handle(&self, lua: &Lua, number: usize) -> Result<AnyUserData> {
-        lua.create_userdata(Thread { threads: self.clone(), number })
-    }
-
-    /// Every thread begins with these globals.
-    pub fn remember(&self, globals: Globals) {
-        self.0.borrow_mut().iter_mut().for_each(|slot| slot.globals.clone_from(&globals));
-    }
-
-    /// Thread `number` has ended with these globals.
-    pub fn leave(&self, number: usize, globals: Globals) {
-        if let Some(slot) = self.0.borrow_mut().get_mut(number) {
-            slot.globals = globals;
-        }
-    }
-
-    /// What has been set, for each.
-    pub fn take_set(&self) -> Vec<Vec<(String, Plain)>> {
-        self.0.borrow_mut().iter_mut().map(|slot| std::mem::take(&mut slot.set)).collect()
-    }
-
-    pub fn addresses(&self) -> Vec<SocketAddr> {
-        self.0.borrow().iter().map(|slot| slot.address).collect()
+    pub fn state(&self) -> RefMut<'_, State> {
+        self.0.borrow_mut()
     }
 }
 
-/// `thread`.
-struct Thread {
-    threads: Threads,
-    number: usize,
-}
-
-impl Thread {
-    fn with<R>(&self, f: impl FnOnce(&mut Slot) -> R) -> R {
-        f(&mut self.threads.0.borrow_mut()[self.number])
-    }
-
-    fn get(&self, lua: &Lua, name: &[u8]) -> Result<Value> {
-        match self.with(|slot| slot.globals.get(name).cloned()) {
-            Some(Ok(value)) => value.put(lua),
-            Some(Err(text)) => Err(Error::runtime(text)),
-            None => Ok(Value::Nil),
-        }
-    }
-}
-
-impl UserData for Thread {
+impl UserData for ThreadHandle {
     fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
-        methods.add_method("get", |lua, thread, name: brunt_luau::mlua::LuaString| thread.get(lua, &name.as_bytes()));
+        methods.add_method("get", |lua, thread, name: LuaString| match thread.state().globals.get(&*name.as_bytes()) {
+            Some(Ok(value)) => value.put(lua),
+            Some(Err(error)) => Err(Error::runtime(error)),
+            None => Ok(Value::Nil),
+        });
         methods.add_method("set", |_, thread, (name, value): (String, Value)| {
             let value = Plain::of(&value)?;
-            thread.with(|slot| {
-                slot.globals.insert(name.clone().into_bytes(), Ok(value.clone()));
-                slot.set.push((name, value));
-            });
+            let mut state = thread.state();
+            state.globals.insert(name.clone().into_bytes(), Ok(value.clone()));
+            state.set.push((name, value));
             Ok(())
         });
-        // It does not run now: in wrk this has no effect either.
+        // The thread does not run; wrk does nothing either.
         methods.add_method("stop", |_, _, ()| Ok(()));
-        methods.add_meta_method(MetaMethod::Index, |lua, thread, name: String| match &*name {
-            "addr" => lua.create_userdata(Address(thread.with(|slot| slot.address))).map(Value::UserData),
-            _ => Ok(Value::Nil),
+        methods.add_meta_method(MetaMethod::Index, |_, thread, name: String| {
+            Ok((name == "addr").then(|| Address(thread.state().address)))
         });
-        methods.add_meta_method(MetaMethod::NewIndex, |_, thread, (name, value): (String, Value)| match &*name {
-            "addr" => {
-                let address = address::of(&value)?;
-                thread.with(|slot| slot.address = address);
-                Ok(())
-            }
-            _ => Err(Error::runtime(format!("cannot set '{name}' on thread: it has addr, and set(name, value)"))),
+        methods.add_meta_method(MetaMethod::NewIndex, |_, thread, (name, value): (String, Value)| {
+            thread.state().address = new_address(&name, &value)?;
+            Ok(())
         });
+    }
+}
+
+/// `wrk.thread`. Its address has no effect any more.
+pub(super) struct CurrentThread {
+    pub stopped: Rc<Cell<bool>>,
+    pub address: Cell<SocketAddr>,
+}
+
+impl UserData for CurrentThread {
+    fn add_methods<M: UserDataMethods<Self>>(methods: &mut M) {
+        methods.add_method("get", |lua, _, name: LuaString| lua.globals().get::<Value>(name));
+        methods.add_method("set", |lua, _, (name, value): (LuaString, Value)| {
+            // Rejects the values that cannot be passed between threads.
+            lua.globals().set(name, Plain::of(&value)?.put(lua)?)
+        });
+        methods.add_method("stop", |_, thread, ()| {
+            thread.stopped.set(true);
+            Ok(())
+        });
+        methods.add_meta_method(MetaMethod::Index, |_, thread, name: String| {
+            Ok((name == "addr").then(|| Address(thread.address.get())))
+        });
+        methods.add_meta_method(MetaMethod::NewIndex, |_, thread, (name, value): (String, Value)| {
+            thread.address.set(new_address(&name, &value)?);
+            Ok(())
+        });
+    }
+}
+
+/// The value assigned to a field of `thread`, which must be `addr`.
+fn new_address(name: &str, value: &Value) -> Result<SocketAddr> {
+    match name {
+        "addr" => address::of(value),
+        _ => Err(Error::runtime(format!("cannot set '{name}' on thread: it has addr, and set(name, value)"))),
     }
 }

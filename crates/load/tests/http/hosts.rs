@@ -18,7 +18,7 @@ use std::{
 fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
     let host = |(number, (address, weight)): (usize, &(SocketAddr, u64))| {
         let goal = brunt_load::http::RequestTarget { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
-        let rendered = Rendered::render(&template(), &[goal], brunt_load::http::Pipeline::NONE, reuse).unwrap();
+        let rendered = Rendered::render(&template(), &[goal], None, brunt_load::http::Pipeline::NONE, reuse).unwrap();
         Host { address: *address, requests: Requests::Rendered(Arc::new(rendered)), weight: *weight, tls: None }
     };
     Http { hosts: hosts.iter().enumerate().map(host).collect(), reuse, expect: Expect::default() }

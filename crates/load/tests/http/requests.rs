@@ -102,7 +102,7 @@ fn variants_come_in_turn_in_every_loop_and_their_replies_are_checked() {
     for (pipeline, rate) in [(Pipeline::NONE, None), (Pipeline::Batches(4), None), (Pipeline::Single(4), Some(2000.0))]
     {
         let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
-        let rendered = Rendered::varied(&template(), &[goal("/{vary}/a?b=c", 1)], vary, pipeline, None).unwrap();
+        let rendered = Rendered::render(&template(), &[goal("/{vary}/a?b=c", 1)], vary, pipeline, None).unwrap();
         let expect = Expect { length: Some(5), ..Expect::default() };
         let http = Http::on(address, Requests::Rendered(Arc::new(rendered)), None, expect);
         let result = run(&Options { rate, threads: vec![None, None], ..some(400, http) }).result;

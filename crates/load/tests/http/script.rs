@@ -50,7 +50,7 @@ impl Source for Counting {
         let mut shown = self.shown.as_ref().unwrap().lock().unwrap();
         let fields = fields.iter().map(|(name, value)| (name.to_string(), value.to_vec())).collect();
         shown.push((status, fields, body.to_vec()));
-        if self.stops_at == Some(shown.len()) { Flow::Stop } else { Flow::Go }
+        if self.stops_at == Some(shown.len()) { Flow::Stop } else { Flow::Continue }
     }
 
     fn delay(&mut self) -> Option<Duration> {

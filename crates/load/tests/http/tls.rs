@@ -272,7 +272,7 @@ fn a_target_that_cannot_be_trusted_or_understood_ends_the_run_with_one_line() {
         assert!(needles.iter().all(|needle| text.contains(needle)), "{text}");
     }
     // One that waits for the end of a head says nothing to half of one.
-    assert!(matches!(refused(plain, anybody(), "localhost"), LoadError::NoHandshake(..) | LoadError::Tls(..)));
+    assert!(matches!(refused(plain, anybody(), "localhost"), LoadError::NoHandshake(..) | LoadError::Tls { .. }));
 }
 
 #[test]

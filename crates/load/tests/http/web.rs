@@ -144,7 +144,7 @@ pub fn asks_as(
     pipeline: Pipeline,
     reuse: Option<u64>,
 ) -> Http {
-    let rendered = Rendered::render(template, targets, pipeline, reuse).unwrap();
+    let rendered = Rendered::render(template, targets, None, pipeline, reuse).unwrap();
     Http::on(address, Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 

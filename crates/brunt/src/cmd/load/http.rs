@@ -148,7 +148,7 @@ impl Flags {
             (Some(depth), false) => Pipeline::Batches(depth),
         };
         let vary = self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed });
-        let render = |asked: &Asked| Rendered::varied(&form, &asked.goals, vary, pipeline, reuse).map_err(Error::Usage);
+        let render = |asked: &Asked| Rendered::render(&form, &asked.goals, vary, pipeline, reuse).map_err(Error::Usage);
         let rendered = asked.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),

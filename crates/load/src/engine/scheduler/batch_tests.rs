@@ -1,4 +1,4 @@
-//! Batches and pauses: several requests that share a slot, and connections that are open and not ready.
+//! Batches (several requests in one write) and suspended connections.
 
 use super::tests::{MS, START, test};
 use super::*;
@@ -17,7 +17,7 @@ fn half_answered(timeout_ms: u64) -> super::tests::Test {
 }
 
 #[test]
-fn each_reply_of_a_batch_counts_from_its_write_and_the_last_one_frees_the_connection() {
+fn service_times_of_a_batch_count_from_its_write_and_the_last_reply_frees_the_connection() {
     let mut test = half_answered(1000);
     assert!(test.scheduler.record_reply(0, START + 30 * MS, Err(Failure::Status), |_| ()));
     test.scheduler.remove_oldest(0);
@@ -41,7 +41,7 @@ fn a_lost_connection_loses_the_rest_of_its_batch() {
 }
 
 #[test]
-fn a_batch_times_out_as_a_whole_whoever_notices() {
+fn a_batch_times_out_as_a_whole() {
     for swept in [false, true] {
         let mut test = half_answered(100);
         let now = START + 101 * MS;
@@ -58,14 +58,14 @@ fn a_batch_times_out_as_a_whole_whoever_notices() {
 }
 
 #[test]
-fn what_is_left_of_a_batch_at_the_end_is_unanswered() {
+fn the_rest_of_a_batch_is_unanswered_at_the_end() {
     let outcome = half_answered(u64::MAX / MS / 2).end();
     assert_eq!((outcome.counters.completed, outcome.counters.unanswered), (2, 2));
-    assert_eq!(outcome.response.len(), 2, "both have waited until the end");
+    assert_eq!(outcome.response.len(), 2, "both waited until the end");
 }
 
 #[test]
-fn a_paused_connection_gets_nothing_and_loses_nothing() {
+fn a_suspended_connection_gets_no_requests() {
     let mut test = test(2, 10, 1000);
     test.scheduler.dispatch(START);
     assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);

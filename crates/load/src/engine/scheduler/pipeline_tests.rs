@@ -1,10 +1,10 @@
-//! Several requests with times of their own on one connection, with hand-written times.
+//! Open-loop pipelines, with hand-written times.
 
 use super::tests::{MS, START, pipelined};
 use super::*;
 
 #[test]
-fn idle_connections_come_first_and_then_those_with_room_in_turn() {
+fn idle_connections_come_first_and_then_those_with_capacity_in_turn() {
     let mut test = pipelined(2, 3, 10, 1000);
     for (request, expected) in [0, 1, 0, 1, 0, 1].into_iter().enumerate() {
         let at = START + request as u64 * 10 * MS;
@@ -13,7 +13,7 @@ fn idle_connections_come_first_and_then_those_with_room_in_turn() {
         assert_eq!(test.send_assigned(expected, at), 1);
     }
     assert_eq!(test.scheduler.dispatch(START + 60 * MS), Due::NoCapacity);
-    // Room on a busy connection, and an idle one: that is the better one.
+    // Capacity on a busy connection, and an idle one, which is preferred.
     (0..2).for_each(|_| assert!(test.answer(1, START + 61 * MS)));
     assert!(test.answer(0, START + 62 * MS));
     assert!(test.answer(1, START + 63 * MS));
@@ -41,14 +41,14 @@ fn each_request_has_its_own_times_and_replies_come_in_order() {
 }
 
 #[test]
-fn without_room_a_request_waits_and_what_waits_is_not_the_generators_fault() {
+fn waiting_for_capacity_is_not_lag() {
     let mut test = pipelined(1, 2, 10, 1000);
     for request in 0..2 {
         test.scheduler.dispatch(START + request * 10 * MS);
         assert_eq!(test.send_assigned(0, START + request * 10 * MS), 1);
     }
     assert_eq!(test.scheduler.dispatch(START + 20 * MS), Due::NoCapacity);
-    // Two replies at once at 45 ms: two of the three that are due go at once, and the third waits on.
+    // Two replies at 45 ms: two of the three due requests are sent at once, the third waits.
     assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), |_| ()));
     test.scheduler.remove_oldest(0);
     assert!(test.scheduler.record_reply(0, START + 45 * MS, Ok(()), |_| ()));
@@ -65,7 +65,7 @@ fn without_room_a_request_waits_and_what_waits_is_not_the_generators_fault() {
 }
 
 #[test]
-fn a_late_generator_sends_what_is_due_at_once_and_is_late_for_each() {
+fn each_due_request_of_a_late_generator_has_its_lag() {
     let mut test = pipelined(1, 8, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START + 30 * MS), Due::At(START + 40 * MS));
     assert_eq!(test.wakes(0), 4);
@@ -74,9 +74,9 @@ fn a_late_generator_sends_what_is_due_at_once_and_is_late_for_each() {
 }
 
 #[test]
-fn a_lost_connection_loses_what_it_has_sent_and_hands_on_the_rest() {
+fn a_lost_connection_loses_its_sent_requests_and_requeues_the_others() {
     let mut test = pipelined(2, 3, 10, 1000);
-    // Both busy, two requests on connection 0, and one more that it has not sent.
+    // Both are busy; connection 0 has two sent requests and an unsent one.
     for request in 0..5 {
         test.scheduler.dispatch(START + request * 10 * MS);
         if request < 4 {
@@ -92,7 +92,7 @@ fn a_lost_connection_loses_what_it_has_sent_and_hands_on_the_rest() {
 }
 
 #[test]
-fn a_connection_that_is_given_up_takes_what_was_sent_behind_with_it() {
+fn requests_behind_a_timed_out_one_fail_with_it() {
     for swept in [false, true] {
         let mut test = pipelined(2, 2, 10, 100);
         for request in 0..4 {
@@ -109,14 +109,13 @@ fn a_connection_that_is_given_up_takes_what_was_sent_behind_with_it() {
         assert!(test.answer(1, now) && test.answer(1, now));
         let outcome = test.end();
         assert_eq!((outcome.counters.failed, outcome.counters.errors.timeout), (2, 2), "swept {swept}");
-        // The second one of connection 0 had waited for 81 ms, and that is all that is known of it. What connection 1 took
-        // up when it had room is not answered before the end.
+        // The second one of connection 0 had waited for 81 ms. The requests that connection 1 took last are unanswered.
         assert_eq!(outcome.response[..4], [71, 81, 91, 100], "swept {swept}");
     }
 }
 
 #[test]
-fn a_connection_that_sends_no_more_hands_on_what_it_was_given_and_keeps_what_it_has_sent() {
+fn a_connection_that_stops_sending_requeues_its_unsent_requests() {
     let mut test = pipelined(2, 3, 10, 1000);
     for request in 0..2 {
         test.scheduler.dispatch(START + request * 10 * MS);
@@ -132,7 +131,7 @@ fn a_connection_that_sends_no_more_hands_on_what_it_was_given_and_keeps_what_it_
     test.scheduler.dispatch(START + 30 * MS);
     assert_eq!(test.send_assigned(1, START + 30 * MS), 1);
     assert_eq!(test.scheduler.dispatch(START + 40 * MS), Due::NoCapacity);
-    // Its successor has all its room again, and the request that waited.
+    // Its successor has its full capacity, and takes the request that waited.
     assert_eq!((0..3).map(|_| test.request(0, START + 41 * MS)).sum::<usize>(), 1);
     let counters = test.end().counters;
     assert_eq!((counters.sent, counters.completed, counters.unanswered, counters.waited), (5, 1, 4, 1));

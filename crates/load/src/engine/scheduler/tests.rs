@@ -1,26 +1,18 @@
-//! The scheduler's rules, with hand-written times: no clock, no socket.
+//! The scheduler's rules, with hand-written times.
 
 use super::*;
-use crate::{
-    measure::interval::{Counters, Usage},
-    measure::recorder::{Links, Recorder},
-    schedule::Arrival,
-    schedule::Share,
-};
+use crate::measure::interval::{Counters, Usage};
+use crate::measure::recorder::{Links, Recorder};
+use crate::schedule::{Arrival, Share};
 use brunt_results::latency::new_histogram;
 use proptest::prelude::*;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
-    },
-    task::Wake,
-};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::{sync::Arc, sync::atomic::Ordering::Relaxed, task::Wake};
 
 pub(super) const MS: u64 = 1_000_000;
-/// The load of every test starts here, its window is open from the start.
+/// Start of the load and the window.
 pub(super) const START: u64 = 1000 * MS;
-/// Far behind every test's last event.
+/// Long after every test's last event.
 const CLOSE: u64 = 9_000 * MS;
 
 #[derive(Default)]
@@ -42,7 +34,7 @@ pub(super) fn test(connections: usize, period_ms: u64, timeout_ms: u64) -> Test 
     pipelined(connections, 1, period_ms, timeout_ms)
 }
 
-/// As [`test`], with room for `depth` requests on each connection.
+/// As [`test`], with capacity for `depth` requests on each connection.
 pub(super) fn pipelined(connections: usize, depth: u32, period_ms: u64, timeout_ms: u64) -> Test {
     let schedule = (period_ms > 0).then(|| {
         let share = Share { thread: 0, threads: 1, connections };
@@ -81,7 +73,7 @@ impl Test {
         }
     }
 
-    /// Sends what a connection was granted; how much that was.
+    /// Sends the assigned requests of a connection; returns their number.
     pub fn send_assigned(&mut self, index: u32, now: u64) -> usize {
         let most = self.scheduler.depth as usize;
         let sent =
@@ -89,7 +81,7 @@ impl Test {
         (0..most).take_while(sent).count()
     }
 
-    /// A connection has room for one more, and sends what it gets; how much that is.
+    /// A connection has capacity for one more, and sends the requests that it gets; returns their number.
     pub fn request(&mut self, index: u32, now: u64) -> usize {
         match (self.scheduler.request(index, now), self.scheduler.depth) {
             (Action::Send, 1) => 1,
@@ -98,13 +90,13 @@ impl Test {
         }
     }
 
-    /// A connection with one request has its reply, and takes the next request; `None` if the reply came too late.
+    /// A connection with one request has its reply and takes the next request; `None` if the reply was too late.
     pub fn complete(&mut self, index: u32, now: u64) -> Option<Action> {
         let in_time = self.scheduler.record_reply(index, now, Ok(()), |_| ());
         in_time.then(|| self.scheduler.next_request(index, now))
     }
 
-    /// A connection, polled for it, has its oldest reply; false if that came too late.
+    /// A connection has its oldest reply; false if it was too late.
     pub fn answer(&mut self, index: u32, now: u64) -> bool {
         if self.scheduler.depth == 1 {
             return self.complete(index, now).is_some();
@@ -141,7 +133,7 @@ impl Test {
 }
 
 #[test]
-fn a_reply_that_came_before_its_request_took_no_time() {
+fn a_reply_before_its_request_has_a_service_time_of_zero() {
     let mut test = test(1, 0, 1000);
     assert_eq!(test.scheduler.send_assigned(0, START + 2 * MS), Action::Send);
     assert_eq!(test.complete(0, START + MS), Some(Action::Send));
@@ -150,7 +142,7 @@ fn a_reply_that_came_before_its_request_took_no_time() {
 }
 
 #[test]
-fn a_closed_loop_starts_with_every_connection_and_goes_on_with_each_reply() {
+fn a_closed_loop_sends_on_every_connection_and_after_each_reply() {
     let mut test = test(2, 0, 1000);
     assert_eq!((test.wakes(0), test.wakes(1)), (1, 1));
     assert_eq!(test.scheduler.send_assigned(0, START + MS), Action::Send);
@@ -166,7 +158,7 @@ fn a_closed_loop_starts_with_every_connection_and_goes_on_with_each_reply() {
 }
 
 #[test]
-fn a_due_request_goes_to_the_connection_that_has_been_idle_longest() {
+fn a_due_request_goes_to_the_connection_idle_longest() {
     let mut test = test(3, 10, 1000);
     for (request, expected) in [0, 1, 2, 0, 1].into_iter().enumerate() {
         let at = START + request as u64 * 10 * MS;
@@ -184,9 +176,9 @@ fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
     assert_eq!(test.scheduler.dispatch(START), Due::At(START + 10 * MS));
     assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
     assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
-    // Free 25 ms later than due: sent at once, and none of it is the generator's fault.
+    // Free 25 ms after it was due: sent at once, without lag.
     assert_eq!(test.complete(0, START + 35 * MS), Some(Action::Send));
-    // Two more have become due meanwhile; the schedule was not shifted.
+    // Two more are due: the schedule was not shifted.
     assert_eq!(test.complete(0, START + 36 * MS), Some(Action::Send));
     assert_eq!(test.complete(0, START + 37 * MS), Some(Action::Send));
     assert_eq!(test.complete(0, START + 38 * MS), Some(Action::Wait));
@@ -199,11 +191,11 @@ fn without_an_idle_connection_a_request_waits_and_keeps_its_intended_time() {
 }
 
 #[test]
-fn a_late_dispatcher_is_the_generators_fault() {
+fn a_late_dispatcher_causes_lag() {
     let mut test = test(2, 10, 1000);
     assert_eq!(test.scheduler.dispatch(START + 5 * MS), Due::At(START + 10 * MS));
     assert_eq!(test.scheduler.send_assigned(0, START + 7 * MS), Action::Send);
-    // While one is idle a reply helps the dispatcher out, in its order: the longest idle goes first.
+    // With an idle connection, a reply does the dispatcher's work in its order: the longest idle goes first.
     assert_eq!(test.complete(0, START + 14 * MS), Some(Action::Wait));
     assert_eq!(test.scheduler.send_assigned(1, START + 14 * MS), Action::Send);
     assert_eq!(test.complete(1, START + 15 * MS), Some(Action::Wait));
@@ -214,16 +206,16 @@ fn a_late_dispatcher_is_the_generators_fault() {
 }
 
 #[test]
-fn what_waits_behind_a_late_request_is_the_generators_fault_too() {
+fn requests_that_wait_behind_a_late_one_have_its_lag() {
     let mut test = test(1, 10, 1000);
-    // The thread stood still for 50 ms: six requests are due at once.
+    // The thread was stopped for 50 ms: six requests are due at once.
     assert_eq!(test.scheduler.dispatch(START + 50 * MS), Due::NoCapacity);
     assert_eq!(test.scheduler.send_assigned(0, START + 50 * MS), Action::Send);
     for reply in 51..=55 {
         assert_eq!(test.complete(0, START + reply * MS), Some(Action::Send));
     }
     assert_eq!(test.complete(0, START + 56 * MS), Some(Action::Wait));
-    // The target takes 25 ms for a request that was in time: what waits for that does not wait for the generator.
+    // The target takes 25 ms for a request that was in time: waiting for it is not lag.
     assert_eq!(test.scheduler.dispatch(START + 60 * MS), Due::At(START + 70 * MS));
     assert_eq!(test.scheduler.send_assigned(0, START + 60 * MS), Action::Send);
     assert_eq!(test.complete(0, START + 85 * MS), Some(Action::Send));
@@ -233,7 +225,7 @@ fn what_waits_behind_a_late_request_is_the_generators_fault_too() {
 }
 
 #[test]
-fn a_parked_dispatcher_is_woken_when_a_connection_has_nothing_to_do() {
+fn a_parked_dispatcher_is_woken_when_a_connection_is_idle() {
     let mut test = test(1, 10, 1000);
     let wakes = Arc::new(WakeCount::default());
     test.scheduler.dispatch(START);
@@ -247,7 +239,7 @@ fn a_parked_dispatcher_is_woken_when_a_connection_has_nothing_to_do() {
 }
 
 #[test]
-fn a_request_given_to_a_dying_connection_goes_to_another() {
+fn a_request_assigned_to_a_lost_connection_goes_to_another() {
     let mut test = test(2, 10, 1000);
     test.scheduler.dispatch(START);
     assert!(test.scheduler.has_assigned(0));
@@ -262,13 +254,13 @@ fn a_request_given_to_a_dying_connection_goes_to_another() {
 }
 
 #[test]
-fn an_idle_connection_that_dies_is_given_nothing_until_it_is_back() {
+fn a_lost_idle_connection_gets_no_requests_until_it_is_back() {
     let mut test = test(2, 10, 1000);
     test.scheduler.lost(0, START, Failure::Reset);
     test.scheduler.dispatch(START);
     assert!(test.scheduler.has_assigned(1) && !test.scheduler.has_assigned(0));
     assert_eq!(test.scheduler.dispatch(START + 10 * MS), Due::NoCapacity);
-    // Back, and idle twice over in the hints: it is given one request at a time.
+    // Back, and listed as idle twice: it gets one request at a time.
     assert_eq!(test.scheduler.request(0, START + 11 * MS), Action::Send);
     assert_eq!(test.complete(0, START + 12 * MS), Some(Action::Wait));
     test.scheduler.lost(0, START + 13 * MS, Failure::Reset);
@@ -278,7 +270,7 @@ fn an_idle_connection_that_dies_is_given_nothing_until_it_is_back() {
 }
 
 #[test]
-fn the_sweep_gives_up_what_is_older_than_the_timeout_and_nothing_else() {
+fn the_sweep_ends_exactly_the_requests_older_than_the_timeout() {
     let mut test = test(3, 0, 100);
     test.scheduler.send_assigned(0, START);
     test.scheduler.send_assigned(1, START + 50 * MS);
@@ -287,25 +279,25 @@ fn the_sweep_gives_up_what_is_older_than_the_timeout_and_nothing_else() {
     test.scheduler.sweep(START + 107 * MS, 10 * MS);
     assert!(test.scheduler.is_timed_out(0) && !test.scheduler.is_timed_out(1));
     assert_eq!(test.wakes(0), 2);
-    // A reply that arrives now is ignored; the lost connection is not counted again.
+    // A reply now is ignored; the lost connection is not counted again.
     assert_eq!(test.complete(0, START + 108 * MS), None);
     test.scheduler.lost(0, START + 109 * MS, Failure::Timeout);
-    // A reply as late as the timeout is a timeout even before the sweep comes by.
+    // A reply as late as the timeout is one even before the sweep.
     assert_eq!(test.complete(1, START + 150 * MS), None);
     let outcome = test.end();
     assert_eq!((outcome.counters.failed, outcome.counters.errors.timeout), (2, 2));
-    // At the timeout's value, not when it was noticed.
+    // The timeout itself, not the time of the sweep.
     assert_eq!(outcome.response, [100, 100]);
 }
 
 #[test]
-fn sixteen_sweeps_see_every_one_of_many_connections() {
+fn sweeps_examine_all_of_many_connections() {
     let connections = 100_000;
     let mut test = test(connections, 0, 1600);
     for index in 0..connections as u32 {
         test.scheduler.send_assigned(index, START);
     }
-    // A hundred calls of 10 ms make ten parts of sixteen: all have been seen ten times.
+    // Ten calls of 10 ms make one round through all connections.
     for call in 0..=10 {
         test.scheduler.sweep(START + 1600 * MS + call * 10 * MS, 10 * MS);
     }
@@ -314,7 +306,7 @@ fn sixteen_sweeps_see_every_one_of_many_connections() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever connections do, each intended time is used once, in order, and every request ends up in one count.
+    /// Each intended time is used once, in order, and every request is in one count.
     #[test]
     fn no_request_is_lost_or_sent_twice(
         depth in 1u32..4,

@@ -3,10 +3,8 @@
 //! Requests have no timers: [`Scheduler::sweep`] walks the table of send times, 16 bytes a connection. A list ordered by
 //! send time would be shorter to walk and cost every request six writes.
 
-use super::{
-    Scheduler,
-    slot::{Slot, State},
-};
+use super::Scheduler;
+use super::slot::{Slot, State};
 use crate::measure::recorder::{Failure, Recorder};
 
 /// Least number of connections that a sweep examines.

@@ -1,4 +1,4 @@
-//! What is rendered, byte for byte, and what is refused.
+//! Rendered requests, byte for byte, and rejected ones.
 
 use super::{Pipeline::*, *};
 
@@ -15,6 +15,11 @@ fn targets(weights: &[u32]) -> Vec<RequestTarget> {
     weights.iter().enumerate().map(target).collect()
 }
 
+/// Renders targets of these weights.
+fn render(template: &Template, weights: &[u32], pipeline: Pipeline, reuse: Option<u64>) -> Rendered {
+    Rendered::render(template, &targets(weights), None, pipeline, reuse).unwrap()
+}
+
 /// The batch that begins at each place, as text.
 fn batches(rendered: &Rendered, last: bool) -> Vec<String> {
     let text = |place| String::from_utf8(rendered.bytes(rendered.range(place, last)).to_vec()).unwrap();
@@ -22,37 +27,28 @@ fn batches(rendered: &Rendered, last: bool) -> Vec<String> {
 }
 
 #[test]
-fn a_plain_request_has_a_host_and_nothing_else() {
-    let rendered = Rendered::render(&template(), &targets(&[1]), Batches(1), None).unwrap();
-    assert_eq!(batches(&rendered, false), ["GET /a HTTP/1.1\r\nHost: h:1\r\n\r\n"]);
-    // Nobody asked for a last one.
-    assert_eq!(batches(&rendered, true), batches(&rendered, false));
-}
-
-#[test]
-fn the_last_request_of_a_connection_says_so_and_1_0_says_the_opposite() {
-    let eleven = Rendered::render(&template(), &targets(&[1]), Batches(1), Some(1)).unwrap();
-    assert_eq!(batches(&eleven, true), ["GET /a HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n\r\n"]);
-    let ten = Rendered::render(&Template { http10: true, ..template() }, &targets(&[1]), Batches(1), Some(5)).unwrap();
-    assert_eq!(batches(&ten, false), ["GET /a HTTP/1.0\r\nHost: h:1\r\nConnection: keep-alive\r\n\r\n"]);
-    assert_eq!(batches(&ten, true), ["GET /a HTTP/1.0\r\nHost: h:1\r\n\r\n"]);
-}
-
-#[test]
-fn fields_and_body_come_as_given() {
-    let template = Template {
+fn requests_are_rendered_byte_for_byte() {
+    let (get, old) = (template(), Template { http10: true, ..template() });
+    let post = Template {
         method: "POST".to_owned(),
         fields: vec![("X-A".to_owned(), "1".to_owned()), ("x-a".to_owned(), "2".to_owned())],
         body: Some(b"hello".to_vec()),
         ..template()
     };
-    let rendered = Rendered::render(&template, &targets(&[1]), Batches(1), None).unwrap();
-    let expected = "POST /a HTTP/1.1\r\nHost: h:1\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nhello";
-    assert_eq!(batches(&rendered, false), [expected]);
+    for (template, reuse, last, expected) in [
+        (&get, None, false, "GET /a HTTP/1.1\r\nHost: h:1\r\n\r\n"),
+        (&get, None, true, "GET /a HTTP/1.1\r\nHost: h:1\r\n\r\n"),
+        (&get, Some(1), true, "GET /a HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n\r\n"),
+        (&old, Some(5), false, "GET /a HTTP/1.0\r\nHost: h:1\r\nConnection: keep-alive\r\n\r\n"),
+        (&old, Some(5), true, "GET /a HTTP/1.0\r\nHost: h:1\r\n\r\n"),
+        (&post, None, false, "POST /a HTTP/1.1\r\nHost: h:1\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nhello"),
+    ] {
+        assert_eq!(batches(&render(template, &[1], Batches(1), reuse), last), [expected]);
+    }
 }
 
 #[test]
-fn goals_take_turns_by_weight_and_evenly() {
+fn targets_take_turns_by_weight_and_evenly() {
     let letters = |weights: &[u32]| {
         let order = order(&targets(weights)).unwrap();
         order.iter().map(|target| char::from(b'a' + *target as u8)).collect::<String>()
@@ -67,8 +63,8 @@ fn goals_take_turns_by_weight_and_evenly() {
 }
 
 #[test]
-fn a_pipeline_goes_round_the_order_from_every_place() {
-    let rendered = Rendered::render(&template(), &targets(&[2, 1]), Batches(4), Some(8)).unwrap();
+fn batches_follow_the_order_from_every_place() {
+    let rendered = render(&template(), &[2, 1], Batches(4), Some(8));
     let targets =
         |text: &String| text.split("GET /").skip(1).map(|request| request[..1].to_owned()).collect::<Vec<_>>().concat();
     let order: Vec<String> = batches(&rendered, false).iter().map(targets).collect();
@@ -84,76 +80,52 @@ fn a_pipeline_goes_round_the_order_from_every_place() {
 
 #[test]
 fn requests_with_times_of_their_own_are_rendered_one_by_one() {
-    let [single, plain] =
-        [Single(4), Pipeline::NONE].map(|way| Rendered::render(&template(), &targets(&[2, 1]), way, Some(6)).unwrap());
+    let [single, plain] = [Single(4), Pipeline::NONE].map(|way| render(&template(), &[2, 1], way, Some(6)));
     assert_eq!(batches(&single, true), batches(&plain, true));
     assert_eq!((single.batch(), single.pipeline()), (plain.batch(), Single(4)));
 }
 
 #[test]
-fn what_cannot_be_sent_is_named_on_one_line() {
+fn an_error_names_what_cannot_be_sent_on_one_line() {
     let field = |name: &str, value: &str| Template { fields: vec![(name.to_owned(), value.to_owned())], ..template() };
-    let target = |target: &str| vec![RequestTarget { target: target.to_owned(), ..targets(&[1]).remove(0) }];
-    let cases = [
-        (Rendered::render(&field("Connection", "close"), &targets(&[1]), Batches(1), None), "--no-keepalive"),
-        (Rendered::render(&field("content-length", "3"), &targets(&[1]), Batches(1), None), "'content-length'"),
-        (Rendered::render(&field("a b", "3"), &targets(&[1]), Batches(1), None), "'a b'"),
-        (Rendered::render(&field("a", "b\r\nc: d"), &targets(&[1]), Batches(1), None), "control character"),
-        (Rendered::render(&template(), &target("/a b"), Batches(1), None), "'/a b'"),
-        (Rendered::render(&template(), &target("/a\r\nb"), Batches(1), None), "white space"),
-        (
-            Rendered::render(&Template { method: "G T".to_owned(), ..template() }, &targets(&[1]), Batches(1), None),
-            "'G T'",
-        ),
-        (
-            Rendered::render(
-                &Template { method: "CONNECT".to_owned(), ..template() },
-                &targets(&[1]),
-                Batches(1),
-                None,
-            ),
-            "CONNECT",
-        ),
-        (Rendered::render(&template(), &targets(&[1]), Batches(0), None), "--pipeline 0"),
-        (Rendered::render(&template(), &targets(&[1]), Batches(1025), None), "--pipeline 1025"),
-        (
-            Rendered::render(&Template { method: "HEAD".to_owned(), ..template() }, &targets(&[1]), Batches(65), None),
-            "HEAD",
-        ),
-        (Rendered::render(&template(), &targets(&[1]), Batches(4), Some(6)), "--reuse 6"),
-        (Rendered::render(&template(), &targets(&[1]), Single(0), None), "--pipeline 0"),
-        (Rendered::render(&template(), &targets(&[1]), Single(1025), None), "--pipeline 1025"),
-        (
-            Rendered::render(&Template { method: "HEAD".to_owned(), ..template() }, &targets(&[1]), Single(65), None),
-            "HEAD",
-        ),
-        (Rendered::render(&template(), &targets(&[1]), Single(4), Some(3)), "--reuse 3"),
-        (Rendered::render(&template(), &targets(&[1]), Batches(1), Some(0)), "--reuse 0"),
-        (Rendered::render(&template(), &targets(&[0]), Batches(1), None), "at least 1"),
-        (Rendered::render(&template(), &[], Batches(1), None), "no URL"),
-        (Rendered::render(&template(), &targets(&[10_000, 1]), Batches(1), None), "10001"),
-        (
-            Rendered::render(
-                &Template { body: Some(vec![0; 1 << 20]), ..template() },
-                &targets(&[1]),
-                Batches(512),
-                None,
-            ),
-            "--pipeline",
-        ),
-    ];
-    for (number, (rendered, needle)) in cases.into_iter().enumerate() {
-        let why = rendered.unwrap_err();
-        assert!(why.contains(needle) && !why.contains('\n'), "{number}: {why}");
+    let method = |method: &str| Template { method: method.to_owned(), ..template() };
+    let path = |path: &str| vec![RequestTarget { target: path.to_owned(), ..targets(&[1]).remove(0) }];
+    let large = Template { body: Some(vec![0; 1 << 20]), ..template() };
+    let (get, one) = (template(), targets(&[1]));
+    for (template, targets, pipeline, reuse, words) in [
+        (field("Connection", "close"), one.clone(), Batches(1), None, "--no-keepalive"),
+        (field("content-length", "3"), one.clone(), Batches(1), None, "'content-length'"),
+        (field("a b", "3"), one.clone(), Batches(1), None, "'a b'"),
+        (field("a", "b\r\nc: d"), one.clone(), Batches(1), None, "control character"),
+        (get.clone(), path("/a b"), Batches(1), None, "'/a b'"),
+        (get.clone(), path("/a\r\nb"), Batches(1), None, "white space"),
+        (method("G T"), one.clone(), Batches(1), None, "'G T'"),
+        (method("CONNECT"), one.clone(), Batches(1), None, "CONNECT"),
+        (get.clone(), one.clone(), Batches(0), None, "--pipeline 0"),
+        (get.clone(), one.clone(), Batches(1025), None, "--pipeline 1025"),
+        (method("HEAD"), one.clone(), Batches(65), None, "HEAD"),
+        (get.clone(), one.clone(), Batches(4), Some(6), "--reuse 6"),
+        (get.clone(), one.clone(), Single(0), None, "--pipeline 0"),
+        (get.clone(), one.clone(), Single(1025), None, "--pipeline 1025"),
+        (method("HEAD"), one.clone(), Single(65), None, "HEAD"),
+        (get.clone(), one.clone(), Single(4), Some(3), "--reuse 3"),
+        (get.clone(), one.clone(), Batches(1), Some(0), "--reuse 0"),
+        (get.clone(), self::targets(&[0]), Batches(1), None, "at least 1"),
+        (get.clone(), Vec::new(), Batches(1), None, "no URL"),
+        (get.clone(), self::targets(&[10_000, 1]), Batches(1), None, "10001"),
+        (large, one.clone(), Batches(512), None, "--pipeline"),
+    ] {
+        let error = Rendered::render(&template, &targets, None, pipeline, reuse).unwrap_err();
+        assert!(error.contains(words) && !error.contains('\n'), "{words}: {error}");
     }
 }
 
 #[test]
-fn the_longest_batch_can_stand_for_all() {
+fn the_longest_batch_is_rendered_alone() {
     let mut targets = targets(&[3, 1]);
     targets[1].target.push_str("/longer");
     for (reuse, last) in [(None, false), (Some(4), true)] {
-        let all = Rendered::render(&template(), &targets, Pipeline::Batches(2), reuse).unwrap();
+        let all = Rendered::render(&template(), &targets, None, Batches(2), reuse).unwrap();
         let one = all.longest();
         let longest = batches(&all, false).into_iter().max_by_key(String::len).unwrap();
         assert!(longest.contains("/longer"));
@@ -166,9 +138,9 @@ fn the_longest_batch_can_stand_for_all() {
 }
 
 #[test]
-fn each_round_takes_the_next_variant_and_all_are_equally_long() {
+fn each_round_takes_the_next_variant_of_equal_length() {
     let vary = Some(Vary { variants: 3, seed: 5 });
-    let rendered = Rendered::varied(&template(), &targets(&[2, 1]), vary, Batches(1), Some(9)).unwrap();
+    let rendered = Rendered::render(&template(), &targets(&[2, 1]), vary, Batches(1), Some(9)).unwrap();
     assert_eq!((rendered.places(), rendered.variants()), (9, Some(3)));
     let (kept, last) = (batches(&rendered, false), batches(&rendered, true));
     let path = |text: &String| text[5..6].to_owned();
@@ -181,13 +153,13 @@ fn each_round_takes_the_next_variant_and_all_are_equally_long() {
         assert_eq!((kept.matches(&token(kept)).count(), token(kept)), (2, token(last)));
         assert_eq!((kept.len(), last.len()), (kept.len(), kept.len() + "Connection: close\r\n".len()));
     }
-    // A batch goes through variants too.
-    let four = Rendered::varied(&template(), &targets(&[1]), vary, Batches(4), None).unwrap();
+    // A batch goes through the variants too.
+    let four = Rendered::render(&template(), &targets(&[1]), vary, Batches(4), None).unwrap();
     let batch = &batches(&four, false)[1];
     let order: Vec<&str> = batch.split("GET /a?vary=").skip(1).map(|request| &request[..16]).collect();
     assert_eq!(order, [&tokens[3], &tokens[6], &tokens[0], &tokens[3]]);
-    for variants in [0, MOST_PLACES as u32 + 1] {
-        let refused = Rendered::varied(&template(), &targets(&[1]), Some(Vary { variants, seed: 1 }), Batches(1), None);
-        assert!(refused.unwrap_err().contains("--vary"));
+    for variants in [0, MAX_PLACES as u32 + 1] {
+        let error = Rendered::render(&template(), &targets(&[1]), Some(Vary { variants, seed: 1 }), Batches(1), None);
+        assert!(error.unwrap_err().contains("--vary"));
     }
 }

@@ -1,7 +1,8 @@
-//! Two threads' intervals, made by hand, and what they add up to.
+//! Sums of two threads' hand-written intervals.
 
 use super::*;
-use crate::{measure::hlog, schedule::Arrival, schedule::Share};
+use crate::schedule::{Arrival, Share};
+use brunt_results::hlog;
 
 const S: u64 = SECOND_NS;
 const MS: u64 = 1_000_000;
@@ -40,7 +41,7 @@ fn seconds_come_out_in_order_once_every_thread_has_reported() {
         interval.counters.completed = completed;
         interval.response.record(completed * MS);
         collector.take(thread, &mut interval);
-        std::iter::from_fn(|| collector.next_second()).collect::<Vec<_>>()
+        std::iter::from_fn(|| collector.next_second(false)).collect::<Vec<_>>()
     };
     assert!(take(0, 0, Phase::Connect, 0, 0, 0).is_empty());
     assert!(take(0, 1, Phase::Warmup, 0, 1, 1).is_empty());
@@ -53,13 +54,13 @@ fn seconds_come_out_in_order_once_every_thread_has_reported() {
     assert_eq!(of(&first), [(1.0, true, 31, Some(10))]);
     assert_eq!(of(&second), [(2.0, false, 42, Some(10))]);
     assert_eq!((second[0].connections, second[0].generator_cpu_percent), (2, Some(100.0)));
-    // The percentile of both threads' values together, not a mean of two percentiles.
+    // The percentile of the values of both threads, not a mean of two percentiles.
     assert!((second[0].p50_us.unwrap() / 2000.0 - 1.0).abs() < 0.002);
     assert!((second[0].p99_us.unwrap() / 40_000.0 - 1.0).abs() < 0.002);
 }
 
 #[test]
-fn the_log_and_the_result_are_the_window_and_what_it_left_unanswered() {
+fn log_and_result_are_the_window_and_its_unanswered_requests() {
     // At 4/s over two threads and 3 s, 12 requests; each thread has taken one less than its six.
     let mut unsent = schedules(4.0);
     unsent.iter_mut().for_each(|schedule| assert_eq!(schedule.skip_to(2_300_000_000), 5));
@@ -76,7 +77,7 @@ fn the_log_and_the_result_are_the_window_and_what_it_left_unanswered() {
             collector.take(thread, &mut interval);
         }
     }
-    while let Some(second) = collector.next_second() {
+    while let Some(second) = collector.next_second(false) {
         collector.keep(second);
     }
     let totals = collector.finish(&unsent, START + S, START + 3 * S);
@@ -89,23 +90,20 @@ fn the_log_and_the_result_are_the_window_and_what_it_left_unanswered() {
     assert_eq!(totals.latency.response.max() / MS, 500);
     assert_eq!(totals.threads.iter().map(|t| t.percent()).collect::<Vec<_>>(), [(50.0, 10.0); 2]);
 
-    let mut sums = Distributions::default();
-    let lines = hlog::tests::read(&totals.hlog);
-    for (tag, start, _, _, values) in &lines {
-        assert!(*start >= 1.0, "the warm-up is not in the log");
-        let sum = match tag.as_str() {
-            "response" => &mut sums.response,
-            "service" => &mut sums.service,
-            "lag" => &mut sums.lag,
-            _ => &mut sums.error,
-        };
-        sum.add(values).unwrap();
+    let latency = &totals.latency;
+    for (tag, values) in [
+        ("response", &latency.response),
+        ("service", &latency.service),
+        ("lag", &latency.lag),
+        ("error", &latency.error),
+    ] {
+        assert_eq!(hlog::distribution(&totals.hlog, tag).as_ref(), Ok(values), "{tag}");
     }
-    assert!(lines.iter().map(|line| line.1).is_sorted());
-    assert_eq!(sums.response, totals.latency.response);
-    assert_eq!(sums.service, totals.latency.service);
-    assert_eq!(sums.lag, totals.latency.lag);
-    assert_eq!(sums.error, totals.latency.error);
+    let text = String::from_utf8(totals.hlog).unwrap();
+    let start = |line: &str| line.split(',').nth(1)?.parse::<f64>().ok();
+    let starts: Vec<f64> = text.lines().filter(|line| line.starts_with("Tag=")).filter_map(start).collect();
+    assert_eq!(starts.len(), 12);
+    assert!(starts.is_sorted() && starts[0] >= 1.0, "the warm-up is not in the log: {starts:?}");
 }
 
 #[test]
@@ -118,7 +116,7 @@ fn a_closed_loop_derives_response_and_lag_from_service() {
         interval.response.record(100 * MS);
         collector.take(thread, &mut interval);
     }
-    let second = collector.next_second().unwrap();
+    let second = collector.next_second(false).unwrap();
     assert_eq!((second.offered, second.lag_p99_us), (None, Some(0.0)));
     let latency = collector.finish(&[], START, START + S).latency;
     assert_eq!((latency.service.len(), latency.response.len(), latency.lag.len()), (20, 22, 20));
@@ -126,12 +124,12 @@ fn a_closed_loop_derives_response_and_lag_from_service() {
 }
 
 #[test]
-fn a_thread_that_ended_early_does_not_keep_the_others_seconds() {
+fn seconds_of_threads_that_go_on_after_another_has_ended_are_kept() {
     let mut collector = collector(Vec::new());
     for number in 1..4 {
         collector.take(0, &mut interval(number, Phase::Window, u64::from(number - 1), u64::from(number)));
     }
-    assert!(collector.next_second().is_none());
-    let rest: Vec<f64> = std::iter::from_fn(|| collector.last_second()).map(|second| second.at_s).collect();
+    assert!(collector.next_second(false).is_none());
+    let rest: Vec<f64> = std::iter::from_fn(|| collector.next_second(true)).map(|second| second.at_s).collect();
     assert_eq!(rest, [1.0, 2.0, 3.0]);
 }

@@ -1,12 +1,15 @@
-//! The recorder's rules, each one held down by hand-written times.
+//! Each rule of the recorder, with hand-written times.
 
 use super::*;
+use crate::measure::histogram::RawHistogram;
 use brunt_results::{latency::new_histogram, result::Errors};
-use hdrhistogram::Histogram;
 
 const S: u64 = SECOND_NS;
+const MS: u64 = S / 1000;
+/// Opening of the window.
+const OPEN: u64 = 11 * S + S / 2;
 
-/// A run that starts at 10 s, opens its window at 11.5 s and closes it at 14 s, unless it is ended before.
+/// A run that starts at 10 s and closes its window at 14 s, unless it is ended before.
 struct Run {
     recorder: Recorder,
     close: Arc<AtomicU64>,
@@ -22,13 +25,18 @@ impl Run {
         };
         let mut recorder = Recorder::new(closed_loop, links);
         close.store(14 * S, Relaxed);
-        recorder.begin(10 * S, 11 * S + S / 2);
+        recorder.begin(10 * S, OPEN);
         Self { recorder, close }
     }
 
-    fn request(&mut self, intended: u64, sent: u64, done: u64) {
+    /// Sends a request; without generator lag it would have been sent at `base`.
+    fn send(&mut self, intended: u64, sent: u64, base: u64) {
         self.recorder.taken();
-        self.recorder.sent(sent, intended, intended);
+        self.recorder.sent(sent, intended, base);
+    }
+
+    fn request(&mut self, intended: u64, sent: u64, done: u64) {
+        self.send(intended, sent, intended);
         self.recorder.completed(done, intended, sent, |_| ());
     }
 
@@ -39,34 +47,36 @@ impl Run {
     }
 }
 
-fn values(counts: &mut crate::measure::histogram::RawHistogram) -> Vec<u64> {
-    let mut histogram: Histogram<u64> = new_histogram();
-    counts.merge_into(&mut histogram);
-    let ms = |v: u64| (v as f64 / 1e6).round() as u64;
-    histogram
-        .iter_recorded()
-        .flat_map(|v| {
-            std::iter::repeat_n(ms(histogram.median_equivalent(v.value_iterated_to())), v.count_at_value() as usize)
-        })
-        .collect()
+/// Recorded values in whole milliseconds, sorted.
+fn values(histogram: &mut RawHistogram) -> Vec<u64> {
+    let mut merged = new_histogram();
+    histogram.merge_into(&mut merged);
+    let ms = |v: u64| (merged.median_equivalent(v) as f64 / 1e6).round() as u64;
+    let repeated = |v: hdrhistogram::iterators::IterationValue<u64>| {
+        std::iter::repeat_n(ms(v.value_iterated_to()), v.count_at_value() as usize)
+    };
+    merged.iter_recorded().flat_map(repeated).collect()
 }
 
 fn of_phase(intervals: &mut [Interval], phase: Phase) -> Vec<&mut Interval> {
     intervals.iter_mut().filter(|i| i.phase == phase).collect()
 }
 
+fn total(intervals: &[&mut Interval], count: fn(&Counters) -> u64) -> u64 {
+    intervals.iter().map(|i| count(&i.counters)).sum()
+}
+
 #[test]
-fn intervals_end_at_their_exact_nanosecond_even_when_nothing_happens() {
+fn intervals_end_at_their_exact_nanosecond_without_events() {
     let intervals = Run::new(false, None).end(20 * S, &[]);
     let spans: Vec<_> = intervals.iter().map(|i| (i.phase, i.start_ns, i.end_ns)).collect();
-    let open = 11 * S + S / 2;
     let expected = [
         (Phase::Connect, 0, 10 * S),
         (Phase::Warmup, 10 * S, 11 * S),
-        (Phase::Warmup, 11 * S, open),
-        (Phase::Window, open, open + S),
-        (Phase::Window, open + S, open + 2 * S),
-        (Phase::Window, open + 2 * S, 14 * S),
+        (Phase::Warmup, 11 * S, OPEN),
+        (Phase::Window, OPEN, OPEN + S),
+        (Phase::Window, OPEN + S, OPEN + 2 * S),
+        (Phase::Window, OPEN + 2 * S, 14 * S),
         (Phase::Drain, 14 * S, 20 * S),
     ];
     assert_eq!(spans, expected);
@@ -74,96 +84,81 @@ fn intervals_end_at_their_exact_nanosecond_even_when_nothing_happens() {
 }
 
 #[test]
-fn a_request_of_the_warmup_that_ends_in_the_window_is_a_completion_without_a_latency() {
+fn a_warmup_request_that_ends_in_the_window_completes_without_a_latency() {
     let mut run = Run::new(false, None);
     run.request(11 * S, 11 * S, 12 * S);
-    run.request(12 * S, 12 * S, 12 * S + 5_000_000);
+    run.request(12 * S, 12 * S, 12 * S + 5 * MS);
     let mut intervals = run.end(15 * S, &[]);
-    let mut window = of_phase(&mut intervals, Phase::Window);
-    assert_eq!(window[0].counters.completed, 2);
-    assert_eq!(values(&mut window[0].response), [5]);
-    assert_eq!(values(&mut window[0].service), [5]);
+    let first = &mut of_phase(&mut intervals, Phase::Window)[0];
+    assert_eq!(first.counters.completed, 2);
+    assert_eq!((values(&mut first.response), values(&mut first.service)), (vec![5], vec![5]));
 }
 
 #[test]
-fn what_is_unanswered_at_the_end_waited_at_least_so_long() {
+fn unanswered_requests_have_waited_until_the_end() {
     let mut run = Run::new(false, None);
     for intended in [11 * S, 13 * S, 13 * S + S / 2] {
-        run.recorder.taken();
-        run.recorder.sent(intended, intended, intended);
+        run.send(intended, intended, intended);
     }
-    // Answered while draining: its true response time, and still no completion of the window.
+    // Answered in the drain: its true response time, and not a completion of the window.
     run.recorder.completed(14 * S + S / 10, 13 * S, 13 * S, |_| ());
     let mut intervals = run.end(14 * S + S / 2, &[11 * S, 13 * S + S / 2]);
     let window = of_phase(&mut intervals, Phase::Window);
-    let counters = |f: fn(&Interval) -> u64| window.iter().map(|i| f(i)).sum::<u64>();
-    assert_eq!((counters(|i| i.counters.completed), counters(|i| i.counters.unanswered)), (0, 3));
+    assert_eq!((total(&window, |c| c.completed), total(&window, |c| c.unanswered)), (0, 3));
     // The one intended in the warm-up leaves no latency.
     assert_eq!(values(&mut of_phase(&mut intervals, Phase::Drain)[0].response), [1000, 1100]);
 }
 
 #[test]
-fn response_counts_from_the_intended_time_and_lag_from_the_generators_own_fault() {
+fn response_time_counts_from_the_intended_time_and_lag_from_capacity() {
     let mut run = Run::new(false, None);
     let at = 12 * S;
-    let ms = 1_000_000;
-    run.recorder.taken();
-    run.recorder.waited(at + 30 * ms);
+    run.recorder.waited(at + 30 * MS);
     // Due at `at`, no connection free until 30 ms later, sent 2 ms after that, answered 8 ms after that.
-    run.recorder.sent(at + 32 * ms, at, at + 30 * ms);
-    run.recorder.completed(at + 40 * ms, at, at + 32 * ms, |_| ());
+    run.send(at, at + 32 * MS, at + 30 * MS);
+    run.recorder.completed(at + 40 * MS, at, at + 32 * MS, |_| ());
     let mut intervals = run.end(15 * S, &[]);
-    let mut window = of_phase(&mut intervals, Phase::Window);
-    let first = &mut window[0];
-    assert_eq!(values(&mut first.response), [40]);
-    assert_eq!(values(&mut first.service), [8]);
-    assert_eq!(values(&mut first.lag), [2]);
-    assert_eq!(first.counters.waited, 1);
+    let first = &mut of_phase(&mut intervals, Phase::Window)[0];
+    let Interval { response, service, lag, counters, .. } = &mut **first;
+    assert_eq!((values(response), values(service), values(lag)), (vec![40], vec![8], vec![2]));
+    assert_eq!(counters.waited, 1);
 }
 
 #[test]
 fn a_timeout_is_a_response_time_and_a_reset_is_not() {
     let mut run = Run::new(false, None);
-    let (at, ms) = (12 * S, 1_000_000);
-    for _ in 0..2 {
-        run.recorder.taken();
-        run.recorder.sent(at, at, at);
-    }
-    run.recorder.failed(at + 103 * ms, Failure::Timeout, at, Some(at + 100 * ms));
-    run.recorder.failed(at + 104 * ms, Failure::Reset, at, None);
-    run.recorder.connection_error(at + 105 * ms, Failure::Connect);
+    let at = 12 * S;
+    (0..2).for_each(|_| run.send(at, at, at));
+    run.recorder.failed(at + 103 * MS, Failure::Timeout, at, Some(at + 100 * MS));
+    run.recorder.failed(at + 104 * MS, Failure::Reset, at, None);
+    run.recorder.connection_error(at + 105 * MS, Failure::Connect);
     let mut intervals = run.end(15 * S, &[]);
-    let mut window = of_phase(&mut intervals, Phase::Window);
-    let first = &mut window[0];
-    assert_eq!(values(&mut first.response), [100]);
-    assert_eq!(values(&mut first.error), [100, 104]);
+    let first = &mut of_phase(&mut intervals, Phase::Window)[0];
+    assert_eq!((values(&mut first.response), values(&mut first.error)), (vec![100], vec![100, 104]));
     let errors = Errors { timeout: 1, reset: 1, connect: 1, ..Default::default() };
     assert_eq!((first.counters.failed, &first.counters.errors), (2, &errors));
 }
 
 #[test]
-fn a_budget_ends_the_window_at_exactly_so_many_completions() {
+fn a_budget_ends_the_window_after_exactly_that_many_completions() {
     let mut run = Run::new(true, Some(3));
     run.request(11 * S, 11 * S, 11 * S + 1);
-    for i in 0..5 {
-        let at = 12 * S + i * 1000;
+    for at in (0..5).map(|i| 12 * S + i * 1000) {
         run.request(at, at, at + 500);
     }
     assert_eq!(run.close.load(Relaxed), 12 * S + 2501);
     let mut intervals = run.end(14 * S, &[]);
     let window = of_phase(&mut intervals, Phase::Window);
-    let (completed, end) = (window.iter().map(|i| i.counters.completed).sum::<u64>(), window.last().unwrap().end_ns);
-    assert_eq!((completed, end), (3, 12 * S + 2501));
+    assert_eq!((total(&window, |c| c.completed), window.last().unwrap().end_ns), (3, 12 * S + 2501));
 }
 
 #[test]
-fn a_thread_that_has_not_seen_the_end_yet_does_not_count_beyond_the_budget() {
+fn a_thread_that_has_not_seen_the_end_does_not_count_beyond_the_budget() {
     let mut first = Run::new(true, Some(1));
     let mut second = Run::new(true, None);
-    let budget = first.recorder.links.budget.clone();
-    second.recorder.links.budget = budget;
+    second.recorder.links.budget = first.recorder.links.budget.clone();
     first.request(12 * S, 12 * S, 12 * S + 2000);
-    // Done before the first thread's, but reported after it.
+    // Done before the first thread's, but recorded after it.
     second.request(12 * S, 12 * S, 12 * S + 1000);
     let mut intervals = second.end(14 * S, &[]);
     let window = &mut of_phase(&mut intervals, Phase::Window)[0];
@@ -181,28 +176,22 @@ fn bytes_belong_to_the_interval_in_which_they_moved() {
     run.recorder.moved_in(40);
     let mut intervals = run.end(15 * S, &[]);
     assert_eq!(of_phase(&mut intervals, Phase::Warmup)[0].counters.bytes.sent, 100);
-    let sum = of_phase(&mut intervals, Phase::Window)
-        .iter()
-        .fold((0, 0), |(s, r), i| (s + i.counters.bytes.sent, r + i.counters.bytes.received));
-    assert_eq!(sum, (150, 40));
+    let window = of_phase(&mut intervals, Phase::Window);
+    assert_eq!((total(&window, |c| c.bytes.sent), total(&window, |c| c.bytes.received)), (150, 40));
 }
 
 #[test]
 fn a_rejected_reply_spends_the_budget_and_leaves_no_response_time() {
     let mut run = Run::new(false, Some(2));
-    let ms = S / 1000;
-    for i in 0..3 {
-        let at = 12 * S + i * 10 * ms;
-        run.recorder.taken();
-        run.recorder.sent(at, at, at);
-        run.recorder.rejected(at + ms, Failure::Status, at, |counters| counters.replies.note(503, 7));
+    for at in (0..3).map(|i| 12 * S + i * 10 * MS) {
+        run.send(at, at, at);
+        run.recorder.rejected(at + MS, Failure::Status, at, |counters| counters.replies.record(503, 7));
     }
     let mut intervals = run.end(14 * S, &[]);
-    let window = of_phase(&mut intervals, Phase::Window);
-    let first = window.into_iter().next_back().unwrap();
+    let first = of_phase(&mut intervals, Phase::Window).pop().unwrap();
     assert_eq!((first.counters.completed, first.counters.failed, first.counters.errors.status), (0, 2, 2));
-    // What a reply behind the end of the window said belongs to nobody.
-    let said = first.counters.replies.responses();
-    assert_eq!((said.statuses["503"], said.body_bytes), (2, Some(14)));
+    // A reply after the end of the window is not counted.
+    let replies = first.counters.replies.responses();
+    assert_eq!((replies.statuses["503"], replies.body_bytes), (2, Some(14)));
     assert_eq!((values(&mut first.error), values(&mut first.response)), (vec![1, 1], vec![]));
 }

@@ -1,22 +1,18 @@
-//! The life of one HTTP connection of the load: request, reply, for as long as it may, and then another in its place.
+//! Lifecycle of one HTTP connection of the load and of those that replace it.
 //!
-//! A place among the connections is not a socket. Where the target has closed, or has been asked to, the place stays ready
-//! and opens the next socket when it has a request, so that connecting is part of that request's response time. What is
-//! lost with a connection is an error, never tried again.
+//! After the target has closed a connection, as asked or not, the next one is opened only for the next request, whose
+//! response time includes connecting. Requests lost with a connection are errors, never sent again.
 
 use super::{HttpProtocol, conversation::HttpConversation, link::Link, reply::End};
-use crate::{
-    engine::{connect, conversation::poll, worker::Worker},
-    measure::recorder::Failure,
-};
+use crate::{engine::connect, engine::conversation::poll, engine::worker::Worker, measure::recorder::Failure};
 use brunt_runtime::time;
 use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
 
-/// How long a target that was asked to close is waited for.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Time for a target that was asked to close a connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Keeps place `index` of this thread talking until the window is over. `link` is its first connection, if it could be
-/// opened.
+/// Sends requests on connection `index` of this thread, and replaces it, until the window is over. `link` is the first
+/// connection, if it could be opened.
 pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: Option<Link>) {
     worker.set_waker(index).await;
     let mut failures = 0;
@@ -25,7 +21,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
     loop {
         let mut open = match link.take() {
             Some(open) => open,
-            // Boxed, as what follows below: a million tasks would each keep room for it.
+            // Boxed, as other futures below: a million tasks would each reserve space for it.
             None => match Box::pin(open_for(&worker, &mut conversation, index)).await {
                 Ok(open) => open,
                 Err(failure) => {
@@ -62,7 +58,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
                 if keep {
                     link = Some(open);
                 } else {
-                    Box::pin(part(open, closes)).await;
+                    Box::pin(close(open, closes)).await;
                     worker.retired();
                     conversation.reset();
                 }
@@ -75,7 +71,7 @@ pub(super) async fn run(worker: Rc<Worker<HttpProtocol>>, index: u32, mut link: 
     }
 }
 
-/// Pauses after a failure and is ready for a request again; false when the window is over.
+/// Pauses after a failure, then takes requests again; false if the window is over.
 async fn recovered(worker: &Worker<HttpProtocol>, conversation: &mut HttpConversation<'_>, failures: &mut u32) -> bool {
     conversation.reset();
     let goes_on = Box::pin(connect::pause(worker, failures)).await;
@@ -85,7 +81,7 @@ async fn recovered(worker: &Worker<HttpProtocol>, conversation: &mut HttpConvers
     goes_on
 }
 
-/// Waits for a request, and opens a connection for it.
+/// Waits for a request and opens a connection for it.
 async fn open_for(
     worker: &Worker<HttpProtocol>,
     conversation: &mut HttpConversation<'_>,
@@ -98,7 +94,7 @@ async fn open_for(
     .await;
     let mut dialling = pin!(connect::dial(worker, index));
     poll_fn(|cx| {
-        // What it is given meanwhile waits for the connection too, and not for the generator.
+        // Requests assigned meanwhile wait for the connection too, which is not generator lag.
         conversation.has_request();
         if worker.core.borrow().scheduler.is_timed_out(index) {
             return Poll::Ready(Err(Failure::Timeout));
@@ -108,13 +104,12 @@ async fn open_for(
     .await
 }
 
-/// Closes a connection. If `closes`, waits for the target to close first: the side that closes first keeps the port
-/// in TIME_WAIT for a minute, and a client has 28,000 ports. After a timeout the connection is reset, which keeps no
-/// port.
-async fn part(mut link: Link, closes: bool) {
-    if closes && time::timeout(PATIENCE, link.end()).await.is_ok() {
+/// Closes a connection. If `closes`, waits for the target to close first: the side that closes first keeps the port in
+/// TIME_WAIT for a minute, and a client has 28,000 ports. Otherwise, or after a timeout, resets it, which keeps no port.
+async fn close(mut link: Link, closes: bool) {
+    if closes && time::timeout(CLOSE_TIMEOUT, link.closed()).await.is_ok() {
         return;
     }
-    // It fails only if the socket is dead already.
+    // Fails only on a dead socket.
     let _ = link.socket().set_linger_zero();
 }

@@ -3,24 +3,14 @@
 //! No allocation, no lock and one clock reading for replies that come together, as long as requests are rendered and
 //! replies come whole. Other replies are parsed event by event; their bodies are counted, and kept only if needed.
 
-use super::{
-    HttpProtocol, Outgoing, ReplyFields,
-    reply::{End, Partial, Reply, Taken},
-};
-use crate::{
-    engine::{
-        conversation::{self, Conversation, Step},
-        scheduler::Action,
-        worker::{Core, Worker},
-    },
-    http::Flow,
-    measure::recorder::Failure,
-};
+use super::reply::{End, Partial, Reply, Taken};
+use super::{HttpProtocol, Outgoing, ReplyFields};
+use crate::engine::conversation::{self, Conversation, Step};
+use crate::engine::worker::{Core, Worker};
+use crate::{engine::scheduler::Action, http::Flow, measure::recorder::Failure};
 use brunt_tls::Transport;
-use brunt_wire::http1::{
-    Limits, Persistence,
-    client::{Connection, Event, SentRequest, WholeResponse},
-};
+use brunt_wire::http1::client::{Connection, Event, SentRequest, WholeResponse};
+use brunt_wire::http1::{Limits, Persistence};
 use std::task::Context;
 
 /// The requests and replies of one connection and of those that replace it.
@@ -32,17 +22,17 @@ pub(super) struct HttpConversation<'w> {
     outstanding: u32,
     /// A batch is in flight: no request is taken before its last reply. Never set in the pipeline of an open loop.
     in_batch: bool,
-    /// There was a reply since this was last set to false.
+    /// Set by a reply, reset by the caller.
     pub answered: bool,
     outgoing: Outgoing,
     /// Bytes of `outgoing` that are written.
     written: usize,
-    /// When the last request was begun.
+    /// When the last request was prepared.
     begun_ns: u64,
     /// Requests on this connection so far.
     sent: u64,
     replies: Connection,
-    /// Requests that are not rendered in place: those of a script, or of a pipeline of an open loop.
+    /// Requests that are not rendered in place: those of a script, or of the pipeline of an open loop.
     buffer: Vec<u8>,
     partial: Option<Box<Partial>>,
 }
@@ -77,7 +67,7 @@ impl<'w> HttpConversation<'w> {
         }
     }
 
-    /// Forgets the connection, which is closed.
+    /// Prepares for a new connection.
     pub fn reset(&mut self) {
         (self.in_batch, self.outstanding, self.sent) = (false, 0, 0);
         (self.outgoing, self.written) = (Outgoing::default(), 0);
@@ -85,7 +75,7 @@ impl<'w> HttpConversation<'w> {
         self.partial = None;
     }
 
-    /// Whether there is a request to send, among others those just assigned.
+    /// Takes assigned requests; returns whether there is one to send.
     pub fn has_request(&mut self) -> bool {
         self.take_assigned(&mut self.worker.core.borrow_mut());
         self.in_batch || self.outstanding > 0
@@ -161,7 +151,7 @@ impl<'w> HttpConversation<'w> {
         }
     }
 
-    /// Takes the next event of a reply that does not come whole; `None` without more input.
+    /// Takes the next event of a reply that arrives in pieces; `None` without more input.
     #[inline(never)]
     fn event(&mut self, core: &mut Core<HttpProtocol>, now: u64, input: &mut &[u8]) -> Option<Taken> {
         let protocol = &core.protocol;
@@ -174,7 +164,7 @@ impl<'w> HttpConversation<'w> {
                 (partial.status, partial.length) = (head.status, 0);
                 partial.body.clear();
                 partial.fields.clear();
-                if protocol.shows {
+                if protocol.wants_responses {
                     let fields = head.fields.iter().map(|field| (field.name.to_owned(), field.value.to_owned()));
                     partial.fields.extend(fields);
                 }
@@ -193,7 +183,7 @@ impl<'w> HttpConversation<'w> {
         })
     }
 
-    /// Takes the end of a reply that came in pieces.
+    /// Takes the end of a reply that arrived in pieces.
     fn finish(&mut self, core: &mut Core<HttpProtocol>, now: u64, after: Persistence, is_all: bool) -> Taken {
         let partial = self.partial.take().unwrap_or_default();
         let Partial { status, length, ref body, ref fields } = *partial;
@@ -203,7 +193,7 @@ impl<'w> HttpConversation<'w> {
         taken
     }
 
-    /// Takes a whole reply to the oldest request; `is_all` if nothing was received behind it.
+    /// Takes a complete reply to the oldest request; `is_all` if nothing was received behind it.
     #[inline(always)]
     fn answer(&mut self, core: &mut Core<HttpProtocol>, now: u64, reply: &Reply<'_>, is_all: bool) -> Taken {
         let is_last = self.outstanding == 1;
@@ -213,19 +203,21 @@ impl<'w> HttpConversation<'w> {
         }
         let checked = core.protocol.expect.check(reply.status, reply.length, reply.body);
         let (status, length) = (reply.status, reply.length);
-        if !core.scheduler.record_reply(self.index, now, checked, |counters| counters.replies.note(status, length)) {
+        if !core.scheduler.record_reply(self.index, now, checked, |counters| counters.replies.record(status, length)) {
             return Taken::End(End::Lost(Failure::Timeout));
         }
         self.answered = true;
         self.outstanding -= 1;
-        if core.protocol.shows && core.protocol.show(self.host, status, &reply.fields, reply.body) == Flow::Stop {
+        if core.protocol.wants_responses
+            && core.protocol.pass_on(self.host, status, &reply.fields, reply.body) == Flow::Stop
+        {
             self.worker.shared.close_at(now);
         }
         let closes = reply.after == Persistence::Close;
         if !is_last {
             core.scheduler.remove_oldest(self.index);
             return match closes {
-                // Whether the target has looked at the requests behind this one is not known.
+                // It is unknown whether the target has read the requests behind this one.
                 true => Taken::End(End::Lost(Failure::Reset)),
                 false if self.in_batch || self.sent >= core.protocol.reuse => Taken::Part,
                 false => Taken::Capacity,
@@ -270,7 +262,8 @@ impl<'w> HttpConversation<'w> {
         let mut input = bytes;
         let mut capacity = 0;
         loop {
-            let taken = match self.replies.next_cached(&mut input, core.protocol.known(self.host), &Limits::CLIENT) {
+            let taken = match self.replies.next_cached(&mut input, core.protocol.head_cache(self.host), &Limits::CLIENT)
+            {
                 Some(WholeResponse { head, body }) => {
                     let length = body.len() as u64;
                     let (status, after, fields) = (head.status, head.persistence, ReplyFields::Whole(head.fields));

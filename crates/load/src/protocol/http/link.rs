@@ -1,8 +1,6 @@
 use super::{HttpProtocol, tls};
-use crate::engine::{
-    transport::{Connect, Socket},
-    worker::Worker,
-};
+use crate::engine::transport::{Connect, Socket};
+use crate::engine::worker::Worker;
 use brunt_runtime::net::{Tcp, TcpStream};
 use brunt_tls::Stream;
 use std::io;
@@ -15,10 +13,10 @@ pub enum Link {
 }
 
 impl Link {
-    /// Opens connection `index`, and completes the TLS handshake, if its host speaks TLS.
+    /// Opens connection `index` and completes its TLS handshake, if there is one.
     pub(super) async fn open(worker: &Worker<HttpProtocol>, index: u32) -> io::Result<Self> {
         let socket = Socket::<Tcp>::connect(worker, index).await?;
-        let connector = worker.core.borrow().protocol.client(worker.host(index) as u32);
+        let connector = worker.core.borrow().protocol.tls(worker.host(index) as u32);
         match connector {
             None => Ok(Self::Plain(socket)),
             Some(connector) => Box::pin(tls::handshake(socket, &connector, worker)).await.map(Box::new).map(Self::Tls),
@@ -26,7 +24,7 @@ impl Link {
     }
 
     /// Waits until the target has closed.
-    pub(super) async fn end(&mut self) {
+    pub(super) async fn closed(&mut self) {
         match self {
             Self::Plain(Socket(stream)) => while stream.recv().await.is_ok_and(|bytes| !bytes.is_empty()) {},
             Self::Tls(stream) => tls::closed(stream).await,

@@ -1,4 +1,4 @@
-//! What one load thread says over all its HTTP connections, and what it makes of the replies.
+//! HTTP/1 on one load thread: requests and checks of replies, for all its connections.
 
 mod connection;
 mod conversation;
@@ -6,51 +6,45 @@ mod link;
 mod reply;
 mod tls;
 
-use crate::{
-    engine::{protocol::Protocol, worker::Worker},
-    http::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source},
-    schedule::Share,
-};
+use crate::http::{Batch, Expect, Flow, Host, Http, Rendered, Requests, Source};
+use crate::{engine::protocol::Protocol, engine::worker::Worker, schedule::Share};
 use brunt_tls::Connector;
 use brunt_wire::http1::{Fields, client::HeadCache};
 use link::Link;
 use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
 
-/// See the head of this file.
 pub struct HttpProtocol {
-    sides: Vec<HostState>,
-    /// What makes a reply a good one.
+    hosts: Vec<HostState>,
     pub expect: Expect,
     /// Requests on one connection.
     pub reuse: u64,
-    /// Requests that may be under way on one connection, each with a time of its own.
+    /// Requests that may be in flight on one connection, each with a time of its own.
     pub depth: u32,
-    /// Whether replies are shown to the source.
-    pub shows: bool,
-    /// Whether bodies that come in pieces are kept until they are whole.
+    /// Whether replies are passed to the source.
+    pub wants_responses: bool,
+    /// Whether bodies that arrive in pieces are kept until complete.
     pub keeps_bodies: bool,
     open_loop: bool,
 }
 
-/// What one host is asked, and what it says.
 struct HostState {
     source: RequestSource,
     /// The last head of a reply.
-    known: HeadCache,
+    head_cache: HeadCache,
     tls: Option<Connector>,
 }
 
 enum RequestSource {
     Rendered(RoundRobin),
-    /// The same where requests are put together behind one another, as they become due.
+    /// The same for the pipeline of an open loop: due requests are appended to a buffer.
     Queued(RoundRobin),
     Script(Box<dyn Source>),
 }
 
-/// Rendered requests, taking turns.
+/// Rendered requests in their order.
 struct RoundRobin {
     all: Arc<Rendered>,
-    /// The next batch begins at this place of the order.
+    /// Place of the next batch.
     place: usize,
 }
 
@@ -67,12 +61,11 @@ impl RoundRobin {
     }
 }
 
-/// Requests to be written at once.
+/// Requests of one write.
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    /// What they are.
     pub batch: Batch,
-    /// Where they lie; see [`HttpProtocol::bytes`].
+    /// Their bytes; see [`HttpProtocol::bytes`].
     pub range: Range<usize>,
     /// Whether the last one asks the target to close the connection.
     pub last: bool,
@@ -80,65 +73,63 @@ pub struct Outgoing {
 
 /// The fields of a reply.
 pub enum ReplyFields<'a> {
-    /// As they were received.
+    /// In the received bytes.
     Whole(Fields<'a>),
-    /// Out of a head that has gone meanwhile.
+    /// Copied from a head that was received before.
     Kept(&'a [(String, Vec<u8>)]),
 }
 
 impl HttpProtocol {
-    /// The talk of one load thread.
-    ///
     /// # Errors
-    /// If the script cannot make its source; the message is the script's.
+    /// The script's, if it cannot make its source.
     pub fn new(http: &Http, share: Share, open_loop: bool) -> Result<Self, String> {
-        let side = |host: &Host| {
+        let state = |host: &Host| {
             let source = match &host.requests {
-                // Threads begin at different places, or a rare request would be sent by all of them at once.
+                // Threads begin at different places, or all would send a rare request at once.
                 Requests::Rendered(all) => {
                     let turns = RoundRobin { all: Arc::clone(all), place: share.thread * all.places() / share.threads };
                     if http.depth() > 1 { RequestSource::Queued(turns) } else { RequestSource::Rendered(turns) }
                 }
                 Requests::Script(script) => RequestSource::Script(script.source(share.thread)?),
             };
-            Ok(HostState { source, known: HeadCache::default(), tls: host.tls.clone() })
+            Ok(HostState { source, head_cache: HeadCache::default(), tls: host.tls.clone() })
         };
-        let sides = http.hosts.iter().map(side).collect::<Result<Vec<_>, String>>()?;
-        let shows =
-            sides.iter().any(|side| matches!(&side.source, RequestSource::Script(source) if source.wants_responses()));
+        let hosts = http.hosts.iter().map(state).collect::<Result<Vec<_>, String>>()?;
+        let wants_responses =
+            hosts.iter().any(|host| matches!(&host.source, RequestSource::Script(source) if source.wants_responses()));
         Ok(Self {
-            sides,
+            hosts,
             expect: http.expect.clone(),
             reuse: http.reuse.unwrap_or(u64::MAX),
             depth: http.depth(),
-            shows,
-            keeps_bodies: shows || http.expect.body.is_some(),
+            wants_responses,
+            keeps_bodies: wants_responses || http.expect.body.is_some(),
             open_loop,
         })
     }
 
-    /// Makes `out` the next requests of a connection to `host` that has sent so many already. Those that do not lie ready
-    /// are put into `own`, behind what it holds if they come one by one.
+    /// Sets `out` to the next requests of a connection to `host` that has `sent` as many before. Requests that are not
+    /// rendered in place are written to `buffer`, behind its contents in the pipeline of an open loop.
     ///
     /// # Errors
-    /// If the script has no good ones.
+    /// The script's, or it made no or too many requests.
     #[inline]
-    pub fn next(&mut self, host: u32, out: &mut Outgoing, own: &mut Vec<u8>, sent: u64) -> Result<(), String> {
-        match &mut self.sides[host as usize].source {
+    pub fn next(&mut self, host: u32, out: &mut Outgoing, buffer: &mut Vec<u8>, sent: u64) -> Result<(), String> {
+        match &mut self.hosts[host as usize].source {
             RequestSource::Rendered(turns) => {
                 turns.next(out, sent, self.reuse);
                 Ok(())
             }
             RequestSource::Queued(turns) => {
                 turns.next(out, sent, self.reuse);
-                own.extend_from_slice(turns.all.bytes(out.range.clone()));
-                out.range = 0..own.len();
+                buffer.extend_from_slice(turns.all.bytes(out.range.clone()));
+                out.range = 0..buffer.len();
                 Ok(())
             }
             RequestSource::Script(source) => {
-                own.clear();
-                let batch = source.next(own)?;
-                if batch.requests() == 0 || own.is_empty() {
+                buffer.clear();
+                let batch = source.next(buffer)?;
+                if batch.requests() == 0 || buffer.is_empty() {
                     return Err("the script made no request where one is due".to_owned());
                 }
                 if batch.requests() > 1 && self.open_loop {
@@ -147,44 +138,42 @@ impl HttpProtocol {
                         batch.requests()
                     ));
                 }
-                *out = Outgoing { batch, range: 0..own.len(), last: false };
+                *out = Outgoing { batch, range: 0..buffer.len(), last: false };
                 Ok(())
             }
         }
     }
 
-    /// The bytes of `range`, as [`Self::next`] gave it out for the same host with the same `own`.
+    /// The bytes of a `range` from [`Self::next`] for the same host and `buffer`.
     #[inline]
-    pub fn bytes<'a>(&'a self, host: u32, own: &'a [u8], range: Range<usize>) -> &'a [u8] {
-        match &self.sides[host as usize].source {
+    pub fn bytes<'a>(&'a self, host: u32, buffer: &'a [u8], range: Range<usize>) -> &'a [u8] {
+        match &self.hosts[host as usize].source {
             RequestSource::Rendered(turns) => turns.all.bytes(range),
-            RequestSource::Queued(_) | RequestSource::Script(_) => &own[range],
+            RequestSource::Queued(_) | RequestSource::Script(_) => &buffer[range],
         }
     }
 
-    /// How connections to `host` are made secret, if they are.
-    pub fn client(&self, host: u32) -> Option<Connector> {
-        self.sides[host as usize].tls.clone()
+    pub fn tls(&self, host: u32) -> Option<Connector> {
+        self.hosts[host as usize].tls.clone()
     }
 
-    /// The last head of a reply from `host`.
     #[inline]
-    pub fn known(&mut self, host: u32) -> &mut HeadCache {
-        &mut self.sides[host as usize].known
+    pub fn head_cache(&mut self, host: u32) -> &mut HeadCache {
+        &mut self.hosts[host as usize].head_cache
     }
 
-    /// How long a connection to `host` pauses now that all its requests are answered.
+    /// Pause of a connection to `host` whose requests are all answered.
     #[inline]
     pub fn delay(&mut self, host: u32) -> Option<Duration> {
-        match &mut self.sides[host as usize].source {
+        match &mut self.hosts[host as usize].source {
             RequestSource::Rendered(_) | RequestSource::Queued(_) => None,
             RequestSource::Script(source) => source.delay(),
         }
     }
 
-    /// Shows a reply of `host` to the source.
-    pub fn show(&mut self, host: u32, status: u16, fields: &ReplyFields<'_>, body: &[u8]) -> Flow {
-        let RequestSource::Script(source) = &mut self.sides[host as usize].source else { return Flow::Go };
+    /// Passes a reply of `host` to its script.
+    pub fn pass_on(&mut self, host: u32, status: u16, fields: &ReplyFields<'_>, body: &[u8]) -> Flow {
+        let RequestSource::Script(source) = &mut self.hosts[host as usize].source else { return Flow::Continue };
         let fields: Vec<(&str, &[u8])> = match fields {
             ReplyFields::Whole(fields) => fields.iter().map(|field| (field.name, field.value)).collect(),
             ReplyFields::Kept(fields) => fields.iter().map(|(name, value)| (&name[..], &value[..])).collect(),

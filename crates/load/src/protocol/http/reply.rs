@@ -1,4 +1,4 @@
-//! Replies, and what they lead to.
+//! Replies and their consequences.
 
 use super::ReplyFields;
 use crate::measure::recorder::Failure;
@@ -13,7 +13,7 @@ pub(super) enum End {
     Closed,
     /// All requests are answered, and the next one cannot follow at once.
     Answered {
-        /// The connection can be used further.
+        /// The connection stays open.
         keep: bool,
         /// The target closes the connection.
         closes: bool,
@@ -28,7 +28,7 @@ impl From<Failure> for End {
     }
 }
 
-/// A reply that comes in pieces, as far as it has come. Its buffers are used for later replies too.
+/// A reply that arrives in pieces. Its buffers are reused.
 #[derive(Debug, Default)]
 pub(super) struct Partial {
     pub status: u16,
@@ -37,7 +37,7 @@ pub(super) struct Partial {
     pub fields: Vec<(String, Vec<u8>)>,
 }
 
-/// A whole reply.
+/// A complete reply.
 pub(super) struct Reply<'a> {
     pub status: u16,
     pub length: u64,
@@ -47,15 +47,15 @@ pub(super) struct Reply<'a> {
     pub body: &'a [u8],
 }
 
-/// What received bytes led to.
+/// Effect of received bytes.
 pub(super) enum Taken {
-    /// A part of the outstanding replies.
+    /// More is outstanding.
     Part,
-    /// A reply, and with it capacity for a request.
+    /// There is capacity for another request.
     Capacity,
-    /// A further request can be written.
+    /// Another request is ready to be written.
     Next,
-    /// Nothing is outstanding, and nothing is due.
+    /// Nothing is outstanding or due.
     Idle,
     /// The connection ends or pauses.
     End(End),

@@ -1,4 +1,4 @@
-//! TLS on a socket of the load. The handshake is part of connecting, and is timed.
+//! TLS on a socket of the load. The handshake is part of connecting, and is measured.
 
 use super::HttpProtocol;
 use crate::engine::{shared::Shared, transport::Socket, worker::Worker};
@@ -28,7 +28,7 @@ pub(super) async fn handshake(
     }
     if let Some(info) = stream.handshake_info() {
         std::mem::forget(guard);
-        worker.shared.handshakes().made(took, &info);
+        worker.shared.handshakes().completed(took, &info);
     }
     Ok(stream)
 }

@@ -1,10 +1,8 @@
-//! Scripts that are wrong, in every function they may have: one line that says so, and nothing stands still.
+//! Invalid scripts, in every function they may have: an error of one line, in bounded time.
 
 use super::{next, source, text};
-use crate::{
-    http::source::Flow,
-    script::{Numbers, Summary},
-};
+use crate::http::source::Flow;
+use crate::script::{Numbers, Summary};
 
 fn error(script: &str) -> String {
     let mut source = match source(script) {
@@ -17,7 +15,7 @@ fn error(script: &str) -> String {
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn results_other_than_requests_are_rejected() {
     for (script, words) in [
         ("function request() end", "request() returned a nil: return a text"),
         ("function request() return {} end", "request() returned a table"),
@@ -40,7 +38,7 @@ fn what_is_no_request_is_refused() {
 }
 
 #[test]
-fn what_fails_at_the_start_fails_the_run() {
+fn an_error_at_the_start_fails_the_run() {
     for (script, words) in [
         ("local x =", "test.lua:1: "),
         ("goto done ::done::", "test.lua:1: "),
@@ -51,9 +49,9 @@ fn what_fails_at_the_start_fails_the_run() {
         ("function init() while true do end end", "ran longer"),
         ("function setup(thread) thread:set('f', print) end", "cannot transfer 'function' to thread"),
         ("function setup(thread) local t = {} t.t = t thread:set('t', t) end", "in itself"),
-        ("function setup(thread) thread.addr = 'here' end", "a string is no address"),
+        ("function setup(thread) thread.addr = 'here' end", "a string is not an address"),
         ("function setup(thread) thread.other = 1 end", "cannot set 'other' on thread"),
-        ("function setup() wrk.lookup('localhost', 'gopher') end", "no service known here"),
+        ("function setup() wrk.lookup('localhost', 'gopher') end", "not a known service"),
         ("setup = true", "setup is a boolean"),
         ("delay = 5", "delay is a"),
     ] {
@@ -69,7 +67,7 @@ fn an_error_in_a_response_or_a_delay_fails_the_next_request() {
     {
         let mut source = source(script).unwrap();
         next(&mut source);
-        assert_eq!((source.response(200, &[("A", b"b")], b"body"), source.delay()), (Flow::Go, None));
+        assert_eq!((source.response(200, &[("A", b"b")], b"body"), source.delay()), (Flow::Continue, None));
         let error = source.next(&mut Vec::new()).expect_err(script);
         assert!(error.contains("test.lua") && error.lines().count() == 1, "{error}");
         next(&mut source);
@@ -77,7 +75,7 @@ fn an_error_in_a_response_or_a_delay_fails_the_next_request() {
 }
 
 #[test]
-fn done_may_fail_and_asks_in_vain_for_what_cannot_pass() {
+fn done_may_fail_and_cannot_get_other_values() {
     let run = |script: &str| {
         let wrk = text(script).unwrap();
         next(&mut wrk.script().source(0).unwrap());
@@ -102,7 +100,7 @@ fn done_may_fail_and_asks_in_vain_for_what_cannot_pass() {
 }
 
 #[test]
-fn a_thread_that_was_not_set_up_has_no_source() {
+fn an_unknown_thread_has_no_source() {
     let said = text("").unwrap().script().source(1).err().unwrap();
     assert!(said.contains("load thread 1"), "{said}");
 }

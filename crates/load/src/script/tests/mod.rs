@@ -1,9 +1,9 @@
-//! wrk's scripts, run as a load thread would, without a connection.
+//! wrk scripts, run as by a load thread, without a connection.
 
 mod limits;
 mod scripts;
 
-use super::{Common, Facts, LIMITS, Limits, Wrk};
+use super::{Facts, LIMITS, Limits, Program, Wrk};
 use crate::http::source::{Batch, Source};
 use std::path::Path;
 
@@ -29,29 +29,33 @@ pub fn file(name: &str, arguments: &[&str], threads: usize) -> Wrk {
     Wrk::open(&directory.join(name), facts(arguments), threads).unwrap()
 }
 
-/// A script given as text, with limits that a test can wait for.
+/// A script given as text.
+pub fn with(text: &str, facts: Facts, limits: Limits, threads: usize) -> Result<Wrk, brunt_luau::ScriptError> {
+    let (name, text) = ("test.lua".to_owned(), text.to_owned());
+    Wrk::new(Program { name, directory: "".into(), text, facts, limits }, threads)
+}
+
+/// The same with small limits.
 pub fn text(text: &str) -> Result<Wrk, brunt_luau::ScriptError> {
     let hundredth = std::time::Duration::from_millis(10);
     let limits = Limits { memory: 16 << 20, start: hundredth * 5, call: hundredth };
     assert!(limits.memory < LIMITS.memory);
-    let common =
-        Common { name: "test.lua".to_owned(), directory: "".into(), text: text.to_owned(), facts: facts(&[]), limits };
-    Wrk::new(common, 1)
+    with(text, facts(&[]), limits, 1)
 }
 
-/// What the source of thread 0 of a script given as text says, or the error it starts with.
+/// The source of thread 0, or the error at its start.
 pub fn source(script: &str) -> Result<Box<dyn Source>, String> {
     text(script).map_err(|fault| fault.to_string())?.script().source(0)
 }
 
-/// The next text of a source.
+/// The next requests of a source.
 pub fn next(source: &mut Box<dyn Source>) -> (String, Batch) {
     let mut out = Vec::new();
     let batch = source.next(&mut out).unwrap();
     (String::from_utf8(out).unwrap(), batch)
 }
 
-/// The lines of a request, the first one first and the fields sorted: tables have no order.
+/// The lines of a request, with its fields sorted: tables have no order.
 pub fn lines(text: &str) -> Vec<String> {
     let (head, body) = text.split_once("\r\n\r\n").expect("a whole head");
     let mut lines: Vec<String> = head.split("\r\n").map(str::to_owned).collect();

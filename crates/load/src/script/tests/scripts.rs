@@ -1,14 +1,12 @@
-//! The scripts that come with wrk, each as a script of the same pattern.
+//! Scripts after the patterns of those that come with wrk.
 
-use super::{facts, file, lines, next, source};
-use crate::{
-    http::source::Flow,
-    script::{Errors, Numbers, Summary},
-};
+use super::{Facts, LIMITS, facts, file, lines, next, source, with};
+use crate::http::source::Flow;
+use crate::script::{Errors, Numbers, Summary};
 use std::{io::Write, net::TcpListener, time::Duration};
 
 #[test]
-fn without_functions_the_request_is_what_was_typed() {
+fn without_functions_the_request_is_that_of_the_command_line() {
     let mut source = source("").unwrap();
     let (text, batch) = next(&mut source);
     assert_eq!(lines(&text), ["GET /path?q HTTP/1.1", "Host: localhost:8080", "X-Typed: yes", ""]);
@@ -18,17 +16,10 @@ fn without_functions_the_request_is_what_was_typed() {
 }
 
 #[test]
-fn hosts_are_named_as_they_were_typed() {
+fn the_host_field_is_as_typed() {
     let head = |host: &str, port| {
-        let facts = super::Facts { host: host.to_owned(), port, headers: Vec::new(), ..facts(&[]) };
-        let common = super::Common {
-            name: "t.lua".to_owned(),
-            directory: "".into(),
-            text: String::new(),
-            facts,
-            limits: super::LIMITS,
-        };
-        let wrk = super::Wrk::new(common, 1).unwrap();
+        let facts = Facts { host: host.to_owned(), port, headers: Vec::new(), ..facts(&[]) };
+        let wrk = with("", facts, LIMITS, 1).unwrap();
         lines(&next(&mut wrk.script().source(0).unwrap()).0)[1].clone()
     };
     assert_eq!(head("::1", Some(80)), "Host: [::1]:80");
@@ -72,9 +63,9 @@ fn auth() {
     let mut source = wrk.script().source(0).unwrap();
     assert!(source.wants_responses());
     assert!(next(&mut source).0.starts_with("GET /login HTTP/1.1\r\n"));
-    assert_eq!(source.response(503, &[], b""), Flow::Go);
+    assert_eq!(source.response(503, &[], b""), Flow::Continue);
     assert!(next(&mut source).0.starts_with("GET /login HTTP/1.1\r\n"));
-    assert_eq!(source.response(200, &[("Server", b"x"), ("X-Token", b"secret")], b"hi"), Flow::Go);
+    assert_eq!(source.response(200, &[("Server", b"x"), ("X-Token", b"secret")], b"hi"), Flow::Continue);
     let text = next(&mut source).0;
     assert!(text.starts_with("GET /private HTTP/1.1\r\n") && text.contains("X-Token: secret\r\n"), "{text}");
 }
@@ -110,7 +101,7 @@ fn stop() {
     let wrk = file("stop.lua", &[], 1);
     let mut source = wrk.script().source(0).unwrap();
     let flows: Vec<_> = (0..4).map(|_| source.response(200, &[], b"")).collect();
-    assert_eq!(flows, [Flow::Go, Flow::Go, Flow::Stop, Flow::Stop]);
+    assert_eq!(flows, [Flow::Continue, Flow::Continue, Flow::Stop, Flow::Stop]);
 }
 
 #[test]
@@ -154,14 +145,11 @@ fn report() {
 
 #[test]
 fn addr() {
-    // One that answers, one that does not: the name stands for 127.0.0.1 and perhaps ::1.
+    // Only one of the addresses of the name, 127.0.0.1 and perhaps ::1, has a listener.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap();
-    let text = include_str!("../../../tests/wrk/addr.lua").to_owned();
-    let facts = super::Facts { port: Some(here.port()), ..facts(&[]) };
-    let common =
-        super::Common { name: "addr.lua".to_owned(), directory: "".into(), text, facts, limits: super::LIMITS };
-    let wrk = super::Wrk::new(common, 3).unwrap();
+    let facts = Facts { port: Some(here.port()), ..facts(&[]) };
+    let wrk = with(include_str!("../../../tests/wrk/addr.lua"), facts, LIMITS, 3).unwrap();
     assert_eq!(wrk.addresses(), [here, here, here]);
     let source = wrk.script().source(2).unwrap();
     drop(source);
@@ -180,7 +168,7 @@ fn a_list_of_urls_and_a_module_are_read() {
 }
 
 #[test]
-fn files_are_read_in_every_way_and_never_written() {
+fn files_can_be_read_in_all_formats_and_not_written() {
     let mut list = tempfile::NamedTempFile::new().unwrap();
     list.write_all(b"one\ntwo\r\n\xff\0three").unwrap();
     let path = list.path().display();
@@ -203,7 +191,7 @@ fn files_are_read_in_every_way_and_never_written() {
 }
 
 #[test]
-fn fields_are_the_same_in_whatever_case() {
+fn names_of_fields_are_case_insensitive() {
     let script = "wrk.headers['x-typed'] = 'again' wrk.headers['X-New'] = 1 wrk.headers['content-LENGTH'] = 99
         wrk.body = 'hi'
         assert(wrk.headers['X-TYPED'] == 'again' and wrk.headers['x-new'] == 1 and wrk.headers.none == nil)";
