@@ -3,16 +3,13 @@
 
 mod live;
 
-use super::{report_error, stdout};
+use super::{report_crossed, share, stdout};
 use brunt_lab::{
     Error,
-    compare::{self, Bound, Comparison, MARGIN, ResultSet},
+    compare::{self, Bound, ResultSet},
 };
 use brunt_results::ExitCode;
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -81,36 +78,27 @@ fn two(text: &str) -> Result<(String, String), String> {
 }
 
 fn margin(text: &str) -> Result<f64, String> {
-    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    percent
-        .filter(|percent| *percent > 0.0 && *percent < 100.0)
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("expected a percentage above 0% and below 100%, for example {}%", MARGIN * 100.0))
+    share(text, |percent| percent > 0.0 && percent < 100.0, "above 0% and below 100%")
 }
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        self.compare().unwrap_or_else(|error| report_error(&error))
-    }
-
-    fn compare(&self) -> Result<ExitCode, Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         let mut code = ExitCode::Good;
+        let of_targets = |dir: &Path, (a, b): &(String, String)| {
+            let all = ResultSet::read(dir)?;
+            Ok::<_, Error>((all.of_target(a)?, all.of_target(b)?))
+        };
         let (a, b) = match (&self.plan, self.dirs.as_slice(), &self.targets) {
-            (Some(plan), _, Some((a, b))) => {
-                let (dir, ending) = live::run(self, plan, (a, b))?;
+            (Some(plan), _, Some(targets)) => {
+                let dir;
+                (dir, code) = live::run(self, plan, targets)?;
                 // brunt run has printed the error.
-                if ending == ExitCode::Usage {
-                    return Ok(ending);
+                if code == ExitCode::Usage {
+                    return Ok(code);
                 }
-                code = ending;
-                let all = ResultSet::read(&dir)?;
-                (all.of_target(a)?, all.of_target(b)?)
+                of_targets(&dir, targets)?
             }
-            (None, [dir], Some((a, b))) => {
-                let all = ResultSet::read(dir)?;
-                (all.of_target(a)?, all.of_target(b)?)
-            }
+            (None, [dir], Some(targets)) => of_targets(dir, targets)?,
             (None, [a, b], None) => (ResultSet::read(a)?, ResultSet::read(b)?),
             (_, dirs, targets) => {
                 let with = if targets.is_some() { " and --targets" } else { "" };
@@ -126,23 +114,15 @@ impl Args {
         };
         let comparison = compare::compare(&a, &b, self.margin)?;
         if self.json {
-            let text = serde_json::to_string_pretty(&comparison).map_err(|e| Error::Failed(e.to_string()))?;
-            stdout::print(&format!("{text}\n"))?;
+            stdout::print_json(&comparison)?;
         } else {
             stdout::print(&compare::text(&comparison))?;
         }
-        Ok(self.ending(&comparison, code))
-    }
-
-    fn ending(&self, comparison: &Comparison, so_far: ExitCode) -> ExitCode {
-        let crossed: Vec<String> = self.fail_if.iter().flat_map(|bound| bound.crossed(comparison)).collect();
-        for sentence in &crossed {
-            let _ = writeln!(io::stderr(), "threshold crossed: {sentence}");
-        }
-        match so_far {
-            ExitCode::Good if !crossed.is_empty() => ExitCode::Threshold,
+        let crossed = report_crossed(self.fail_if.iter().flat_map(|bound| bound.crossed(&comparison)));
+        Ok(match code {
+            ExitCode::Good if crossed => ExitCode::Threshold,
             ExitCode::Good if comparison.is_untrusted() && !self.allow_untrusted => ExitCode::Untrusted,
-            so_far => so_far,
-        }
+            code => code,
+        })
     }
 }

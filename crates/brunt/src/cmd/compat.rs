@@ -13,8 +13,7 @@ mod spread;
 mod tests;
 mod wrk;
 
-use super::{load, report_error, stdout};
-use base64::{Engine, prelude::BASE64_STANDARD};
+use super::{load, stdout};
 use brunt_lab::Error;
 use brunt_results::{ExitCode, RunResult, hlog, series::Second};
 use hdrhistogram::Histogram;
@@ -87,18 +86,10 @@ Exit status: 0 good, 1 the load failed, 2 wrong usage, or an unsupported flag.
 ";
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        match self.load() {
-            Ok(()) => ExitCode::Good,
-            Err(error) => report_error(&error),
-        }
-    }
-
-    fn load(&self) -> Result<(), Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         let invocation = match self.parse() {
             Ok(invocation) => invocation,
-            Err(ArgError::Help(text)) => return Ok(stdout::print(&text)?),
+            Err(ArgError::Help(text)) => return Ok(stdout::print(&text).map(|()| ExitCode::Good)?),
             Err(ArgError::Usage(why)) => return Err(Error::Usage(why)),
         };
         let print = |text: &str| if invocation.on_stderr { eprint(text) } else { stdout::print(text) };
@@ -120,7 +111,8 @@ impl Args {
             fs::write(path, text).map_err(|e| Error::Failed(format!("cannot write to {}: {e}", path.display())))?;
         }
         measured.call_script_done().map_err(Error::Failed)?;
-        Ok(eprint(&format!("{}\n", verdict(&measured.result)))?)
+        eprint(&format!("{}\n", verdict(&measured.result)))?;
+        Ok(ExitCode::Good)
     }
 
     fn parse(&self) -> Result<Invocation, ArgError> {
@@ -157,11 +149,6 @@ fn verdict(result: &RunResult) -> String {
         line += &format!(" (and {} more: see brunt load)", verdict.why.len() - 1);
     }
     line
-}
-
-/// Header for basic authentication.
-fn basic(credentials: &str) -> String {
-    format!("Authorization: Basic {}", BASE64_STANDARD.encode(credentials))
 }
 
 /// Adds the headers that a tool sends by default, unless given on the command line.

@@ -1,6 +1,7 @@
 //! `brunt doctor`: checks for settings of this machine that distort results, and prints the remedies.
 
 use super::stdout;
+use brunt_lab::Error;
 use brunt_meter::doctor::{self, Facts, Finding, Needs, State};
 use brunt_results::{Count, ExitCode, Rate, calibration::Calibrations, state_dir};
 use brunt_runtime::{BackendKind, Runtime};
@@ -20,23 +21,19 @@ pub struct Args {
 }
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         let mut findings = doctor::examine(
             &Facts::read(WATCH),
             Needs { connections: self.connections.map(|connections| connections.0), ..Needs::default() },
         );
         findings.push(ceiling());
         findings.extend(ring());
-        let text = if self.json { json(&findings) } else { text(&findings) };
-        if let Err(error) = stdout::print(&text) {
-            eprintln!("brunt doctor: {error}");
-            return ExitCode::Failed;
+        match self.json {
+            true => stdout::print_json(&findings)?,
+            false => stdout::print(&text(&findings))?,
         }
-        match findings.iter().any(|finding| finding.state == State::Bad) {
-            true => ExitCode::Untrusted,
-            false => ExitCode::Good,
-        }
+        let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
+        Ok(if is_bad { ExitCode::Untrusted } else { ExitCode::Good })
     }
 }
 
@@ -112,18 +109,7 @@ fn text(findings: &[Finding]) -> String {
         }
     }
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    let _ = writeln!(
-        text,
-        "\n{} bad, {} warnings, {} unknown",
-        count(State::Bad),
-        count(State::Warn),
-        count(State::Unknown)
-    );
-    text
-}
-
-fn json(findings: &[Finding]) -> String {
-    let mut text = serde_json::to_string_pretty(findings).unwrap_or_default();
-    text.push('\n');
+    let (bad, warnings, unknown) = (count(State::Bad), count(State::Warn), count(State::Unknown));
+    let _ = writeln!(text, "\n{bad} bad, {warnings} warnings, {unknown} unknown");
     text
 }

@@ -1,6 +1,6 @@
 //! `brunt export`: converts results to the format of another program.
 
-use super::{report_error, stdout};
+use super::stdout;
 use brunt_lab::{
     Error,
     export::{self, FIGURES, TAGS},
@@ -58,12 +58,7 @@ enum Format {
 }
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        self.export().map_or_else(|error| report_error(&error), |()| ExitCode::Good)
-    }
-
-    fn export(&self) -> Result<(), Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         let text = match self.to {
             Format::Csv => export::csv(&self.dir)?,
             Format::Fortio => export::fortio(&self.dir, &self.tag)?,
@@ -78,6 +73,6 @@ impl Args {
             Some(file) => fs::write(file, text)
                 .map_err(|e| io::Error::new(e.kind(), format!("cannot write to {}: {e}", file.display())))?,
         }
-        Ok(())
+        Ok(ExitCode::Good)
     }
 }

@@ -1,21 +1,21 @@
 //! `brunt find`: finds the highest rate that meets an SLO. The result goes to stdout, everything else to stderr.
 
 use super::{
+    current_binary, out_directory,
     register_run::registered,
-    report_error,
+    share,
     signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
     stdout,
 };
 use brunt_lab::{
     Error,
     format::time,
-    run_directory::default_directory,
     slo_search::{self, Attempt, Range, Request, SearchResult, SloOutcome, Step},
 };
 use brunt_results::{ExitCode, Rate, Slo, Span};
 use std::{
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 #[derive(Debug, clap::Args)]
@@ -75,11 +75,7 @@ pub struct Args {
 }
 
 fn precision(text: &str) -> Result<f64, String> {
-    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    percent
-        .filter(|percent| (1.0..=100.0).contains(percent))
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "expected a percentage from 1% to 100%, for example 3%".to_owned())
+    share(text, |percent| (1.0..=100.0).contains(&percent), "from 1% to 100%")
 }
 
 /// Flags of brunt load that the search sets.
@@ -88,20 +84,10 @@ const OURS_LONG: [&str; 8] =
 const OURS_SHORT: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        self.find().unwrap_or_else(|error| report_error(&error))
-    }
-
-    fn find(&self) -> Result<ExitCode, Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         self.check()?;
-        let out = match &self.out {
-            Some(out) => out.clone(),
-            None => default_directory(Path::new("runs"), "find")?,
-        };
         let request = Request {
-            brunt: std::env::current_exe()
-                .map_err(|e| Error::Failed(format!("cannot find the brunt binary, which is the generator: {e}")))?,
+            brunt: current_binary()?,
             url: self.url.clone(),
             flags: self.load.clone(),
             slo: self.slo.clone(),
@@ -109,7 +95,7 @@ impl Args {
             step: self.step,
             confirm: self.confirm,
             seed: self.seed,
-            out,
+            out: out_directory(self.out.as_ref(), "find")?,
         };
         // A second signal is ignored: exiting at once would leave a load running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
@@ -120,8 +106,7 @@ impl Args {
             return Ok(ExitCode::Failed);
         };
         if self.json {
-            let text = serde_json::to_string_pretty(&found).map_err(|e| Error::Failed(e.to_string()))?;
-            stdout::print(&format!("{text}\n"))?;
+            stdout::print_json(&found)?;
         } else {
             stdout::print(&slo_search::text(&found))?;
         }
@@ -144,8 +129,7 @@ impl Args {
             OURS_LONG.contains(&name)
                 || !name.starts_with("--") && OURS_SHORT.iter().any(|short| name.starts_with(short))
         };
-        let ours = self.load.iter().find(is_ours);
-        match ours {
+        match self.load.iter().find(is_ours) {
             Some(word) => Err(Error::Usage(format!(
                 "{word} after the URL: the search sets rate, duration and files of each load (--from, --to, --step, \
                  --confirm, --out, before the URL)"

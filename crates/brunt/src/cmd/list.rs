@@ -1,6 +1,6 @@
 //! `brunt list`: lists past results from the index. The table goes to stdout, everything else to stderr.
 
-use super::{report_error, stdout};
+use super::stdout;
 use brunt_lab::{
     Error,
     format::plural,
@@ -65,15 +65,10 @@ pub struct Args {
 }
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        self.list().map_or_else(|error| report_error(&error), |()| ExitCode::Good)
-    }
-
-    fn list(&self) -> Result<(), Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         let mut index = Index::open(&history::folder()?)?;
         if let Some(roots) = &self.rebuild {
-            return Ok(stdout::print(&summary(&index.rebuild(roots)?))?);
+            return Ok(stdout::print(&summary(&index.rebuild(roots)?)).map(|()| ExitCode::Good)?);
         }
         index.refresh()?;
         let filter = self.filter();
@@ -89,11 +84,12 @@ impl Args {
             (history::runs_text(&runs, &here), json!(runs), runs.len(), all, gone)
         };
         if self.json {
-            stdout::print(&format!("{json:#}\n"))?;
+            stdout::print_json(&json)?;
         } else if shown > 0 {
             stdout::print(&table)?;
         }
-        self.remark(&mut index, shown, all, gone)
+        Self::remark(&mut index, shown, all, gone)?;
+        Ok(ExitCode::Good)
     }
 
     fn filter(&self) -> Filter {
@@ -109,7 +105,7 @@ impl Args {
     }
 
     /// Prints remarks on results that the table omits.
-    fn remark(&self, index: &mut Index, shown: usize, all: usize, gone: usize) -> Result<(), Error> {
+    fn remark(index: &mut Index, shown: usize, all: usize, gone: usize) -> Result<(), Error> {
         let mut lines = Vec::new();
         if all > shown {
             lines.push(format!("{} more: --limit 0 shows all", all - shown));

@@ -19,7 +19,7 @@ mod summary;
 mod tls;
 
 use super::{
-    report_error,
+    report_crossed,
     signals::{self, Repeated, SIGINT, SIGTERM},
     stdout,
 };
@@ -27,10 +27,7 @@ use brunt_lab::Error;
 use brunt_load::Endpoint;
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use clap::ValueEnum;
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::{io, path::PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -197,12 +194,7 @@ pub(super) fn measure(words: &[String]) -> Result<Measured, Error> {
 }
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        self.load().unwrap_or_else(|error| report_error(&error))
-    }
-
-    fn load(&self) -> Result<ExitCode, Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         let mut output = output::Output::create(self.out.as_deref(), self.json.as_deref())?;
         let measured = self.measure(&mut output)?;
         let Measured { result, env, hlog, no_server, .. } = &measured;
@@ -222,7 +214,7 @@ impl Args {
         }
         match measured.late_error {
             Some(error) => Err(error.into()),
-            None => Ok(self.ending(result)),
+            None => Ok(self.conclude(result)),
         }
     }
 
@@ -306,13 +298,9 @@ impl Args {
     }
 
     /// Prints the crossed bounds and returns the exit code.
-    fn ending(&self, result: &RunResult) -> ExitCode {
-        let crossed: Vec<String> = self.fail_if.iter().filter_map(|bound| bound.crossed(result)).collect();
-        for sentence in &crossed {
-            let _ = writeln!(io::stderr(), "threshold crossed: {sentence}");
-        }
+    fn conclude(&self, result: &RunResult) -> ExitCode {
         match () {
-            () if !crossed.is_empty() => ExitCode::Threshold,
+            () if report_crossed(self.fail_if.iter().filter_map(|bound| bound.crossed(result))) => ExitCode::Threshold,
             () if !result.verdict.is_ok() && !self.allow_untrusted => ExitCode::Untrusted,
             () => ExitCode::Good,
         }

@@ -16,8 +16,12 @@ mod status_line;
 mod stdout;
 mod worker;
 
+use brunt_lab::{Error, run_directory::default_directory};
 use brunt_results::ExitCode;
-use std::io::Write as _;
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -47,10 +51,10 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs the command.
     pub fn run(self) -> ExitCode {
-        match self {
-            Self::Serve(args) => args.run(),
+        let result = match self {
+            Self::Serve(args) => return args.run(),
+            Self::Worker(args) => return args.run(),
             Self::Load(args) => args.run(),
             Self::Run(args) => args.run(),
             Self::Compare(args) => args.run(),
@@ -60,19 +64,41 @@ impl Command {
             Self::Export(args) => args.run(),
             Self::As(args) => args.run(),
             Self::Doctor(args) => args.run(),
-            Self::Worker(args) => args.run(),
-        }
+        };
+        result.unwrap_or_else(|error| report_error(&error))
     }
 }
 
+/// This binary, which is also the server and the generator of experiments.
+fn current_binary() -> Result<PathBuf, Error> {
+    std::env::current_exe().map_err(|error| Error::Failed(format!("cannot find the brunt binary: {error}")))
+}
+
+/// The directory of `--out`, or the default one of this name.
+fn out_directory(out: Option<&PathBuf>, name: &str) -> io::Result<PathBuf> {
+    out.cloned().map_or_else(|| default_directory(Path::new("runs"), name), Ok)
+}
+
+/// Prints crossed `--fail-if` bounds. Returns whether there are any.
+fn report_crossed(crossed: impl Iterator<Item = String>) -> bool {
+    crossed.inspect(|sentence| _ = writeln!(io::stderr(), "threshold crossed: {sentence}")).count() > 0
+}
+
+/// Parses a percentage as a share.
+fn share(text: &str, is_valid: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let percent = percent.filter(|percent| is_valid(*percent));
+    percent.map(|percent| percent / 100.0).ok_or_else(|| format!("expected a percentage {expected}, for example 3%"))
+}
+
 /// Prints an error and returns its exit code.
-fn report_error(error: &brunt_lab::Error) -> ExitCode {
+fn report_error(error: &Error) -> ExitCode {
     let text = error.to_string();
     // Errors of clap begin with the word already.
     let prefix = if text.starts_with("error:") { "" } else { "error: " };
-    let _ = writeln!(std::io::stderr(), "{prefix}{}", text.trim_end());
+    let _ = writeln!(io::stderr(), "{prefix}{}", text.trim_end());
     match error {
-        brunt_lab::Error::Usage(_) => ExitCode::Usage,
-        brunt_lab::Error::Failed(_) => ExitCode::Failed,
+        Error::Usage(_) => ExitCode::Usage,
+        Error::Failed(_) => ExitCode::Failed,
     }
 }

@@ -1,6 +1,6 @@
 //! `brunt report`: renders a result directory again, from its files alone.
 
-use super::{load, report_error, stdout};
+use super::{load, stdout};
 use brunt_lab::{
     Error,
     plan::Style,
@@ -38,12 +38,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        self.report().map_or_else(|error| report_error(&error), |()| ExitCode::Good)
-    }
-
-    fn report(&self) -> Result<(), Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         // First, so that nothing is printed if the page cannot be written.
         if let Some(file) = &self.html {
             self.html(file)?;
@@ -52,7 +47,7 @@ impl Args {
             let page = self.page(dir)?;
             stdout::print(&format!("{}{page}", if index > 0 { "\n" } else { "" }))?;
         }
-        Ok(())
+        Ok(ExitCode::Good)
     }
 
     /// Writes one page for all directories.

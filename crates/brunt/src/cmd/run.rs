@@ -6,8 +6,8 @@ mod preview;
 mod progress;
 
 use super::{
+    current_binary, out_directory,
     register_run::registered,
-    report_error,
     signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
     stdout,
 };
@@ -19,7 +19,7 @@ use brunt_lab::{
         experiment::{self, Request, Summary},
         preflight,
     },
-    run_directory::{RunDirectory, default_directory, last_directory},
+    run_directory::{RunDirectory, last_directory},
     schedule::{Machine, Schedule},
     terminal,
     testers::Tester,
@@ -112,12 +112,7 @@ enum Order {
 }
 
 impl Args {
-    /// Runs the command.
-    pub fn run(self) -> ExitCode {
-        self.experiment().unwrap_or_else(|error| report_error(&error))
-    }
-
-    fn experiment(&self) -> Result<ExitCode, Error> {
+    pub fn run(&self) -> Result<ExitCode, Error> {
         let chosen = find_plan::plan(&self.plan)?;
         let plan = self.overridden(chosen.plan)?;
         let machine = Machine::here()?;
@@ -126,10 +121,9 @@ impl Args {
         if self.order == Order::Abba {
             schedule.reorder_abba(plan.seed);
         }
-        let out = match &self.out {
-            Some(out) => out.clone(),
+        let out = match self.out {
             None if self.resume => last_directory(Path::new("runs"), &plan.name),
-            None => default_directory(Path::new("runs"), &plan.name)?,
+            _ => out_directory(self.out.as_ref(), &plan.name)?,
         };
         if self.resume && RunDirectory::at(&out).experiment()?.is_none() {
             let place = out.display();
@@ -140,8 +134,7 @@ impl Args {
             stdout::print(&preview::text(&plan, &schedule, &machine, &RunDirectory::at(&out), self.fresh))?;
             return Ok(ExitCode::Good);
         }
-        let brunt = std::env::current_exe()
-            .map_err(|e| Error::Failed(format!("cannot find the brunt binary, which is server and generator: {e}")))?;
+        let brunt = current_binary()?;
         let mut tester = Tester::brunt(&brunt);
         if let Some(program) = &self.tester {
             tester.program = program.clone();

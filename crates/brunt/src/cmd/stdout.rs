@@ -1,5 +1,7 @@
 //! Output to stdout.
 
+use brunt_lab::Error;
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// Prints and flushes. A closed pipe (`brunt run quick | head -1`) is not an error.
@@ -11,4 +13,10 @@ pub(super) fn print(text: &str) -> io::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints indented JSON.
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Error::Failed(error.to_string()))?;
+    Ok(print(&format!("{text}\n"))?)
 }

@@ -2,10 +2,12 @@
 //! directory that can be compared again.
 
 use super::Args;
-use crate::cmd::signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM};
+use crate::cmd::{
+    current_binary, out_directory,
+    signals::{self, Repeated, SIGHUP, SIGINT, SIGTERM},
+};
 use brunt_lab::{
     Error,
-    run_directory::default_directory,
     system::{
         poll::{every, poll},
         process_group::{Launch, ProcessGroup},
@@ -18,7 +20,7 @@ use std::{
     fs::{self, File},
     io,
     os::fd::AsFd,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -29,16 +31,12 @@ const REPEATS: u32 = 16;
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs the trials; returns their directory and the exit status of the run.
-pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(PathBuf, ExitCode), Error> {
-    let out = match &args.out {
-        Some(out) => out.clone(),
-        None => default_directory(Path::new("runs"), "compare")?,
-    };
+pub(super) fn run(args: &Args, plan: &str, (a, b): &(String, String)) -> Result<(PathBuf, ExitCode), Error> {
+    let out = out_directory(args.out.as_ref(), "compare")?;
     fs::create_dir_all(&out)
         .map_err(|e| io::Error::new(e.kind(), format!("cannot write to {}: {e}", out.display())))?;
-    let brunt = std::env::current_exe().map_err(|e| Error::Failed(format!("cannot find the brunt binary: {e}")))?;
     let repeats = args.repeat.unwrap_or(REPEATS).to_string();
-    let only = format!("target={},target={}", targets.0, targets.1);
+    let only = format!("target={a},target={b}");
     let place = out.display().to_string();
     let words = ["run", plan, "--order", "abba", "--only", &only, "--repeat", &repeats, "--out", &place];
     let mut words: Vec<String> = words.map(str::to_owned).into();
@@ -47,7 +45,7 @@ pub(super) fn run(args: &Args, plan: &str, targets: (&str, &str)) -> Result<(Pat
     }
     words.extend(args.run.iter().cloned());
     let launch = Launch {
-        program: brunt,
+        program: current_binary()?,
         args: words,
         dir: None,
         env: BTreeMap::new(),

@@ -1,14 +1,38 @@
 //! Parsers for other tools' command lines, in getopt and Go syntax. Unknown flags are errors.
 
-use super::ArgError;
+use super::{ArgError, go_format::switch};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use brunt_results::{Count, Span};
 
 pub(super) struct Flag {
-    /// Canonical spelling.
-    pub name: &'static str,
-    pub also: &'static [&'static str],
+    /// Spellings, the canonical one first: `-c, --connections`.
+    names: &'static str,
     /// Name of the value in help; empty for a switch.
-    pub value: &'static str,
-    pub help: &'static str,
+    value: &'static str,
+    help: &'static str,
+    /// Equivalent flags of `brunt load`; `{}` is the value. Empty if there are none, or if they depend on other flags.
+    load: &'static [&'static str],
+}
+
+/// A flag without an equivalent of its own.
+pub(super) const fn flag(names: &'static str, value: &'static str, help: &'static str) -> Flag {
+    Flag { names, value, help, load: &[] }
+}
+
+/// A flag that is replaced by flags of `brunt load`.
+pub(super) const fn same(
+    names: &'static str,
+    value: &'static str,
+    help: &'static str,
+    load: &'static [&'static str],
+) -> Flag {
+    Flag { names, value, help, load }
+}
+
+impl Flag {
+    fn name(&self) -> &'static str {
+        self.names.split(',').next().unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,39 +43,45 @@ pub(super) enum Syntax {
     Go,
 }
 
-/// A flag's name and value (`true` for a switch), or an empty name and a positional argument.
-pub(super) type ParsedArg = (&'static str, String);
-
-/// Parses the arguments of `tool`.
-pub(super) fn read(
-    tool: &str,
-    syntax: Syntax,
+/// A parsed command line.
+pub(super) struct Given {
+    tool: &'static str,
     flags: &'static [Flag],
-    words: &[String],
-) -> Result<Vec<ParsedArg>, ArgError> {
-    let mut given = Vec::new();
-    let mut words = words.iter();
-    let unknown = |word: &str| {
-        let known: Vec<&str> = flags.iter().map(|flag| flag.name).collect();
-        ArgError::Usage(format!("brunt as {tool} has no flag '{word}'; it has {}", known.join(" ")))
-    };
-    let find = |name: &str| flags.iter().find(|flag| flag.name == name || flag.also.contains(&name));
-    while let Some(word) = words.next() {
-        let mut next = |flag: &Flag| {
-            let lacks = || ArgError::Usage(format!("brunt as {tool}: {} needs a value, {}", flag.name, flag.value));
-            words.next().cloned().ok_or_else(lacks)
+    /// Names and values of flags (`true` for a switch), and positional arguments under an empty name.
+    pub args: Vec<(&'static str, String)>,
+}
+
+impl Given {
+    /// Parses the arguments of `tool`.
+    pub(super) fn read(
+        tool: &'static str,
+        syntax: Syntax,
+        flags: &'static [Flag],
+        words: &[String],
+    ) -> Result<Self, ArgError> {
+        let mut args = Vec::new();
+        let mut words = words.iter();
+        let unknown = |word: &str| {
+            let known: Vec<&str> = flags.iter().map(Flag::name).collect();
+            ArgError::Usage(format!("brunt as {tool} has no flag '{word}'; it has {}", known.join(" ")))
         };
-        if word == "--" {
-            given.extend(words.map(|word| ("", word.clone())));
-            break;
-        }
-        if matches!(word.as_str(), "--help" | "-help" | "-h") {
-            return Err(ArgError::Help(help(tool, flags)));
-        }
-        let is_flag = word.len() > 1 && word.starts_with('-');
-        match () {
-            () if !is_flag => given.push(("", word.clone())),
-            () if syntax == Syntax::Go || word.starts_with("--") => {
+        let find = |name: &str| flags.iter().find(|flag| flag.names.split(", ").any(|known| known == name));
+        while let Some(word) = words.next() {
+            let mut next = |flag: &Flag| {
+                let (name, value) = (flag.name(), flag.value);
+                let lacks = || ArgError::Usage(format!("brunt as {tool}: {name} needs a value, {value}"));
+                words.next().cloned().ok_or_else(lacks)
+            };
+            if word == "--" {
+                args.extend(words.map(|word| ("", word.clone())));
+                break;
+            }
+            if matches!(word.as_str(), "--help" | "-help" | "-h") {
+                return Err(ArgError::Help(help(tool, flags)));
+            }
+            if word.len() < 2 || !word.starts_with('-') {
+                args.push(("", word.clone()));
+            } else if syntax == Syntax::Go || word.starts_with("--") {
                 let (name, value) =
                     word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v.to_owned())));
                 // Go treats one dash and two alike.
@@ -62,58 +92,99 @@ pub(super) fn read(
                     (None, true) => "true".to_owned(),
                     (None, false) => next(flag)?,
                 };
-                given.push((flag.name, value));
-            }
-            () => {
-                let mut rest = &word[1..];
-                while let Some(letter) = rest.chars().next() {
-                    rest = &rest[letter.len_utf8()..];
+                if syntax == Syntax::Go && flag.value.is_empty() && switch(&value).is_none() {
+                    let name = flag.name();
+                    return Err(ArgError::Usage(format!("brunt as {tool} {name}: '{value}' is not true or false")));
+                }
+                args.push((flag.name(), value));
+            } else {
+                let mut rest = word[1..].chars();
+                while let Some(letter) = rest.next() {
                     let flag = find(&format!("-{letter}")).ok_or_else(|| unknown(word))?;
-                    if flag.value.is_empty() {
-                        given.push((flag.name, "true".to_owned()));
-                        continue;
+                    let value = match (flag.value.is_empty(), rest.as_str()) {
+                        (true, _) => "true".to_owned(),
+                        (false, "") => next(flag)?,
+                        (false, attached) => attached.to_owned(),
+                    };
+                    args.push((flag.name(), value));
+                    if !flag.value.is_empty() {
+                        break;
                     }
-                    let value = if rest.is_empty() { next(flag)? } else { rest.to_owned() };
-                    given.push((flag.name, value));
-                    break;
                 }
             }
         }
+        Ok(Self { tool, flags, args })
     }
-    Ok(given)
-}
 
-/// The only positional argument, a URL.
-pub(super) fn url(tool: &str, given: &[ParsedArg]) -> Result<String, ArgError> {
-    let plain: Vec<&String> = given.iter().filter(|(name, _)| name.is_empty()).map(|(_, word)| word).collect();
-    match plain.as_slice() {
-        [url] if url.starts_with("http://") || url.starts_with("https://") => Ok((*url).clone()),
-        // These tools assume http:// if the scheme is missing.
-        [url] if !url.contains("://") => Ok(format!("http://{url}")),
-        [url] => Err(ArgError::Usage(format!("brunt as {tool}: '{url}' is not an http:// address"))),
-        [] => Err(ArgError::Usage(format!("brunt as {tool}: no address; add http://HOST:PORT/"))),
-        [_, more, ..] => Err(ArgError::Usage(format!("brunt as {tool}: one address is enough, what is '{more}'?"))),
+    /// Values of a flag in order.
+    fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
+        self.args.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_str())
     }
-}
 
-/// Parses a whole number with an optional suffix k, M or G.
-pub(super) fn count(tool: &str, flag: &str, value: &str) -> Result<u64, ArgError> {
-    let parsed = value.parse::<brunt_results::Count>();
-    parsed.map(|count| count.0).map_err(|why| ArgError::Usage(format!("brunt as {tool} {flag}: {why}")))
-}
+    /// The last value of a flag.
+    pub(super) fn last(&self, name: &str) -> Option<&str> {
+        self.values(name).next_back()
+    }
 
-/// Parses a duration and formats it for `brunt load`; a bare number is seconds.
-pub(super) fn time(tool: &str, flag: &str, value: &str) -> Result<String, ArgError> {
-    let value = if value.bytes().all(|byte| byte.is_ascii_digit()) { format!("{value}s") } else { value.to_owned() };
-    let parsed = value.parse::<brunt_results::Span>();
-    parsed.map(|span| span.to_string()).map_err(|why| ArgError::Usage(format!("brunt as {tool} {flag}: {why}")))
+    /// Whether a switch is given, and not with `=false`.
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        self.last(name).and_then(switch) == Some(true)
+    }
+
+    /// The last value of a flag, parsed. Every value must be valid.
+    pub(super) fn parsed<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ArgError> {
+        let parsed = self.values(name).map(parse).collect::<Result<Vec<T>, String>>();
+        let parsed = parsed.map_err(|why| ArgError::Usage(format!("brunt as {} {name}: {why}", self.tool)))?;
+        Ok(parsed.into_iter().next_back())
+    }
+
+    /// A whole number with an optional suffix k, M or G.
+    pub(super) fn count(&self, name: &str) -> Result<Option<u64>, ArgError> {
+        self.parsed(name, |value| Ok(value.parse::<Count>().map_err(|why| why.to_string())?.0))
+    }
+
+    /// A duration as `brunt load` takes it; a bare number is seconds.
+    pub(super) fn time(&self, name: &str) -> Result<Option<Span>, ArgError> {
+        self.parsed(name, |value| {
+            let unit = if value.bytes().all(|byte| byte.is_ascii_digit()) { "s" } else { "" };
+            format!("{value}{unit}").parse::<Span>().map_err(|why| why.to_string())
+        })
+    }
+
+    /// Flags of `brunt load` that stand for the given ones. A switch with `=false` has none.
+    pub(super) fn translated(&self) -> Vec<String> {
+        let mut load = Vec::new();
+        for (name, value) in &self.args {
+            let flag = self.flags.iter().find(|flag| flag.name() == *name);
+            let flag = flag.filter(|flag| !flag.value.is_empty() || switch(value) != Some(false));
+            load.extend(flag.iter().flat_map(|flag| flag.load).map(|word| match *word {
+                "{basic}" => format!("Authorization: Basic {}", BASE64_STANDARD.encode(value)),
+                word => word.replace("{}", value),
+            }));
+        }
+        load
+    }
+
+    /// The only positional argument, a URL.
+    pub(super) fn url(&self) -> Result<String, ArgError> {
+        let tool = self.tool;
+        match self.values("").collect::<Vec<_>>()[..] {
+            [url] if url.starts_with("http://") || url.starts_with("https://") => Ok(url.to_owned()),
+            // These tools assume http:// if the scheme is missing.
+            [url] if !url.contains("://") => Ok(format!("http://{url}")),
+            [url] => Err(ArgError::Usage(format!("brunt as {tool}: '{url}' is not an http:// address"))),
+            [] => Err(ArgError::Usage(format!("brunt as {tool}: no address; add http://HOST:PORT/"))),
+            [_, more, ..] => Err(ArgError::Usage(format!("brunt as {tool}: one address is enough, what is '{more}'?"))),
+        }
+    }
 }
 
 fn help(tool: &str, flags: &[Flag]) -> String {
-    let line = |flag: &Flag| {
-        let names = std::iter::once(flag.name).chain(flag.also.iter().copied()).collect::<Vec<_>>().join(", ");
-        format!("  {:<32} {}\n", format!("{names} {}", flag.value), flag.help)
-    };
+    let line = |flag: &Flag| format!("  {:<32} {}\n", format!("{} {}", flag.names, flag.value), flag.help);
     let lines: String = flags.iter().map(line).collect();
     format!("Usage: brunt as {tool} [FLAGS] URL\n\nFlags of {tool} that are known:\n{lines}")
 }
@@ -122,21 +193,17 @@ fn help(tool: &str, flags: &[Flag]) -> String {
 mod tests {
     use super::*;
 
-    const FLAGS: &[Flag] = &[
-        Flag { name: "-c", also: &["--connections"], value: "N", help: "" },
-        Flag { name: "-k", also: &[], value: "", help: "" },
-        Flag { name: "-qps", also: &[], value: "N", help: "" },
-    ];
+    const FLAGS: &[Flag] = &[flag("-c, --connections", "N", ""), flag("-k", "", ""), flag("-qps", "N", "")];
 
     fn given(syntax: Syntax, line: &str) -> Result<Vec<(&'static str, String)>, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        read("t", syntax, FLAGS, &words).map_err(|refusal| match refusal {
+        Given::read("t", syntax, FLAGS, &words).map(|given| given.args).map_err(|refusal| match refusal {
             ArgError::Help(text) | ArgError::Usage(text) => text,
         })
     }
 
     #[test]
-    fn both_manners_are_read() {
+    fn both_syntaxes_are_parsed() {
         for line in ["-kc100 u", "-k -c 100 u", "-k --connections=100 u", "-k --connections 100 -- u"] {
             let expected = [("-k", "true"), ("-c", "100"), ("", "u")].map(|(n, v)| (n, v.to_owned()));
             assert_eq!(given(Syntax::Getopt, line).unwrap(), expected, "{line}");
@@ -148,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_or_not_whole_is_named() {
+    fn errors_name_the_flag() {
         for (syntax, line, needle) in [
             (Syntax::Getopt, "-x", "no flag '-x'"),
             (Syntax::Getopt, "-kx", "no flag '-kx'"),

@@ -4,49 +4,52 @@ mod page;
 
 use super::{
     ArgError, Invocation,
-    argv::{Flag, Syntax, count, read, url},
-    go_format::{seconds, switch},
+    argv::{Flag, Given, Syntax, flag, same},
+    go_format,
 };
-use std::{path::PathBuf, time::Duration};
+use brunt_results::{Count, Span};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 const FLAGS: &[Flag] = &[
-    Flag { name: "-c", also: &[], value: "N", help: "connections [4]" },
-    Flag { name: "-qps", also: &[], value: "N", help: "requests per second; 0 or less is a closed loop [8]" },
-    Flag { name: "-t", also: &[], value: "TIME", help: "[5s]; 0 is until interrupted, a day at most" },
-    Flag { name: "-n", also: &[], value: "N", help: "end after this many requests, in the place of -t" },
-    Flag { name: "-p", also: &[], value: "LIST", help: "percentiles [50,75,90,99,99.9]" },
-    Flag { name: "-r", also: &[], value: "SECONDS", help: "width of the histogram's smallest bins [0.001]" },
-    Flag { name: "-json", also: &[], value: "FILE", help: "write the result as JSON, to stdout with -" },
-    Flag { name: "-a", also: &[], value: "", help: "write the JSON to a file named after the time and the labels" },
-    Flag { name: "-data-dir", also: &[], value: "DIR", help: "where -a writes [.]" },
-    Flag { name: "-labels", also: &[], value: "TEXT", help: "kept in the JSON [the address and this machine's name]" },
-    Flag { name: "-H", also: &[], value: "LINE", help: "header of each request" },
-    Flag { name: "-X", also: &["-method"], value: "METHOD", help: "[GET, with a payload POST]" },
-    Flag { name: "-payload", also: &[], value: "TEXT", help: "body of each request" },
-    Flag { name: "-payload-file", also: &[], value: "FILE", help: "body of each request" },
-    Flag { name: "-payload-size", also: &[], value: "BYTES", help: "body of each request, of so many bytes" },
-    Flag { name: "-content-type", also: &[], value: "TYPE", help: "Content-Type of the body" },
-    Flag { name: "-user", also: &[], value: "USER:PASSWORD", help: "basic authentication" },
-    Flag { name: "-timeout", also: &[], value: "TIME", help: "of a request [3s]" },
-    Flag { name: "-keepalive", also: &[], value: "", help: "=false: a connection for each request" },
-    Flag { name: "-http1.0", also: &[], value: "", help: "HTTP/1.0" },
-    Flag { name: "-k", also: &["-https-insecure"], value: "", help: "take any certificate of https://" },
-    Flag { name: "-cacert", also: &[], value: "FILE", help: "trust the authorities in it and no other" },
-    Flag { name: "-cert", also: &[], value: "FILE", help: "certificate for servers that ask for one" },
-    Flag { name: "-key", also: &[], value: "FILE", help: "its private key" },
-    Flag { name: "-quiet", also: &[], value: "", help: "nothing is logged anyway" },
-    Flag { name: "-uniform", also: &[], value: "", help: "arrivals are always spread evenly" },
-    Flag { name: "-loglevel", also: &[], value: "LEVEL", help: "nothing is logged anyway" },
-    Flag { name: "-log-errors", also: &[], value: "", help: "nothing is logged anyway" },
-    Flag { name: "-allow-initial-errors", also: &[], value: "", help: "errors never end a load" },
-    Flag { name: "-stdclient", also: &[], value: "", help: "there is one client" },
-    Flag { name: "-httpbufferkb", also: &[], value: "N", help: "buffers are as large as they need to be" },
-    Flag { name: "-gomaxprocs", also: &[], value: "N", help: "there is one load thread" },
-    Flag { name: "-sequential-warmup", also: &[], value: "", help: "there is no warm-up" },
-    Flag { name: "-no-reresolve", also: &[], value: "", help: "names are resolved once" },
+    flag("-c", "N", "connections [4]"),
+    flag("-qps", "N", "requests per second; 0 or less is a closed loop [8]"),
+    flag("-t", "TIME", "[5s]; 0 is until interrupted, a day at most"),
+    flag("-n", "N", "end after this many requests, in the place of -t"),
+    flag("-p", "LIST", "percentiles [50,75,90,99,99.9]"),
+    flag("-r", "SECONDS", "width of the histogram's smallest bins [0.001]"),
+    flag("-json", "FILE", "write the result as JSON, to stdout with -"),
+    flag("-a", "", "write the JSON to a file named after the time and the labels"),
+    flag("-data-dir", "DIR", "where -a writes [.]"),
+    flag("-labels", "TEXT", "kept in the JSON [the address and this machine's name]"),
+    same("-H", "LINE", "header of each request", &["-H", "{}"]),
+    flag("-X, -method", "METHOD", "[GET, with a payload POST]"),
+    flag("-payload", "TEXT", "body of each request"),
+    flag("-payload-file", "FILE", "body of each request"),
+    flag("-payload-size", "BYTES", "body of each request, of so many bytes"),
+    same("-content-type", "TYPE", "Content-Type of the body", &["-H", "Content-Type: {}"]),
+    same("-user", "USER:PASSWORD", "basic authentication", &["-H", "{basic}"]),
+    flag("-timeout", "TIME", "of a request [3s]"),
+    flag("-keepalive", "", "=false: a connection for each request"),
+    same("-http1.0", "", "HTTP/1.0", &["--http1.0"]),
+    same("-k, -https-insecure", "", "take any certificate of https://", &["--insecure"]),
+    same("-cacert", "FILE", "trust the authorities in it and no other", &["--cacert", "{}"]),
+    same("-cert", "FILE", "certificate for servers that ask for one", &["--cert", "{}"]),
+    same("-key", "FILE", "its private key", &["--key", "{}"]),
+    flag("-quiet", "", "nothing is logged anyway"),
+    flag("-uniform", "", "arrivals are always spread evenly"),
+    flag("-loglevel", "LEVEL", "nothing is logged anyway"),
+    flag("-log-errors", "", "nothing is logged anyway"),
+    flag("-allow-initial-errors", "", "errors never end a load"),
+    flag("-stdclient", "", "there is one client"),
+    flag("-httpbufferkb", "N", "buffers are as large as they need to be"),
+    flag("-gomaxprocs", "N", "there is one load thread"),
+    flag("-sequential-warmup", "", "there is no warm-up"),
+    flag("-no-reresolve", "", "names are resolved once"),
 ];
 
-const TOOL: &str = "fortio";
 /// Bytes of -payload-size.
 const LARGEST_PAYLOAD: u64 = 1 << 20;
 
@@ -75,97 +78,95 @@ pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
         }
         _ => words,
     };
-    let given = read(TOOL, Syntax::Go, FLAGS, words)?;
-    let url = url(TOOL, &given)?;
-    let wrong = |name: &str, value: &str, want: &str| {
-        ArgError::Usage(format!("brunt as fortio {name}: '{value}' is not {want}"))
-    };
-    let number = |name: &str, value: &str| {
-        let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| wrong(name, value, "a number"))
-    };
-    let time = |name: &str, value: &str| seconds(value).ok_or_else(|| wrong(name, value, "a time such as 1m30s"));
-    let (mut connections, mut qps, mut duration, mut timeout) = (4, 8.0, 5.0, 3.0);
-    let (mut requests, mut resolution, mut json, mut labels) = (None, 0.001, None, String::new());
-    let (mut percentiles, mut load) = (vec![50.0, 75.0, 90.0, 99.0, 99.9], vec![url.clone()]);
-    let (mut method, mut body, mut named, mut directory) = (None, None, false, PathBuf::new());
-    for (name, value) in &given {
-        let is_switch = FLAGS.iter().any(|flag| flag.name == *name && flag.value.is_empty());
-        let is_on = !is_switch || switch(value).ok_or_else(|| wrong(name, value, "true or false"))?;
-        let mut pass = |flag: &str, value: String| load.extend([flag.to_owned(), value]);
-        match *name {
-            "-c" => connections = count(TOOL, name, value)?,
-            "-qps" => qps = number(name, value)?.max(0.0),
-            "-t" => duration = time(name, value)?,
-            "-n" => requests = Some(count(TOOL, name, value)?).filter(|count| *count > 0),
-            "-p" => {
-                let list = value.split(',').map(|p| {
-                    let number = number(name, p.trim())?;
-                    let is_share = (0.0..=100.0).contains(&number);
-                    is_share.then_some(number).ok_or_else(|| wrong(name, value, "a list of percentages"))
-                });
-                percentiles = list.collect::<Result<_, _>>()?;
-            }
-            "-r" => resolution = number(name, value)?.max(1e-9),
-            "-json" => json = Some(PathBuf::from(value)),
-            "-a" => named = is_on,
-            "-data-dir" => directory = PathBuf::from(value),
-            "-labels" => labels = value.clone(),
-            "-H" => pass("-H", value.clone()),
-            "-X" => method = Some(value.clone()),
-            "-payload" => body = Some(value.clone()),
-            "-payload-file" => body = Some(format!("@{value}")),
-            "-payload-size" => {
-                let size = count(TOOL, name, value)?;
-                if size > LARGEST_PAYLOAD {
-                    return Err(wrong(name, value, "at most 1 MiB; write a file and use -payload-file"));
-                }
-                body = Some("x".repeat(size as usize)).filter(|body| !body.is_empty());
-            }
-            "-content-type" => pass("-H", format!("Content-Type: {value}")),
-            "-user" => pass("-H", super::basic(value)),
-            "-timeout" => timeout = time(name, value)?,
-            "-keepalive" if !is_on => load.push("--no-keepalive".to_owned()),
-            "-k" if is_on => load.push("--insecure".to_owned()),
-            "-cacert" | "-cert" | "-key" => pass(&format!("-{name}"), value.clone()),
-            "-http1.0" if is_on => load.push("--http1.0".to_owned()),
-            _ => {}
-        }
+    let given = Given::read("fortio", Syntax::Go, FLAGS, words)?;
+    let options = page_options(&given)?;
+    let mut load = vec![options.url.clone()];
+    load.extend(given.translated());
+    if given.last("-keepalive").and_then(go_format::switch) == Some(false) {
+        load.push("--no-keepalive".to_owned());
     }
     let agent = format!("fortio.org/fortio-brunt-{}", env!("CARGO_PKG_VERSION"));
     super::add_default_headers(&mut load, &[("User-Agent", &agent[..])]);
-    if labels.is_empty() {
-        labels = page::labels(&url);
-    }
-    let id = page::id(&labels);
-    json = json.or_else(|| named.then(|| directory.join(format!("{id}.json"))));
     let mut pass = |flag: &str, value: String| load.extend([flag.to_owned(), value]);
-    pass("-c", connections.to_string());
-    if let Some(method) = method.or_else(|| body.is_some().then(|| "POST".to_owned())) {
-        pass("-X", method);
+    pass("-c", options.connections.to_string());
+    let body = body(&given)?;
+    let method = given.last("-X").or(body.is_some().then_some("POST"));
+    if let Some(method) = method {
+        pass("-X", method.to_owned());
     }
     if let Some(body) = body {
         pass("--body", body);
     }
-    if qps > 0.0 {
-        pass("-R", qps.to_string());
+    if options.qps > 0.0 {
+        pass("-R", options.qps.to_string());
     }
-    match requests {
+    match options.requests {
         Some(requests) => pass("-n", requests.to_string()),
-        None if duration > 0.0 => pass("-d", span(duration)),
+        None if options.seconds > 0.0 => pass("-d", span(options.seconds)),
         None => pass("-d", "24h".to_owned()),
     }
-    pass("--timeout", span(timeout));
+    pass("--timeout", span(given.parsed("-timeout", time)?.unwrap_or(3.0)));
     pass("--warmup", "0s".to_owned());
     load.extend(["--quiet", "--allow-untrusted"].map(str::to_owned));
-    let (seconds, duration) = (duration, (duration > 0.0).then(|| super::go_format::duration(duration)));
-    let options =
-        PageOptions { url, connections, qps, duration, seconds, requests, percentiles, resolution, json, labels, id };
     let head = page::head(&options);
     Ok(Invocation { load, head, on_stderr: true, page: Box::new(move |measured| page::page(&options, measured)) })
 }
 
+fn page_options(given: &Given) -> Result<PageOptions, ArgError> {
+    let url = given.url()?;
+    let percentiles = |value: &str| {
+        let percentile = |p: &str| match number(p.trim())? {
+            p if (0.0..=100.0).contains(&p) => Ok(p),
+            _ => Err(format!("'{value}' is not a list of percentages")),
+        };
+        value.split(',').map(percentile).collect::<Result<Vec<f64>, _>>()
+    };
+    let seconds = given.parsed("-t", time)?.unwrap_or(5.0);
+    let labels = given.last("-labels").filter(|labels| !labels.is_empty());
+    let labels = labels.map_or_else(|| page::labels(&url), str::to_owned);
+    let id = page::id(&labels);
+    let named = || Path::new(given.last("-data-dir").unwrap_or_default()).join(format!("{id}.json"));
+    Ok(PageOptions {
+        connections: given.count("-c")?.unwrap_or(4),
+        qps: given.parsed("-qps", number)?.unwrap_or(8.0).max(0.0),
+        duration: (seconds > 0.0).then(|| go_format::duration(seconds)),
+        seconds,
+        requests: given.count("-n")?.filter(|count| *count > 0),
+        percentiles: given.parsed("-p", percentiles)?.unwrap_or(vec![50.0, 75.0, 90.0, 99.0, 99.9]),
+        resolution: given.parsed("-r", number)?.unwrap_or(0.001).max(1e-9),
+        json: given.last("-json").map(PathBuf::from).or_else(|| given.is_on("-a").then(named)),
+        url,
+        labels,
+        id,
+    })
+}
+
+/// Body of the last flag that sets one.
+fn body(given: &Given) -> Result<Option<String>, ArgError> {
+    let size = given.parsed("-payload-size", |value| match value.parse::<Count>() {
+        Ok(size) if size.0 > LARGEST_PAYLOAD => {
+            Err(format!("'{value}' is not at most 1 MiB; write a file and use -payload-file"))
+        }
+        size => size.map(|size| size.0 as usize).map_err(|why| why.to_string()),
+    })?;
+    let last = given.args.iter().rfind(|(name, _)| name.starts_with("-payload"));
+    Ok(last.and_then(|(name, value)| match *name {
+        "-payload" => Some(value.clone()),
+        "-payload-file" => Some(format!("@{value}")),
+        _ => size.filter(|size| *size > 0).map(|size| "x".repeat(size)),
+    }))
+}
+
+fn number(value: &str) -> Result<f64, String> {
+    let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
+    number.ok_or_else(|| format!("'{value}' is not a number"))
+}
+
+fn time(value: &str) -> Result<f64, String> {
+    go_format::seconds(value).ok_or_else(|| format!("'{value}' is not a time such as 1m30s"))
+}
+
 /// Formats seconds for `brunt load`.
 fn span(seconds: f64) -> String {
-    brunt_results::Span(Duration::from_secs_f64(seconds.min(1e9))).to_string()
+    Span(Duration::from_secs_f64(seconds.min(1e9))).to_string()
 }

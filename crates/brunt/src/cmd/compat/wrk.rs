@@ -4,22 +4,22 @@ pub(super) mod page;
 
 use super::{
     ArgError, Invocation, Page,
-    argv::{Flag, Syntax, count, read, time, url},
+    argv::{Flag, Given, Syntax, flag, same},
 };
+use brunt_results::Span;
+use std::time::Duration;
 
 const FLAGS: &[Flag] = &[
-    Flag { name: "-t", also: &["--threads"], value: "N", help: "threads [2]" },
-    Flag { name: "-c", also: &["--connections"], value: "N", help: "connections over all threads [10]" },
-    Flag { name: "-d", also: &["--duration"], value: "TIME", help: "2s, 2m, 2h; a bare number is seconds [10s]" },
-    Flag { name: "-R", also: &["--rate"], value: "N", help: "wrk2: requests per second over all connections" },
-    Flag { name: "-s", also: &["--script"], value: "FILE", help: "Lua script" },
-    Flag { name: "-H", also: &["--header"], value: "LINE", help: "header of each request" },
-    Flag { name: "-L", also: &["--latency"], value: "", help: "print percentiles" },
-    Flag { name: "-U", also: &["--u_latency"], value: "", help: "wrk2: print percentiles of the service time too" },
-    Flag { name: "-T", also: &["--timeout"], value: "TIME", help: "[2s]" },
+    flag("-t, --threads", "N", "threads [2]"),
+    flag("-c, --connections", "N", "connections over all threads [10]"),
+    flag("-d, --duration", "TIME", "2s, 2m, 2h; a bare number is seconds [10s]"),
+    same("-R, --rate", "N", "wrk2: requests per second over all connections", &["-R", "{}"]),
+    same("-s, --script", "FILE", "Lua script", &["--script", "{}"]),
+    same("-H, --header", "LINE", "header of each request", &["-H", "{}"]),
+    flag("-L, --latency", "", "print percentiles"),
+    flag("-U, --u_latency", "", "wrk2: print percentiles of the service time too"),
+    flag("-T, --timeout", "TIME", "[2s]"),
 ];
-
-const TOOL: &str = "wrk";
 
 /// Command-line values shown on the page.
 struct PageOptions {
@@ -34,56 +34,43 @@ struct PageOptions {
 }
 
 pub(super) fn parse(words: &[String]) -> Result<Invocation, ArgError> {
-    let mut given = read(TOOL, Syntax::Getopt, FLAGS, words)?;
+    let mut given = Given::read("wrk", Syntax::Getopt, FLAGS, words)?;
     // With a script, arguments after the URL belong to its init().
-    let for_script = match given.iter().position(|(name, _)| name.is_empty()) {
-        Some(url) if given.iter().any(|(name, _)| *name == "-s") => {
-            let after = given.split_off(url + 1);
-            let (plain, flags): (Vec<_>, Vec<_>) = after.into_iter().partition(|(name, _)| name.is_empty());
-            given.extend(flags);
-            plain.into_iter().map(|(_, word)| word).collect()
-        }
-        _ => Vec::new(),
-    };
-    let url = url(TOOL, &given)?;
-    let (mut threads, mut connections, mut duration, mut timeout) = (2, 10, "10s".to_owned(), "2s".to_owned());
-    let (mut latency, mut uncorrected, mut has_rate, mut more) = (false, false, false, Vec::new());
-    for (name, value) in &given {
-        let mut pass = |flag: &str, value: &str| more.extend([flag.to_owned(), value.to_owned()]);
-        match *name {
-            "-t" => threads = count(TOOL, name, value)?,
-            "-c" => connections = count(TOOL, name, value)?,
-            "-d" => duration = time(TOOL, name, value)?,
-            "-T" => timeout = time(TOOL, name, value)?,
-            "-R" => {
-                has_rate = true;
-                pass("-R", value);
-            }
-            "-s" => pass("--script", value),
-            // wrk's way to request a connection per request.
-            "-H" if value.replace(' ', "").eq_ignore_ascii_case("connection:close") => {
-                more.push("--no-keepalive".to_owned());
-            }
-            "-H" => pass("-H", value),
-            "-L" => latency = true,
-            "-U" => (latency, uncorrected) = (true, true),
-            _ => {}
-        }
+    let mut for_script = Vec::new();
+    if let Some(url) = given.args.iter().position(|(name, _)| name.is_empty()).filter(|_| given.last("-s").is_some()) {
+        let (plain, flags): (Vec<_>, Vec<_>) =
+            given.args.split_off(url + 1).into_iter().partition(|(name, _)| name.is_empty());
+        given.args.extend(flags);
+        for_script.extend(plain.into_iter().map(|(_, word)| word));
     }
+    let url = given.url()?;
+    let (threads, connections) = (given.count("-t")?.unwrap_or(2), given.count("-c")?.unwrap_or(10));
     if connections < threads {
         return Err(ArgError::Usage("number of connections must be >= threads".to_owned()));
     }
-    let words = ["-t", &threads.to_string(), "-c", &connections.to_string(), "-d", &duration, "--warmup", "0s"];
+    let seconds = |seconds| Span(Duration::from_secs(seconds));
+    let (duration, timeout) = (given.time("-d")?.unwrap_or(seconds(10)), given.time("-T")?.unwrap_or(seconds(2)));
+    let line = format!(
+        "-t {threads} -c {connections} -d {duration} --warmup 0s --timeout {timeout} --quiet --allow-untrusted"
+    );
     let mut load = vec![url.clone()];
-    load.extend(words.iter().map(|word| (*word).to_owned()));
-    load.extend(["--timeout", &timeout, "--quiet", "--allow-untrusted"].map(str::to_owned));
+    load.extend(line.split(' ').map(str::to_owned));
     super::accept_any_certificate(&mut load, &url);
-    load.extend(more);
+    // wrk's way to request a connection per request.
+    let closes = |(name, value): &(&str, String)| {
+        *name == "-H" && value.replace(' ', "").eq_ignore_ascii_case("connection:close")
+    };
+    if given.args.iter().any(closes) {
+        given.args.retain(|arg| !closes(arg));
+        load.push("--no-keepalive".to_owned());
+    }
+    load.extend(given.translated());
     if !for_script.is_empty() {
         load.push("--".to_owned());
         load.extend(for_script);
     }
-    let seconds = duration.parse::<brunt_results::Span>().map_or(0.0, |span| span.0.as_secs_f64());
+    let (has_rate, uncorrected) = (given.last("-R").is_some(), given.is_on("-U"));
+    let (latency, seconds) = (uncorrected || given.is_on("-L"), duration.0.as_secs_f64());
     let options = PageOptions { url, threads, connections, seconds, has_rate, latency, uncorrected };
     let head = page::head(&options);
     let page = move |measured: &super::Measurement| Page { text: page::page(&options, measured), files: Vec::new() };
