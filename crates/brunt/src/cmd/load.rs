@@ -26,8 +26,10 @@ use super::{
 use brunt_lab::Error;
 use brunt_load::Endpoint;
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
-use clap::ValueEnum;
+use clap::{Parser, ValueEnum};
 use std::{io, path::PathBuf};
+
+const LOAD: &str = "Load";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -43,60 +45,53 @@ pub struct Args {
     urls: Vec<String>,
 
     /// Connections over all threads [default: 10, or one per thread if there are more threads]
-    #[arg(short, long, value_name = "N", help_heading = "Load")]
+    #[arg(short, long, value_name = "N", help_heading = LOAD)]
     connections: Option<Count>,
     /// Connections per load thread, instead of -c
-    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[arg(long, value_name = "N", help_heading = LOAD)]
     connections_per_core: Option<Count>,
     /// Load threads, not pinned [default: 1, or one per core of --cores]
-    #[arg(short, long, value_name = "N", help_heading = "Load")]
+    #[arg(short, long, value_name = "N", help_heading = LOAD)]
     threads: Option<Count>,
     /// Cores for the load threads, one pinned thread per core: 0,2-3
-    #[arg(long, value_name = "LIST", help_heading = "Load")]
+    #[arg(long, value_name = "LIST", help_heading = LOAD)]
     cores: Option<Cores>,
     /// Length of the measured window [default: 10s; unlimited if only -n is given]
-    #[arg(short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = "Load")]
+    #[arg(short, visible_short_alias = 'z', long, value_name = "TIME", help_heading = LOAD)]
     duration: Option<Span>,
     /// Stop after this many replies
-    #[arg(short = 'n', long, value_name = "N", help_heading = "Load")]
+    #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
     requests: Option<Count>,
     /// Open loop: requests per second over all connections
-    #[arg(
-        short = 'R',
-        long,
-        visible_short_alias = 'q',
-        visible_alias = "qps",
-        value_name = "RATE",
-        help_heading = "Load"
-    )]
+    #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE", help_heading = LOAD)]
     rate: Option<Rate>,
     /// Open loop: requests per second per load thread
-    #[arg(long, value_name = "RATE", help_heading = "Load")]
+    #[arg(long, value_name = "RATE", help_heading = LOAD)]
     rate_per_core: Option<Rate>,
     /// Arrival process of an open loop: constant gaps, or random gaps as from independent users [default: constant]
-    #[arg(long, value_enum, value_name = "PROCESS", help_heading = "Load")]
+    #[arg(long, value_enum, value_name = "PROCESS", help_heading = LOAD)]
     arrival: Option<Arrival>,
     /// Message size for tcp:// [default: 100B]
-    #[arg(long, value_name = "SIZE", help_heading = "Load")]
+    #[arg(long, value_name = "SIZE", help_heading = LOAD)]
     size: Option<Size>,
     /// Time after which a request without a complete reply counts as failed
-    #[arg(short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = "Load")]
+    #[arg(short = 'T', long, value_name = "TIME", default_value = "2s", help_heading = LOAD)]
     timeout: Span,
     /// Load before the measured window [default: 1s, at most a fifth of the duration]
-    #[arg(long, value_name = "TIME", help_heading = "Load")]
+    #[arg(long, value_name = "TIME", help_heading = LOAD)]
     warmup: Option<Span>,
     /// Connections opened per second [default: as fast as the target accepts]
-    #[arg(long, value_name = "RATE", help_heading = "Load")]
+    #[arg(long, value_name = "RATE", help_heading = LOAD)]
     connect_rate: Option<Rate>,
     /// Local addresses to connect from, in turn: 127.0.0.2, 127.0.0.2-127.0.0.9 or 127.0.0.0/8 [default: chosen by
     /// the kernel]
-    #[arg(long, value_name = "LIST", help_heading = "Load")]
+    #[arg(long, value_name = "LIST", help_heading = LOAD)]
     source: Option<brunt_load::LocalAddrs>,
     /// Seed of all random choices [default: from the clock; recorded in the result]
-    #[arg(long, value_name = "N", help_heading = "Load")]
+    #[arg(long, value_name = "N", help_heading = LOAD)]
     seed: Option<u64>,
     /// Count the bytes of tcp:// replies without comparing them
-    #[arg(long, help_heading = "Load")]
+    #[arg(long, help_heading = LOAD)]
     no_verify: bool,
 
     #[command(flatten)]
@@ -146,13 +141,9 @@ enum Arrival {
 
 /// Result of one load with its context.
 pub(super) struct Measured {
-    /// Figures, with the verdict.
     pub(super) result: RunResult,
-    /// Machine and process environment.
-    pub(super) env: Env,
-    /// Latency distributions, as `latency.hlog`.
+    env: Env,
     pub(super) hlog: Vec<u8>,
-    /// One entry per second.
     pub(super) seconds: Vec<brunt_results::series::Second>,
     /// Reason why no server was metered.
     no_server: Option<String>,
@@ -166,9 +157,6 @@ pub(super) struct Measured {
 
 impl Measured {
     /// Calls the script's `done` function, if it has one. Its output follows all other output.
-    ///
-    /// # Errors
-    /// Script error, or unreadable histogram log.
     pub(super) fn call_script_done(&self) -> Result<(), String> {
         let Some(script) = self.script.as_ref().filter(|script| script.has_done()) else { return Ok(()) };
         let response = brunt_results::hlog::distribution(&self.hlog, "response")?;
@@ -177,19 +165,17 @@ impl Measured {
     }
 }
 
+/// Arguments of `brunt load` without the name of the command.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
 /// Runs the load described by `brunt load` arguments; writes no files.
-///
-/// # Errors
-/// As for `brunt load`.
 pub(super) fn measure(words: &[String]) -> Result<Measured, Error> {
-    #[derive(clap::Parser)]
-    #[command(no_binary_name = true)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
-    let line = <Line as clap::Parser>::try_parse_from(words);
-    let line = line.map_err(|error| Error::Usage(error.render().to_string()))?;
+    let line = Line::try_parse_from(words).map_err(|error| Error::Usage(error.render().to_string()))?;
     line.args.measure(&mut output::Output::create(None, None)?)
 }
 
@@ -209,8 +195,7 @@ impl Args {
         }
         measured.call_script_done().map_err(Error::Failed)?;
         if let Some(lost) = &measured.lost {
-            let why = format!("{lost}, so the load ended early; the results until then are kept");
-            return Err(Error::Failed(why));
+            return Err(Error::Failed(format!("{lost}, so the load ended early; the results until then are kept")));
         }
         match measured.late_error {
             Some(error) => Err(error.into()),

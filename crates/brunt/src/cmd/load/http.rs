@@ -82,17 +82,11 @@ impl Flags {
             ("-X", self.method.is_some()),
             ("-H", !self.header.is_empty()),
             ("--body", self.body.is_some()),
-            ("--weight", !self.weight.is_empty()),
-            ("--pipeline", self.pipeline.is_some()),
-            ("--vary", self.vary.is_some()),
-            ("--no-keepalive", self.no_keepalive),
-            ("--reuse", self.reuse.is_some()),
-            ("--http1.0", self.http10),
             ("--expect-status", self.expect_status.is_some()),
             ("--expect-length", self.expect_length.is_some()),
             ("--expect-body", self.expect_body.is_some()),
         ];
-        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag).or_else(|| self.shaping())
     }
 
     /// The first given flag that a script makes meaningless.
@@ -127,9 +121,7 @@ impl Flags {
         seed: u64,
     ) -> Result<Target, Error> {
         let reuse = match (self.no_keepalive, self.reuse) {
-            (true, Some(reuse)) => {
-                return usage(format!("--no-keepalive and --reuse {reuse}: give one of them"));
-            }
+            (true, Some(reuse)) => return usage(format!("--no-keepalive and --reuse {reuse}: give one of them")),
             (true, None) => Some(1),
             (false, reuse) => reuse.map(|count| count.0),
         };
@@ -189,11 +181,8 @@ impl Flags {
     /// Groups the requests by host, in order of first mention.
     fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, Error> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
-            return usage(format!(
-                "--weight has {} numbers for {} URLs: give one for each",
-                self.weight.len(),
-                urls.len()
-            ));
+            let (weights, urls) = (self.weight.len(), urls.len());
+            return usage(format!("--weight has {weights} numbers for {urls} URLs: give one for each"));
         }
         let mut all: Vec<Asked> = Vec::new();
         for (number, url) in urls.iter().enumerate() {

@@ -193,20 +193,16 @@ fn times(args: &Args) -> Result<(Duration, Duration), Error> {
         (None, Some(_)) => LONGEST,
         (None, None) => DURATION,
     };
-    let at_least = |flag: &str, time: Duration, least: Duration| {
-        let (time, least) = (Span(time), Span(least));
-        if time < least { usage(&format!("{flag} {time}: it must be at least {least}")) } else { Ok(()) }
-    };
-    let at_most = |flag: &str, time: Duration| {
-        let (time, most) = (Span(time), Span(LONGEST));
-        if time > most { usage(&format!("{flag} {time}: it can be at most {most}")) } else { Ok(()) }
-    };
-    at_least("-d", duration, Duration::from_millis(10))?;
-    at_least("-T", args.timeout.0, Duration::from_millis(1))?;
     let warmup = args.warmup.map_or_else(|| (duration / 5).min(Duration::from_secs(1)), |warmup| warmup.0);
-    at_most("-d", duration)?;
-    at_most("--warmup", warmup)?;
-    at_most("-T", args.timeout.0)?;
+    for (flag, time, least_ms) in [("-d", duration, 10), ("-T", args.timeout.0, 1), ("--warmup", warmup, 0)] {
+        let (time, least, most) = (Span(time), Span(Duration::from_millis(least_ms)), Span(LONGEST));
+        if time < least {
+            return usage(&format!("{flag} {time}: it must be at least {least}"));
+        }
+        if time > most {
+            return usage(&format!("{flag} {time}: it can be at most {most}"));
+        }
+    }
     Ok((duration, warmup))
 }
 
@@ -217,26 +213,35 @@ fn seed_from_clock() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Line, *};
+    use brunt_load::http::Http;
     use clap::Parser;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        args: Args,
-    }
 
     fn asked(flags: &str) -> Result<Options, Error> {
         asked_of(&format!("tcp://127.0.0.1:7100 {flags}"))
     }
 
     fn asked_of(line: &str) -> Result<Options, Error> {
-        let words = ["load"].into_iter().chain(line.split_whitespace());
-        options(&Line::try_parse_from(words).unwrap().args, Some("0-3"))
+        options(&Line::try_parse_from(line.split_whitespace()).unwrap().args, Some("0-3"))
+    }
+
+    fn http_of(line: &str) -> Http {
+        let Target::Http(http) = asked_of(line).unwrap().target else { panic!("{line} is not for HTTP") };
+        http
+    }
+
+    #[track_caller]
+    fn assert_refused(line: &str, needles: &[&str]) {
+        match asked_of(line) {
+            Err(Error::Usage(why)) => {
+                assert!(needles.iter().all(|needle| why.contains(needle)) && !why.contains('\n'), "{line}: {why}")
+            }
+            other => panic!("{line}: {other:?}"),
+        }
     }
 
     #[test]
-    fn defaults_are_wrks_and_the_warm_up_is_at_most_a_fifth() {
+    fn defaults_are_those_of_wrk() {
         let plain = asked("").unwrap();
         assert_eq!((plain.connections, plain.threads, plain.rate), (10, vec![None], None));
         assert_eq!((plain.duration, plain.timeout), (DURATION, Duration::from_secs(2)));
@@ -249,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_what_hangs_on_them() {
+    fn threads_scale_rates_and_connections() {
         assert_eq!(asked("-t 3").unwrap().threads, [None; 3]);
         let pinned = asked("--cores 1,3 --rate-per-core 2k --connections-per-core 50").unwrap();
         assert_eq!(pinned.threads, [Some(1), Some(3)]);
@@ -262,43 +267,33 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_http_make_an_http_load() {
-        let Target::Http(http) =
-            asked_of("http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weight 3,1").unwrap().target
-        else {
-            panic!("no http")
-        };
+    fn http_flags_set_up_an_http_load() {
+        let http = http_of("http://127.0.0.1:8080/a http://127.0.0.1:8080/b --weight 3,1");
         assert_eq!((http.hosts[0].address.port(), http.hosts.len(), http.reuse), (8080, 1, None));
         assert!(http.expect.statuses.contains(204) && !http.expect.statuses.contains(404));
         let flags = "--no-keepalive -X PUT -H Accept:*/* --body x --expect-status 404 --expect-length 3B --http1.0";
-        let Target::Http(http) = asked_of(&format!("http://127.0.0.1/ {flags}")).unwrap().target else {
-            panic!("no http")
-        };
+        let http = http_of(&format!("http://127.0.0.1/ {flags}"));
         assert_eq!((http.hosts[0].address.port(), http.reuse, http.expect.length), (80, Some(1), Some(3)));
         assert!(!http.expect.statuses.contains(204) && http.expect.statuses.contains(404));
     }
 
     #[test]
-    fn some_of_several_hosts_may_be_asked_over_tls() {
-        let urls = "https://127.0.0.1:1/a http://127.0.0.1:1/b https://127.0.0.1:1/c http://127.0.0.1:2/ -k";
-        let Target::Http(http) = asked_of(urls).unwrap().target else { panic!("no http") };
-        let hosts: Vec<_> =
-            http.hosts.iter().map(|host| (host.address.port(), host.weight, host.tls.is_some())).collect();
-        assert_eq!(hosts, [(1, 2, true), (1, 1, false), (2, 1, false)]);
+    fn tls_is_per_host() {
+        let http = http_of("https://127.0.0.1:1/a http://127.0.0.1:1/b https://127.0.0.1:1/c http://127.0.0.1:2/ -k");
+        let hosts = http.hosts.iter().map(|host| (host.address.port(), host.weight, host.tls.is_some()));
+        assert_eq!(hosts.collect::<Vec<_>>(), [(1, 2, true), (1, 1, false), (2, 1, false)]);
     }
 
     #[test]
-    fn urls_of_several_hosts_are_put_together_host_by_host() {
+    fn urls_are_grouped_by_host() {
         let urls = "http://127.0.0.1:1/a http://127.0.0.2:2/b http://127.0.0.1:1/c http://127.0.0.1:3/d";
-        let Target::Http(http) = asked_of(&format!("{urls} --weight 1,2,3,4")).unwrap().target else {
-            panic!("no http")
-        };
+        let http = http_of(&format!("{urls} --weight 1,2,3,4"));
         let hosts: Vec<String> = http.hosts.iter().map(|host| format!("{} {}", host.address, host.weight)).collect();
         assert_eq!(hosts, ["127.0.0.1:1 4", "127.0.0.2:2 2", "127.0.0.1:3 4"]);
     }
 
     #[test]
-    fn what_does_not_go_together_over_http_is_refused_too() {
+    fn conflicting_http_flags_are_errors() {
         for (line, needle) in [
             ("http://a/ --size 3B", "--size"),
             ("http://a/ --no-verify", "--no-verify"),
@@ -326,10 +321,7 @@ mod tests {
             ("http://a/ -X CONNECT", "CONNECT"),
             ("http://a/ -X HEAD --expect-length 3B", "HEAD"),
         ] {
-            match asked_of(line) {
-                Err(Error::Usage(why)) => assert!(why.contains(needle) && !why.contains('\n'), "{line}: {why}"),
-                other => panic!("{line}: {other:?}"),
-            }
+            assert_refused(line, &[needle]);
         }
         for line in ["http://a/ --body @/no/such/file", "https://a/ --cacert /no/such/file"] {
             match asked_of(line) {
@@ -340,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_refused_with_names_and_values() {
+    fn conflicting_flags_are_errors_with_names_and_values() {
         for (flags, needles) in [
             ("-R 1k --rate-per-core 2k", vec!["--rate 1k", "--rate-per-core 2k"]),
             ("-c 5 --connections-per-core 2", vec!["-c 5", "--connections-per-core 2"]),
@@ -360,12 +352,7 @@ mod tests {
             ("-t 5k", vec!["-t 5k", "1024"]),
             ("-c 1G", vec!["-c 1000M", "100M"]),
         ] {
-            match asked(flags) {
-                Err(Error::Usage(why)) => {
-                    assert!(needles.iter().all(|n| why.contains(n)) && !why.contains('\n'), "{flags}: {why}")
-                }
-                other => panic!("{flags}: {other:?}"),
-            }
+            assert_refused(&format!("tcp://127.0.0.1:7100 {flags}"), &needles);
         }
     }
 }

@@ -6,7 +6,11 @@ use super::{
     format::{amount, bytes, or_dash, percent, plural, rate, supported, time},
     handshakes, replies,
 };
-use brunt_results::{RunResult, env::Env, result::Server};
+use brunt_results::{
+    Cores, RunResult,
+    env::Env,
+    result::{Connections, Server},
+};
 use std::fmt::Write;
 
 /// Input of the summary.
@@ -74,18 +78,15 @@ fn mode(result: &RunResult) -> String {
             format!("open loop, {arrival} arrivals: {} offered, {achieved} answered ({share:.1} %)", rate(offered))
         }
         None => {
-            let mut line = format!("closed loop: {achieved} answered");
             let mean = result.latency.response.mean_us.filter(|_| result.requests.rate > 0.0);
-            if let Some(mean) = mean {
-                let law = result.load.connections as f64 / result.requests.rate * 1e6;
-                let _ = write!(
-                    line,
-                    "\n  latency at saturation follows from Little's law: connections / rate = {}, mean = {}",
-                    time(law),
-                    time(mean)
-                );
-            }
-            line
+            let law = mean.map_or(String::new(), |mean| {
+                let law = time(result.load.connections as f64 / result.requests.rate * 1e6);
+                let mean = time(mean);
+                format!(
+                    "\n  latency at saturation follows from Little's law: connections / rate = {law}, mean = {mean}"
+                )
+            });
+            format!("closed loop: {achieved} answered{law}")
         }
     }
 }
@@ -111,55 +112,47 @@ fn latency(rows: &mut Rows, result: &RunResult) {
 
 fn requests(rows: &mut Rows, result: &RunResult) {
     let requests = &result.requests;
-    let mut text = format!(
-        "{} completed, {} failed, {} unanswered at the end",
-        requests.completed, requests.failed, requests.unanswered
+    let (completed, failed, unanswered) = (requests.completed, requests.failed, requests.unanswered);
+    let waited = requests.waited.filter(|waited| *waited > 0);
+    let waited = waited.map_or(String::new(), |waited| format!(", {waited} waited for a free connection"));
+    rows.row(
+        "requests",
+        &format!("{completed} completed, {failed} failed, {unanswered} unanswered at the end{waited}"),
     );
-    if let Some(waited) = requests.waited.filter(|waited| *waited > 0) {
-        let _ = write!(text, ", {waited} waited for a free connection");
-    }
-    rows.row("requests", &text);
     let errors = result.errors.words();
     rows.row("errors", if errors.is_empty() { "none" } else { &errors });
     if let Some(responses) = &result.responses {
         rows.row("replies", &replies::row(responses, result.bytes.received));
     }
-    let connections = &result.connections;
-    let mut text = format!("{} opened, {} at most at a time", connections.opened, connections.peak);
+    let Connections { opened, peak, connect_rate_per_s } = result.connections;
     // With few connections the rate only measures thread start-up.
-    if let Some(rate) = connections.connect_rate_per_s.filter(|_| connections.peak >= ENOUGH_CONNECTIONS) {
-        let _ = write!(text, ", {} per second at first", amount(rate));
-    }
-    rows.row("connections", &text);
+    let rate = connect_rate_per_s.filter(|_| peak >= ENOUGH_CONNECTIONS);
+    let rate = rate.map_or(String::new(), |rate| format!(", {} per second at first", amount(rate)));
+    rows.row("connections", &format!("{opened} opened, {peak} at most at a time{rate}"));
     if let Some(handshakes) = &result.handshakes {
         rows.row("handshakes", &handshakes::row(handshakes));
     }
-    let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
-    let (sent, received) = (per_second(result.bytes.sent), per_second(result.bytes.received));
-    rows.row("payload", &format!("{sent}/s sent, {received}/s received"));
+    let (sent, received) = (per_second(result, result.bytes.sent), per_second(result, result.bytes.received));
+    rows.row("payload", &format!("{sent} sent, {received} received"));
 }
 
 fn generator(rows: &mut Rows, result: &RunResult) {
     let generator = &result.generator;
-    let mut text = format!("CPU {}", or_dash(generator.cpu_percent, percent));
-    if let Some(spin) = generator.spin_percent {
-        let _ = write!(text, ", of it {} spent waiting", percent(spin));
-    }
     let threads: Vec<String> = generator.thread_cpu_percent.iter().map(|p| format!("{p:.1}")).collect();
-    if !threads.is_empty() {
-        let _ = write!(text, "; by thread {}", threads.join(" "));
-    }
-    if !generator.cores.is_empty() {
-        let _ = write!(text, "; on cores {}", brunt_results::Cores(generator.cores.clone()));
-    }
-    if let Some(instructions) = generator.instructions_user_per_request {
-        let _ = write!(text, "; {} user instructions/request", amount(instructions));
-    }
-    if let Some(ceiling) = generator.ceiling_rate.filter(|ceiling| *ceiling > 0.0) {
+    let ceiling = generator.ceiling_rate.filter(|ceiling| *ceiling > 0.0).map(|ceiling| {
         let share = result.requests.rate / ceiling * 100.0;
-        let _ = write!(text, "; {share:.0} % of its own ceiling, {}", rate(ceiling));
-    }
-    rows.row("generator", &text);
+        format!("; {share:.0} % of its own ceiling, {}", rate(ceiling))
+    });
+    let instructions = generator.instructions_user_per_request;
+    let parts = [
+        Some(format!("CPU {}", or_dash(generator.cpu_percent, percent))),
+        generator.spin_percent.map(|spin| format!(", of it {} spent waiting", percent(spin))),
+        (!threads.is_empty()).then(|| format!("; by thread {}", threads.join(" "))),
+        (!generator.cores.is_empty()).then(|| format!("; on cores {}", Cores(generator.cores.clone()))),
+        instructions.map(|count| format!("; {} user instructions/request", amount(count))),
+        ceiling,
+    ];
+    rows.row("generator", &parts.into_iter().flatten().collect::<String>());
 }
 
 fn server(rows: &mut Rows, facts: &Facts) {
@@ -173,33 +166,24 @@ fn server(rows: &mut Rows, facts: &Facts) {
         let why = reason("cpu_user_percent").map_or("no reason is known", String::as_str);
         return rows.row("server", &format!("pid {pid}: not metered: {why}"));
     };
-    let mut text = format!(
-        "pid {pid}: CPU {} (user {}, system {})",
-        percent(all),
-        or_dash(server.cpu_user_percent, percent),
-        or_dash(server.cpu_system_percent, percent)
-    );
-    if let Some(busiest) = server.busiest_thread_percent {
-        let _ = write!(text, ", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest));
-    }
-    let as_bytes = |n: Option<u64>| or_dash(n.map(|n| n as f64), bytes);
-    let _ = write!(text, ", RSS {}", as_bytes(server.rss_bytes));
-    rows.row("server", &text);
+    let user = or_dash(server.cpu_user_percent, percent);
+    let system = or_dash(server.cpu_system_percent, percent);
+    let busiest = server.busiest_thread_percent.map_or(String::new(), |busiest| {
+        format!(", busiest of {} {}", plural(server.threads.unwrap_or(0), "thread"), percent(busiest))
+    });
+    let rss = or_dash(server.rss_bytes.map(|rss| rss as f64), bytes);
+    rows.row("server", &format!("pid {pid}: CPU {} (user {user}, system {system}){busiest}, RSS {rss}", percent(all)));
     rows.row("cost", &cost(server));
     // Usually all counters share one reason; print it once.
     let counters = ["instructions_user_per_request", "instructions_kernel_per_request", "cycles_per_request"];
-    let mut told: Vec<&String> = Vec::new();
-    for why in counters.iter().filter_map(|figure| reason(figure)) {
-        if !told.contains(&why) {
-            told.push(why);
-            rows.row("", &format!("no counters: {why}"));
+    let reasons: Vec<&String> = counters.iter().filter_map(|figure| reason(figure)).collect();
+    for (_, why) in reasons.iter().enumerate().filter(|(index, why)| !reasons[..*index].contains(why)) {
+        rows.row("", &format!("no counters: {why}"));
+    }
+    for (name, line) in [("network", network(facts.result)), ("kernel", kernel(facts.result))] {
+        if let Some(line) = line {
+            rows.row(name, &line);
         }
-    }
-    if let Some(line) = network(facts.result) {
-        rows.row("network", &line);
-    }
-    if let Some(line) = kernel(facts.result) {
-        rows.row("kernel", &line);
     }
 }
 
@@ -209,125 +193,95 @@ fn cost(server: &Server) -> String {
     let mut text = format!("{} CPU/request", or_dash(server.cpu_us_per_request, time));
     if let (Some(us), Some(all), Some(user)) = (server.cpu_us_per_request, all, server.cpu_user_percent) {
         let user_us = us * user / all;
-        let _ = write!(text, " (user {}, system {})", time(user_us), time(us - user_us));
+        text += &format!(" (user {}, system {})", time(user_us), time(us - user_us));
     }
     let counts = [
-        ("user", server.instructions_user_per_request, "instructions"),
-        ("kernel", server.instructions_kernel_per_request, "instructions"),
-        ("", server.cycles_per_request, "cycles"),
+        (server.instructions_user_per_request, "user instructions"),
+        (server.instructions_kernel_per_request, "kernel instructions"),
+        (server.cycles_per_request, "cycles"),
     ];
-    for (mode, count, what) in counts {
-        if let Some(count) = count {
-            let space = if mode.is_empty() { "" } else { " " };
-            let _ = write!(text, ", {} {mode}{space}{what}", amount(count));
-        }
-    }
-    text
+    let counts = counts.iter().filter_map(|(count, what)| Some(format!(", {} {what}", amount((*count)?))));
+    text + &counts.collect::<String>()
+}
+
+/// Bytes per second over the measured window.
+fn per_second(result: &RunResult, count: u64) -> String {
+    format!("{}/s", bytes(count as f64 / result.load.measured_s.max(1e-9)))
 }
 
 /// Bytes and segments of the server's connections, as counted by the kernel.
 fn network(result: &RunResult) -> Option<String> {
     let server = &result.server;
-    let per_second = |count: u64| bytes(count as f64 / result.load.measured_s.max(1e-9));
-    let (received, sent) = (per_second(server.network_received_bytes?), per_second(server.network_sent_bytes?));
-    let again = plural(server.retransmitted_segments?, "segment");
-    Some(format!("{received}/s to the server, {sent}/s from it, {again} sent again"))
+    let received = per_second(result, server.network_received_bytes?);
+    let sent = per_second(result, server.network_sent_bytes?);
+    let retransmitted = plural(server.retransmitted_segments?, "segment");
+    Some(format!("{received} to the server, {sent} from it, {retransmitted} sent again"))
 }
 
 /// Kernel activity on behalf of the server and on the host.
 fn kernel(result: &RunResult) -> Option<String> {
     let server = &result.server;
-    let mut parts = Vec::new();
-    if let (Some(voluntary), Some(involuntary)) = (server.voluntary_switches, server.involuntary_switches) {
+    let switches = server.voluntary_switches.zip(server.involuntary_switches).map(|(voluntary, involuntary)| {
         let each = (voluntary + involuntary) as f64 / result.requests.completed.max(1) as f64;
-        parts.push(format!("{} context switches/request ({involuntary} of all involuntary)", amount(each)));
-    }
-    if let (Some(minor), Some(major)) = (server.minor_faults, server.major_faults) {
-        parts.push(format!("{} ({major} from a disk)", plural(minor + major, "page fault")));
-    }
-    if let Some(cores) = &result.host.cores {
+        format!("{} context switches/request ({involuntary} of all involuntary)", amount(each))
+    });
+    let faults = server.minor_faults.zip(server.major_faults);
+    let faults = faults.map(|(minor, major)| format!("{} ({major} from a disk)", plural(minor + major, "page fault")));
+    let softirq = result.host.cores.as_ref().map(|cores| {
         let all = cores.iter().map(|core| core.softirq_percent).sum();
-        parts.push(format!("softirq {} of a core on the whole machine", percent(all)));
-    }
+        format!("softirq {} of a core on the whole machine", percent(all))
+    });
+    let parts: Vec<String> = [switches, faults, softirq].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use brunt_results::LatencySummary;
-    use brunt_results::result::*;
+    use brunt_results::{LatencySummary, result::*};
+    use serde_json::json;
 
-    fn summary(count: u64, us: f64) -> LatencySummary {
-        let figure = |factor: f64| Some(us * factor);
-        LatencySummary {
-            count,
-            mean_us: figure(1.1),
-            p50_us: figure(1.0),
-            p90_us: figure(1.5),
-            p99_us: figure(4.0),
-            p999_us: figure(20.0),
-            max_us: figure(300.0),
-        }
+    fn part<T: serde::de::DeserializeOwned>(json: serde_json::Value) -> T {
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn summary(us: f64) -> LatencySummary {
+        let [mean, p90, p99, p999, max] = [1.1, 1.5, 4.0, 20.0, 300.0].map(|factor| us * factor);
+        part(json!({
+            "count": 4000, "mean_us": mean, "p50_us": us, "p90_us": p90, "p99_us": p99, "p999_us": p999, "max_us": max,
+        }))
     }
 
     fn result() -> RunResult {
+        let load = Load {
+            url: "tcp://127.0.0.1:7100".into(),
+            request_bytes: Some(100),
+            connections: 10,
+            measured_s: 2.0,
+            warmup_s: 0.4,
+            arrival: Some("constant".into()),
+            ..Load::default()
+        };
+        let (offered, waited) = (Some(2000.0), Some(3));
+        let lag = summary(0.8);
         RunResult {
-            load: Load {
-                url: "tcp://127.0.0.1:7100".into(),
-                request_bytes: Some(100),
-                connections: 10,
-                measured_s: 2.0,
-                warmup_s: 0.4,
-                arrival: Some("constant".into()),
-                ..Load::default()
-            },
-            requests: Requests {
-                completed: 4000,
-                rate: 2000.0,
-                offered_rate: Some(2000.0),
-                waited: Some(3),
-                ..Requests::default()
-            },
-            latency: Latency {
-                response: summary(4000, 60.0),
-                service: summary(4000, 59.0),
-                lag: summary(4000, 0.8),
-                error: LatencySummary::default(),
-            },
+            load,
+            requests: Requests { completed: 4000, rate: 2000.0, offered_rate: offered, waited, ..Requests::default() },
+            latency: Latency { response: summary(60.0), service: summary(59.0), lag, ..Latency::default() },
             errors: Errors { timeout: 2, ..Errors::default() },
             connections: Connections { opened: 10, peak: 10, connect_rate_per_s: Some(9000.0) },
             bytes: Bytes { sent: 400_000, received: 400_000 },
-            generator: Generator {
-                cpu_percent: Some(20.0),
-                spin_percent: Some(8.0),
-                cores: vec![1],
-                thread_cpu_percent: vec![20.0],
-                run_queue_wait_percent: Some(0.5),
-                instructions_user_per_request: Some(2500.0),
-                ceiling_rate: Some(10_000.0),
-                ..Generator::default()
-            },
-            server: Server {
-                pid: Some(77),
-                cpu_user_percent: Some(2.0),
-                cpu_system_percent: Some(6.0),
-                busiest_thread_percent: Some(8.0),
-                rss_bytes: Some(15 << 20),
-                threads: Some(1),
-                cpu_us_per_request: Some(40.0),
-                instructions_user_per_request: Some(1200.0),
-                instructions_kernel_per_request: Some(12_000.0),
-                cycles_per_request: Some(34_000.0),
-                voluntary_switches: Some(4000),
-                involuntary_switches: Some(8),
-                minor_faults: Some(12),
-                major_faults: Some(1),
-                network_received_bytes: Some(400_000),
-                network_sent_bytes: Some(400_000),
-                retransmitted_segments: Some(1),
-                ..Server::default()
-            },
+            generator: part(json!({
+                "cpu_percent": 20.0, "spin_percent": 8.0, "cores": [1], "thread_cpu_percent": [20.0],
+                "run_queue_wait_percent": 0.5, "instructions_user_per_request": 2500.0, "ceiling_rate": 10_000.0,
+            })),
+            server: part(json!({
+                "pid": 77, "cpu_user_percent": 2.0, "cpu_system_percent": 6.0, "busiest_thread_percent": 8.0,
+                "rss_bytes": 15 << 20, "threads": 1, "cpu_us_per_request": 40.0, "instructions_user_per_request": 1200.0,
+                "instructions_kernel_per_request": 12_000.0, "cycles_per_request": 34_000.0, "voluntary_switches": 4000,
+                "involuntary_switches": 8, "minor_faults": 12, "major_faults": 1, "network_received_bytes": 400_000,
+                "network_sent_bytes": 400_000, "retransmitted_segments": 1,
+            })),
             host: Host {
                 cores: Some(vec![Core { core: 0, cpu_percent: 40.0, softirq_percent: 12.5 }, Core::default()]),
                 ..Host::default()
