@@ -2,58 +2,47 @@
 //!
 //! Write errors are ignored.
 
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, IsTerminal, Write};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, Write};
 
 /// The status line; removed when dropped.
 #[derive(Debug)]
-pub(super) enum StatusLine {
-    Terminal(ProgressBar),
-    Plain,
-    Quiet,
+pub(super) struct StatusLine {
+    /// Hidden without a terminal.
+    bar: ProgressBar,
+    quiet: bool,
 }
 
 impl StatusLine {
     pub(super) fn new(quiet: bool) -> Self {
-        if quiet {
-            Self::Quiet
-        } else if io::stderr().is_terminal() {
-            // Cut to the width of the terminal.
-            let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
-            Self::Terminal(ProgressBar::new_spinner().with_style(style))
-        } else {
-            Self::Plain
-        }
+        // Cut to the width of the terminal.
+        let style = ProgressStyle::with_template("{wide_msg}").expect("a constant that indicatif accepts");
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        Self { bar: ProgressBar::with_draw_target(None, target).with_style(style), quiet }
     }
 
     /// Prints a permanent line.
     pub(super) fn print(&self, line: &str) {
-        match self {
-            Self::Terminal(bar) => bar.suspend(|| drop(writeln!(io::stderr(), "{line}"))),
-            Self::Plain => drop(writeln!(io::stderr(), "{line}")),
-            Self::Quiet => (),
+        if !self.quiet {
+            self.bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
         }
     }
 
     /// Replaces the line on a terminal. Redraws only on change, to leave the CPU to the measurement.
     pub(super) fn set(&self, line: String) {
-        if let Self::Terminal(bar) = self
-            && bar.message() != line
-        {
-            bar.set_message(line);
+        if self.bar.message() != line {
+            self.bar.set_message(line);
         }
     }
 
     /// Removes the line before the result is printed.
     pub(super) fn clear(&self) {
-        if let Self::Terminal(bar) = self {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 
     /// True if only permanent lines are printed.
     pub(super) fn is_plain(&self) -> bool {
-        matches!(self, Self::Plain)
+        !self.quiet && self.bar.is_hidden()
     }
 }
 

@@ -112,6 +112,8 @@ fn what_wrk_would_have_said_is_read_back() {
         assert_eq!(told.errors, Errors { status: 1598, reset: 1590, timeout: 9, ..Errors::default() });
         assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", told.times);
         assert_eq!(told.times.p999_us.is_some(), line.contains("-R"), "{line}");
+        let lists_all = page(line, &result).1.text.contains("\n  Detailed Percentile spectrum:\n");
+        assert_eq!(lists_all, line.contains("-R"), "{line}");
     }
     let none = parse_output("wrk", &page("wrk -L http://h/", &self::result(0, 1.0)).1.text, "");
     assert_eq!((none.completed, none.failed), (0, 0));

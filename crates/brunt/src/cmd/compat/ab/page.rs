@@ -3,8 +3,9 @@
 
 use super::PageOptions;
 use crate::cmd::compat::{Measurement, Page, spread::Spread};
+use brunt_results::RunResult;
 use hdrhistogram::Histogram;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// Text printed before the load.
 pub(super) fn head(options: &PageOptions) -> String {
@@ -15,28 +16,32 @@ pub(super) fn head(options: &PageOptions) -> String {
 
 /// Text and files written after the load.
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
-    let result = measured.result;
-    let errors = &result.errors;
     // ab counts replies with error statuses as complete.
-    let done = result.requests.completed + errors.status;
+    let done = measured.result.requests.completed + measured.result.errors.status;
+    let mut out = String::from("\n\n");
+    counts(&mut out, options, measured.result, done);
+    times(&mut out, options, measured);
+    let table = options.table.as_ref().filter(|_| done > 0);
+    let files = table.map(|path| (path.clone(), csv(&measured.response))).into_iter().collect();
+    Page { text: out, files }
+}
+
+fn counts(out: &mut String, options: &PageOptions, result: &RunResult, done: u64) {
+    let (errors, seconds) = (&result.errors, result.load.measured_s);
     let receive = errors.reset + errors.timeout;
     let failed = errors.connect + receive + errors.protocol;
     let bodies = result.responses.as_ref().and_then(|responses| responses.body_bytes);
-    let mut out = String::from("\n\n");
-    row(&mut out, "Server Software", "");
-    row(&mut out, "Server Hostname", &options.host);
-    row(&mut out, "Server Port", &options.port);
-    out.push('\n');
-    row(&mut out, "Document Path", &options.path);
-    let length =
-        bodies.filter(|_| done > 0 && !options.varies).filter(|bytes| bytes % done == 0).map(|bytes| bytes / done);
-    row(&mut out, "Document Length", &length.map_or("Variable".to_owned(), |bytes| format!("{bytes} bytes")));
-    out.push('\n');
-    row(&mut out, "Concurrency Level", &options.connections.to_string());
-    let seconds = result.load.measured_s;
-    row(&mut out, "Time taken for tests", &format!("{seconds:.3} seconds"));
-    row(&mut out, "Complete requests", &done.to_string());
-    row(&mut out, "Failed requests", &failed.to_string());
+    row(out, "Server Software", "");
+    row(out, "Server Hostname", &options.host);
+    row(out, "Server Port", format!("{}\n", options.port));
+    row(out, "Document Path", &options.path);
+    let length = bodies.filter(|bytes| done > 0 && !options.varies && bytes % done == 0);
+    let length = length.map_or("Variable".to_owned(), |bytes| format!("{} bytes", bytes / done));
+    row(out, "Document Length", format!("{length}\n"));
+    row(out, "Concurrency Level", options.connections);
+    row(out, "Time taken for tests", format!("{seconds:.3} seconds"));
+    row(out, "Complete requests", done);
+    row(out, "Failed requests", failed);
     if failed > 0 {
         let (connect, except) = (errors.connect, errors.protocol);
         let _ = writeln!(out, "   (Connect: {connect}, Receive: {receive}, Length: 0, Exceptions: {except})");
@@ -44,45 +49,39 @@ pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
     let statuses = result.responses.iter().flat_map(|responses| &responses.statuses);
     let other: u64 = statuses.filter(|(status, _)| !status.starts_with('2')).map(|(_, count)| count).sum();
     if other > 0 {
-        row(&mut out, "Non-2xx responses", &other.to_string());
+        row(out, "Non-2xx responses", other);
     }
     if options.keepalive {
         // Each connection beyond the first of a slot replaces one that was not kept alive.
         let reopened = result.connections.opened.saturating_sub(options.connections);
-        row(&mut out, "Keep-Alive requests", &done.saturating_sub(reopened).to_string());
+        row(out, "Keep-Alive requests", done.saturating_sub(reopened));
     }
-    let received = result.bytes.received;
-    row(&mut out, "Total transferred", &format!("{received} bytes"));
-    let sent = result.bytes.sent;
+    let (received, sent) = (result.bytes.received, result.bytes.sent);
+    row(out, "Total transferred", format!("{received} bytes"));
     if options.has_body {
-        row(&mut out, "Total body sent", &sent.to_string());
+        row(out, "Total body sent", sent);
     }
-    row(&mut out, "HTML transferred", &format!("{} bytes", bodies.unwrap_or(0)));
+    row(out, "HTML transferred", format!("{} bytes", bodies.unwrap_or(0)));
     if seconds > 0.0 && done > 0 {
         let (count, connections) = (done as f64, options.connections as f64);
-        row(&mut out, "Requests per second", &format!("{:.2} [#/sec] (mean)", count / seconds));
-        row(&mut out, "Time per request", &format!("{:.3} [ms] (mean)", connections * seconds * 1e3 / count));
-        let all = format!("{:.3} [ms] (mean, across all concurrent requests)", seconds * 1e3 / count);
-        row(&mut out, "Time per request", &all);
-        let rate = received as f64 / 1024.0 / seconds;
-        row(&mut out, "Transfer rate", &format!("{rate:.2} [Kbytes/sec] received"));
+        row(out, "Requests per second", format!("{:.2} [#/sec] (mean)", count / seconds));
+        row(out, "Time per request", format!("{:.3} [ms] (mean)", connections * seconds * 1e3 / count));
+        let each = seconds * 1e3 / count;
+        row(out, "Time per request", format!("{each:.3} [ms] (mean, across all concurrent requests)"));
+        let [rate, out_rate] = [received, sent].map(|bytes| bytes as f64 / 1024.0 / seconds);
+        row(out, "Transfer rate", format!("{rate:.2} [Kbytes/sec] received"));
         if options.has_body {
-            let out_rate = sent as f64 / 1024.0 / seconds;
-            let _ = writeln!(out, "{:24}{out_rate:.2} kb/s sent", "");
-            let _ = writeln!(out, "{:24}{:.2} kb/s total", "", rate + out_rate);
+            let _ = writeln!(out, "{:24}{out_rate:.2} kb/s sent\n{:24}{:.2} kb/s total", "", "", rate + out_rate);
         }
     }
-    times(&mut out, options, measured);
-    let table = options.table.as_ref().filter(|_| done > 0);
-    let files = table.map(|path| (path.clone(), csv(&measured.response))).into_iter().collect();
-    Page { text: out, files }
 }
 
-fn row(out: &mut String, name: &str, value: &str) {
+fn row(out: &mut String, name: &str, value: impl Display) {
     let _ = writeln!(out, "{:<23} {value}", format!("{name}:"));
 }
 
 /// A row of the table of times, in milliseconds.
+#[derive(Default)]
 pub(in crate::cmd::compat) struct Times {
     pub min: u64,
     pub mean: u64,
@@ -127,8 +126,7 @@ fn times(out: &mut String, options: &PageOptions, measured: &Measurement) {
     let columns = if options.confidence { "min  mean[+/-sd] median   max" } else { "min   avg   max" };
     let _ = writeln!(out, "\nConnection Times (ms)\n              {columns}");
     if options.keepalive {
-        let never = Times { min: 0, mean: 0, stdev: 0.0, median: 0, max: 0 };
-        never.row(out, "Connect:", options.confidence);
+        Times::default().row(out, "Connect:", options.confidence);
     }
     let (processing, total) = (Times::of(&measured.service), Times::of(&measured.response));
     processing.row(out, "Processing:", options.confidence);

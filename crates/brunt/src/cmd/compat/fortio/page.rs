@@ -44,23 +44,22 @@ pub(super) fn head(options: &PageOptions) -> String {
     let mut out = format!(
         "Fortio (brunt {version}) running at {requested} queries per second, {cores}->{cores} procs, {end}: {url}\n"
     );
-    let each = |all: u64| all / (*connections).max(1);
-    let calls = match options.requests {
-        Some(all) if options.qps > 0.0 => {
-            let rest = all - each(all) * connections;
-            format!(" : exactly {all}, {} calls each (total {} + {rest})", each(all), each(all) * connections)
-        }
-        Some(all) => {
-            format!(" for exactly {all} calls ({} per thread + {})", each(all), all - each(all) * connections)
-        }
-        None => match &options.duration {
-            None => " until interrupted".to_owned(),
-            Some(duration) if options.qps > 0.0 => {
-                let each = (options.qps * options.seconds / *connections as f64).round() as u64;
-                format!(" for {duration} : {each} calls each (total {})", each * connections)
+    let calls = match (options.requests, &options.duration) {
+        (Some(all), _) => {
+            let each = all / (*connections).max(1);
+            let total = each * connections;
+            let rest = all - total;
+            match options.qps > 0.0 {
+                true => format!(" : exactly {all}, {each} calls each (total {total} + {rest})"),
+                false => format!(" for exactly {all} calls ({each} per thread + {rest})"),
             }
-            Some(duration) => format!(" for {duration}"),
-        },
+        }
+        (None, Some(duration)) if options.qps > 0.0 => {
+            let each = (options.qps * options.seconds / *connections as f64).round() as u64;
+            format!(" for {duration} : {each} calls each (total {})", each * connections)
+        }
+        (None, Some(duration)) => format!(" for {duration}"),
+        (None, None) => " until interrupted".to_owned(),
     };
     let _ = writeln!(out, "Starting at {rate} qps with {connections} thread(s) [gomax {cores}]{calls}");
     out
@@ -89,11 +88,8 @@ fn text(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> String {
     if result.errors.total() == 0 {
         out.push_str("Error cases : no data\n");
     }
-    let _ = writeln!(
-        out,
-        "Sockets used: {} (for perfect keepalive, would be {})",
-        result.connections.opened, options.connections
-    );
+    let (opened, connections) = (result.connections.opened, options.connections);
+    let _ = writeln!(out, "Sockets used: {opened} (for perfect keepalive, would be {connections})");
     out.push_str("Uniform: true, Jitter: false, Catchup allowed: true\n");
     for (code, count) in codes(measured) {
         let _ = writeln!(out, "Code {code:>3} : {count} ({:.1} %)", count as f64 * 100.0 / calls.max(1) as f64);
@@ -193,8 +189,8 @@ fn document(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> Valu
         "RunType": "HTTP",
         "ID": options.id,
         "Labels": options.labels,
-        "StartTime": date(elapsed),
-        "RequestedQPS": if options.qps > 0.0 { shortest(options.qps) } else { "max".to_owned() },
+        "StartTime": brunt_lab::format::rfc3339(now().saturating_sub(elapsed as u64)),
+        "RequestedQPS": rate_text(options),
         "RequestedDuration": match (options.requests, &options.duration) {
             (Some(requests), _) => format!("exactly {requests} calls"),
             (None, Some(duration)) => duration.clone(),
@@ -221,12 +217,6 @@ fn rate_text(options: &PageOptions) -> String {
     if options.qps > 0.0 { shortest(options.qps) } else { "max".to_owned() }
 }
 
-/// RFC 3339 start time of a load of this length that ends now.
-fn date(elapsed: f64) -> String {
-    let start = now().saturating_sub(elapsed as u64);
-    brunt_lab::format::date(start).replace(' ', "T").replace("TUTC", &format!(":{:02}Z", start % 60))
-}
-
 /// Seconds since 1970-01-01 UTC.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
@@ -245,8 +235,7 @@ pub(super) fn id(labels: &str) -> String {
 }
 
 fn named(unix_s: u64, labels: &str) -> String {
-    let minute = brunt_lab::format::date(unix_s).trim_end_matches(" UTC").replace(' ', "-").replace(':', "");
-    let mut id = format!("{minute}{:02}", unix_s % 60);
+    let mut id = brunt_lab::format::rfc3339(unix_s).replace('T', "-").replace([':', 'Z'], "");
     let words = labels.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.for_each(|word| id += &format!("_{word}"));
     // Same maximum length as fortio's.

@@ -80,17 +80,11 @@ fn percentiles(out: &mut String, options: &PageOptions, measured: &Measurement) 
         }
         return;
     }
-    let line = "----------------------------------------------------------\n";
     percentile_list(out, &measured.response, "Recorded Latency");
-    out.push_str(line);
     if options.uncorrected {
+        let what = "Uncorrected Latency (measured without taking delayed starts into account)";
         out.push('\n');
-        percentile_list(
-            out,
-            &measured.service,
-            "Uncorrected Latency (measured without taking delayed starts into account)",
-        );
-        out.push_str(line);
+        percentile_list(out, &measured.service, what);
     }
 }
 
@@ -101,7 +95,7 @@ fn percentile_list(out: &mut String, times: &Histogram<u64>, what: &str) {
         let us = times.value_at_percentile(percent) as f64 / 1e3;
         let _ = writeln!(out, "{percent:7.3}%{}", aligned(&time_us(us), 10));
     }
-    out.push_str("\n  Detailed Percentile percentile_list:\n");
+    out.push_str("\n  Detailed Percentile spectrum:\n");
     let _ = writeln!(out, "{:>12} {:>12} {:>12} {:>12}\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut total = 0;
     for at in times.iter_quantiles(5) {
@@ -117,7 +111,7 @@ fn percentile_list(out: &mut String, times: &Histogram<u64>, what: &str) {
     let _ = writeln!(out, "#[Mean    = {mean:12.3}, StdDeviation   = {stdev:12.3}]");
     let _ = writeln!(out, "#[Max     = {max:12.3}, Total count    = {:12}]", times.len());
     // Fixed by a histogram of 3 digits up to an hour in nanoseconds.
-    let _ = writeln!(out, "#[Buckets = {:12}, SubBuckets     = {:12}]", times.buckets(), 2048);
+    let _ = writeln!(out, "#[Buckets = {:12}, SubBuckets     = {:12}]\n{:-<58}", times.buckets(), 2048, "");
 }
 
 /// Right-aligned; missing unit letters are padded so that digits align.
