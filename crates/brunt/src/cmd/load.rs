@@ -25,6 +25,7 @@ use super::{
 };
 use brunt_lab::Error;
 use brunt_load::Endpoint;
+use brunt_meter::ServerMeter;
 use brunt_results::{Cores, Count, ExitCode, Rate, RunResult, Size, Span, Threshold, env::Env, judge};
 use clap::{Parser, ValueEnum};
 use std::{io, path::PathBuf};
@@ -211,18 +212,15 @@ impl Args {
         let layout = options::layout(self, &options)?;
         let ceiling = calibration::Calibration::new(&options, self.calibrate)?;
         let stop = signals::flag(&[SIGINT, SIGTERM], Repeated::Kill)?;
-        let (server, no_server) = self.find_server(&options.target)?;
-        if let Some(why) = &no_server {
-            env.absent.extend(brunt_meter::server::all_absent(why));
-        }
+        let (server, no_server) = match self.find_server(&options.target)? {
+            Ok(meter) => (Some(meter), None),
+            Err(why) => (None, Some(why)),
+        };
+        env.absent.extend(no_server.iter().flat_map(|why| brunt_meter::server::all_absent(why)));
         output.write_env(&env)?;
 
-        let mut observer = observer::LoadObserver::new(
-            server,
-            output.series()?,
-            stop,
-            progress::Progress::new(&options, layout.len(), self.quiet),
-        );
+        let progress = progress::Progress::new(&options, layout.len(), self.quiet);
+        let mut observer = observer::LoadObserver::new(server, output.series()?, stop, progress);
         let report = match layout.len() {
             1 => brunt_load::run(&options, &mut observer),
             _ => brunt_load::processes::run(&options, &layout, &mut observer),
@@ -264,21 +262,13 @@ impl Args {
     }
 
     /// Meter of the server, or the reason why there is none. A process given by --server-pid must exist.
-    fn find_server(
-        &self,
-        target: &brunt_load::Target,
-    ) -> Result<(Option<brunt_meter::ServerMeter>, Option<String>), Error> {
-        let meter = match self.server_pid {
+    fn find_server(&self, target: &brunt_load::Target) -> Result<Result<ServerMeter, String>, Error> {
+        Ok(match self.server_pid {
             Some(pid) => {
-                let meter = brunt_meter::ServerMeter::attach(pid);
-                Ok(meter.map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
+                Ok(ServerMeter::attach(pid).map_err(|why| Error::Failed(format!("--server-pid {pid}: {why}")))?)
             }
             None if self.no_meter => Err("--no-meter was given".to_owned()),
-            None => listeners(&target.endpoints()).and_then(|pids| brunt_meter::ServerMeter::attach_all(&pids)),
-        };
-        Ok(match meter {
-            Ok(meter) => (Some(meter), None),
-            Err(why) => (None, Some(why)),
+            None => listeners(&target.endpoints()).and_then(|pids| ServerMeter::attach_all(&pids)),
         })
     }
 
@@ -310,7 +300,7 @@ fn listeners(endpoints: &[Endpoint]) -> Result<Vec<u32>, String> {
 }
 
 /// Text summary of a stored result.
-pub(super) fn page(result: &RunResult, env: &brunt_results::env::Env) -> String {
+pub(super) fn page(result: &RunResult, env: &Env) -> String {
     let no_server = result.server.pid.is_none().then(|| env.absent.get("server.cpu_user_percent")).flatten();
     summary::page(&summary::Facts { result, env, no_server: no_server.map(String::as_str) })
 }

@@ -52,27 +52,31 @@ impl Args {
 
     /// Writes one page for all directories.
     fn html(&self, file: &Path) -> Result<(), Error> {
-        let read = |dir: &PathBuf| -> Result<(Report, RunDirectory), Error> {
+        let named = |why: String| format!("--html {}: {why}", file.display());
+        let read = |dir: &PathBuf| {
             let store = RunDirectory::at(dir);
             if store.experiment()?.is_some() {
                 return Ok((report::read(dir)?, store));
             }
-            let is_load = Directory::open(dir).is_complete();
-            Err(if is_load { no_run(file, dir) } else { no_results(dir) })
+            if !Directory::open(dir).is_complete() {
+                return Err(no_results(dir));
+            }
+            let message = "holds the result of one load; a page is made of directories of runs (brunt run)";
+            Err(Error::Usage(named(format!("{} {message}", dir.display()))))
         };
         let all: Vec<(Report, RunDirectory)> = self.dirs.iter().map(read).collect::<Result<_, _>>()?;
         let names = match self.dirs.as_slice() {
             [_] => vec![String::new()],
-            dirs => report::run_names(dirs).map_err(|e| Error::Usage(format!("--html {}: {e}", file.display())))?,
+            dirs => report::run_names(dirs).map_err(|e| Error::Usage(named(e.to_string())))?,
         };
         let mut runs = Vec::new();
         for ((report, store), name) in all.iter().zip(names) {
-            let place = report::relative_path(file, store.path())
-                .map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
+            let place = report::relative_path(file, store.path());
+            let place = place.map_err(|e| Error::Failed(named(e.to_string())))?;
             runs.push(Run { name, report, store, place });
         }
         let page = report::page_of_runs(&runs)?;
-        fs::write(file, page).map_err(|e| Error::Failed(format!("--html {}: {e}", file.display())))?;
+        fs::write(file, page).map_err(|e| Error::Failed(named(e.to_string())))?;
         let _ = writeln!(io::stderr(), "page: {}", file.display());
         Ok(())
     }
@@ -86,8 +90,10 @@ impl Args {
                 let _ = writeln!(io::stderr(), "report: {}", place.display());
             }
             let style = self.style.unwrap_or(report.style());
-            let markdown = || report::markdown(&report, style);
-            return Ok(if self.markdown { markdown() } else { report::text(&report, style, terminal::width()) });
+            return Ok(match self.markdown {
+                true => report::markdown(&report, style),
+                false => report::text(&report, style, terminal::width()),
+            });
         }
         let directory = Directory::open(dir);
         if !directory.is_complete() {
@@ -98,16 +104,7 @@ impl Args {
 }
 
 fn no_results(dir: &Path) -> Error {
-    Error::Usage(format!(
-        "{} holds no results: neither experiment.json (brunt run) nor result.json (brunt load --out)",
-        dir.display()
-    ))
-}
-
-fn no_run(file: &Path, dir: &Path) -> Error {
-    Error::Usage(format!(
-        "--html {}: {} holds the result of one load; a page is made of directories of runs (brunt run)",
-        file.display(),
-        dir.display()
-    ))
+    let dir = dir.display();
+    let message = "holds no results: neither experiment.json (brunt run) nor result.json (brunt load --out)";
+    Error::Usage(format!("{dir} {message}"))
 }

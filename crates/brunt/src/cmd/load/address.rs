@@ -12,7 +12,6 @@ use std::{
 const SCHEMES: &str =
     "tcp://HOST:PORT or unix://PATH (an echo server), http:// and https://HOST[:PORT]/PATH (a web server)";
 
-/// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Url {
     pub host: String,
@@ -36,19 +35,19 @@ pub(super) enum Protocol {
     },
 }
 
-/// Parses a URL.
 pub(super) fn parse(url: &str) -> Result<Url, Error> {
     let wrong = |reason: &str| Error::Usage(format!("'{}' {reason}", url.escape_debug()));
     let Some((scheme, rest)) = url.split_once("://") else {
         return Err(wrong(&format!("names no protocol; write http://{url} or tcp://{url}", url = url.escape_debug())));
     };
-    match scheme {
-        "tcp" => tcp(rest).map_err(|why| wrong(&why)),
-        "unix" => unix(rest).map_err(|why| wrong(&why)),
-        "http" => http(rest, false).map_err(|why| wrong(&why)),
-        "https" => http(rest, true).map_err(|why| wrong(&why)),
-        _ => Err(wrong(&format!("uses the unknown protocol '{}'; known are: {SCHEMES}", scheme.escape_debug()))),
-    }
+    let parsed = match scheme {
+        "tcp" => tcp(rest),
+        "unix" => unix(rest),
+        "http" => http(rest, false),
+        "https" => http(rest, true),
+        _ => Err(format!("uses the unknown protocol '{}'; known are: {SCHEMES}", scheme.escape_debug())),
+    };
+    parsed.map_err(|why| wrong(&why))
 }
 
 fn tcp(rest: &str) -> Result<Url, String> {
@@ -128,19 +127,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_and_ports_are_read() {
+    fn tcp_urls_are_parsed() {
         for (url, host, port) in [
             ("tcp://127.0.0.1:7100", "127.0.0.1", 7100),
             ("tcp://localhost:1/", "localhost", 1),
             ("tcp://[::1]:7100", "::1", 7100),
         ] {
-            let parsed = parse(url).unwrap_or_else(|why| panic!("{url}: {why:?}"));
-            assert_eq!(parsed, Url { host: host.to_owned(), port, protocol: Protocol::Tcp }, "{url}");
+            let expected = Url { host: host.to_owned(), port, protocol: Protocol::Tcp };
+            assert_eq!(parse(url).expect(url), expected, "{url}");
         }
     }
 
     #[test]
-    fn what_http_is_asked_for_is_read() {
+    fn http_urls_are_parsed() {
         for (url, host, port, authority, target) in [
             ("http://127.0.0.1:8080/", "127.0.0.1", 8080, "127.0.0.1:8080", "/"),
             ("http://localhost", "localhost", 80, "localhost", "/"),
@@ -152,15 +151,14 @@ mod tests {
             ("https://h/", "h", 443, "h", "/"),
             ("https://[::1]:8443?x", "::1", 8443, "[::1]:8443", "/?x"),
         ] {
-            let parsed = parse(url).unwrap_or_else(|why| panic!("{url}: {why:?}"));
             let tls = url.starts_with("https");
             let protocol = Protocol::Http { authority: authority.to_owned(), target: target.to_owned(), tls };
-            assert_eq!(parsed, Url { host: host.to_owned(), port, protocol }, "{url}");
+            assert_eq!(parse(url).expect(url), Url { host: host.to_owned(), port, protocol }, "{url}");
         }
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_quote_the_url_and_the_remedy() {
         for (url, needle) in [
             ("127.0.0.1:7100", "write http://127.0.0.1:7100 or tcp://127.0.0.1:7100"),
             ("ftp://x:1/", "'ftp'"),
@@ -184,14 +182,11 @@ mod tests {
             ("http://x y/", "http://HOST[:PORT]/PATH"),
             ("http://x/\u{e9}", "%C3"),
         ] {
-            match parse(url) {
-                Err(Error::Usage(why)) => assert!(why.contains(needle) && why.contains(url), "{url}: {why}"),
-                other => panic!("{url}: {other:?}"),
-            }
+            let error = parse(url).expect_err(url);
+            let why = error.to_string();
+            assert!(matches!(error, Error::Usage(_)) && why.contains(needle) && why.contains(url), "{url}: {why}");
         }
-        match parse("http://x/a\r\nb") {
-            Err(Error::Usage(why)) => assert!(why.contains("%0D") && !why.contains('\n'), "{why}"),
-            other => panic!("{other:?}"),
-        }
+        let why = parse("http://x/a\r\nb").unwrap_err().to_string();
+        assert!(why.contains("%0D") && !why.contains('\n'), "{why}");
     }
 }

@@ -13,8 +13,9 @@ use std::io;
 /// Key of the figure in `result.json`.
 const FIGURE: &str = "generator.ceiling_rate";
 
-/// Reason given for loads over TLS.
+/// Reasons why some loads cannot be calibrated.
 const NO_TLS: &str = "the null target has no TLS";
+const SCRIPTED: &str = "a script's requests cannot be repeated on the null target";
 
 #[derive(Debug)]
 pub(super) struct Calibration {
@@ -25,15 +26,14 @@ pub(super) struct Calibration {
 impl Calibration {
     /// Prepares the calibration. Fails before the load if the result could not be stored after it.
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Error> {
-        if calibrate && is_scripted(options) {
-            let why = "a script's requests cannot be repeated on the null target: leave --calibrate out";
-            return Err(Error::Usage(format!("--calibrate and --script: {why}")));
-        }
-        if calibrate && is_secret(options) {
-            return Err(Error::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
-        }
         let known = state_dir::path().map(Calibrations::at);
         if calibrate {
+            if is_scripted(options) {
+                return Err(Error::Usage(format!("--calibrate and --script: {SCRIPTED}: leave --calibrate out")));
+            }
+            if uses_tls(options) {
+                return Err(Error::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
+            }
             known.as_ref().map_err(|error| Error::Failed(error.to_string()))?.check_writable()?;
         }
         Ok(Self { known: known.map_err(|error| error.to_string()), calibrate })
@@ -66,12 +66,10 @@ impl Calibration {
 fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<CalibrationKey, String> {
     let all = CalibrationKey::of(result, env, options.target.protocol(), options.verify);
     let Target::Http(http) = &options.target else { return Ok(all) };
-    if is_secret(options) {
+    if uses_tls(options) {
         return Err(NO_TLS.to_owned());
     }
-    let Some((_, rendered)) = http.longest() else {
-        return Err("a script's requests cannot be repeated on the null target".to_owned());
-    };
+    let (_, rendered) = http.longest().ok_or(SCRIPTED)?;
     let body = result.responses.as_ref().and_then(HttpKey::mean_body_bytes);
     let own = HttpKey {
         body_bytes: body.ok_or("there was no reply to use as a model")?,
@@ -82,7 +80,7 @@ fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<C
     Ok(CalibrationKey { request_bytes, verified: http.expect.body.is_some(), http: Some(own), ..all })
 }
 
-fn is_secret(options: &Options) -> bool {
+fn uses_tls(options: &Options) -> bool {
     matches!(&options.target, Target::Http(http) if http.hosts.iter().any(|host| host.tls.is_some()))
 }
 

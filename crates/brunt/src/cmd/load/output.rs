@@ -66,9 +66,7 @@ impl Output {
 
     /// Writes `env.json` before the load and removes an existing result, which would not belong to it.
     pub(super) fn write_env(&self, env: &Env) -> io::Result<()> {
-        let Some(directory) = &self.directory else {
-            return Ok(());
-        };
+        let Some(directory) = &self.directory else { return Ok(()) };
         let older = directory.path().join("result.json");
         match fs::remove_file(&older) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(named(&older, error)),
@@ -135,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_written_is_named_before_the_load() {
+    fn unwritable_paths_are_named_before_the_load() {
         let home = tempfile::tempdir().unwrap();
         let missing = home.path().join("no/such/out.json");
         for path in [missing.as_path(), home.path(), Path::new("..")] {
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_fails_leaves_an_older_file_and_no_other() {
+    fn a_failed_run_leaves_an_existing_file_alone() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("out.json");
         fs::write(&path, "older").unwrap();
