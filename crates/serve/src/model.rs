@@ -18,11 +18,7 @@ impl Model {
     pub const ALL: [(Self, &str); 3] = [(Self::Uring, "uring"), (Self::Epoll, "epoll"), (Self::Tokio, "tokio")];
 
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Uring => "uring",
-            Self::Epoll => "epoll",
-            Self::Tokio => "tokio",
-        }
+        word_of(&Self::ALL, self)
     }
 }
 
@@ -35,10 +31,19 @@ impl fmt::Display for Model {
 impl FromStr for Model {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().find(|(_, word)| *word == text).map(|(model, _)| *model);
-        found.ok_or_else(|| {
-            let words = Self::ALL.map(|(_, word)| word).join(", ");
-            format!("'{text}' is no model of this service; choose one of {words}")
-        })
+        by_word(&Self::ALL, text, "model of this service")
     }
+}
+
+/// The word of a value in a table of all values.
+pub(crate) fn word_of<T: Copy + PartialEq>(table: &[(T, &'static str)], value: T) -> &'static str {
+    table.iter().find(|(own, _)| *own == value).map_or("", |(_, word)| word)
+}
+
+/// The value of a word in such a table; the error lists all words.
+pub(crate) fn by_word<T: Copy>(table: &[(T, &str)], text: &str, what: &str) -> Result<T, String> {
+    table.iter().find(|(_, word)| *word == text).map(|(value, _)| *value).ok_or_else(|| {
+        let words: Vec<_> = table.iter().map(|(_, word)| *word).collect();
+        format!("'{text}' is no {what}; choose one of {}", words.join(", "))
+    })
 }

@@ -10,6 +10,7 @@ use std::{
     sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     thread::{self, JoinHandle},
 };
+use time::OffsetDateTime;
 
 /// Bytes after which a buffer is handed to the writer; otherwise once a tick.
 const FLUSH_SIZE: usize = 32 << 10;
@@ -96,18 +97,12 @@ impl LogBuffer {
     }
 }
 
-/// `22/Nov/2026:02:31:00 +0000`. The calendar of Howard Hinnant's `civil_from_days`: years begin with March.
+/// The date in the Common Log Format: `22/Nov/2026:02:31:00 +0000`.
 fn common_date(unix: u64) -> String {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (days, seconds) = (unix / 86_400 + 719_468, unix % 86_400);
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * day + 2) / 153;
-    let month = (from_march + 2) % 12;
-    let (year, day) = (year + era * 400 + u64::from(month < 2), day - (153 * from_march + 2) / 5 + 1);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{day:02}/{}/{year}:{hour:02}:{minute:02}:{second:02} +0000", MONTHS[month as usize])
+    let at = i64::try_from(unix).ok().and_then(|unix| OffsetDateTime::from_unix_timestamp(unix).ok());
+    let at = at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (month, year) = (&at.month().to_string()[..3], at.year());
+    format!("{:02}/{month}/{year}:{:02}:{:02}:{:02} +0000", at.day(), at.hour(), at.minute(), at.second())
 }
 
 #[cfg(test)]

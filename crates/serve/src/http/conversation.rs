@@ -21,13 +21,21 @@ use brunt_wire::http1::{
     self, Body, Head, ParseError, Persistence, Version,
     server::{Connection, Event, Waiting},
 };
-use std::net::SocketAddr;
+use std::{io, net::SocketAddr};
 
 /// The addresses of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Addrs {
     pub peer: SocketAddr,
     pub local: SocketAddr,
+}
+
+impl Addrs {
+    /// A closed socket has no addresses: 0.0.0.0:0 stands for them.
+    pub fn new(peer: io::Result<SocketAddr>, local: io::Result<SocketAddr>) -> Self {
+        let none = SocketAddr::from(([0, 0, 0, 0], 0));
+        Self { peer: peer.unwrap_or(none), local: local.unwrap_or(none) }
+    }
 }
 
 /// A source of a connection's addresses, which cost a system call.

@@ -4,9 +4,9 @@
 use super::handler::Fault;
 use std::{
     collections::BTreeMap,
-    fmt::Write,
+    fmt::{Display, Write},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -38,6 +38,7 @@ impl Counter {
 }
 
 /// The counters of one worker.
+#[derive(Default)]
 pub(crate) struct Counters {
     answers: Vec<Box<[Counter]>>,
     pub accepted: Counter,
@@ -58,22 +59,7 @@ pub(crate) struct Counters {
 impl Counters {
     fn new(listeners: usize) -> Self {
         let statuses = || (0..STATUSES).map(|_| Counter::default()).collect();
-        Self {
-            answers: (0..listeners).map(|_| statuses()).collect(),
-            accepted: Counter::default(),
-            open: Counter::default(),
-            failed: Counter::default(),
-            received: Counter::default(),
-            sent: Counter::default(),
-            refusals: Counter::default(),
-            late: Counter::default(),
-            refused_connections: Counter::default(),
-            lost_lines: Counter::default(),
-            handshakes_full: Counter::default(),
-            handshakes_resumed: Counter::default(),
-            handshakes_failed: Counter::default(),
-            faults: Default::default(),
-        }
+        Self { answers: (0..listeners).map(|_| statuses()).collect(), ..Self::default() }
     }
 
     /// Counts a response.
@@ -134,10 +120,23 @@ impl HandlerTime {
         self.count.fetch_add(1, Relaxed);
         self.nanos.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
-}
 
-/// Selects a counter of a worker.
-type Count = dyn Fn(&Counters) -> u64;
+    /// Cumulative buckets, sum and count, as Prometheus defines a histogram.
+    fn samples(&self, route: &str) -> Vec<(String, f64)> {
+        let route = escaped(route);
+        let mut sum = 0;
+        let mut bucket = |(bound, bucket): (&f64, &AtomicU64)| {
+            sum += bucket.load(Relaxed);
+            (format!("_bucket{{route=\"{route}\",le=\"{bound}\"}}"), sum as f64)
+        };
+        let mut samples: Vec<_> = BOUNDS.iter().zip(&self.buckets).map(&mut bucket).collect();
+        let count = self.count.load(Relaxed).max(sum) as f64;
+        samples.push((format!("_bucket{{route=\"{route}\",le=\"+Inf\"}}"), count));
+        samples.push((format!("_sum{{route=\"{route}\"}}"), self.nanos.load(Relaxed) as f64 * 1e-9));
+        samples.push((format!("_count{{route=\"{route}\"}}"), count));
+        samples
+    }
+}
 
 /// All metrics of a server.
 pub(crate) struct Metrics {
@@ -153,20 +152,18 @@ impl Metrics {
         Self { listeners, workers, times: Mutex::default(), script_errors: Mutex::default() }
     }
 
-    /// The counters of one worker.
     pub fn worker(&self, number: usize) -> Arc<Counters> {
         self.workers[number].clone()
     }
 
     /// The time of the handlers with this name; the same after a reload.
     pub fn time(&self, name: &str) -> Arc<HandlerTime> {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.entry(name.to_owned()).or_default().clone()
+        lock(&self.times).entry(name.to_owned()).or_default().clone()
     }
 
     /// Adds the error counter of a script; it replaces that of an earlier script with the same name.
     pub fn register_script(&self, name: &str, errors: Arc<AtomicU64>) {
-        self.script_errors.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), errors);
+        lock(&self.script_errors).insert(name.to_owned(), errors);
     }
 
     /// The sum of a counter over all workers.
@@ -176,105 +173,98 @@ impl Metrics {
 
     /// All metrics as text.
     pub fn page(&self) -> String {
-        let mut page = String::with_capacity(4096);
-        let mut family = |name: &str, kind: &str, help: &str, lines: &mut dyn FnMut(&mut String)| {
-            let _ = write!(page, "# HELP brunt_http_{name} {help}\n# TYPE brunt_http_{name} {kind}\n");
-            lines(&mut page);
-        };
-        family("requests_total", "counter", "Requests answered, by listener and status.", &mut |page| {
-            for (number, listener) in self.listeners.iter().enumerate() {
-                for status in 0..STATUSES {
-                    let count = self.sum(|worker| worker.answers[number][status].get());
-                    if count > 0 {
-                        let (listener, status) = (label(listener), status + 100);
-                        let _ = writeln!(
-                            page,
-                            "brunt_http_requests_total{{listener=\"{listener}\",status=\"{status}\"}} {count}"
-                        );
-                    }
-                }
-            }
-        });
-        let plain: [(&str, &str, &str, &Count); 9] = [
-            ("received_bytes_total", "counter", "Bytes received.", &|worker| worker.received.get()),
-            ("sent_bytes_total", "counter", "Bytes handed to the kernel.", &|worker| worker.sent.get()),
-            ("connections_total", "counter", "Connections accepted.", &|worker| worker.accepted.get()),
-            ("connections_open", "gauge", "Connections open now.", &|worker| worker.open.get()),
-            (
-                "connections_failed_total",
-                "counter",
-                "Connections that ended in an error, resets by the client aside.",
-                &|worker| worker.failed.get(),
-            ),
-            ("parse_refusals_total", "counter", "Requests that were malformed or beyond a limit.", &|worker| {
-                worker.refusals.get()
-            }),
-            ("timeouts_total", "counter", "Connections ended by a deadline.", &|worker| worker.late.get()),
-            ("connections_refused_total", "counter", "Connections reset on purpose when accepted.", &|worker| {
-                worker.refused_connections.get()
-            }),
-            ("log_lines_lost_total", "counter", "Access log lines dropped because the disk was too slow.", &|worker| {
-                worker.lost_lines.get()
-            }),
-        ];
-        for (name, kind, help, count) in plain {
-            family(name, kind, help, &mut |page| {
-                let _ = writeln!(page, "brunt_http_{name} {}", self.sum(count));
-            });
+        let mut page = Page(String::with_capacity(4096));
+        page.family("requests_total", "counter", "Requests answered, by listener and status.", self.requests());
+        for (name, kind, help, count) in UNLABELLED {
+            page.family(name, kind, help, [(String::new(), self.sum(count))]);
         }
-        family("faults_total", "counter", "Injected faults, by kind.", &mut |page| {
-            for (at, kind) in FAULTS.iter().enumerate() {
-                let count = self.sum(|worker| worker.faults[at].get());
-                let _ = writeln!(page, "brunt_http_faults_total{{kind=\"{kind}\"}} {count}");
-            }
-        });
-        family("tls_handshakes_total", "counter", "TLS handshakes, by outcome.", &mut |page| {
-            let kinds: [(&str, &Count); 3] = [
-                ("full", &|worker| worker.handshakes_full.get()),
-                ("resumed", &|worker| worker.handshakes_resumed.get()),
-                ("failed", &|worker| worker.handshakes_failed.get()),
-            ];
-            for (kind, count) in kinds {
-                let _ = writeln!(page, "brunt_http_tls_handshakes_total{{kind=\"{kind}\"}} {}", self.sum(count));
-            }
-        });
-        let scripts = self.script_errors.lock().unwrap_or_else(PoisonError::into_inner);
-        family("script_errors_total", "counter", "Script calls that failed and were answered with 500.", &mut |page| {
-            for (name, script) in scripts.iter() {
-                let _ = writeln!(
-                    page,
-                    "brunt_http_script_errors_total{{script=\"{}\"}} {}",
-                    label(name),
-                    script.load(Relaxed)
-                );
-            }
-        });
-        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        family(
-            "handler_seconds",
-            "histogram",
-            "Time in handlers, by route; constant responses are not timed.",
-            &mut |page| {
-                times.iter().for_each(|(route, time)| histogram(page, &label(route), time));
-            },
-        );
-        page
+        let of_kind = |kind: &str, sum: u64| (format!("{{kind=\"{kind}\"}}"), sum);
+        let faults = FAULTS.iter().enumerate();
+        let faults = faults.map(|(at, kind)| of_kind(kind, self.sum(|worker| worker.faults[at].get())));
+        page.family("faults_total", "counter", "Injected faults, by kind.", faults);
+        let handshakes = HANDSHAKES.iter().map(|(kind, count)| of_kind(kind, self.sum(count)));
+        page.family("tls_handshakes_total", "counter", "TLS handshakes, by outcome.", handshakes);
+        let scripts = lock(&self.script_errors);
+        let scripts = scripts.iter().map(|(name, errors)| (label("script", name), errors.load(Relaxed)));
+        page.family("script_errors_total", "counter", "Script calls that failed and were answered with 500.", scripts);
+        let times = lock(&self.times);
+        let times = times.iter().flat_map(|(route, time)| time.samples(route));
+        let help = "Time in handlers, by route; constant responses are not timed.";
+        page.family("handler_seconds", "histogram", help, times);
+        page.0
+    }
+
+    /// The non-zero counts by listener and status.
+    fn requests(&self) -> impl Iterator<Item = (String, u64)> {
+        self.listeners.iter().enumerate().flat_map(move |(number, listener)| {
+            let count = move |status: usize| self.sum(|worker| worker.answers[number][status].get());
+            let counts = (0..STATUSES).map(move |status| (status, count(status))).filter(|(_, count)| *count > 0);
+            let listener = escaped(listener);
+            counts
+                .map(move |(status, count)| (format!("{{listener=\"{listener}\",status=\"{}\"}}", status + 100), count))
+        })
     }
 }
 
-fn histogram(page: &mut String, route: &str, time: &HandlerTime) {
-    let mut sum = 0;
-    for (bound, bucket) in BOUNDS.iter().zip(&time.buckets) {
-        sum += bucket.load(Relaxed);
-        let _ = writeln!(page, "brunt_http_handler_seconds_bucket{{route=\"{route}\",le=\"{bound}\"}} {sum}");
+/// Selects a counter of a worker.
+type Count = fn(&Counters) -> u64;
+
+/// Name, type, help and counter of the metrics without labels.
+const UNLABELLED: [(&str, &str, &str, Count); 9] = [
+    ("received_bytes_total", "counter", "Bytes received.", |worker| worker.received.get()),
+    ("sent_bytes_total", "counter", "Bytes handed to the kernel.", |worker| worker.sent.get()),
+    ("connections_total", "counter", "Connections accepted.", |worker| worker.accepted.get()),
+    ("connections_open", "gauge", "Connections open now.", |worker| worker.open.get()),
+    (
+        "connections_failed_total",
+        "counter",
+        "Connections that ended in an error, resets by the client aside.",
+        |worker| worker.failed.get(),
+    ),
+    ("parse_refusals_total", "counter", "Requests that were malformed or beyond a limit.", |worker| {
+        worker.refusals.get()
+    }),
+    ("timeouts_total", "counter", "Connections ended by a deadline.", |worker| worker.late.get()),
+    ("connections_refused_total", "counter", "Connections reset on purpose when accepted.", |worker| {
+        worker.refused_connections.get()
+    }),
+    ("log_lines_lost_total", "counter", "Access log lines dropped because the disk was too slow.", |worker| {
+        worker.lost_lines.get()
+    }),
+];
+
+const HANDSHAKES: [(&str, Count); 3] = [
+    ("full", |worker| worker.handshakes_full.get()),
+    ("resumed", |worker| worker.handshakes_resumed.get()),
+    ("failed", |worker| worker.handshakes_failed.get()),
+];
+
+struct Page(String);
+
+impl Page {
+    /// Appends a metric. A sample is the rest of its name, labels included, and its value.
+    fn family<V: Display>(
+        &mut self,
+        name: &str,
+        kind: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = (String, V)>,
+    ) {
+        let _ = write!(self.0, "# HELP brunt_http_{name} {help}\n# TYPE brunt_http_{name} {kind}\n");
+        for (labels, value) in samples {
+            let _ = writeln!(self.0, "brunt_http_{name}{labels} {value}");
+        }
     }
-    let (count, nanos) = (time.count.load(Relaxed).max(sum), time.nanos.load(Relaxed));
-    let _ = writeln!(page, "brunt_http_handler_seconds_bucket{{route=\"{route}\",le=\"+Inf\"}} {count}");
-    let _ = writeln!(page, "brunt_http_handler_seconds_sum{{route=\"{route}\"}} {}", nanos as f64 * 1e-9);
-    let _ = writeln!(page, "brunt_http_handler_seconds_count{{route=\"{route}\"}} {count}");
 }
 
-/// Escapes a label value.
-fn label(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn label(name: &str, value: &str) -> String {
+    format!("{{{name}=\"{}\"}}", escaped(value))
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! Our own runtime: a thread, a ring (or an epoll set) and its listeners a core, a task a connection.
+//! brunt's runtime: per core a thread, a ring (or an epoll set) and its listeners; a task per connection.
 
 use super::{
     connection::ServerTransport,
@@ -16,14 +16,14 @@ use brunt_tls::Transport;
 use std::{
     future::Future,
     io,
-    net::{Ipv4Addr, Shutdown, SocketAddr},
+    net::Shutdown,
     rc::Rc,
     sync::{Mutex, PoisonError, mpsc},
     task::{Context, Poll},
     time::Duration,
 };
 
-/// Runs the server; returns how many connections were left at its end.
+/// Runs the server. Returns the number of connections closed at its end.
 pub(crate) fn run(
     context: &ServerContext,
     backend: BackendKind,
@@ -35,12 +35,12 @@ pub(crate) fn run(
     for _ in &context.options.workers {
         listeners.push(Mutex::new(context.listeners()?));
     }
-    // If one worker cannot serve, none shall.
+    // An error of one worker stops all.
     let stop = &stop.child_token();
     let results = brunt_runtime::group::run(&builder, &context.options.workers, |number| {
         let listeners = std::mem::take(&mut *listeners[number].lock().unwrap_or_else(PoisonError::into_inner));
         async move {
-            // All workers are set up by now, and all sockets listen.
+            // All workers are set up and all sockets listen.
             if number == 0 {
                 let _ = notices.send(context.listening(backend.to_string()));
             }
@@ -106,7 +106,7 @@ impl ServerTransport for Socket {
     }
 
     fn reset_when_closed(&self) {
-        // A connection that has ended already has nothing to reset.
+        // Fails if the connection has ended: there is nothing to reset.
         let _ = self.0.set_linger_zero();
     }
 
@@ -117,8 +117,6 @@ impl ServerTransport for Socket {
 
 impl Endpoint for Socket {
     fn addrs(&self) -> Addrs {
-        // One that is gone has no address any more.
-        let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        Addrs { peer: self.0.peer_addr().unwrap_or(nobody), local: self.0.local_addr().unwrap_or(nobody) }
+        Addrs::new(self.0.peer_addr(), self.0.local_addr())
     }
 }

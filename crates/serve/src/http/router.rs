@@ -84,7 +84,7 @@ impl Listener {
     pub fn find(&self, head: &Head<'_>) -> Result<&Route, NoRoute> {
         match &self.routes[..] {
             // RFC 9110, 9.3.6: a 2xx response to CONNECT would open a tunnel.
-            [route, ..] if route.plan.takes_all() && head.method != Method::Connect => Ok(route),
+            [route, ..] if route.plan.matches_all() && head.method != Method::Connect => Ok(route),
             _ => self.search(head),
         }
     }
@@ -92,8 +92,8 @@ impl Listener {
     fn search(&self, head: &Head<'_>) -> Result<&Route, NoRoute> {
         let path = head.path_bytes();
         let mut methods: Option<Vec<String>> = None;
-        for route in self.routes.iter().filter(|route| route.plan.path.takes(path) && route.plan.takes_host(head)) {
-            if route.plan.takes_method(head.method_name) && head.method != Method::Connect {
+        for route in self.routes.iter().filter(|route| route.plan.path.matches(path) && route.plan.matches_host(head)) {
+            if route.plan.matches_method(head.method_name) && head.method != Method::Connect {
                 return Ok(route);
             }
             methods.get_or_insert_default().extend(route.plan.methods.iter().cloned());

@@ -1,4 +1,4 @@
-//! Tokio: its current-thread runtime on each core, a task a connection, a buffer taken only while bytes are pending.
+//! Tokio: a current-thread runtime per core, a task per connection, a receive buffer only while bytes are pending.
 
 use super::{
     connection::ServerTransport,
@@ -7,21 +7,19 @@ use super::{
     worker::Worker,
     worker_loop::{self, Model},
 };
-use crate::{Notice, ServeError};
-use brunt_runtime::{CancellationToken, group::pin_to_core};
+use crate::{Notice, ServeError, tcp::shared::threads::run_workers};
+use brunt_runtime::CancellationToken;
 use brunt_tls::Transport;
 use socket2::SockRef;
 use std::{
     cell::RefCell,
     future::Future,
     io,
-    net::{Ipv4Addr, SocketAddr},
     ops::{Deref, DerefMut},
     pin::Pin,
     rc::Rc,
     sync::mpsc,
     task::{Context, Poll, ready},
-    thread,
     time::Duration,
 };
 use tokio::{
@@ -31,76 +29,36 @@ use tokio::{
     task::{JoinHandle, LocalSet},
 };
 
-/// A worker's, each with the number of those of the plan.
-type Listeners = Vec<(u16, std::net::TcpListener)>;
-
-/// Bytes of a buffer.
+/// Bytes of a receive buffer.
 const BUFFER: usize = 16 << 10;
-/// Buffers that a worker keeps for the next readers.
+/// Most unused buffers that a worker keeps.
 const SPARES: usize = 64;
-/// How long accepting pauses when descriptors have run out.
+/// Pause of accepting when descriptors have run out.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Runs the server; returns how many connections were left at its end.
+/// Runs the server. Returns the number of connections closed at its end.
 pub(crate) fn run(
     context: &ServerContext,
     stop: &CancellationToken,
     notices: &mpsc::Sender<Notice>,
 ) -> Result<u64, ServeError> {
     let workers = &context.options.workers;
-    let mut listeners = Vec::new();
-    for core in workers {
-        // Tried here, where nobody serves yet.
-        let pinned = thread::scope(|scope| scope.spawn(|| core.map_or(Ok(()), pin_to_core)).join());
-        pinned.unwrap_or_else(|_| Err(io::Error::other("pinning panicked"))).map_err(ServeError::Worker)?;
-        listeners.push(context.listeners()?);
-    }
-    let stop = &stop.child_token();
-    let results: Vec<io::Result<u64>> = thread::scope(|scope| {
-        let start = |(number, (core, listeners)): (usize, (&Option<usize>, Listeners))| {
-            let thread = thread::Builder::new().name(format!("worker-{number}"));
-            let core = *core;
-            let started = thread.spawn_scoped(scope, move || {
-                let ended = worker(context, number, core, listeners, stop, notices);
-                // If one worker cannot serve, none shall.
-                ended.inspect_err(|_| stop.cancel())
-            });
-            started.inspect_err(|_| stop.cancel())
-        };
-        let threads: Vec<_> = workers.iter().zip(listeners).enumerate().map(start).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, io::Result<u64>>| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        threads.into_iter().map(|thread| thread.and_then(join)).collect()
-    });
-    let mut left = 0;
-    for result in results {
-        left += result.map_err(ServeError::Worker)?;
-    }
-    Ok(left)
-}
-
-fn worker(
-    context: &ServerContext,
-    number: usize,
-    core: Option<usize>,
-    listeners: Listeners,
-    stop: &CancellationToken,
-    notices: &mpsc::Sender<Notice>,
-) -> io::Result<u64> {
-    core.map_or(Ok(()), pin_to_core)?;
-    let runtime = Builder::new_current_thread().enable_all().build()?;
-    if number == 0 {
+    let part = |number| Ok((number, context.listeners()?));
+    let parts = (0..workers.len()).map(part).collect::<Result<Vec<_>, ServeError>>()?;
+    let body = |(number, listeners): (usize, _), stop: &CancellationToken| {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let worker = Rc::new(Worker::new(&context.shared, number));
+        LocalSet::new().block_on(&runtime, worker_loop::run::<Tokio>(listeners, worker, stop, context.options.grace))
+    };
+    Ok(run_workers(workers, stop, parts, body, |_| {
         let _ = notices.send(context.listening("tokio current-thread".to_owned()));
-    }
-    let worker = Rc::new(Worker::new(&context.shared, number));
-    LocalSet::new().block_on(&runtime, worker_loop::run::<Tokio>(listeners, worker, stop, context.options.grace))
+        Ok(())
+    })?)
 }
 
 enum Tokio {}
 
-/// A listener, and the buffers of its connections.
+/// A listener and the buffers of its connections.
 struct Listener {
     listener: TcpListener,
     spares: Rc<Spares>,
@@ -135,7 +93,7 @@ impl Model for Tokio {
     }
 }
 
-/// Buffers that nobody uses now.
+/// Unused buffers.
 #[derive(Default)]
 struct Spares(RefCell<Vec<Vec<u8>>>);
 
@@ -157,7 +115,7 @@ pub(crate) struct Connection {
     spares: Rc<Spares>,
 }
 
-/// Received bytes in a buffer that goes home.
+/// Received bytes in a buffer that is returned when dropped.
 pub(crate) struct Filled {
     buffer: Vec<u8>,
     len: usize,
@@ -220,7 +178,7 @@ impl ServerTransport for Connection {
     }
 
     fn reset_when_closed(&self) {
-        // A connection that has ended already has nothing to reset.
+        // Fails if the connection has ended: there is nothing to reset.
         let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
     }
 
@@ -231,8 +189,6 @@ impl ServerTransport for Connection {
 
 impl Endpoint for Connection {
     fn addrs(&self) -> Addrs {
-        // One that is gone has no address any more.
-        let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        Addrs { peer: self.stream.peer_addr().unwrap_or(nobody), local: self.stream.local_addr().unwrap_or(nobody) }
+        Addrs::new(self.stream.peer_addr(), self.stream.local_addr())
     }
 }

@@ -1,5 +1,5 @@
-//! A worker's life, the same for every model: accept until the stop, look at the clock once a tick, let requests under way
-//! come to their end.
+//! The life cycle of a worker, the same for every model: accept until the stop, do periodic work every tick, then finish the
+//! requests in progress.
 
 use super::{
     connection::{ServerTransport, serve},
@@ -15,21 +15,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a model has to offer.
+/// The runtime of a model.
 pub(crate) trait Model: 'static {
     type Stream: ServerTransport;
     type Listener: 'static;
     type Task;
 
     fn listen(listener: TcpListener) -> io::Result<Self::Listener>;
-    /// Waits out what has run out; an error is that of one connection.
+    /// Pauses while descriptors have run out. An error concerns one connection.
     fn accept(listener: &Self::Listener) -> impl Future<Output = io::Result<Self::Stream>>;
     fn spawn(task: impl Future<Output = ()> + 'static) -> Self::Task;
     fn abort(task: &Self::Task);
 }
 
-/// Serves on these listeners until the stop, and then for the grace time whoever is under way. Returns how many
-/// connections are left after that.
+/// Serves until the stop, then the open connections for the grace time. Returns the number of connections left after that.
 pub(crate) async fn run<M: Model>(
     listeners: Vec<(u16, TcpListener)>,
     worker: Rc<Worker>,
@@ -60,8 +59,8 @@ async fn accept<M: Model>(listener: M::Listener, number: u16, worker: Rc<Worker>
         let Ok(stream) = M::accept(&listener).await else { continue };
         worker.counters.accepted.add(1);
         let router = worker.router();
-        if let Some(chance) = &router.listener(number).refuse
-            && chance.borrow_mut().hits()
+        if let Some(refuse) = &router.listener(number).refuse
+            && refuse.borrow_mut().hits()
         {
             worker.counters.refused_connections.add(1);
             stream.reset_when_closed();

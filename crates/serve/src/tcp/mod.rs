@@ -16,7 +16,7 @@ mod tokio;
 
 pub use shared::context::{Concurrency, ServerModel, Workers};
 
-use crate::Model;
+use crate::model::{Model, by_word};
 use std::{fmt, ops::Deref, str::FromStr};
 
 /// All models. One that is missing here is dead code, which the compiler reports.
@@ -76,9 +76,7 @@ impl fmt::Display for TcpModel {
 impl FromStr for TcpModel {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::all().find(|model| model.word == text).ok_or_else(|| {
-            let words: Vec<&str> = MODELS.iter().map(|model| model.word).collect();
-            format!("'{text}' is no server model; choose one of {}", words.join(", "))
-        })
+        let table: Vec<_> = Self::all().map(|model| (model, model.word)).collect();
+        by_word(&table, text, "server model")
     }
 }

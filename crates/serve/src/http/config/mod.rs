@@ -1,4 +1,4 @@
-//! What is to be served, as data: read once, shared by all workers, replaced as a whole.
+//! The plan of a server as data: shared by all workers, replaced as a whole.
 
 mod routes;
 mod self_signed;
@@ -9,45 +9,46 @@ pub use routes::read as read_routes;
 pub use self_signed::CertCache;
 pub use settings::Settings;
 
-use crate::http::{
-    config::trigger::{Delay, When},
-    handler::Fault,
-    script::Script,
+use crate::{
+    http::{
+        config::trigger::{Delay, When},
+        handler::Fault,
+        script::Script,
+    },
+    model::{by_word, word_of},
 };
 use brunt_wire::http1::Head;
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};
 
-/// Everything that is to be served.
+/// The listeners of a server and their routes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub(crate) listeners: Vec<ListenerPlan>,
     pub(crate) seed: u64,
 }
 
-/// A listener and its routes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ListenerPlan {
     pub name: String,
     pub addresses: Vec<SocketAddr>,
     pub routes: Vec<RoutePlan>,
-    /// Connections that are reset as soon as they are accepted.
+    /// When connections are reset on accept.
     pub refuse: Option<When>,
-    /// Connections speak TLS.
+    /// `None` for plain TCP.
     pub tls: Option<brunt_tls::Acceptor>,
 }
 
-/// Requests of a kind, and what is done with them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RoutePlan {
-    /// For people: in metrics.
+    /// Shown in metrics.
     pub name: String,
     pub path: Path,
-    /// Any, if there are none.
+    /// Empty for all.
     pub methods: Vec<String>,
-    /// In lower case, without port.
+    /// Lower case, without port; `None` for all.
     pub host: Option<String>,
     pub action: RouteAction,
-    /// Whether the client may change the answer.
+    /// Whether clients may override parts of the response.
     pub control: bool,
 }
 
@@ -55,11 +56,10 @@ pub(crate) struct RoutePlan {
 pub(crate) enum Path {
     Any,
     Exact(String),
-    /// Up to and with a slash.
+    /// Ends with a slash.
     Prefix(String),
 }
 
-/// What is done with a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RouteAction {
     Respond(ResponseSpec),
@@ -69,7 +69,7 @@ pub(crate) enum RouteAction {
     Script(Script),
 }
 
-/// An answer that is described.
+/// A response described by the keys of a route.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ResponseSpec {
     pub status: u16,
@@ -77,7 +77,7 @@ pub(crate) struct ResponseSpec {
     pub body: Body,
     pub pace: Option<Pace>,
     pub delay: Option<Delay>,
-    /// The first that hits is made.
+    /// The first one whose trigger hits is injected.
     pub faults: Vec<(When, Fault)>,
 }
 
@@ -85,25 +85,25 @@ pub(crate) struct ResponseSpec {
 pub(crate) enum Body {
     Bytes(Arc<[u8]>),
     Filled(u64),
-    /// The body of the request, with its type.
+    /// The body of the request, with its media type.
     Echo,
     /// The request as JSON.
     Reflect,
 }
 
-/// A body in pieces.
+/// How a body is sent in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
-    /// How many; `None`: a piece a line pair, as server-sent events are.
+    /// Number of pieces; `None` ends a piece at each empty line, as in server-sent events.
     pub pieces: Option<u64>,
     pub every: Duration,
     pub sized: bool,
 }
 
-/// A service that needs no file.
+/// A built-in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
-    /// "Hi, there!", whatever is asked.
+    /// "Hi, there!" for every request.
     Hello,
     /// The body of the request.
     Echo,
@@ -114,7 +114,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// All services with the word each is called by.
+    /// All services with their words.
     pub const ALL: [(Self, &str); 4] =
         [(Self::Hello, "hello"), (Self::Echo, "echo"), (Self::Whoami, "whoami"), (Self::Httpbin, "httpbin")];
 
@@ -130,10 +130,10 @@ impl Service {
     pub(crate) fn route(self) -> RoutePlan {
         RoutePlan {
             name: self.to_string(),
+            action: self.action(),
             path: Path::Any,
             methods: Vec::new(),
             host: None,
-            action: self.action(),
             control: false,
         }
     }
@@ -141,37 +141,32 @@ impl Service {
 
 impl fmt::Display for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::ALL.iter().find(|(service, _)| service == self).map_or("", |(_, word)| word))
+        f.write_str(word_of(&Self::ALL, *self))
     }
 }
 
 impl FromStr for Service {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.iter().find(|(_, word)| *word == text).map(|(service, _)| *service);
-        found.ok_or_else(|| {
-            let words = Self::ALL.map(|(_, word)| word).join(", ");
-            format!("'{text}' is no service; choose one of {words}")
-        })
+        by_word(&Self::ALL, text, "service")
     }
 }
 
 impl Plan {
-    /// One service on all of these addresses.
+    /// One service on these addresses.
     pub fn service(service: Service, addresses: Vec<SocketAddr>) -> Self {
         let (name, routes) = (service.to_string(), vec![service.route()]);
         Self { listeners: vec![ListenerPlan { name, addresses, routes, ..ListenerPlan::default() }], seed: 1 }
     }
 
-    /// A script that answers everything on all of these addresses; its random numbers follow from `seed`.
+    /// A script for all requests on these addresses; `seed` is that of its random numbers.
     pub fn script(script: Script, addresses: Vec<SocketAddr>, seed: u64) -> Self {
-        let route =
-            RoutePlan { name: "script".to_owned(), action: RouteAction::Script(script), ..Service::Hello.route() };
         let name = "script".to_owned();
+        let route = RoutePlan { name: name.clone(), action: RouteAction::Script(script), ..Service::Hello.route() };
         Self { listeners: vec![ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() }], seed }
     }
 
-    /// Hello, echo and whoami on three ports in a row, from 8080 of 127.0.0.1.
+    /// Hello, echo and whoami on ports 8080 to 8082 of 127.0.0.1.
     pub fn demo() -> Self {
         let one = |(service, port): (Service, u16)| {
             Self::service(service, vec![SocketAddr::from(([127, 0, 0, 1], port))]).listeners
@@ -180,29 +175,23 @@ impl Plan {
         Self { listeners: services.into_iter().flat_map(one).collect(), seed: 1 }
     }
 
-    /// The same with TLS on every listener.
+    /// Sets TLS on every listener.
     pub fn with_tls(mut self, tls: Option<&brunt_tls::Acceptor>) -> Self {
         self.listeners.iter_mut().for_each(|listener| listener.tls = tls.cloned());
         self
     }
 
-    /// The addresses of all its listeners.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.listeners.iter().flat_map(|listener| listener.addresses.iter().copied())
     }
 
-    /// The same with a listener for Prometheus.
+    /// Adds a listener with the path /metrics for Prometheus.
     pub fn with_metrics(mut self, address: Option<SocketAddr>) -> Self {
         let Some(address) = address else { return self };
-        let route = RoutePlan {
-            name: "metrics".to_owned(),
-            path: Path::Exact("/metrics".to_owned()),
-            methods: vec!["GET".to_owned()],
-            host: None,
-            action: RouteAction::Metrics,
-            control: false,
-        };
         let (name, addresses) = ("metrics".to_owned(), vec![address]);
+        let (path, methods) = (Path::Exact("/metrics".to_owned()), vec!["GET".to_owned()]);
+        let route =
+            RoutePlan { name: name.clone(), path, methods, action: RouteAction::Metrics, ..Service::Hello.route() };
         self.listeners.push(ListenerPlan { name, addresses, routes: vec![route], ..ListenerPlan::default() });
         self
     }
@@ -229,21 +218,21 @@ impl ResponseSpec {
 }
 
 impl RoutePlan {
-    /// Whether it takes whatever is asked.
-    pub fn takes_all(&self) -> bool {
+    /// Whether it matches every request.
+    pub fn matches_all(&self) -> bool {
         self.path == Path::Any && self.methods.is_empty() && self.host.is_none()
     }
 
-    pub fn takes_method(&self, method: &str) -> bool {
-        let is = |own: &String| own == method || (method == "HEAD" && own == "GET");
-        self.methods.is_empty() || self.methods.iter().any(is)
+    pub fn matches_method(&self, method: &str) -> bool {
+        let matches = |own: &String| own == method || (method == "HEAD" && own == "GET");
+        self.methods.is_empty() || self.methods.iter().any(matches)
     }
 
-    pub fn takes_host(&self, head: &Head<'_>) -> bool {
+    pub fn matches_host(&self, head: &Head<'_>) -> bool {
         let Some(host) = &self.host else { return true };
         let Some(authority) = head.authority() else { return false };
         let named = match authority.rsplit_once(':') {
-            // The colon of an address in brackets is none of a port.
+            // Colons inside brackets belong to an IPv6 address.
             Some((name, port)) if !port.ends_with(']') => name,
             _ => authority,
         };
@@ -252,7 +241,7 @@ impl RoutePlan {
 }
 
 impl Path {
-    pub fn takes(&self, path: &[u8]) -> bool {
+    pub fn matches(&self, path: &[u8]) -> bool {
         match self {
             Self::Any => true,
             Self::Exact(own) => own.as_bytes() == path,

@@ -7,10 +7,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Goes into every certificate: what a client on this machine calls it.
+/// Names in every certificate, for clients on this machine.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// See the head of this file.
+/// Certificates with their names.
 #[derive(Debug, Default)]
 pub struct CertCache(Mutex<Vec<(Vec<String>, Identity)>>);
 
@@ -18,7 +18,7 @@ impl CertCache {
     /// The certificate of a listener on these addresses.
     ///
     /// # Errors
-    /// If none can be made.
+    /// If it cannot be generated.
     pub fn identity(&self, addresses: impl IntoIterator<Item = SocketAddr>) -> Result<Identity, String> {
         let mut names: Vec<String> = LOCAL.map(str::to_owned).to_vec();
         for address in addresses {
@@ -36,7 +36,7 @@ impl CertCache {
         Ok(identity)
     }
 
-    /// A line for each that was made: for whom it is, and its SHA-256.
+    /// A line per certificate: its names and SHA-256.
     pub fn made(&self) -> Vec<String> {
         let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |(names, identity): &(Vec<String>, Identity)| {

@@ -1,4 +1,5 @@
-//! Delays and faults by trigger or by schedule, drawn from a seed: the same seed, requests and worker draw the same.
+//! When a fault is injected and how long a response is delayed: random numbers from a seed. The same seed, requests and
+//! worker give the same sequence.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -6,19 +7,19 @@ use rand_xoshiro::{
 };
 use std::time::{Duration, Instant};
 
-/// No draw is longer, whatever its distribution says.
-const LONGEST: Duration = Duration::from_secs(3600);
+/// Longest delay of any distribution.
+const MAX_DELAY: Duration = Duration::from_secs(3600);
 
-/// When something happens: always, unless a condition says otherwise; several must all hold.
+/// Conditions of a fault; all of them must hold. Without conditions it is injected always.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct When {
-    /// With this probability.
+    /// Probability.
     pub share: Option<f64>,
-    /// To each so-many-th request that a worker gets.
+    /// Every n-th request of a worker.
     pub every: Option<u64>,
-    /// Not before the server has run so long.
+    /// Time since the start of the server.
     pub after: Option<Duration>,
-    /// And then for so long.
+    /// Length of the period that begins after [`after`](Self::after).
     pub lasts: Option<Duration>,
 }
 
@@ -28,7 +29,7 @@ impl When {
     }
 }
 
-/// Tells of one request after another whether it is hit.
+/// Evaluates a [`When`] for one request after another.
 pub(crate) struct Trigger {
     when: When,
     random: Xoshiro256PlusPlus,
@@ -40,30 +41,34 @@ impl Trigger {
     pub fn hits(&mut self) -> bool {
         self.count += 1;
         let When { share, every, after, lasts } = self.when;
-        // Drawn in any case, so that a window of time does not shift the draws.
+        // Always drawn, so that a time window does not shift the sequence.
         let drawn = share.is_none_or(|share| unit(&mut self.random) < share);
         let due = every.is_none_or(|every| self.count.is_multiple_of(every));
         let now = || self.started.elapsed();
-        let begun = |after: Duration| now() >= after;
-        let going = |lasts: Duration| now() < after.unwrap_or_default().saturating_add(lasts);
-        drawn && due && after.is_none_or(begun) && lasts.is_none_or(going)
+        let has_begun = |after: Duration| now() >= after;
+        let goes_on = |lasts: Duration| now() < after.unwrap_or_default().saturating_add(lasts);
+        drawn && due && after.is_none_or(has_begun) && lasts.is_none_or(goes_on)
     }
 }
 
-/// How long an answer is held back.
+/// The distribution of response delays.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Delay {
-    /// So long.
     Constant(Duration),
-    /// Anything from the first to the second, all alike.
     Uniform(Duration, Duration),
-    /// exp(normal): half of the delays are below the median; sigma is the deviation of the logarithm.
-    Lognormal { median: Duration, sigma: f64 },
-    /// The second with the probability `share`, else the first.
-    Bimodal { usual: Duration, rare: Duration, share: f64 },
+    /// exp(normal); `sigma` is the standard deviation of the logarithm.
+    Lognormal {
+        median: Duration,
+        sigma: f64,
+    },
+    /// `rare` with the probability `share`, otherwise `usual`.
+    Bimodal {
+        usual: Duration,
+        rare: Duration,
+        share: f64,
+    },
 }
 
-/// DelaySampler one delay after another.
 pub(crate) struct DelaySampler {
     delay: Delay,
     random: Xoshiro256PlusPlus,
@@ -75,31 +80,26 @@ impl DelaySampler {
     }
 
     pub fn draw(&mut self) -> Duration {
+        let random = &mut self.random;
         let drawn = match self.delay {
             Delay::Constant(delay) => delay,
-            Delay::Uniform(low, high) => low + high.saturating_sub(low).mul_f64(unit(&mut self.random)),
+            Delay::Uniform(low, high) => low + high.saturating_sub(low).mul_f64(unit(random)),
             Delay::Lognormal { median, sigma } => {
-                let seconds = median.as_secs_f64() * (sigma * normal(&mut self.random)).exp();
-                Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST)
+                Duration::try_from_secs_f64(median.as_secs_f64() * (sigma * normal(random)).exp()).unwrap_or(MAX_DELAY)
             }
-            Delay::Bimodal { usual, rare, share } => {
-                if unit(&mut self.random) < share {
-                    rare
-                } else {
-                    usual
-                }
-            }
+            Delay::Bimodal { rare, share, .. } if unit(random) < share => rare,
+            Delay::Bimodal { usual, .. } => usual,
         };
-        drawn.min(LONGEST)
+        drawn.min(MAX_DELAY)
     }
 }
 
-/// From 0 up to, and without, 1.
+/// Uniform in [0, 1).
 pub(crate) fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
     (random.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// Of the standard normal distribution (Box and Muller, 1958).
+/// Standard normal (Box and Muller, 1958).
 fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
     let (first, second) = (1.0 - unit(random), unit(random));
     (-2.0 * first.ln()).sqrt() * (std::f64::consts::TAU * second).cos()
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn delays_have_the_distribution_that_was_asked_for() {
+    fn delays_follow_their_distribution() {
         let ms = Duration::from_millis;
         let uniform = sorted(Delay::Uniform(ms(10), ms(30)));
         assert!(uniform[0] >= ms(10) && uniform[20_000] <= ms(30));
         assert!(uniform[10_000].abs_diff(ms(20)) < Duration::from_micros(500), "{:?}", uniform[10_000]);
         let lognormal = sorted(Delay::Lognormal { median: ms(10), sigma: 0.5 });
         assert!(lognormal[10_000].abs_diff(ms(10)) < Duration::from_micros(300), "{:?}", lognormal[10_000]);
-        // Where a normal distribution has 1.2816 deviations, 90 % are below.
+        // The 90th percentile of a standard normal distribution is 1.2816.
         let p90 = Duration::from_secs_f64(0.010 * (0.5f64 * 1.2816).exp());
         assert!(lognormal[18_000].abs_diff(p90) < Duration::from_millis(1), "{:?}, not {p90:?}", lognormal[18_000]);
         let bimodal = sorted(Delay::Bimodal { usual: ms(1), rare: ms(100), share: 0.1 });
@@ -132,11 +132,11 @@ mod tests {
         assert!((1800..2200).contains(&rare), "{rare}");
         assert_eq!(sorted(Delay::Constant(ms(3)))[5], ms(3));
         let endless = sorted(Delay::Lognormal { median: Duration::from_secs(3000), sigma: 100.0 });
-        assert_eq!(*endless.last().unwrap(), LONGEST);
+        assert_eq!(*endless.last().unwrap(), MAX_DELAY);
     }
 
     #[test]
-    fn chances_hit_as_often_as_they_say() {
+    fn triggers_hit_at_their_rate() {
         let hits = |when: When, started: Instant| {
             let mut trigger = when.trigger(1, started);
             (0..10_000).filter(|_| trigger.hits()).count()

@@ -2,6 +2,7 @@
 
 mod httpbin;
 mod overrides;
+pub(crate) mod query;
 mod request_json;
 mod spec;
 

@@ -1,36 +1,31 @@
-//! The errors of a script, told to people: one line a second at most, and none lost from the count.
+//! The error log of a script: at most one line per second; every error is counted.
 
 use super::ScriptError;
 use std::time::{Duration, Instant};
 
-/// Between two lines.
+/// Minimum time between two lines.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What hears the lines.
+/// Receives the lines.
 pub(super) type LogSink = std::sync::Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Lets through one line a second.
+#[derive(Default)]
 pub(super) struct ErrorLog {
     last: Option<Instant>,
-    untold: u64,
+    suppressed: u64,
 }
 
 impl ErrorLog {
-    /// Nothing told yet.
-    pub fn new() -> Self {
-        Self { last: None, untold: 0 }
-    }
-
-    /// Tells of `fault`, unless another was told of within the last second.
+    /// Logs an error unless the last line is less than [`PAUSE`] ago.
     #[cold]
-    pub fn hear(&mut self, fault: &ScriptError, now: Instant, sink: &LogSink) {
+    pub fn add(&mut self, error: &ScriptError, now: Instant, sink: &LogSink) {
         if self.last.is_some_and(|last| now.saturating_duration_since(last) < PAUSE) {
-            self.untold += 1;
+            self.suppressed += 1;
             return;
         }
-        match std::mem::take(&mut self.untold) {
-            0 => sink(&format!("{fault} (answered with 500)")),
-            untold => sink(&format!("{fault} (answered with 500; {untold} more errors since the last such line)")),
+        match std::mem::take(&mut self.suppressed) {
+            0 => sink(&format!("{error} (answered with 500)")),
+            more => sink(&format!("{error} (answered with 500; {more} more errors since the last such line)")),
         }
         self.last = Some(now);
     }
@@ -42,14 +37,14 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     #[test]
-    fn a_storm_of_errors_is_a_line_a_second_and_every_one_is_counted() {
+    fn many_errors_are_one_line_per_second_and_all_are_counted() {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&lines);
         let sink: LogSink = Arc::new(move |line| heard.lock().unwrap().push(line.to_owned()));
-        let fault = ScriptError::new(super::super::Kind::Error, "a.luau:1", "no");
-        let (mut error_log, start) = (ErrorLog::new(), Instant::now());
+        let error = ScriptError::new(super::super::Kind::Error, "a.luau:1", "no");
+        let (mut error_log, start) = (ErrorLog::default(), Instant::now());
         for ms in 0..2500 {
-            error_log.hear(&fault, start + Duration::from_millis(ms), &sink);
+            error_log.add(&error, start + Duration::from_millis(ms), &sink);
         }
         let lines = lines.lock().unwrap();
         assert_eq!(lines.len(), 3);

@@ -1,4 +1,4 @@
-//! A script on one worker: its machine, and a call for each request.
+//! A script on one worker: its virtual machine, and a call per request.
 
 use super::{
     Kind, Script, ScriptError,
@@ -23,12 +23,12 @@ use std::{
     time::Instant,
 };
 
-/// A script that runs on one worker. It answers every request, if only with 500.
+/// A script running on one worker. An error is answered with 500.
 pub struct Instance {
     vm: Vm,
     script: Script,
     on_request: Function,
-    /// Whether `on_request` takes its request at all.
+    /// Whether `on_request` has a parameter for the request.
     reads: bool,
     held: Rc<RefCell<Held>>,
     view: AnyUserData,
@@ -40,21 +40,18 @@ pub struct Instance {
 impl Instance {
     pub(super) fn new(script: &Script, seed: u64, sink: LogSink) -> Result<Self, ScriptError> {
         let source = &*script.0;
-        let fault = |error: mlua::Error| ScriptError::new(Kind::Script, &source.name, error);
+        let invalid = |error: mlua::Error| ScriptError::new(Kind::Script, &source.name, error);
         let vm = Vm::new(&source.name, source.limits, &["state"])?;
-        furnish(&vm, mix(seed), &sink).map_err(fault)?;
+        set_globals(&vm, mix(seed), &sink).map_err(invalid)?;
         vm.run(&source.text)?;
         let on_request = vm.function("on_request")?.ok_or_else(|| {
-            ScriptError::new(
-                Kind::Script,
-                &source.name,
-                "there is no on_request: define function on_request(req) ... end",
-            )
+            let remedy = "there is no on_request: define function on_request(req) ... end";
+            ScriptError::new(Kind::Script, &source.name, remedy)
         })?;
         let info = on_request.info();
         let held = Rc::new(RefCell::new(Held::new()));
-        let headers = vm.lua().create_userdata(Headers(Rc::clone(&held))).map_err(fault)?;
-        let view = vm.lua().create_userdata(View { held: Rc::clone(&held), headers }).map_err(fault)?;
+        let headers = vm.lua().create_userdata(Headers(Rc::clone(&held))).map_err(invalid)?;
+        let view = vm.lua().create_userdata(View { held: Rc::clone(&held), headers }).map_err(invalid)?;
         Ok(Self {
             vm,
             script: script.clone(),
@@ -63,7 +60,7 @@ impl Instance {
             held,
             view,
             texts: Texts::default(),
-            error_log: ErrorLog::new(),
+            error_log: ErrorLog::default(),
             sink,
         })
     }
@@ -85,9 +82,9 @@ impl Instance {
 impl Handler for Instance {
     #[inline]
     fn respond(&mut self, request: &Request<'_>) -> Response {
-        self.call(request).unwrap_or_else(|fault| {
+        self.call(request).unwrap_or_else(|error| {
             self.script.0.errors.fetch_add(1, Relaxed);
-            self.error_log.hear(&fault, Instant::now(), &self.sink);
+            self.error_log.add(&error, Instant::now(), &self.sink);
             failed()
         })
     }
@@ -103,15 +100,15 @@ impl fmt::Debug for Instance {
     }
 }
 
-/// Gives a machine what scripts find in it, and closes it.
-fn furnish(vm: &Vm, seed: u64, sink: &LogSink) -> mlua::Result<()> {
+/// Sets the globals of scripts, then makes them read-only.
+fn set_globals(vm: &Vm, seed: u64, sink: &LogSink) -> mlua::Result<()> {
     let lua = vm.lua();
     let globals = lua.globals();
     globals.set("json", json::library(lua)?)?;
-    // What it compiles is compiled outside all limits.
+    // It would compile code outside the limits of time and memory.
     globals.set("loadstring", mlua::Nil)?;
-    let (said, tostring) = (Arc::clone(sink), globals.get::<Function>("tostring")?);
-    // The one of Luau writes to stdout, which is for results.
+    let (out, tostring) = (Arc::clone(sink), globals.get::<Function>("tostring")?);
+    // Luau's own print writes to stdout, which is for results.
     let print = lua.create_function(move |_, values: Variadic<Value>| {
         let mut line = String::new();
         for value in values.iter() {
@@ -120,18 +117,18 @@ fn furnish(vm: &Vm, seed: u64, sink: &LogSink) -> mlua::Result<()> {
             }
             line.push_str(&tostring.call::<mlua::LuaString>(value)?.to_string_lossy());
         }
-        said(&line);
+        out(&line);
         Ok(())
     })?;
     globals.set("print", print)?;
     let math: mlua::Table = globals.get("math")?;
     math.get::<Function>("randomseed")?.call::<()>(seed as i32)?;
-    // All that is global so far can be read from now on and not changed; what the script defines is its own.
+    // Makes the globals defined so far read-only. Globals that the script defines are its own.
     lua.sandbox(true)?;
     lua.globals().set("state", lua.create_table()?)
 }
 
-/// A number in which each bit depends on all of `seed` (splitmix64, Steele et al. 2014): the machine takes only half of them.
+/// splitmix64 (Steele et al. 2014): each bit depends on all bits of `seed`, of which math.randomseed takes half.
 fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

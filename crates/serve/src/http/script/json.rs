@@ -1,5 +1,4 @@
-//! `json.encode` and `json.decode`. What has no JSON (functions, NaN, tables that contain themselves) is an error and never
-//! a guess.
+//! `json.encode` and `json.decode`. A value without a JSON form (a function, NaN, a table that contains itself) is an error.
 
 use super::{request::Headers, values::shown};
 use brunt_luau::{
@@ -9,10 +8,10 @@ use brunt_luau::{
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// How deep values may nest; it is the depth at which the parser stops as well.
+/// Deepest nesting, as in the parser.
 const DEPTH: usize = 100;
 
-/// The longest text that is made: many references to one long text would make a longer one than any memory.
+/// Longest encoded text. Without a limit, references to one long text would exceed the memory limit.
 const LONGEST: usize = 16 << 20;
 
 /// The table `json`: `encode`, `decode`, `null`, and `array`, which marks a table as a list even if it is empty.
@@ -62,9 +61,8 @@ struct Writer<'l> {
 impl Writer<'_> {
     fn value(&mut self, value: &Value, depth: usize) -> Result<()> {
         if depth > DEPTH {
-            return Err(Error::runtime(format!(
-                "json: more than {DEPTH} tables deep, or a table that contains itself"
-            )));
+            let message = format!("json: more than {DEPTH} tables deep, or a table that contains itself");
+            return Err(Error::runtime(message));
         }
         if self.out.len() > LONGEST {
             return Err(Error::runtime(format!("json: the text is longer than {} MiB", LONGEST >> 20)));
@@ -82,7 +80,7 @@ impl Writer<'_> {
                 Err(_) => return Err(refused(value)),
             },
             value => match number(value).filter(|number| number.is_finite()) {
-                // Whole numbers as such: `1`, not `1.0`.
+                // `1`, not `1.0`.
                 Some(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
                     self.out.extend_from_slice((number as i64).to_string().as_bytes());
                 }
@@ -94,12 +92,12 @@ impl Writer<'_> {
     }
 
     fn text(&mut self, text: &LuaString) -> Result<()> {
-        // What is no UTF-8 has no JSON; it is replaced, as most writers do.
+        // Invalid UTF-8 has no JSON form; it is replaced.
         let text = text.to_string_lossy();
         serde_json::to_writer(&mut self.out, &text).map_err(Error::runtime)
     }
 
-    /// A list if it is marked as one or has elements from 1 on, else an object.
+    /// A list if it is marked as one or has an element 1, otherwise an object.
     fn table(&mut self, table: &Table, depth: usize) -> Result<()> {
         let length = table.raw_len();
         let marked = table.metatable().is_some_and(|meta| meta == *self.list);
@@ -144,7 +142,7 @@ fn refused(value: &Value) -> Error {
     Error::runtime(format!("json: {} cannot be written", shown(value)))
 }
 
-/// Reads one value straight into the machine.
+/// Deserializes one value into the virtual machine.
 #[derive(Clone, Copy)]
 struct Seed<'l> {
     lua: &'l Lua,
@@ -196,7 +194,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             at += 1;
             table.raw_set(at, value).map_err(A::Error::custom)?;
         }
-        // Else an empty list would be written as an object.
+        // Without the mark an empty list would be encoded as an object.
         table.set_metatable(Some(self.list.clone())).map_err(A::Error::custom)?;
         Ok(Value::Table(table))
     }

@@ -1,14 +1,13 @@
-//! Scripts in Luau that decide what a request gets: `on_request(req)` returns a text, a status with fields and a body, or
-//! a table (see `docs/guide/scripts.md`).
+//! Luau scripts that make responses: `on_request(req)` returns a text, a status with fields and a body, or a table (see
+//! `docs/guide/scripts.md`).
 //!
-//! A [`Script`] is checked once and shared; each worker runs its own [`Instance`] of it. Whatever a script does, its worker
-//! goes on: a call has a limit of time, a machine has one of memory, and an error is a 500.
+//! A [`Script`] is checked once and shared; each worker runs its own [`Instance`]. Calls have a time limit, instances a memory
+//! limit, and an error is answered with 500, so no script stops a worker.
 
 mod args;
 mod error_log;
 mod instance;
 mod json;
-
 mod request;
 mod returned;
 #[cfg(test)]
@@ -29,25 +28,25 @@ use std::{
     time::Duration,
 };
 
-/// What a script may use unless it is said otherwise: 16 MiB, 10 ms a call, a second to start.
+/// Default limits: 16 MiB of memory, 10 ms per call, 1 s to start.
 pub const LIMITS: Limits = Limits { memory: 16 << 20, start: Duration::from_secs(1), call: Duration::from_millis(10) };
 
-/// Tells people of a line from a script.
+/// Prints a line of a script on standard error.
 pub fn to_stderr(line: &str) {
     eprintln!("brunt serve: {line}");
 }
 
-/// A script that has been compiled and run once. Cheap to clone, and the same for all workers.
+/// A script that has been compiled and run once; shared by all workers.
 #[derive(Clone)]
 pub struct Script(Arc<Source>);
 
 struct Source {
-    /// As errors name it.
+    /// Shown in errors.
     name: String,
     text: String,
     limits: Limits,
     sink: LogSink,
-    /// Calls of all workers that were answered with 500.
+    /// Failed calls of all workers.
     errors: Arc<AtomicU64>,
 }
 
@@ -61,11 +60,11 @@ impl Script {
         Self::compile(&path.to_string_lossy(), text, limits, sink)
     }
 
-    /// Checks a script: compiles it, runs it once, and looks for `on_request`. `sink` hears what it
-    /// prints, and its errors: one line each, and no more than one a second from each worker.
+    /// Compiles a script, runs it once and looks for `on_request`. `sink` receives the lines that it prints, and its errors, at
+    /// most one per second and worker.
     ///
     /// # Errors
-    /// If any of these fails; the fault names the line.
+    /// If one of these fails; the error names the line.
     pub fn compile(
         name: &str,
         text: impl Into<String>,
@@ -83,25 +82,23 @@ impl Script {
         Ok(script)
     }
 
-    /// The script for one worker, whose random numbers follow from `seed`.
+    /// Starts the script on one worker; `seed` is that of its random numbers.
     ///
     /// # Errors
-    /// As [`Self::compile`]: a script may fail this time only, if it asks for the time or for random numbers.
+    /// As [`Self::compile`]: the start of a script may depend on time or random numbers.
     pub fn instance(&self, seed: u64) -> Result<Instance, ScriptError> {
         Instance::new(self, seed, Arc::clone(&self.0.sink))
     }
 
-    /// The name it goes by.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// How many calls have failed so far, over all workers, and were answered with 500.
+    /// Failed calls of all workers; each was answered with 500.
     pub fn errors(&self) -> u64 {
         self.0.errors.load(Relaxed)
     }
 
-    /// The counter behind [`Self::errors`].
     pub(crate) fn error_counter(&self) -> Arc<AtomicU64> {
         self.0.errors.clone()
     }
@@ -113,7 +110,7 @@ impl fmt::Debug for Script {
     }
 }
 
-/// Two are equal if they are one.
+/// Scripts are equal if they are the same one.
 impl PartialEq for Script {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -1,5 +1,5 @@
-//! `req`, as a script sees it: one object for all calls of a machine, which stands for the request being answered. A text is
-//! made when it is read, and no sooner.
+//! The parameter `req` of a script: one object for all calls of an instance, which stands for the current request. Texts are
+//! created when they are read.
 
 use super::{args, values};
 use crate::http::handler::Request;
@@ -14,17 +14,17 @@ use std::{
     rc::Rc,
 };
 
-/// What buffers keep between calls; a large body is not kept.
+/// Largest buffer kept between calls.
 const KEPT: usize = 64 << 10;
 
-/// What there is to read in a request.
+/// The keys of `req`.
 const NAMES: &[&str] = &["method", "path", "query", "args", "headers", "body", "peer", "ip", "local", "version"];
 
-/// The request of the current call, copied: one run of bytes, and where its parts are.
+/// A copy of the current request: its bytes, and the ends of its parts.
 #[derive(Debug)]
 pub(super) struct Held {
     bytes: Vec<u8>,
-    /// The method ends here, and the path begins; and so on.
+    /// End of the method and begin of the path; the others accordingly.
     method: usize,
     path: usize,
     query: usize,
@@ -32,14 +32,13 @@ pub(super) struct Held {
     minor_version: u8,
     peer: SocketAddr,
     local: SocketAddr,
-    /// Made at the first look.
+    /// Created when first read.
     args: Option<Table>,
 }
 
 impl Held {
-    /// No request.
     pub fn new() -> Self {
-        let nobody = SocketAddr::from((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0));
+        let none = SocketAddr::from((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0));
         Self {
             bytes: Vec::new(),
             method: 0,
@@ -47,13 +46,13 @@ impl Held {
             query: 0,
             fields: 0,
             minor_version: 1,
-            peer: nobody,
-            local: nobody,
+            peer: none,
+            local: none,
             args: None,
         }
     }
 
-    /// Takes in the request of the next call.
+    /// Copies the request of the next call.
     pub fn take(&mut self, request: &Request<'_>) {
         let bytes = &mut self.bytes;
         bytes.clear();
@@ -71,7 +70,7 @@ impl Held {
         self.args = None;
     }
 
-    /// Forgets what is too large to keep.
+    /// Frees a large buffer.
     pub fn trim(&mut self) {
         if self.bytes.capacity() > KEPT {
             self.bytes = Vec::new();
@@ -82,7 +81,7 @@ impl Held {
         Fields::from_bytes(&self.bytes[self.query..self.fields])
     }
 
-    /// The values of the fields of that name, joined by a comma as RFC 9110, section 5.3, has it.
+    /// The values of all fields of this name, joined by commas (RFC 9110, 5.3).
     fn joined(&self, lua: &Lua, name: &str) -> Result<Value> {
         let fields = self.fields();
         let mut all = fields.all(name);
@@ -93,7 +92,7 @@ impl Held {
         lua.create_string(joined).map(Value::String)
     }
 
-    /// Lower-case names and joined values, in the order in which the names come first.
+    /// Lower-case names and joined values, in order of first occurrence.
     fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
         let mut pairs = Vec::new();
         for (at, field) in self.fields().iter().enumerate() {
@@ -109,7 +108,7 @@ impl Held {
 /// `req`.
 pub(super) struct View {
     pub held: Rc<RefCell<Held>>,
-    /// `req.headers`, which is one object as well.
+    /// `req.headers`.
     pub headers: AnyUserData,
 }
 
@@ -152,11 +151,10 @@ impl UserData for View {
     }
 }
 
-/// `req.headers`: read by name in whatever case, or walked over with `for name, value in req.headers do`.
+/// `req.headers`: read by case-insensitive name, or iterated with `for name, value in req.headers do`.
 pub(super) struct Headers(pub Rc<RefCell<Held>>);
 
 impl Headers {
-    /// For those who want them all.
     pub fn pairs(&self, lua: &Lua) -> Result<Vec<(LuaString, Value)>> {
         self.0.borrow().pairs(lua)
     }
@@ -169,7 +167,7 @@ impl UserData for Headers {
         });
         methods.add_meta_method(MetaMethod::Iter, |lua, headers, ()| {
             let mut pairs = headers.pairs(lua)?.into_iter();
-            // It is asked until it says nil.
+            // Called until it returns nil.
             lua.create_function_mut(move |_, _: Variadic<Value>| {
                 Ok(pairs.next().map_or((Value::Nil, Value::Nil), |(name, value)| (Value::String(name), value)))
             })

@@ -1,5 +1,4 @@
-//! What `on_request` returned, made an answer. Whatever a script returns is either an answer that can be sent or refused in
-//! words; nothing is bent into shape.
+//! Converts the values that `on_request` returned to a response. Values without an exact meaning are errors.
 
 use super::values::{each, elements, shown, text, whole};
 use crate::http::handler::{Content, Fault, Response};
@@ -9,29 +8,29 @@ use brunt_luau::{
 };
 use std::{rc::Rc, time::Duration};
 
-/// The pieces of one answer, at most.
+/// Most pieces of one response.
 const PIECES: u64 = 100_000;
 
-/// The longest delay, or pause between pieces, in seconds: an hour.
+/// Longest delay or pause between pieces, in seconds.
 const LONGEST: f64 = 3600.0;
 
-/// What a table may say.
+/// The keys of a returned table.
 const KEYS: &str = "status, headers, body, delay, drip, chunks, fault";
 
-/// Fields that frame the message or come by themselves: twice would be wrong.
+/// Fields that the server sets.
 const RESERVED: &[&str] = &["content-length", "transfer-encoding", "connection", "date", "server"];
 
-/// A script's text as bytes to send; keeps the last one, since most scripts say the same again and again.
+/// Converts texts to bytes. Keeps the last one, because most scripts return the same text again.
 #[derive(Debug, Default)]
 pub(super) struct Texts(Option<(LuaString, Rc<[u8]>)>);
 
 impl Texts {
-    /// The longest text that is kept.
+    /// Longest text kept.
     const KEPT: usize = 256 << 10;
 
     fn bytes(&mut self, text: LuaString) -> Rc<[u8]> {
         if let Some((last, bytes)) = &self.0
-            // It is alive, so no other can have its address.
+            // The kept text is alive, so no other has its address.
             && last.to_pointer() == text.to_pointer()
         {
             return Rc::clone(bytes);
@@ -42,12 +41,11 @@ impl Texts {
     }
 }
 
-/// The answer that `returned` stands for, or what is wrong with it.
 #[inline]
 pub(super) fn into_response(returned: (Value, Value, Value), texts: &mut Texts) -> Result<Response, String> {
     match returned {
         (Value::String(body), Value::Nil, Value::Nil) => {
-            Ok(Response { fields: plain_text(), ..whole_answer(200, texts.bytes(body)) })
+            Ok(Response { fields: plain_text(), ..response(200, texts.bytes(body)) })
         }
         (Value::Table(table), Value::Nil, Value::Nil) => from_table(&table, texts),
         (first, headers, body) if number(&first).is_some() => three(&first, &headers, body, texts),
@@ -55,22 +53,22 @@ pub(super) fn into_response(returned: (Value, Value, Value), texts: &mut Texts) 
             Err("on_request returned nothing: return a text, a status, or a table".to_owned())
         }
         (Value::String(_) | Value::Table(_), _, _) => {
-            Err("on_request returned something behind its text or table: return it alone".to_owned())
+            Err("on_request returned something after its text or table: return that alone".to_owned())
         }
         (other, _, _) => Err(format!("on_request returned {}: return a text, a status, or a table", shown(&other))),
     }
 }
 
-/// What is sent when a script fails. Says nothing of why: the client is not who can help it.
+/// The response to a failed call. The reason is logged and not sent.
 pub(super) fn failed() -> Response {
-    Response { fields: plain_text(), ..whole_answer(500, Rc::from(&b"the script failed\n"[..])) }
+    Response { fields: plain_text(), ..response(500, Rc::from(&b"the script failed\n"[..])) }
 }
 
 fn plain_text() -> Vec<(String, Vec<u8>)> {
     vec![("Content-Type".to_owned(), b"text/plain; charset=utf-8".to_vec())]
 }
 
-fn whole_answer(status: u16, body: Rc<[u8]>) -> Response {
+fn response(status: u16, body: Rc<[u8]>) -> Response {
     Response { status, fields: Vec::new(), body: Content::Whole(body), delay: Duration::ZERO, fault: None }
 }
 
@@ -80,41 +78,39 @@ fn three(first: &Value, headers: &Value, body: Value, texts: &mut Texts) -> Resu
         Value::Nil => Vec::new(),
         Value::Table(headers) => fields(headers)?,
         other => {
-            return Err(format!(
-                "on_request returned {} for its headers: return a table of them, or nil",
-                shown(other)
-            ));
+            let other = shown(other);
+            return Err(format!("on_request returned {other} for its headers: return a table of them, or nil"));
         }
     };
-    Ok(Response { fields, ..whole_answer(status(first)?, body_of(body, texts)?) })
+    Ok(Response { fields, ..response(status(first)?, body_of(body, texts)?) })
 }
 
 fn from_table(table: &Table, texts: &mut Texts) -> Result<Response, String> {
-    let mut answer = whole_answer(200, Rc::from(&[][..]));
+    let mut response = response(200, Rc::from(&[][..]));
     let (mut body, mut drip, mut chunks) = (None, None, None);
     each(table, |key, value| {
         let Value::String(name) = &key else { return Err(unknown(&key)) };
         match &*name.as_bytes() {
-            b"status" => answer.status = status(&value)?,
+            b"status" => response.status = status(&value)?,
             b"headers" => match &value {
-                Value::Table(headers) => answer.fields = fields(headers)?,
+                Value::Table(headers) => response.fields = fields(headers)?,
                 other => return Err(format!("headers is {}: make it a table", shown(other))),
             },
             b"body" => body = Some(body_of(value, texts)?),
-            b"delay" => answer.delay = seconds("delay", &value)?,
+            b"delay" => response.delay = seconds("delay", &value)?,
             b"drip" => drip = Some(Drip::of(&value)?),
             b"chunks" => chunks = Some(pieces_of(&value)?),
-            b"fault" => answer.fault = Some(fault(&value)?),
+            b"fault" => response.fault = Some(fault(&value)?),
             _ => return Err(unknown(&key)),
         }
         Ok(())
     })?;
-    answer.body = content(body, drip, chunks)?;
-    Ok(answer)
+    response.body = content(body, drip, chunks)?;
+    Ok(response)
 }
 
 fn unknown(key: &Value) -> String {
-    format!("on_request returned a table with {}, which means nothing: use {KEYS}", shown(key))
+    format!("on_request returned a table with {}, which is unknown: use {KEYS}", shown(key))
 }
 
 fn content(body: Option<Rc<[u8]>>, drip: Option<Drip>, chunks: Option<Vec<Rc<[u8]>>>) -> Result<Content, String> {
@@ -122,10 +118,8 @@ fn content(body: Option<Rc<[u8]>>, drip: Option<Drip>, chunks: Option<Vec<Rc<[u8
         (Some(_), _, Some(_)) => Err("both body and chunks are given: give one".to_owned()),
         (None, Some(Drip { cut: None, every }), Some(pieces)) => Ok(Content::Pieces { pieces, every, sized: false }),
         (None, None, Some(pieces)) => Ok(Content::Pieces { pieces, every: Duration::ZERO, sized: false }),
-        (None, Some(_), Some(_)) => Err("chunks are cut already: give drip nothing but every".to_owned()),
-        (_, Some(Drip { cut: None, .. }), None) => {
-            Err("drip lacks pieces or bytes: say how to cut the body".to_owned())
-        }
+        (None, Some(_), Some(_)) => Err("chunks are pieces already: give drip only every".to_owned()),
+        (_, Some(Drip { cut: None, .. }), None) => Err("drip has neither pieces nor bytes: add one of them".to_owned()),
         (body, Some(Drip { cut: Some(cut), every }), None) => {
             let pieces = cut.pieces(&body.unwrap_or_default())?;
             Ok(Content::Pieces { pieces, every, sized: true })
@@ -134,11 +128,11 @@ fn content(body: Option<Rc<[u8]>>, drip: Option<Drip>, chunks: Option<Vec<Rc<[u8
     }
 }
 
-/// How a body is cut.
+/// How a body is split.
 enum Cut {
-    /// Into so many pieces.
+    /// Number of pieces.
     Pieces(u64),
-    /// Into pieces of so many bytes.
+    /// Bytes per piece.
     Bytes(u64),
 }
 
@@ -146,12 +140,12 @@ impl Cut {
     fn pieces(&self, body: &[u8]) -> Result<Vec<Rc<[u8]>>, String> {
         let size = match *self {
             Self::Bytes(bytes) => bytes as usize,
-            // Rounded up, so that there are no more pieces than asked for.
+            // Rounded up, so that there are no more pieces than requested.
             Self::Pieces(pieces) => body.len().div_ceil(pieces as usize).max(1),
         };
         let pieces = body.len().div_ceil(size);
         if pieces as u64 > PIECES {
-            return Err(format!("drip cuts the body into {pieces} pieces: {PIECES} are the most"));
+            return Err(format!("drip cuts the body into {pieces} pieces: at most {PIECES} are allowed"));
         }
         Ok(body.chunks(size).map(Rc::from).collect())
     }
@@ -176,7 +170,7 @@ impl Drip {
             };
             let some = |range| {
                 whole(&value, range)
-                    .ok_or_else(|| format!("drip: {} is no number of pieces or bytes from 1 on", shown(&value)))
+                    .ok_or_else(|| format!("drip: {} is not a number of pieces or bytes from 1 on", shown(&value)))
             };
             match &*name {
                 b"every" => drip.every = seconds("drip.every", &value)?,
@@ -186,10 +180,7 @@ impl Drip {
                 b"pieces" => drip.cut = Some(Cut::Pieces(some(1..=PIECES)?)),
                 b"bytes" => drip.cut = Some(Cut::Bytes(some(1..=1 << 40)?)),
                 _ => {
-                    return Err(format!(
-                        "drip has {}, which means nothing: use pieces or bytes, and every",
-                        shown(&key)
-                    ));
+                    return Err(format!("drip has {}, which is unknown: use pieces or bytes, and every", shown(&key)));
                 }
             }
             Ok(())
@@ -202,8 +193,8 @@ fn pieces_of(value: &Value) -> Result<Vec<Rc<[u8]>>, String> {
     let Value::Table(list) = value else { return Err(format!("chunks is {}: make it a list of texts", shown(value))) };
     let mut pieces = Vec::new();
     for element in elements(list) {
-        let piece = text(&element).ok_or_else(|| format!("chunks has {} in it: give texts only", shown(&element)))?;
-        // A chunk without bytes would end the body (RFC 9112, section 7.1).
+        let piece = text(&element).ok_or_else(|| format!("chunks contains {}: give texts only", shown(&element)))?;
+        // An empty chunk would end the body (RFC 9112, 7.1).
         if !piece.is_empty() {
             pieces.push(Rc::from(piece));
         }
@@ -216,7 +207,7 @@ fn pieces_of(value: &Value) -> Result<Vec<Rc<[u8]>>, String> {
 
 fn status(value: &Value) -> Result<u16, String> {
     let status = whole(value, 200..=599).and_then(|status| u16::try_from(status).ok());
-    status.ok_or_else(|| format!("{} is no status: use 200 to 599", shown(value)))
+    status.ok_or_else(|| format!("{} is not a status: use 200 to 599", shown(value)))
 }
 
 fn body_of(value: Value, texts: &mut Texts) -> Result<Rc<[u8]>, String> {
@@ -259,7 +250,7 @@ fn fault(value: &Value) -> Result<Fault, String> {
     }
 }
 
-/// The fields of a table: a value is a text, a number, or a list of these for a field that is sent several times.
+/// Header fields: a value is a text, a number, or a list of these for a repeated field.
 fn fields(table: &Table) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut fields = Vec::new();
     each(table, |key, value| {
@@ -267,9 +258,9 @@ fn fields(table: &Table) -> Result<Vec<(String, Vec<u8>)>, String> {
             Value::String(name) => name.to_str().ok().filter(|name| is_token(name)).map(|name| name.to_owned()),
             _ => None,
         };
-        let name = name.ok_or_else(|| format!("headers has {} in it, which is no field name", shown(&key)))?;
+        let name = name.ok_or_else(|| format!("headers contains {}, which is not a field name", shown(&key)))?;
         if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-            return Err(format!("headers has {name} in it, which the server sets: leave it out"));
+            return Err(format!("headers contains {name}, which the server sets: leave it out"));
         }
         match &value {
             Value::Table(list) => {
@@ -289,12 +280,12 @@ fn field_value(name: &str, value: &Value) -> Result<Vec<u8>, String> {
         text(value).ok_or_else(|| format!("header {name} is {}: make it a text or a list of texts", shown(value)))?;
     // RFC 9110, 5.5: these would end the line, or worse.
     if bytes.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t') {
-        return Err(format!("header {name} is {}, which holds a control character", shown(value)));
+        return Err(format!("header {name} is {}, which contains a control character", shown(value)));
     }
     Ok(bytes)
 }
 
-/// RFC 9110, section 5.6.2.
+/// RFC 9110, 5.6.2.
 fn is_token(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }

@@ -1,11 +1,11 @@
-//! Values of a script as Rust wants them: what a script says in a number, a text or a list, with the words to refuse it.
+//! Conversions of Luau values: numbers, texts, lists, and values in error messages.
 
 use brunt_luau::{
     mlua::{LuaString, Table, Value},
     number,
 };
 
-/// A whole number within `range`, which ends below 2^53.
+/// A whole number in `range`, which must end below 2^53.
 pub(super) fn whole(value: &Value, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
     let number = number(value)?;
     (number.fract() == 0.0 && number >= *range.start() as f64 && number <= *range.end() as f64).then_some(number as u64)
@@ -19,12 +19,12 @@ pub(super) fn text(value: &Value) -> Option<Vec<u8>> {
     }
 }
 
-/// The elements of a list: what lies behind `1`, `2` and so on until nil.
+/// The elements of a list, from 1 to the first nil.
 pub(super) fn elements(table: &Table) -> impl Iterator<Item = Value> {
     table.sequence_values::<Value>().map_while(Result::ok)
 }
 
-/// Calls `each` for all pairs of a table until one is refused.
+/// Calls `each` for the pairs of a table until it fails.
 pub(super) fn each(table: &Table, mut each: impl FnMut(Value, Value) -> Result<(), String>) -> Result<(), String> {
     let mut refused = None;
     let walked = table.for_each(|key, value| {
@@ -40,7 +40,7 @@ pub(super) fn each(table: &Table, mut each: impl FnMut(Value, Value) -> Result<(
     }
 }
 
-/// A value in an error text: a text in quotes, if it is short; else the kind of thing it is.
+/// A value in an error message: a quoted text, a number, or the name of its type.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),

@@ -1,9 +1,8 @@
 //! Worker threads of a model and their cores.
 
-use crate::Counts;
 use brunt_runtime::{CancellationToken, group::pin_to_core};
 use rustix::thread::{CpuSet, sched_setaffinity};
-use std::{io, sync::mpsc, thread};
+use std::{io, ops::Add, sync::mpsc, thread};
 
 /// Checks that this process may use these cores.
 ///
@@ -29,15 +28,15 @@ pub(crate) fn set_affinity(workers: &[Option<usize>]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Runs `body` on a thread per worker, pinned if a core is named, then `here` on the calling thread. If one fails, the token that
-/// they get is cancelled, which ends all of them, and the error is returned.
-pub(crate) fn run_workers<P: Send>(
+/// Runs `body` on a thread per worker, pinned if a core is named, then `here` on the calling thread. Returns the sum of the
+/// results. If one fails, the token that they get is cancelled, which ends all of them, and the error is returned.
+pub(crate) fn run_workers<P: Send, T: Send + Default + Add<Output = T>>(
     workers: &[Option<usize>],
     stop: &CancellationToken,
     parts: Vec<P>,
-    body: impl Fn(P, &CancellationToken) -> io::Result<Counts> + Sync,
+    body: impl Fn(P, &CancellationToken) -> io::Result<T> + Sync,
     here: impl FnOnce(&CancellationToken) -> io::Result<()>,
-) -> io::Result<Counts> {
+) -> io::Result<T> {
     check(workers)?;
     let (stop, body) = (&stop.child_token(), &body);
     // Nothing is sent: a thread drops its sender once it is pinned.
@@ -59,7 +58,7 @@ pub(crate) fn run_workers<P: Send>(
         let done = here(stop).inspect_err(|_| stop.cancel());
         let results = threads.into_iter().map(|thread| thread.and_then(join)).collect::<Vec<_>>();
         done?;
-        results.into_iter().try_fold(Counts::default(), |counts, result| Ok(counts + result?))
+        results.into_iter().try_fold(T::default(), |sum, result| Ok(sum + result?))
     })
 }
 

@@ -1,4 +1,4 @@
-//! From a TOML file to a plan. Every mistake is one line with its place and a remedy; nothing unknown is passed over.
+//! Reads a plan from a TOML file. Every error is one line with its place and a remedy; unknown keys are errors.
 
 mod response_keys;
 mod text;
@@ -9,218 +9,217 @@ use crate::http::{
     config::{ListenerPlan, Path, Plan, RouteAction, RoutePlan, Service},
     script::{self, Script},
 };
-use std::{net::SocketAddr, path};
+use std::{fmt::Display, net::SocketAddr, ops::Range, path};
 use text::{Read, Table, Text};
 use toml::de::DeTable;
 
-/// Larger files are no routes.
-const LARGEST: u64 = 4 << 20;
-/// More listeners or routes than anyone writes down.
-const MOST: usize = 10_000;
+/// Largest routes file, in bytes.
+const MAX_FILE: u64 = 4 << 20;
+/// Most listeners, and most routes.
+const MAX_ENTRIES: usize = 10_000;
 
-/// Reads the routes in `file`. If there are addresses in `listen`, its only listener listens there, whatever it says.
-/// Listeners over TLS that name no certificate get one out of `own`.
+/// Reads the routes in `file`. A non-empty `listen` replaces the addresses of its only listener. Listeners that use TLS
+/// without naming a certificate get one from `certificates`.
 ///
 /// # Errors
-/// One line: file, line, column, what is wrong, and what would do.
-pub fn read(file: &path::Path, listen: &[SocketAddr], own: &CertCache) -> Result<Plan, String> {
+/// One line: file, line, column, what is wrong, and the remedy.
+pub fn read(file: &path::Path, listen: &[SocketAddr], certificates: &CertCache) -> Result<Plan, String> {
     let name = file.display().to_string();
-    let about = |error: &dyn std::fmt::Display| format!("cannot read the routes in '{name}': {error}");
-    let size = std::fs::metadata(file).map_err(|error| about(&error))?.len();
-    if size > LARGEST {
-        return Err(about(&format!("it has {size} bytes, which is no list of routes")));
+    let unreadable = |error: &dyn Display| format!("cannot read the routes in '{name}': {error}");
+    let size = std::fs::metadata(file).map_err(|error| unreadable(&error))?.len();
+    if size > MAX_FILE {
+        return Err(unreadable(&format!("{size} bytes are more than the {MAX_FILE} that a routes file may have")));
     }
-    let source = std::fs::read_to_string(file).map_err(|error| about(&error))?;
+    let source = std::fs::read_to_string(file).map_err(|error| unreadable(&error))?;
     let directory = file.parent().unwrap_or(path::Path::new(""));
-    Reader { text: Text { file: &name, source: &source }, directory, listen, own }.plan()
+    Reader { text: Text { file: &name, source: &source }, directory, listen, certificates }.plan()
 }
 
 struct Reader<'s> {
     text: Text<'s>,
-    /// What file names are relative to.
+    /// File names are relative to this directory.
     directory: &'s path::Path,
-    /// Where the only listener listens instead, if anywhere.
+    /// Replaces the addresses of the only listener, unless empty.
     listen: &'s [SocketAddr],
-    own: &'s CertCache,
+    certificates: &'s CertCache,
+}
+
+/// A listener while its routes are read.
+struct Draft {
+    plan: ListenerPlan,
+    /// Its service, as the last route.
+    service: Option<RoutePlan>,
+    /// `None` if the file has no listener and this is the default one.
+    place: Option<Range<usize>>,
 }
 
 impl Reader<'_> {
     fn plan(&self) -> Read<Plan> {
-        let Self { text, listen, .. } = self;
+        let text = &self.text;
         let document = DeTable::parse(text.source);
-        let document = document.map_err(|error| text.fault(&error.span().unwrap_or(0..0), error.message()))?;
-        let mut document = Table::new(document.get_ref(), 0..0);
-        let seed = document.take("seed").map_or(Ok(1), |value| text.whole(value, "seed", 0..=i64::MAX as u64))?;
-        let mut listeners = Vec::new();
-        if let Some(value) = document.take("listener") {
-            for table in text.tables(value, "listener")? {
-                let place = table.place.clone();
-                let (listener, service) = self.listener(table, listeners.len())?;
-                if listeners.iter().any(|(known, ..): &(ListenerPlan, _, _)| known.name == listener.name) {
-                    return Err(text.fault(&place, format!("there are two listeners of the name '{}'", listener.name)));
-                }
-                listeners.push((listener, service, place));
+        let document = document.map_err(|error| text.error(&error.span().unwrap_or(0..0), error.message()))?;
+        let mut document = Table::new(*text, document.get_ref(), 0..0);
+        let seed = document.integer("seed", 0..=i64::MAX as u64)?.unwrap_or(1);
+        let mut listeners: Vec<Draft> = Vec::new();
+        for table in document.tables("listener")? {
+            let place = table.place.clone();
+            let draft = self.listener(table, listeners.len())?;
+            let name = &draft.plan.name;
+            if listeners.iter().any(|known| known.plan.name == *name) {
+                return Err(text.error(&place, format!("two listeners have the name '{name}': rename one")));
             }
+            listeners.push(draft);
         }
         if listeners.is_empty() {
-            let listener = ListenerPlan { name: "listener-1".to_owned(), ..ListenerPlan::default() };
-            listeners.push((listener, None, 0..0));
+            let plan = ListenerPlan { name: "listener-1".to_owned(), ..ListenerPlan::default() };
+            listeners.push(Draft { plan, service: None, place: None });
         }
-        let mut seen = 0;
-        if let Some(value) = document.take("route") {
-            for table in text.tables(value, "route")? {
-                seen += 1;
-                self.route(table, seen, &mut listeners)?;
-            }
+        let routes = document.tables("route")?;
+        let entries = listeners.len().max(routes.len());
+        for (table, number) in routes.into_iter().zip(1..) {
+            self.route(table, number, &mut listeners)?;
         }
-        document.end(text, "the file")?;
-        if listeners.len().max(seen) > MOST {
-            return Err(text.fault(&(0..0), format!("more than {MOST} listeners or routes: split the file")));
+        document.finish("the file")?;
+        if entries > MAX_ENTRIES {
+            return Err(text.error(&(0..0), format!("more than {MAX_ENTRIES} listeners or routes: split the file")));
         }
-        let several = listeners.len() > 1;
-        for (listener, service, place) in &mut listeners {
-            if !listen.is_empty() && several {
-                return Err(text.fault(place, "--listen fits a file with one listener, and this has several"));
-            }
-            if !listen.is_empty() {
-                listener.addresses = listen.to_vec();
-            }
-            if listener.addresses.is_empty() {
-                if several || *place != (0..0) {
-                    return Err(text.fault(place, "the listener says not where: add listen = \"127.0.0.1:8080\""));
-                }
-                listener.addresses = vec![SocketAddr::from(([127, 0, 0, 1], 8080))];
-            }
-            // The service takes what no route takes.
-            listener.routes.extend(service.take());
-            if listener.routes.is_empty() && listener.refuse.is_none() {
-                return Err(
-                    text.fault(place, format!("listener '{}' has neither a route nor a service", listener.name))
-                );
-            }
-        }
-        self.no_address_twice(&listeners)?;
-        Ok(Plan { listeners: listeners.into_iter().map(|(listener, ..)| listener).collect(), seed })
+        self.complete(&mut listeners)?;
+        Ok(Plan { listeners: listeners.into_iter().map(|draft| draft.plan).collect(), seed })
     }
 
-    fn no_address_twice(&self, listeners: &[(ListenerPlan, Option<RoutePlan>, std::ops::Range<usize>)]) -> Read<()> {
-        let mut known: Vec<SocketAddr> = Vec::new();
-        for (listener, _, place) in listeners {
-            for address in &listener.addresses {
-                if address.port() != 0 && known.contains(address) {
-                    return Err(self.text.fault(place, format!("{address} is listened on twice")));
+    /// Sets the addresses, appends the services to the routes, and checks both.
+    fn complete(&self, listeners: &mut [Draft]) -> Read<()> {
+        let several = listeners.len() > 1;
+        let mut used: Vec<SocketAddr> = Vec::new();
+        for Draft { plan, service, place } in listeners {
+            let error = |message: String| self.text.error(place.as_ref().unwrap_or(&(0..0)), message);
+            if !self.listen.is_empty() && several {
+                return Err(error("--listen requires a file with one listener, this one has several".to_owned()));
+            }
+            if !self.listen.is_empty() {
+                plan.addresses = self.listen.to_vec();
+            }
+            if plan.addresses.is_empty() {
+                if place.is_some() {
+                    return Err(error("the listener has no address: add listen = \"127.0.0.1:8080\"".to_owned()));
                 }
-                known.push(*address);
+                plan.addresses = vec![SocketAddr::from(([127, 0, 0, 1], 8080))];
+            }
+            // The service gets what no route matches.
+            plan.routes.extend(service.take());
+            if plan.routes.is_empty() && plan.refuse.is_none() {
+                return Err(error(format!("listener '{}' has neither a route nor a service: add one", plan.name)));
+            }
+            for address in &plan.addresses {
+                if address.port() != 0 && used.contains(address) {
+                    return Err(error(format!("{address} is listened on twice: give each listener its own")));
+                }
+                used.push(*address);
             }
         }
         Ok(())
     }
 
-    /// A listener, and its service as a route.
-    fn listener(&self, mut table: Table<'_, '_>, count: usize) -> Read<(ListenerPlan, Option<RoutePlan>)> {
-        let text = &self.text;
-        let usual = || Ok(format!("listener-{}", count + 1));
-        let name = table.take("name").map_or_else(usual, |value| text.string(value, "name"))?;
+    fn listener(&self, mut table: Table<'_, '_>, count: usize) -> Read<Draft> {
+        let place = Some(table.place.clone());
+        let name = table.string("name")?.unwrap_or_else(|| format!("listener-{}", count + 1));
         let mut addresses = Vec::new();
-        if let Some(value) = table.take("listen") {
-            for address in text.strings(value, "listen")? {
+        if let Some(listen) = table.take("listen") {
+            for address in listen.strings()? {
                 addresses.push(address.parse().map_err(|_| {
                     let remedy = "write an address and a port, such as 127.0.0.1:8080 or [::1]:8080";
-                    text.fault(&value.span(), format!("listen '{address}': {remedy}"))
+                    listen.error(format!("listen '{address}': {remedy}"))
                 })?);
             }
         }
-        let service: Option<Service> = table.take("service").map(|value| text.parsed(value, "service")).transpose()?;
-        let control = table.take("control").map_or(Ok(false), |value| text.truth(value, "control"))?;
-        let refuse = match table.take("refuse") {
-            Some(value) => {
-                let mut when = text.table(value, "refuse")?;
-                let read = response_keys::when(text, &mut when)?;
-                when.end(text, "refuse")?;
-                Some(read)
+        let service: Option<Service> = table.take("service").map(|service| service.parsed()).transpose()?;
+        let control = table.bool("control")?;
+        let refuse = match table.table("refuse")? {
+            Some(mut keys) => {
+                let when = response_keys::when(&mut keys)?;
+                keys.finish("refuse")?;
+                Some(when)
             }
             None => None,
         };
-        let place = if self.listen.is_empty() { &addresses } else { self.listen };
-        let tls = table.take("tls").map(|value| tls_keys::read(text, value, self.directory, place, self.own));
-        table.end(text, "[[listener]]")?;
+        let names = if self.listen.is_empty() { &addresses } else { self.listen };
+        let tls = table.take("tls").map(|tls| tls_keys::read(tls, self.directory, names, self.certificates));
+        table.finish("[[listener]]")?;
         let service = service.map(|service| RoutePlan { control, ..service.route() });
-        Ok((ListenerPlan { name, addresses, routes: Vec::new(), refuse, tls: tls.transpose()?.flatten() }, service))
+        let tls = tls.transpose()?.flatten();
+        Ok(Draft { plan: ListenerPlan { name, addresses, routes: Vec::new(), refuse, tls }, service, place })
     }
 
-    fn route(
-        &self,
-        mut table: Table<'_, '_>,
-        number: usize,
-        listeners: &mut [(ListenerPlan, Option<RoutePlan>, std::ops::Range<usize>)],
-    ) -> Read<()> {
+    /// Reads a route and adds it to its listener, or to all if it names none.
+    fn route(&self, mut table: Table<'_, '_>, number: usize, listeners: &mut [Draft]) -> Read<()> {
         let text = &self.text;
-        let wanted = match table.take("listener") {
-            Some(value) => Some((text.string(value, "listener")?, value.span())),
-            None => None,
-        };
+        let listener = table.take("listener");
         let path = match table.take("path") {
-            Some(value) => path_of(&text.string(value, "path")?).map_err(|why| text.fault(&value.span(), why))?,
-            None => return Err(text.fault(&table.place, "the route has no path: add path = \"/\", or \"/*\" for all")),
+            Some(path) => path_of(&path.string()?).map_err(|why| path.error(why))?,
+            None => return Err(text.error(&table.place, "the route has no path: add path = \"/\", or \"/*\" for all")),
         };
-        let mut methods = Vec::new();
-        if let Some(value) = table.take("method") {
-            methods = text.strings(value, "method")?;
-            let token = |method: &String| !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
-            if let Some(bad) = methods.iter().find(|method| !token(method)) {
-                return Err(
-                    text.fault(&value.span(), format!("method '{bad}' is none: write it in capitals, such as GET"))
-                );
-            }
-        }
-        let host = table.take("host").map(|value| text.string(value, "host")).transpose()?;
-        let control = table.take("control").map_or(Ok(false), |value| text.truth(value, "control"))?;
-        let usual = || Ok(format!("{path} #{number}"));
-        let name = table.take("name").map_or_else(usual, |value| text.string(value, "name"))?;
-        let maker = match (table.take("service"), table.take("script")) {
-            (None, None) => None,
-            (Some(value), None) => Some((text.parsed::<Service>(value, "service")?.action(), value.span())),
-            (None, Some(value)) => {
-                let file = self.directory.join(text.string(value, "script")?);
-                let script = Script::open(&file, script::LIMITS, script::to_stderr);
-                Some((RouteAction::Script(script.map_err(|why| text.fault(&value.span(), why))?), value.span()))
-            }
-            (Some(_), Some(value)) => {
-                return Err(text.fault(&value.span(), "a route has a service or a script: keep one of them"));
-            }
+        let methods = Self::methods(&mut table)?;
+        let host = table.string("host")?.map(|host| host.to_ascii_lowercase());
+        let control = table.bool("control")?;
+        let name = table.string("name")?.unwrap_or_else(|| format!("{path} #{number}"));
+        let action = self.action(&mut table)?;
+        table.finish("[[route]]")?;
+        let route = RoutePlan { name, path, methods, host, action, control };
+        let Some(listener) = listener else {
+            listeners.iter_mut().for_each(|draft| draft.plan.routes.push(route.clone()));
+            return Ok(());
         };
-        let said = response_keys::read(text, &mut table, self.directory)?;
-        let action = match (maker, said) {
-            (None, said) => RouteAction::Respond(said.unwrap_or_default()),
-            (Some((action, _)), None) => action,
-            (Some((_, place)), Some(_)) => {
-                return Err(text.fault(&place, "this makes answers of its own: keep it, or the keys of the answer"));
-            }
-        };
-        table.end(text, "[[route]]")?;
-        let route =
-            RoutePlan { name, path, methods, host: host.map(|host| host.to_ascii_lowercase()), action, control };
-        match wanted {
-            None => listeners.iter_mut().for_each(|(listener, ..)| listener.routes.push(route.clone())),
-            Some((name, place)) => match listeners.iter_mut().find(|(listener, ..)| listener.name == name) {
-                Some((listener, ..)) => listener.routes.push(route),
-                None => return Err(text.fault(&place, format!("there is no listener of the name '{name}'"))),
-            },
-        }
+        let name = listener.string()?;
+        let named = listeners.iter_mut().find(|draft| draft.plan.name == name);
+        let named = named.ok_or_else(|| listener.error(format!("there is no listener with the name '{name}'")))?;
+        named.plan.routes.push(route);
         Ok(())
+    }
+
+    fn methods(table: &mut Table<'_, '_>) -> Read<Vec<String>> {
+        let Some(entry) = table.take("method") else { return Ok(Vec::new()) };
+        let methods = entry.strings()?;
+        let is_valid = |method: &String| !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
+        match methods.iter().find(|method| !is_valid(method)) {
+            Some(bad) => Err(entry.error(format!("'{bad}' is not a method: write it in capitals, such as GET"))),
+            None => Ok(methods),
+        }
+    }
+
+    /// A service, a script, or the response that the other keys describe.
+    fn action(&self, table: &mut Table<'_, '_>) -> Read<RouteAction> {
+        let (service, script) = (table.take("service"), table.take("script"));
+        let spec = response_keys::read(table, self.directory)?;
+        let (entry, action) = match (service, script) {
+            (None, None) => return Ok(RouteAction::Respond(spec.unwrap_or_default())),
+            (Some(_), Some(entry)) => return Err(entry.error("a route has a service or a script: keep one of them")),
+            (Some(entry), None) => {
+                let action = entry.parsed::<Service>()?.action();
+                (entry, action)
+            }
+            (None, Some(entry)) => {
+                let file = self.directory.join(entry.string()?);
+                let script = Script::open(&file, script::LIMITS, script::to_stderr).map_err(|why| entry.error(why))?;
+                (entry, RouteAction::Script(script))
+            }
+        };
+        match spec {
+            Some(_) => Err(entry.error("this makes the response itself: keep it, or the keys of the response")),
+            None => Ok(action),
+        }
     }
 }
 
 fn path_of(path: &str) -> Result<Path, String> {
-    let clean = path.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#'));
-    if !path.starts_with('/') || !clean {
-        return Err(format!("path '{path}' must begin with / and hold neither blanks nor ? nor #; %-encode them"));
+    let is_clean = path.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#'));
+    if !path.starts_with('/') || !is_clean {
+        return Err(format!("path '{path}' must begin with / and contain no blanks, ? or #; %-encode them"));
     }
     match path.strip_suffix('*') {
         Some("/") => Ok(Path::Any),
         Some(prefix) if prefix.ends_with('/') && !prefix.contains('*') => Ok(Path::Prefix(prefix.to_owned())),
         None if !path.contains('*') => Ok(Path::Exact(path.to_owned())),
-        _ => Err(format!("path '{path}': a * stands only at the end, behind a /")),
+        _ => Err(format!("path '{path}': * is allowed only at the end, after a /")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a routes file may say, and what is said about one that may not.
+//! Routes files: plans of valid ones, errors of invalid ones.
 
 use super::*;
 use crate::http::{
@@ -11,30 +11,30 @@ use std::{sync::Arc, time::Duration};
 fn read(source: &str) -> Result<Plan, String> {
     let text = Text { file: "r.toml", source };
     let directory = path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    Reader { text, directory, listen: &[], own: &CertCache::default() }.plan()
+    Reader { text, directory, listen: &[], certificates: &CertCache::default() }.plan()
 }
 
 #[track_caller]
-fn say(keys: &str) -> ResponseSpec {
+fn spec(keys: &str) -> ResponseSpec {
     let plan = read(&format!("[[route]]\npath = \"/\"\n{keys}")).unwrap();
     match plan.listeners[0].routes[0].action.clone() {
-        RouteAction::Respond(say) => say,
+        RouteAction::Respond(spec) => spec,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn a_route_says_what_is_answered() {
-    let made = say("status = 418\ntext = \"short and stout\"\nheaders = { X-Pot = \"tea\" }");
-    assert_eq!((made.status, made.body), (418, Body::Bytes(Arc::from(&b"short and stout"[..]))));
-    let names: Vec<_> = made.fields.iter().map(|(name, _)| &**name).collect();
+fn keys_describe_the_response() {
+    let response = spec("status = 418\ntext = \"short and stout\"\nheaders = { X-Pot = \"tea\" }");
+    assert_eq!((response.status, response.body), (418, Body::Bytes(Arc::from(&b"short and stout"[..]))));
+    let names: Vec<_> = response.fields.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["Content-Type", "X-Pot"]);
-    assert_eq!(say("size = \"1KiB\"").body, Body::Filled(1024));
-    assert_eq!(say("file = \"Cargo.toml\"").fields[0].1, b"application/octet-stream");
-    assert_eq!(say("delay = \"10ms\"").delay, Some(Delay::Constant(Duration::from_millis(10))));
+    assert_eq!(spec("size = \"1KiB\"").body, Body::Filled(1024));
+    assert_eq!(spec("file = \"Cargo.toml\"").fields[0].1, b"application/octet-stream");
+    assert_eq!(spec("delay = \"10ms\"").delay, Some(Delay::Constant(Duration::from_millis(10))));
     let median = Duration::from_millis(5);
-    assert_eq!(say("delay = { median = \"5ms\", sigma = 0.5 }").delay, Some(Delay::Lognormal { median, sigma: 0.5 }));
-    let faults = say(
+    assert_eq!(spec("delay = { median = \"5ms\", sigma = 0.5 }").delay, Some(Delay::Lognormal { median, sigma: 0.5 }));
+    let faults = spec(
         "[[route.fault]]\nkind = \"truncate\"\nbytes = 5\nevery = 10\n[[route.fault]]\nkind = \"reset\"\nshare = 0.1\n",
     )
     .faults;
@@ -42,13 +42,13 @@ fn a_route_says_what_is_answered() {
     let share = When { share: Some(0.1), ..When::default() };
     assert_eq!(faults, [(every, Fault::Truncate(5)), (share, Fault::Reset)]);
     assert_eq!(
-        say("sse = { events = 2, data = \"x\" }").body,
+        spec("sse = { events = 2, data = \"x\" }").body,
         Body::Bytes(Arc::from(&b"id: 0\ndata: x\n\nid: 1\ndata: x\n\n"[..]))
     );
 }
 
 #[test]
-fn listeners_have_the_routes_that_name_them_and_those_that_name_none() {
+fn a_route_without_a_listener_belongs_to_all() {
     let source = "[[listener]]\nname = \"a\"\nlisten = \"127.0.0.1:1\"\nservice = \"hello\"\n[[listener]]\nname = \"b\"\nlisten = [\"127.0.0.1:2\", \"[::1]:2\"]\n[[route]]\npath = \"/both\"\n[[route]]\npath = \"/b/*\"\nlistener = \"b\"\nmethod = [\"GET\", \"PUT\"]\nhost = \"Example.com\"\n";
     let plan = read(source).unwrap();
     let paths = |at: usize| plan.listeners[at].routes.iter().map(|route| route.path.to_string()).collect::<Vec<_>>();
@@ -57,12 +57,12 @@ fn listeners_have_the_routes_that_name_them_and_those_that_name_none() {
         (vec!["/both".to_owned(), "/*".to_owned()], vec!["/both".to_owned(), "/b/*".to_owned()])
     );
     let route = &plan.listeners[1].routes[1];
-    assert!(route.takes_method("HEAD") && route.takes_method("PUT") && !route.takes_method("POST"));
+    assert!(route.matches_method("HEAD") && route.matches_method("PUT") && !route.matches_method("POST"));
     assert_eq!(route.host.as_deref(), Some("example.com"));
 }
 
 #[test]
-fn mistakes_are_pointed_at_with_a_remedy() {
+fn errors_have_a_place_and_a_remedy() {
     let route = |keys: &str| format!("[[route]]\npath = \"/\"\n{keys}\n");
     let cases = [
         (route("txt = \"a\""), "r.toml:3:1: unknown key 'txt' in [[route]]; did you mean 'text'?"),
@@ -82,9 +82,9 @@ fn mistakes_are_pointed_at_with_a_remedy() {
         (route("fault = { kind = \"reset\", share = nan }"), "share must be a number from 0 to 1"),
         (route("file = \"no/such\""), "file 'no/such': "),
         (route("service = \"helo\""), "'helo' is no service; choose one of hello"),
-        (route("service = \"hello\"\nstatus = 201"), "makes answers of its own"),
+        (route("service = \"hello\"\nstatus = 201"), "makes the response itself"),
         (route("method = \"get\""), "write it in capitals"),
-        (route("listener = \"x\""), "no listener of the name 'x'"),
+        (route("listener = \"x\""), "no listener with the name 'x'"),
         (route("drip = { pieces = 0 }"), "pieces must be a whole number from 1"),
         ("[[route]]\npath = \"a\"\n".to_owned(), "must begin with /"),
         ("[[route]]\npath = \"/a*b\"\n".to_owned(), "only at the end"),
@@ -97,7 +97,7 @@ fn mistakes_are_pointed_at_with_a_remedy() {
             "no.pem' cannot be used for TLS",
         ),
         ("[[listener]]\nlisten = \"8080\"\n".to_owned(), "write an address and a port"),
-        ("[[listener]]\nservice = \"hello\"\n".to_owned(), "says not where"),
+        ("[[listener]]\nservice = \"hello\"\n".to_owned(), "has no address"),
         ("[[listener]]\nlisten = \"127.0.0.1:1\"\n".to_owned(), "neither a route nor a service"),
         ("routes = 5".to_owned(), "did you mean 'route'?"),
         ("".to_owned(), "neither a route nor a service"),
@@ -111,7 +111,7 @@ fn mistakes_are_pointed_at_with_a_remedy() {
 }
 
 #[test]
-fn the_routes_in_the_docs_are_right() {
+fn the_routes_in_the_docs_are_valid() {
     let file = path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/routes.toml");
     let plan = super::read(&file, &[], &CertCache::default()).unwrap();
     assert_eq!(plan.listeners.len(), 2);

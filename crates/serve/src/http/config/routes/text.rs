@@ -1,151 +1,182 @@
-//! The text of a routes file, to point at: where a mistake is, what it is, and the nearest name that would do.
+//! Reading TOML values with errors that name file, line and column and suggest the nearest known key.
 
 use brunt_results::{Size, Span};
-use std::{ops::Range, ops::RangeInclusive, str::FromStr, time::Duration};
+use std::{fmt::Display, ops::Range, ops::RangeInclusive, str::FromStr, time::Duration};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-/// A value of the text, with its place.
+/// A value with its place in the text.
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
-/// What went wrong, in one line.
+/// An error is one line.
 pub(super) type Read<T> = Result<T, String>;
 
+#[derive(Clone, Copy)]
 pub(super) struct Text<'s> {
     pub file: &'s str,
     pub source: &'s str,
 }
 
-/// The entries of one table, taken one after another; what nobody takes is unknown.
-pub(super) struct Table<'t, 'a> {
-    entries: Vec<(&'t str, Range<usize>, &'t Value<'a>)>,
-    /// Where the table begins.
-    pub place: Range<usize>,
-    known: Vec<&'static str>,
-}
-
 impl Text<'_> {
-    /// A mistake at that place.
-    pub fn fault(&self, place: &Range<usize>, message: impl std::fmt::Display) -> String {
-        let mut start = place.start.min(self.source.len());
-        while !self.source.is_char_boundary(start) {
-            start -= 1;
-        }
-        let before = &self.source[..start];
+    /// An error at this place.
+    pub fn error(&self, place: &Range<usize>, message: impl Display) -> String {
+        let is_boundary = |at: &usize| self.source.is_char_boundary(*at);
+        let before = &self.source[..(0..=place.start).rev().find(is_boundary).unwrap_or(0)];
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         format!("{}:{line}:{column}: {message}", self.file)
     }
+}
 
-    pub fn table<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Read<Table<'t, 'a>> {
-        let table = value.get_ref().as_table();
-        table.map(|table| Table::new(table, value.span())).ok_or_else(|| {
-            self.fault(&value.span(), format!("{what} must be a table, such as {{ every = 10 }} or [[{what}]]"))
-        })
+/// The value of a key in its text.
+pub(super) struct Entry<'t, 'a> {
+    pub text: Text<'t>,
+    pub key: &'static str,
+    pub value: &'t Value<'a>,
+}
+
+impl<'t, 'a> Entry<'t, 'a> {
+    pub fn place(&self) -> Range<usize> {
+        self.value.span()
     }
 
-    /// Each table of `[[what]]`, or the one of `what = {..}`.
-    pub fn tables<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Read<Vec<Table<'t, 'a>>> {
-        let one = std::slice::from_ref(value);
-        let list: &[Value<'a>] = if let DeValue::Array(list) = value.get_ref() { list } else { one };
-        list.iter().map(|table| self.table(table, what)).collect()
+    pub fn error(&self, message: impl Display) -> String {
+        self.text.error(&self.place(), message)
     }
 
-    pub fn string(&self, value: &Value<'_>, key: &str) -> Read<String> {
-        match value.get_ref() {
-            DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.fault(&value.span(), format!("{key} must be a text in quotes"))),
-        }
+    fn must_be<T>(&self, value: Option<T>, what: impl Display) -> Read<T> {
+        value.ok_or_else(|| self.error(format!("{} must be {what}", self.key)))
     }
 
-    /// One text, or a list of them.
-    pub fn strings(&self, value: &Value<'_>, key: &str) -> Read<Vec<String>> {
-        match value.get_ref() {
-            DeValue::Array(list) => list.iter().map(|one| self.string(one, key)).collect(),
-            _ => Ok(vec![self.string(value, key)?]),
-        }
+    pub fn string(&self) -> Read<String> {
+        self.must_be(self.value.get_ref().as_str(), "a text in quotes").map(str::to_owned)
     }
 
-    pub fn truth(&self, value: &Value<'_>, key: &str) -> Read<bool> {
-        match value.get_ref() {
-            DeValue::Boolean(truth) => Ok(*truth),
-            _ => Err(self.fault(&value.span(), format!("{key} must be true or false"))),
-        }
+    /// The elements of a list, or the value itself.
+    fn elements(&self) -> impl Iterator<Item = Self> {
+        let one = std::slice::from_ref(self.value);
+        let list: &[Value<'a>] = if let DeValue::Array(list) = self.value.get_ref() { list } else { one };
+        list.iter().map(|value| Self { value, ..*self })
     }
 
-    pub fn whole(&self, value: &Value<'_>, key: &str, range: RangeInclusive<u64>) -> Read<u64> {
-        let number = match value.get_ref() {
-            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
-            _ => None,
-        };
+    pub fn strings(&self) -> Read<Vec<String>> {
+        self.elements().map(|element| element.string()).collect()
+    }
+
+    pub fn parsed<T: FromStr<Err: Display>>(&self) -> Read<T> {
+        self.string()?.parse().map_err(|error| self.error(format!("{}: {error}", self.key)))
+    }
+
+    pub fn bool(&self) -> Read<bool> {
+        self.must_be(self.value.get_ref().as_bool(), "true or false")
+    }
+
+    fn integer(&self, range: RangeInclusive<u64>) -> Read<u64> {
+        let number = self.value.get_ref().as_integer();
+        let number = number.and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
         let (low, high) = (range.start(), range.end());
-        number
-            .filter(|number| range.contains(number))
-            .ok_or_else(|| self.fault(&value.span(), format!("{key} must be a whole number from {low} to {high}")))
+        self.must_be(number.filter(|number| range.contains(number)), format!("a whole number from {low} to {high}"))
     }
 
-    pub fn number(&self, value: &Value<'_>, key: &str, range: RangeInclusive<f64>) -> Read<f64> {
-        let number: Option<f64> = match value.get_ref() {
+    fn number(&self, range: RangeInclusive<f64>) -> Read<f64> {
+        let number: Option<f64> = match self.value.get_ref() {
             DeValue::Integer(number) => number.as_str().parse().ok(),
             DeValue::Float(number) => number.as_str().replace('_', "").parse().ok(),
             _ => None,
         };
         let (low, high) = (range.start(), range.end());
-        number
-            .filter(|number| range.contains(number))
-            .ok_or_else(|| self.fault(&value.span(), format!("{key} must be a number from {low} to {high}")))
+        self.must_be(number.filter(|number| range.contains(number)), format!("a number from {low} to {high}"))
     }
 
-    pub fn time(&self, value: &Value<'_>, key: &str, most: Duration) -> Read<Duration> {
-        let Span(time) = self.parsed(value, key)?;
-        if time > most {
-            return Err(self.fault(&value.span(), format!("{key} is longer than {}", Span(most))));
+    pub fn time(&self, most: Duration) -> Read<Duration> {
+        match self.parsed()? {
+            Span(time) if time > most => Err(self.error(format!("{} is longer than {}", self.key, Span(most)))),
+            Span(time) => Ok(time),
         }
-        Ok(time)
     }
 
-    pub fn size(&self, value: &Value<'_>, key: &str, most: u64) -> Read<u64> {
-        if let DeValue::Integer(_) = value.get_ref() {
-            return self.whole(value, key, 0..=most);
+    pub fn size(&self, most: u64) -> Read<u64> {
+        if let DeValue::Integer(_) = self.value.get_ref() {
+            return self.integer(0..=most);
         }
-        let Size(size) = self.parsed(value, key)?;
-        if size > most {
-            return Err(self.fault(&value.span(), format!("{key} is more than {}", Size(most))));
+        match self.parsed()? {
+            Size(size) if size > most => Err(self.error(format!("{} is more than {}", self.key, Size(most)))),
+            Size(size) => Ok(size),
         }
-        Ok(size)
     }
 
-    pub fn parsed<T: FromStr<Err: std::fmt::Display>>(&self, value: &Value<'_>, key: &str) -> Read<T> {
-        let text = self.string(value, key)?;
-        text.parse().map_err(|error| self.fault(&value.span(), format!("{key}: {error}")))
+    pub fn table(self) -> Read<Table<'t, 'a>> {
+        let what = format!("a table, such as {{ every = 10 }} or [[{}]]", self.key);
+        let table = self.must_be(self.value.get_ref().as_table(), what)?;
+        Ok(Table::new(self.text, table, self.place()))
     }
 }
 
+/// The entries of one table that have not been taken yet.
+pub(super) struct Table<'t, 'a> {
+    pub text: Text<'t>,
+    /// The place of the table in the text.
+    pub place: Range<usize>,
+    entries: Vec<(&'t str, Range<usize>, &'t Value<'a>)>,
+    known: Vec<&'static str>,
+}
+
 impl<'t, 'a> Table<'t, 'a> {
-    pub fn new(table: &'t DeTable<'a>, place: Range<usize>) -> Self {
+    pub fn new(text: Text<'t>, table: &'t DeTable<'a>, place: Range<usize>) -> Self {
         let mut entries: Vec<_> = table.iter().map(|(key, value)| (&**key.get_ref(), key.span(), value)).collect();
         entries.sort_by_key(|(_, place, _)| place.start);
-        Self { entries, place, known: Vec::new() }
+        Self { text, place, entries, known: Vec::new() }
     }
 
-    /// The value of that key, if it is there.
-    pub fn take(&mut self, key: &'static str) -> Option<&'t Value<'a>> {
+    /// Takes the entry of a key, if present.
+    pub fn take(&mut self, key: &'static str) -> Option<Entry<'t, 'a>> {
         self.known.push(key);
         let at = self.entries.iter().position(|(own, ..)| *own == key)?;
-        Some(self.entries.remove(at).2)
+        Some(Entry { text: self.text, key, value: self.entries.remove(at).2 })
     }
 
-    /// To be called when all known keys have been taken.
-    pub fn end(self, text: &Text<'_>, what: &str) -> Read<()> {
+    pub fn string(&mut self, key: &'static str) -> Read<Option<String>> {
+        self.take(key).map(|entry| entry.string()).transpose()
+    }
+
+    /// False if absent.
+    pub fn bool(&mut self, key: &'static str) -> Read<bool> {
+        self.take(key).map_or(Ok(false), |entry| entry.bool())
+    }
+
+    pub fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Read<Option<u64>> {
+        self.take(key).map(|entry| entry.integer(range)).transpose()
+    }
+
+    pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Read<Option<f64>> {
+        self.take(key).map(|entry| entry.number(range)).transpose()
+    }
+
+    pub fn time(&mut self, key: &'static str, most: Duration) -> Read<Option<Duration>> {
+        self.take(key).map(|entry| entry.time(most)).transpose()
+    }
+
+    pub fn table(&mut self, key: &'static str) -> Read<Option<Self>> {
+        self.take(key).map(Entry::table).transpose()
+    }
+
+    /// Each table of `[[key]]`, or the one of `key = {..}`.
+    pub fn tables(&mut self, key: &'static str) -> Read<Vec<Self>> {
+        self.take(key).iter().flat_map(Entry::elements).map(Entry::table).collect()
+    }
+
+    /// Fails if an entry was not taken: its key is unknown.
+    pub fn finish(self, what: &str) -> Read<()> {
         let Some((key, place, _)) = self.entries.first() else { return Ok(()) };
-        let near = self.known.iter().min_by_key(|known| strsim::osa_distance(key, known));
-        // A third of the word wrong is still a slip of the finger; more is another word.
-        let slip = near.filter(|near| strsim::osa_distance(key, near) <= (key.chars().count() / 3).max(1));
-        let hint = match slip {
+        let distance = |known: &&&str| strsim::osa_distance(key, known);
+        // With at most a third of its characters wrong it is a misspelling, otherwise another word.
+        let near =
+            self.known.iter().min_by_key(distance).filter(|near| distance(near) <= (key.chars().count() / 3).max(1));
+        let hint = match near {
             Some(name) => format!("did you mean '{name}'?"),
             None => format!("known are {}", self.known.join(", ")),
         };
-        Err(text.fault(place, format!("unknown key '{key}' in {what}; {hint}")))
+        Err(self.text.error(place, format!("unknown key '{key}' in {what}; {hint}")))
     }
 }

@@ -1,38 +1,36 @@
-//! The key of a listener that says whether, and as whom, it speaks TLS.
+//! The `tls` key of a listener.
 
-use super::text::{Read, Text, Value};
+use super::text::{Entry, Read};
 use crate::http::CertCache;
-use brunt_tls::Identity;
+use brunt_tls::{Acceptor, Identity};
 use std::{net::SocketAddr, path::Path};
 use toml::de::DeValue;
 
-/// `tls = true`, or a table of files, which are relative to `directory`.
+/// `tls = true`, or a table of files relative to `directory`.
 pub(super) fn read(
-    text: &Text<'_>,
-    value: &Value<'_>,
+    entry: Entry<'_, '_>,
     directory: &Path,
     addresses: &[SocketAddr],
-    own: &CertCache,
-) -> Read<Option<brunt_tls::Acceptor>> {
-    let fault = |why: String| text.fault(&value.span(), why);
-    let own = || own.identity(addresses.iter().copied()).map_err(fault);
-    if let DeValue::Boolean(wanted) = value.get_ref() {
-        return wanted.then(|| brunt_tls::Acceptor::new(&own()?, None).map_err(fault)).transpose();
+    certificates: &CertCache,
+) -> Read<Option<Acceptor>> {
+    let (text, place) = (entry.text, entry.place());
+    let error = |why: String| text.error(&place, why);
+    let self_signed = || certificates.identity(addresses.iter().copied()).map_err(error);
+    if let DeValue::Boolean(wanted) = entry.value.get_ref() {
+        return wanted.then(|| Acceptor::new(&self_signed()?, None).map_err(error)).transpose();
     }
-    let mut table = text.table(value, "tls")?;
-    let mut file = |key: &'static str| -> Read<_> {
-        table.take(key).map(|value| Ok(directory.join(text.string(value, key)?))).transpose()
-    };
+    let mut table = entry.table()?;
+    let mut file = |key| -> Read<_> { Ok(table.string(key)?.map(|name| directory.join(name))) };
     let (certificate, key, client_ca) = (file("cert")?, file("key")?, file("client_ca")?);
-    table.end(text, "tls")?;
+    table.finish("tls")?;
     let identity = match (certificate, key) {
-        (Some(certificate), Some(key)) => Identity::read(&certificate, &key).map_err(fault)?,
-        (None, None) => own()?,
+        (Some(certificate), Some(key)) => Identity::read(&certificate, &key).map_err(error)?,
+        (None, None) => self_signed()?,
         _ => {
-            return Err(fault(
-                "tls has one of cert and key: give both, or neither for a certificate made here".to_owned(),
+            return Err(error(
+                "tls has only one of cert and key: give both, or neither for a self-signed certificate".to_owned(),
             ));
         }
     };
-    brunt_tls::Acceptor::new(&identity, client_ca.as_deref()).map(Some).map_err(fault)
+    Acceptor::new(&identity, client_ca.as_deref()).map(Some).map_err(error)
 }

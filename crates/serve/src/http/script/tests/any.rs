@@ -1,4 +1,4 @@
-//! Whatever a script returns, the answer can be sent: the writer of `wire` is the judge.
+//! Any values that a script returns make a response that `wire` can write.
 
 use super::Bench;
 use crate::http::handler::{Content, Response};
@@ -9,7 +9,7 @@ use brunt_wire::http1::{
 use proptest::prelude::*;
 use std::{sync::Arc, time::Duration};
 
-/// A Luau expression: mostly what an answer could be made of, and often not quite.
+/// Luau expressions that are, or resemble, valid return values.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("nil".to_owned()),
@@ -45,7 +45,7 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
-/// Has the answer written as the server would.
+/// Writes the response as the server does.
 fn send(answer: &Response) -> Result<(), String> {
     let mut input = &b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"[..];
     let mut connection = Connection::default();
@@ -77,20 +77,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn no_script_makes_an_answer_that_cannot_be_sent(values in proptest::collection::vec(expression(), 0..4)) {
+    fn every_response_of_a_script_can_be_sent(values in proptest::collection::vec(expression(), 0..4)) {
         let text = format!("function on_request(req) return {} end", values.join(", "));
         let mut bench = Bench::new(&text);
         let answer = bench.get();
         let sent = send(&answer);
         prop_assert!(sent.is_ok(), "{text}: {sent:?}");
-        // What is not an answer is said, and never in silence.
+        // Every error is logged.
         prop_assert_eq!(bench.script.errors() > 0, !bench.said.lock().unwrap().is_empty());
     }
 }
 
 #[test]
-fn the_generator_makes_good_answers_too() {
-    // Else the property above would be about refusals alone.
+fn the_generator_makes_valid_responses_too() {
+    // Otherwise the property above would test errors only.
     let good = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let counted = Arc::clone(&good);
     let mut runner = proptest::test_runner::TestRunner::deterministic();

@@ -1,4 +1,4 @@
-//! What scripts see, and what they may say.
+//! The script API: requests, return values, libraries.
 
 use super::{Bench, refusal, text};
 use crate::http::{
@@ -27,7 +27,7 @@ fn the_scripts_of_the_tutorial_answer_as_the_native_services_do() {
 }
 
 #[test]
-fn a_request_has_everything_that_was_sent() {
+fn req_has_all_parts_of_the_request() {
     let mut bench = Bench::new(
         r#"function on_request(req)
             local a, h = req.args, req.headers
@@ -40,7 +40,7 @@ fn a_request_has_everything_that_was_sent() {
         "PUT /p%20q?x=1%2B1&y&z=+&x=2 HTTP/1.1\r\nHost: a\r\nx-two: one\r\nX-TWO: two\r\nContent-Length: 2\r\n\r\nhi";
     let expected = "PUT|/p%20q|x=1%2B1&y&z=+&x=2|1+1|| |nil|one, two|a|nil|hi|10.0.0.1:4321|127.0.0.1:8080|1.1";
     assert_eq!(bench.text(request), expected);
-    // Nothing is left of it for the next.
+    // Nothing of it is left in the next call.
     let expected = "GET|/||nil|nil|nil";
     let mut bench = Bench::new(
         r#"function on_request(req)
@@ -54,7 +54,7 @@ fn a_request_has_everything_that_was_sent() {
 }
 
 #[test]
-fn headers_are_walked_over_once_each_in_order() {
+fn headers_iterate_in_order_each_name_once() {
     let mut bench = Bench::new(
         r#"function on_request(req)
             local all = {}
@@ -67,14 +67,14 @@ fn headers_are_walked_over_once_each_in_order() {
 }
 
 #[test]
-fn a_misspelt_part_of_a_request_is_an_error_that_lists_the_right_ones() {
+fn an_unknown_key_of_req_is_an_error_that_lists_the_keys() {
     let said = refusal("req.pth");
     assert!(said.starts_with("test.luau:1: req has no `pth`: it has method, path, query"), "{said}");
     assert!(refusal("req[{}]").contains("req has no a table"));
 }
 
 #[test]
-fn a_text_is_a_good_answer_and_says_that_it_is_text() {
+fn a_text_is_a_plain_text_response() {
     let answer = respond(r#""hi""#);
     assert_eq!((answer.status, text(&answer)), (200, "hi".to_owned()));
     assert_eq!(answer.fields, [("Content-Type".to_owned(), b"text/plain; charset=utf-8".to_vec())]);
@@ -95,7 +95,7 @@ fn a_status_comes_with_headers_and_a_body() {
 }
 
 #[test]
-fn a_table_says_everything_by_name() {
+fn a_table_sets_all_parts_of_a_response() {
     let answer = respond(r#"{status = 503, headers = {a = "b"}, body = "no", delay = 0.25, fault = {truncate = 1}}"#);
     assert_eq!((answer.status, text(&answer)), (503, "no".to_owned()));
     assert_eq!((answer.delay, answer.fault), (Duration::from_millis(250), Some(Fault::Truncate(1))));
@@ -106,7 +106,7 @@ fn a_table_says_everything_by_name() {
 }
 
 #[test]
-fn a_body_drips_or_comes_in_chunks() {
+fn a_body_is_sent_in_pieces() {
     let pieces = |expression: &str| match respond(expression).body {
         Content::Pieces { pieces, every, sized } => {
             let text = |piece: &Rc<[u8]>| String::from_utf8(piece.to_vec()).unwrap();
@@ -124,42 +124,42 @@ fn a_body_drips_or_comes_in_chunks() {
 }
 
 #[test]
-fn what_means_nothing_is_refused_with_the_remedy() {
+fn invalid_return_values_are_refused_with_a_remedy() {
     for (expression, words) in [
         ("nil", "returned nothing: return a text"),
         ("true", "returned a boolean"),
         ("print", "returned a function"),
-        (r#""a", "b""#, "behind its text"),
-        ("{}, 1", "behind its text or table"),
-        ("199", "199 is no status: use 200 to 599"),
-        ("200.5", "200.5 is no status"),
-        ("0/0", "is no status"),
-        ("600", "600 is no status"),
+        (r#""a", "b""#, "after its text"),
+        ("{}, 1", "after its text or table"),
+        ("199", "199 is not a status: use 200 to 599"),
+        ("200.5", "200.5 is not a status"),
+        ("0/0", "is not a status"),
+        ("600", "600 is not a status"),
         (r#"200, "body""#, "for its headers: return a table of them, or nil"),
         ("200, nil, {}", "the body is a table: make it a text, or use json.encode"),
-        ("200, {[1] = 'a'}", "headers has 1 in it, which is no field name"),
-        ("200, {['a b'] = 'c'}", "`a b` in it, which is no field name"),
-        ("200, {a = 'b\\r\\nc: d'}", "holds a control character"),
+        ("200, {[1] = 'a'}", "headers contains 1, which is not a field name"),
+        ("200, {['a b'] = 'c'}", "`a b`, which is not a field name"),
+        ("200, {a = 'b\\r\\nc: d'}", "contains a control character"),
         ("200, {a = true}", "header a is a boolean"),
         ("200, {['content-LENGTH'] = 3}", "which the server sets: leave it out"),
-        ("{statsu = 200}", "`statsu`, which means nothing: use status, headers"),
+        ("{statsu = 200}", "`statsu`, which is unknown: use status, headers"),
         ("{delay = -1}", "delay is -1: give seconds from 0 to 3600"),
         ("{delay = 1e9}", "give seconds"),
         ("{delay = '1'}", "delay is `1`"),
         ("{headers = 1}", "headers is 1: make it a table"),
         ("{drip = 3}", "such as {pieces = 10, every = 0.1}"),
-        ("{drip = {}}", "drip lacks pieces or bytes"),
-        ("{drip = {pieces = 0}}", "0 is no number of pieces"),
+        ("{drip = {}}", "drip has neither pieces nor bytes"),
+        ("{drip = {pieces = 0}}", "0 is not a number of pieces"),
         ("{drip = {pieces = 1, bytes = 1}}", "give one"),
-        ("{drip = {often = 1}}", "`often`, which means nothing"),
+        ("{drip = {often = 1}}", "`often`, which is unknown"),
         ("{chunks = 'a'}", "make it a list of texts"),
-        ("{chunks = {{}}}", "chunks has a table in it"),
+        ("{chunks = {{}}}", "chunks contains a table"),
         ("{chunks = {'a'}, body = 'b'}", "give one"),
-        ("{chunks = {'a'}, drip = {pieces = 2}}", "cut already"),
+        ("{chunks = {'a'}, drip = {pieces = 2}}", "pieces already"),
         ("{fault = 'refuse'}", "fault is `refuse`: use"),
         ("{fault = {cut = 1}}", "fault is a table"),
         ("{fault = {}}", "fault is a table"),
-        ("{body = string.rep('a', 200000), drip = {bytes = 1}}", "100000 are the most"),
+        ("{body = string.rep('a', 200000), drip = {bytes = 1}}", "at most 100000 are allowed"),
     ] {
         let said = refusal(expression);
         assert!(said.contains(words) && said.starts_with("test.luau"), "{expression}: {said}");
@@ -168,7 +168,7 @@ fn what_means_nothing_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn state_lives_as_long_as_the_worker_and_is_its_own() {
+fn state_is_kept_per_worker() {
     let counter =
         "function on_request() state.n = (state.n or 0) + 1 count = (count or 0) + 1 return `{state.n} {count}` end";
     let mut one = Bench::new(counter);
@@ -180,7 +180,7 @@ fn state_lives_as_long_as_the_worker_and_is_its_own() {
 }
 
 #[test]
-fn random_numbers_follow_from_the_seed_and_all_its_bits() {
+fn random_numbers_depend_on_all_bits_of_the_seed() {
     let dice = "function on_request() return `{math.random(1e9)} {math.random()}` end";
     let roll = |seed| text(&Bench::seeded(dice, seed).get());
     assert_eq!(roll(7), roll(7));
@@ -189,7 +189,7 @@ fn random_numbers_follow_from_the_seed_and_all_its_bits() {
 }
 
 #[test]
-fn json_comes_back_as_it_went() {
+fn json_survives_a_round_trip() {
     let mut bench = Bench::new("function on_request(req) return json.encode(json.decode(req.body)) end");
     for text in
         ["null", "true", "-1.5", "12", "1e300", "\"\"", "[]", "{}", "[1,[2,null],{}]", r#"{"a":[{"b":"ü\n\u0000"}]}"#]
@@ -215,7 +215,7 @@ fn json_comes_back_as_it_went() {
 }
 
 #[test]
-fn print_is_for_people_and_not_for_the_client() {
+fn print_goes_to_the_sink_and_not_to_the_client() {
     let mut bench = Bench::new("print('once') function on_request(req) print('got', req.path, nil) return 'x' end");
     assert_eq!(text(&bench.get()), "x");
     assert_eq!(*bench.said.lock().unwrap(), ["once", "got\t/\tnil"]);

@@ -1,10 +1,10 @@
-//! Scripts that would take everything: they get an error, and the next request gets its answer.
+//! Scripts that exceed their limits: the call fails and the next one succeeds.
 
 use super::{Bench, text};
 use crate::http::script::{Kind, LIMITS, Script};
 use std::time::{Duration, Instant};
 
-/// A script that does `bad` for the first request and answers the next.
+/// Runs `bad` in the first call; the second must succeed. Returns the logged error.
 fn recovers(bad: &str) -> String {
     let mut bench = Bench::new(&format!(
         "local first = true
@@ -18,7 +18,7 @@ fn recovers(bad: &str) -> String {
     ));
     let start = Instant::now();
     let said = bench.failure();
-    // A fiftieth of a second, on a machine that does nothing else.
+    // About 20 ms on an idle machine.
     assert!(start.elapsed() < Duration::from_secs(30), "{:?} for {bad}", start.elapsed());
     assert_eq!(text(&bench.get()), "alive", "after {bad}");
     assert_eq!(bench.script.errors(), 1);
@@ -26,7 +26,7 @@ fn recovers(bad: &str) -> String {
 }
 
 #[test]
-fn a_loop_without_end_is_ended() {
+fn an_endless_loop_is_stopped() {
     for bad in [
         "while true do end",
         "repeat until false",
@@ -48,14 +48,14 @@ fn a_loop_without_end_is_ended() {
 }
 
 #[test]
-fn the_line_of_a_loop_without_end_is_told() {
+fn the_line_of_an_endless_loop_is_named() {
     let mut bench = Bench::new("function on_request()\n  local n = 0\n  while true do\n    n += 1\n  end\nend");
     let said = bench.failure();
     assert!(said.starts_with("test.luau:3: ran") || said.starts_with("test.luau:4: ran"), "{said}");
 }
 
 #[test]
-fn a_hog_gets_no_more_memory() {
+fn memory_is_limited() {
     for bad in [
         "local s = 'x' while true do s = s .. s end",
         "local t = {} while true do t[#t + 1] = {} end",
@@ -75,7 +75,7 @@ fn a_hog_gets_no_more_memory() {
 }
 
 #[test]
-fn recursion_without_end_is_an_error() {
+fn endless_recursion_is_an_error() {
     let said = recovers("local function f(n) return 1 + f(n + 1) end f(1)");
     assert!(said.contains("stack overflow") || said.contains("ran longer") || said.contains("memory"), "{said}");
     recovers("local t = setmetatable({}, {}) getmetatable(t).__index = function(t, k) return t[k] end return t.x");
@@ -83,7 +83,7 @@ fn recursion_without_end_is_an_error() {
 }
 
 #[test]
-fn one_call_of_the_library_cannot_take_all_the_time() {
+fn library_calls_are_bounded() {
     let said = recovers("table.move({}, 1, 2^31 - 1, 1, {})");
     assert!(said.contains("more than a million elements"), "{said}");
     assert_eq!(text(&Bench::new("function on_request() return #string.rep('', 2^31 - 1) .. '' end").get()), "0");
@@ -110,7 +110,7 @@ fn errors_of_any_kind_are_one_line() {
 }
 
 #[test]
-fn nothing_of_the_machine_below_is_in_reach() {
+fn scripts_cannot_reach_the_system() {
     for name in [
         "io",
         "os.execute",
@@ -129,7 +129,7 @@ fn nothing_of_the_machine_below_is_in_reach() {
 }
 
 #[test]
-fn a_script_that_cannot_work_is_refused_before_the_first_request() {
+fn an_invalid_script_is_refused_at_start() {
     let refused = |text: &str| Script::compile("a.luau", text, LIMITS, |_| ()).unwrap_err();
     for (text, kind, words) in [
         ("function on_request( return end", Kind::Script, "a.luau:1: "),
@@ -150,7 +150,7 @@ fn a_script_that_cannot_work_is_refused_before_the_first_request() {
 }
 
 #[test]
-fn errors_are_counted_and_told_of_once_a_second() {
+fn errors_are_counted_and_logged_once_per_second() {
     let mut bench = Bench::new("function on_request(req) if req.path == '/' then error('x') end return 'y' end");
     bench.ask("GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
     let start = Instant::now();
@@ -158,7 +158,7 @@ fn errors_are_counted_and_told_of_once_a_second() {
         bench.get();
     }
     assert_eq!(bench.script.errors(), 10);
-    // Ten errors at once are one line, and one more for each second that they have taken.
+    // One line, and one more per second that this has taken.
     let most = 1 + start.elapsed().as_secs() as usize;
     assert!((1..=most).contains(&bench.said.lock().unwrap().len()));
 }

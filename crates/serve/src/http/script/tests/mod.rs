@@ -1,4 +1,4 @@
-//! Scripts as the server runs them: requests in, answers out, no socket.
+//! Scripts run as by the server, without sockets.
 
 mod any;
 mod api;
@@ -15,7 +15,7 @@ use brunt_wire::http1::{
 };
 use std::sync::{Arc, Mutex};
 
-/// A script at work, and what it has said.
+/// A running script and its output.
 pub struct Bench {
     pub script: Script,
     pub instance: Instance,
@@ -36,12 +36,12 @@ impl Bench {
         Self { script, instance, said }
     }
 
-    /// What a GET of `/` gets.
+    /// The response to `GET /`.
     pub fn get(&mut self) -> Response {
         self.ask("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     }
 
-    /// What a request gets, given as it is sent; a body is what follows the head.
+    /// The response to a request, given as head and body.
     pub fn ask(&mut self, text: &str) -> Response {
         let mut connection = Connection::default();
         let mut input = text.as_bytes();
@@ -66,14 +66,14 @@ impl Bench {
         }
     }
 
-    /// The text of a whole body.
+    /// The body of a response that must be a 200.
     pub fn text(&mut self, request: &str) -> String {
         let answer = self.ask(request);
         assert_eq!(answer.status, 200, "{:?}", self.said.lock().unwrap());
         text(&answer)
     }
 
-    /// Asks for a failure and returns what was said of it.
+    /// Expects a failed call and returns its log.
     pub fn failure(&mut self) -> String {
         self.said.lock().unwrap().clear();
         assert_eq!(self.get().status, 500);
@@ -88,7 +88,7 @@ pub fn text(answer: &Response) -> String {
     }
 }
 
-/// What a script that returns `expression` is refused for.
+/// The error of a script that returns `expression`.
 pub fn refusal(expression: &str) -> String {
     Bench::new(&format!("function on_request(req) return {expression} end")).failure()
 }
