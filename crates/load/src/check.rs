@@ -128,7 +128,7 @@ fn enough_ports(options: &Options, ports: u64) -> Result<(), LoadError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::schedule::Arrival;
 
@@ -136,7 +136,8 @@ mod tests {
         Target::Echo { endpoint: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size }
     }
 
-    fn valid() -> Options {
+    /// Options of a valid closed loop.
+    pub fn valid() -> Options {
         Options {
             url: "tcp://127.0.0.1:7100".to_owned(),
             target: echo(64),

@@ -58,7 +58,7 @@ impl Replies {
             return Err("the requests of a script cannot be repeated for a null server".to_owned());
         };
         let rendered = rendered.longest();
-        let (text, batch) = (http.expect.body.as_deref().unwrap_or_default(), rendered.batch());
+        let (text, batch) = (http.expect.body.as_deref().unwrap_or_default(), rendered.batch);
         let requests = u64::from(batch.requests());
         let total = body.max(text.len() as u64).saturating_mul(requests);
         if total > MOST_BYTES {

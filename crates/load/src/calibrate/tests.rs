@@ -1,7 +1,7 @@
 //! The null server answers loads of every shape correctly.
 
 use super::*;
-use crate::Arrival;
+use crate::check::tests::valid;
 use crate::http::{Expect, Http, Pipeline, Rendered, RequestTarget, Requests, Script, Template};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,21 +12,15 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn load_on(target: Target) -> Options {
+    let timeout = Duration::from_secs(10);
     Options {
-        url: String::new(),
         target,
-        connections: 4,
         threads: vec![None],
-        duration: Duration::from_secs(60),
-        warmup: Duration::ZERO,
         requests: Some(1),
         rate: Some(1.0),
-        arrival: Arrival::Constant,
-        timeout: Duration::from_secs(10),
         connect_rate: Some(1.0),
-        sources: None,
-        verify: true,
-        seed: 1,
+        timeout,
+        ..valid()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Assigns due requests to connections, for one load thread.
 //!
 //! Pure state: no socket, no clock. Invariants:
-//! - A due request goes to the connection idle longest, so that connections stay out of phase. If none is idle, it goes in
-//!   turn to a connection with capacity behind what it awaits (pipelines of an open loop).
-//! - Without capacity anywhere the schedule does not move: the request keeps its intended time and goes to the next
-//!   connection with capacity. Response time counts from the intended time, lag from when there was capacity. Requests that
-//!   wait because the generator was late keep that lag: there would have been capacity by so much earlier.
+//! - A due request goes to the connection idle longest, so that connections stay out of phase. If none is idle, connections
+//!   with capacity (pipelines of an open loop) take turns.
+//! - Without capacity the schedule does not move: the request keeps its intended time and goes to the next connection with
+//!   capacity. Response time counts from the intended time, lag from when there was capacity. Requests that wait because the
+//!   generator was late keep that lag: there would have been capacity by so much earlier.
 //! - A request is never sent twice. If its connection is lost before it is sent, it goes to another connection.
 //! - Replies come in the order of requests. A connection's oldest request is in its [`Slot`], later ones, of the same
 //!   write or not, in its [`Pipeline`].
@@ -24,7 +24,7 @@ use std::{collections::VecDeque, task::Waker};
 /// What a connection does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Send the next request. It is recorded as sent at the time that was passed in.
+    /// Send the next request, which is recorded as sent.
     Send,
     /// Wait to be woken.
     Wait,
@@ -54,14 +54,14 @@ pub struct Scheduler {
     idle: VecDeque<u32>,
     /// Busy connections that had capacity when they were listed, in turn.
     with_capacity: VecDeque<u32>,
-    /// How many connections have capacity.
+    /// Number of connections with capacity.
     available: usize,
     /// Intended times of requests whose connection was lost before it sent them.
     requeued: VecDeque<u64>,
     schedule: Option<Schedule>,
     /// Start of the load, from which the schedule counts; `None` before.
     start_ns: Option<u64>,
-    /// How late the generator was with the last request that found capacity.
+    /// Lag of the last request that found capacity.
     late_ns: u64,
     timeout_ns: u64,
     swept: usize,
@@ -97,7 +97,7 @@ impl Scheduler {
         }
     }
 
-    /// Sets the waker of a connection, which is woken when it is assigned a request or its request has timed out.
+    /// Sets the waker of a connection, for a request assigned to it or a timeout.
     pub fn set_waker(&mut self, index: u32, waker: &Waker) {
         self.wakers[index as usize].clone_from(waker);
     }
@@ -191,16 +191,16 @@ impl Scheduler {
         Action::Send
     }
 
-    /// Records a whole reply to the oldest request of a connection, right or with a failure of its own; `note` counts what
-    /// it says. Returns false if the request had timed out: the connection must be closed. Otherwise the caller continues
-    /// with [`Self::remove_oldest`], [`Self::next_request`] or [`Self::suspend`].
+    /// Records a complete reply to the oldest request of a connection, correct or a failure; `count` adds what else is
+    /// counted of it. Returns false if the request had timed out: the connection must be closed. Otherwise the caller
+    /// continues with [`Self::remove_oldest`], [`Self::next_request`] or [`Self::suspend`].
     #[inline(always)]
     pub fn record_reply(
         &mut self,
         index: u32,
         now_ns: u64,
         reply: Result<(), Failure>,
-        note: impl FnOnce(&mut Counters),
+        count: impl FnOnce(&mut Counters),
     ) -> bool {
         let Some((intended, sent)) = self.slots[index as usize].times() else {
             return false;
@@ -212,8 +212,8 @@ impl Scheduler {
             return false;
         }
         match reply {
-            Ok(()) => self.recorder.completed(now_ns, intended, sent, note),
-            Err(failure) => self.recorder.rejected(now_ns, failure, intended, note),
+            Ok(()) => self.recorder.completed(now_ns, intended, sent, count),
+            Err(failure) => self.recorder.rejected(now_ns, failure, intended, count),
         }
         true
     }
@@ -222,7 +222,7 @@ impl Scheduler {
     #[inline]
     pub fn next_request(&mut self, index: u32, now_ns: u64) -> Action {
         if self.schedule.is_none() && !self.recorder.is_draining() {
-            // The closed loop, the hottest line of the generator: the end of one request is the start of the next.
+            // The hottest path of the generator: the end of one request is the start of the next.
             self.recorder.follows();
             self.slots[index as usize] = Slot::in_flight(now_ns, now_ns);
             return Action::Send;
@@ -236,7 +236,7 @@ impl Scheduler {
         self.take_requests(index, |_, _, _| ());
     }
 
-    /// The request just sent shares its write with others: `requests` in all.
+    /// The request just sent is one of `requests` in the same write.
     pub fn send_batch(&mut self, index: u32, requests: u32) {
         if self.pipelines.is_empty() {
             self.pipelines.resize(self.slots.len(), Pipeline::default());

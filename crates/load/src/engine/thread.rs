@@ -135,7 +135,7 @@ pub async fn run_phases<P: Protocol>(worker: Worker<P>, channels: &Channels) -> 
         time::sleep_until(clock.instant(wake)).await;
     }
     let end = shared.close.load(Relaxed) + shared.options.timeout.min(DRAIN).as_nanos() as u64;
-    while worker.core.borrow().scheduler.recorder.outstanding() > 0 && clock.now() < end {
+    while worker.core.borrow().scheduler.recorder.outstanding > 0 && clock.now() < end {
         time::sleep(DRAIN_TICK).await;
         worker.core.borrow_mut().scheduler.sweep(clock.now(), tick);
     }

@@ -108,7 +108,7 @@ impl<P> Worker<P> {
     /// Connection `index` is ready for requests.
     pub fn opened(&self, index: u32) {
         self.shared.connecting.opened(self.host(index));
-        self.core.borrow_mut().scheduler.recorder.connected();
+        self.core.borrow_mut().scheduler.recorder.connections += 1;
     }
 
     /// Connection `index` has failed and is about to be closed.
@@ -120,7 +120,7 @@ impl<P> Worker<P> {
     /// A connection is about to be closed without loss of a request.
     pub fn retired(&self) {
         self.shared.connecting.closed();
-        self.core.borrow_mut().scheduler.recorder.disconnected();
+        self.core.borrow_mut().scheduler.recorder.connections -= 1;
     }
 
     pub fn not_opened(&self) {

@@ -67,7 +67,7 @@ impl Http {
 
     /// How requests share a connection, unless a script decides.
     pub(crate) fn pipeline(&self) -> Pipeline {
-        self.rendered().next().map_or(Pipeline::NONE, |(_, rendered)| rendered.pipeline())
+        self.rendered().next().map_or(Pipeline::NONE, |(_, rendered)| rendered.pipeline)
     }
 
     /// Requests with times of their own that may be in flight on a connection.

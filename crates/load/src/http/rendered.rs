@@ -37,8 +37,9 @@ pub struct Rendered {
     keeping: Vec<Range<usize>>,
     /// The same for the last batch of a connection; empty if connections are never closed.
     closing: Vec<Range<usize>>,
-    batch: Batch,
-    pipeline: Pipeline,
+    /// The requests of every write.
+    pub batch: Batch,
+    pub pipeline: Pipeline,
     vary: Option<Vary>,
 }
 
@@ -118,15 +119,6 @@ impl Rendered {
         let start = self.bytes.len();
         requests.into_iter().for_each(|request| self.bytes.extend_from_slice(request.as_ref()));
         start..self.bytes.len()
-    }
-
-    /// The requests of every write.
-    pub fn batch(&self) -> Batch {
-        self.batch
-    }
-
-    pub fn pipeline(&self) -> Pipeline {
-        self.pipeline
     }
 
     /// Variants of each request; `None` if requests are equal.

@@ -48,17 +48,12 @@ impl Distributions {
         add(&mut self.error, &other.error);
     }
 
-    fn log(&self, hlog: &mut Hlog, start: Duration, length: Duration) {
-        for (tag, histogram) in
-            [("response", &self.response), ("service", &self.service), ("lag", &self.lag), ("error", &self.error)]
-        {
-            hlog.add(tag, histogram, start, length);
-        }
+    fn by_tag(&self) -> [(&'static str, &Histogram<u64>); 4] {
+        [("response", &self.response), ("service", &self.service), ("lag", &self.lag), ("error", &self.error)]
     }
 
     pub fn summary(&self) -> Latency {
-        let [response, service, lag, error] =
-            [&self.response, &self.service, &self.lag, &self.error].map(LatencySummary::of);
+        let [response, service, lag, error] = self.by_tag().map(|(_, histogram)| LatencySummary::of(histogram));
         Latency { response, service, lag, error }
     }
 }
@@ -195,8 +190,7 @@ impl Collector {
             Phase::Window => {
                 self.totals.counters.add(&slice.counters);
                 self.totals.latency.add(&slice.latency);
-                let (start, length) = self.span(&slice);
-                slice.latency.log(&mut self.hlog, start, length);
+                self.log(&slice);
             }
             Phase::Connect | Phase::Warmup | Phase::Drain => {
                 self.totals.counters.errors.connect += slice.counters.errors.connect
@@ -226,11 +220,12 @@ impl Collector {
         })
     }
 
-    fn span(&self, slice: &Slice) -> (Duration, Duration) {
-        (
-            Duration::from_nanos(slice.start_ns.saturating_sub(self.start_ns)),
-            Duration::from_nanos(slice.end_ns.saturating_sub(slice.start_ns)),
-        )
+    fn log(&mut self, slice: &Slice) {
+        let start = Duration::from_nanos(slice.start_ns.saturating_sub(self.start_ns));
+        let length = Duration::from_nanos(slice.end_ns.saturating_sub(slice.start_ns));
+        for (tag, histogram) in slice.latency.by_tag() {
+            self.hlog.add(tag, histogram, start, length);
+        }
     }
 
     /// The totals. `unsent` are the schedules as far as they were taken: a request due before `close_ns` and never sent is
@@ -246,8 +241,7 @@ impl Collector {
         }
         self.totals.latency.add(&drain.latency);
         drain.start_ns = close_ns;
-        let (start, length) = self.span(&drain);
-        drain.latency.log(&mut self.hlog, start, length);
+        self.log(&drain);
         self.totals.hlog = self.hlog.into_bytes();
         self.totals
     }

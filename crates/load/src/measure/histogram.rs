@@ -94,10 +94,19 @@ impl<'de> Deserialize<'de> for RawHistogram {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use brunt_results::latency::new_histogram;
     use proptest::prelude::*;
+
+    /// Recorded values in whole milliseconds, sorted.
+    pub fn millis<'a>(histograms: impl IntoIterator<Item = &'a mut RawHistogram>) -> Vec<u64> {
+        let mut merged = new_histogram();
+        histograms.into_iter().for_each(|histogram| histogram.merge_into(&mut merged));
+        let ms = |ns: u64| (merged.median_equivalent(ns) as f64 / 1e6).round() as u64;
+        let values = merged.iter_recorded();
+        values.flat_map(|v| std::iter::repeat_n(ms(v.value_iterated_to()), v.count_at_value() as usize)).collect()
+    }
 
     fn merged(values: &[u64]) -> Histogram<u64> {
         let mut counts = RawHistogram::default();

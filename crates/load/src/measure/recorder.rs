@@ -59,8 +59,10 @@ pub struct Recorder {
     /// Latencies are kept of requests intended at or after this time.
     from_ns: u64,
     closed_loop: bool,
-    outstanding: u64,
-    connections: u64,
+    /// Requests with a connection and without a reply.
+    pub outstanding: u64,
+    /// Open connections.
+    pub connections: u64,
     links: Links,
     finished: VecDeque<Box<Interval>>,
     #[expect(clippy::vec_box, reason = "intervals are sent between threads as boxes")]
@@ -257,19 +259,6 @@ impl Recorder {
             Failure::Protocol => &mut errors.protocol,
             Failure::Status => &mut errors.status,
         } += 1;
-    }
-
-    pub fn connected(&mut self) {
-        self.connections += 1;
-    }
-
-    pub fn disconnected(&mut self) {
-        self.connections -= 1;
-    }
-
-    /// Requests with a connection and without a reply.
-    pub fn outstanding(&self) -> u64 {
-        self.outstanding
     }
 
     /// Ends the drain. Requests still unanswered, given by intended time, have waited at least until now.

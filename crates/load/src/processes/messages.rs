@@ -3,7 +3,6 @@
 use crate::engine::{shared::Progress, thread::Message};
 use crate::options::Options;
 use serde::{Deserialize, Serialize};
-use std::io;
 
 /// The parent's first message: a worker's part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,40 +21,12 @@ pub struct Task {
 pub enum Report {
     /// From a load thread, with its number.
     Thread(usize, Message),
-    /// The first failed attempt to connect to a host.
-    Refused { host: usize, error: SerialError },
+    /// The first failed attempt to connect to a host; the error as its number or its text.
+    Refused { host: usize, error: Result<i32, String> },
     /// Progress of connecting, or connections lost and replaced.
     Connecting(Progress),
     /// The worker cannot do its part.
     Failed(String),
     /// The work is done. With an open loop, the requests that each thread took from its schedule.
     Done { taken: Vec<Option<u64>> },
-}
-
-/// An [`io::Error`] that can be serialized.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SerialError {
-    Errno(i32),
-    TimedOut,
-    Other(String),
-}
-
-impl From<io::Error> for SerialError {
-    fn from(error: io::Error) -> Self {
-        match error.raw_os_error() {
-            Some(number) => Self::Errno(number),
-            None if error.kind() == io::ErrorKind::TimedOut => Self::TimedOut,
-            None => Self::Other(error.to_string()),
-        }
-    }
-}
-
-impl From<SerialError> for io::Error {
-    fn from(error: SerialError) -> Self {
-        match error {
-            SerialError::Errno(number) => Self::from_raw_os_error(number),
-            SerialError::TimedOut => io::ErrorKind::TimedOut.into(),
-            SerialError::Other(text) => Self::other(text),
-        }
-    }
 }

@@ -9,7 +9,7 @@ use crate::{observer::Observer, options::Options, run::schedules, schedule::Sche
 use brunt_multiprocess::{WorkerEvent, Workers};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fmt::Display, time::Duration};
+use std::{fmt::Display, io, time::Duration};
 
 /// Time for an order to reach one more process.
 const START_DELAY_PER_PROCESS: Duration = Duration::from_millis(2);
@@ -99,7 +99,10 @@ impl Receiver {
         };
         match report {
             Report::Thread(thread, message) => self.pass_on(thread, message),
-            Report::Refused { host, error } => self.shared.connecting.fail(host, error.into()),
+            Report::Refused { host, error } => {
+                let error = error.map_or_else(io::Error::other, io::Error::from_raw_os_error);
+                self.shared.connecting.fail(host, error);
+            }
             Report::Connecting(now) => {
                 self.shared.connecting.advance(&self.progress, &now);
                 self.progress = now;

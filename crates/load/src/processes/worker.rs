@@ -5,6 +5,7 @@ use crate::engine::shared::{Clock, Progress, Shared};
 use crate::run::{ReleaseOnDrop, Threads, start_threads};
 use crate::{engine::limits, engine::peers::Order, engine::thread::Message, error::LoadError};
 use brunt_multiprocess::Parent;
+use rustix::io::Errno;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{io, sync::Arc, thread};
@@ -75,7 +76,11 @@ fn report(
         if ended || reported.1.elapsed() >= REPORT_INTERVAL {
             let progress = shared.connecting.progress();
             while let Some((host, error)) = shared.connecting.take_error() {
-                send(Report::Refused { host, error: error.into() })?;
+                let number = match error.kind() {
+                    io::ErrorKind::TimedOut => Some(Errno::TIMEDOUT.raw_os_error()),
+                    _ => error.raw_os_error(),
+                };
+                send(Report::Refused { host, error: number.ok_or_else(|| error.to_string()) })?;
             }
             if progress != reported.0 {
                 send(Report::Connecting(progress.clone()))?;

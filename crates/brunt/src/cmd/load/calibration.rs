@@ -73,7 +73,7 @@ fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<C
     let body = result.responses.as_ref().and_then(HttpKey::mean_body_bytes);
     let own = HttpKey {
         body_bytes: body.ok_or("there was no reply to use as a model")?,
-        pipeline: rendered.batch().requests(),
+        pipeline: rendered.batch.requests(),
         reuse: http.reuse,
     };
     let request_bytes = Some(rendered.longest_bytes(false) as u64);

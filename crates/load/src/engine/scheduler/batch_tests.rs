@@ -8,7 +8,7 @@ fn half_answered(timeout_ms: u64) -> super::tests::Test {
     let mut test = test(1, 0, timeout_ms);
     assert_eq!(test.scheduler.send_assigned(0, START), Action::Send);
     test.scheduler.send_batch(0, 4);
-    assert_eq!(test.scheduler.recorder.outstanding(), 4);
+    assert_eq!(test.scheduler.recorder.outstanding, 4);
     for ms in [10, 20] {
         assert!(test.scheduler.record_reply(0, START + ms * MS, Ok(()), |_| ()));
         test.scheduler.remove_oldest(0);
@@ -23,7 +23,7 @@ fn service_times_of_a_batch_count_from_its_write_and_the_last_reply_frees_the_co
     test.scheduler.remove_oldest(0);
     assert!(test.scheduler.record_reply(0, START + 40 * MS, Ok(()), |_| ()));
     assert_eq!(test.scheduler.next_request(0, START + 40 * MS), Action::Send);
-    assert_eq!(test.scheduler.recorder.outstanding(), 1);
+    assert_eq!(test.scheduler.recorder.outstanding, 1);
     let outcome = test.end();
     assert_eq!(outcome.service, [10, 20, 40]);
     let counters = outcome.counters;
@@ -35,7 +35,7 @@ fn service_times_of_a_batch_count_from_its_write_and_the_last_reply_frees_the_co
 fn a_lost_connection_loses_the_rest_of_its_batch() {
     let mut test = half_answered(1000);
     test.scheduler.lost(0, START + 30 * MS, Failure::Reset);
-    assert_eq!(test.scheduler.recorder.outstanding(), 0);
+    assert_eq!(test.scheduler.recorder.outstanding, 0);
     let counters = test.end().counters;
     assert_eq!((counters.completed, counters.failed, counters.errors.reset), (2, 2, 2));
 }

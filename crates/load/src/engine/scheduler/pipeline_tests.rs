@@ -86,7 +86,7 @@ fn a_lost_connection_loses_its_sent_requests_and_requeues_the_others() {
     test.scheduler.lost(0, START + 41 * MS, Failure::Reset);
     test.scheduler.dispatch(START + 41 * MS);
     assert_eq!(test.send_assigned(1, START + 41 * MS), 1);
-    assert_eq!(test.scheduler.recorder.outstanding(), 3);
+    assert_eq!(test.scheduler.recorder.outstanding, 3);
     let counters = test.end().counters;
     assert_eq!((counters.sent, counters.failed, counters.errors.reset, counters.unanswered), (5, 2, 2, 3));
 }

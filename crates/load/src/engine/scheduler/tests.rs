@@ -1,10 +1,10 @@
 //! The scheduler's rules, with hand-written times.
 
 use super::*;
-use crate::measure::interval::{Counters, Usage};
+use crate::measure::histogram::{RawHistogram, tests::millis};
+use crate::measure::interval::{Counters, Interval, Usage};
 use crate::measure::recorder::{Links, Recorder};
 use crate::schedule::{Arrival, Share};
-use brunt_results::latency::new_histogram;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::{sync::Arc, sync::atomic::Ordering::Relaxed, task::Wake};
@@ -113,22 +113,14 @@ impl Test {
     pub fn end(mut self) -> Outcome {
         self.scheduler.recorder.advance(CLOSE);
         self.scheduler.finish(CLOSE);
+        let intervals = std::iter::from_fn(|| self.scheduler.recorder.take_finished());
+        let mut intervals: Vec<Interval> = intervals.map(|interval| *interval).collect();
         let mut counters = Counters::default();
-        let [mut response, mut service, mut lag] = [(); 3].map(|()| new_histogram());
-        while let Some(mut interval) = self.scheduler.recorder.take_finished() {
-            counters.add(&interval.counters);
-            interval.response.merge_into(&mut response);
-            interval.service.merge_into(&mut service);
-            interval.lag.merge_into(&mut lag);
-        }
-        let values = |histogram: &hdrhistogram::Histogram<u64>| {
-            let ms = |v: u64| (histogram.median_equivalent(v) as f64 / MS as f64).round() as u64;
-            histogram
-                .iter_recorded()
-                .flat_map(|v| std::iter::repeat_n(ms(v.value_iterated_to()), v.count_at_value() as usize))
-                .collect()
-        };
-        Outcome { response: values(&response), service: values(&service), lag: values(&lag), counters }
+        intervals.iter().for_each(|interval| counters.add(&interval.counters));
+        let mut values = |of: fn(&mut Interval) -> &mut RawHistogram| millis(intervals.iter_mut().map(of));
+        let (response, service, lag) =
+            (values(|i| &mut i.response), values(|i| &mut i.service), values(|i| &mut i.lag));
+        Outcome { counters, response, service, lag }
     }
 }
 

@@ -75,14 +75,14 @@ fn batches_follow_the_order_from_every_place() {
         assert_eq!(closing.matches("close").count(), 1);
         assert!(closing.ends_with("Connection: close\r\n\r\n"), "{closing}");
     }
-    assert_eq!(rendered.batch().requests(), 4);
+    assert_eq!(rendered.batch.requests(), 4);
 }
 
 #[test]
 fn requests_with_times_of_their_own_are_rendered_one_by_one() {
     let [single, plain] = [Single(4), Pipeline::NONE].map(|way| render(&template(), &[2, 1], way, Some(6)));
     assert_eq!(batches(&single, true), batches(&plain, true));
-    assert_eq!((single.batch(), single.pipeline()), (plain.batch(), Single(4)));
+    assert_eq!((single.batch, single.pipeline), (plain.batch, Single(4)));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn the_longest_batch_is_rendered_alone() {
         assert_eq!((one.longest_bytes(false), all.longest_bytes(false)), (longest.len(), longest.len()));
         assert_eq!(batches(&one, true)[0].contains("Connection: close"), last);
         assert_eq!(one.longest_bytes(true), batches(&one, true)[0].len());
-        assert_eq!(one.batch().requests(), 2);
+        assert_eq!(one.batch.requests(), 2);
     }
 }
 

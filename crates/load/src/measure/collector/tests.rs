@@ -90,13 +90,7 @@ fn log_and_result_are_the_window_and_its_unanswered_requests() {
     assert_eq!(totals.latency.response.max() / MS, 500);
     assert_eq!(totals.threads.iter().map(|t| t.percent()).collect::<Vec<_>>(), [(50.0, 10.0); 2]);
 
-    let latency = &totals.latency;
-    for (tag, values) in [
-        ("response", &latency.response),
-        ("service", &latency.service),
-        ("lag", &latency.lag),
-        ("error", &latency.error),
-    ] {
+    for (tag, values) in totals.latency.by_tag() {
         assert_eq!(hlog::distribution(&totals.hlog, tag).as_ref(), Ok(values), "{tag}");
     }
     let text = String::from_utf8(totals.hlog).unwrap();

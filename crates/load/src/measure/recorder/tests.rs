@@ -1,8 +1,8 @@
 //! Each rule of the recorder, with hand-written times.
 
 use super::*;
-use crate::measure::histogram::RawHistogram;
-use brunt_results::{latency::new_histogram, result::Errors};
+use crate::measure::histogram::tests::millis;
+use brunt_results::result::Errors;
 
 const S: u64 = SECOND_NS;
 const MS: u64 = S / 1000;
@@ -47,17 +47,6 @@ impl Run {
     }
 }
 
-/// Recorded values in whole milliseconds, sorted.
-fn values(histogram: &mut RawHistogram) -> Vec<u64> {
-    let mut merged = new_histogram();
-    histogram.merge_into(&mut merged);
-    let ms = |v: u64| (merged.median_equivalent(v) as f64 / 1e6).round() as u64;
-    let repeated = |v: hdrhistogram::iterators::IterationValue<u64>| {
-        std::iter::repeat_n(ms(v.value_iterated_to()), v.count_at_value() as usize)
-    };
-    merged.iter_recorded().flat_map(repeated).collect()
-}
-
 fn of_phase(intervals: &mut [Interval], phase: Phase) -> Vec<&mut Interval> {
     intervals.iter_mut().filter(|i| i.phase == phase).collect()
 }
@@ -91,7 +80,7 @@ fn a_warmup_request_that_ends_in_the_window_completes_without_a_latency() {
     let mut intervals = run.end(15 * S, &[]);
     let first = &mut of_phase(&mut intervals, Phase::Window)[0];
     assert_eq!(first.counters.completed, 2);
-    assert_eq!((values(&mut first.response), values(&mut first.service)), (vec![5], vec![5]));
+    assert_eq!((millis([&mut first.response]), millis([&mut first.service])), (vec![5], vec![5]));
 }
 
 #[test]
@@ -106,7 +95,7 @@ fn unanswered_requests_have_waited_until_the_end() {
     let window = of_phase(&mut intervals, Phase::Window);
     assert_eq!((total(&window, |c| c.completed), total(&window, |c| c.unanswered)), (0, 3));
     // The one intended in the warm-up leaves no latency.
-    assert_eq!(values(&mut of_phase(&mut intervals, Phase::Drain)[0].response), [1000, 1100]);
+    assert_eq!(millis([&mut of_phase(&mut intervals, Phase::Drain)[0].response]), [1000, 1100]);
 }
 
 #[test]
@@ -120,7 +109,7 @@ fn response_time_counts_from_the_intended_time_and_lag_from_capacity() {
     let mut intervals = run.end(15 * S, &[]);
     let first = &mut of_phase(&mut intervals, Phase::Window)[0];
     let Interval { response, service, lag, counters, .. } = &mut **first;
-    assert_eq!((values(response), values(service), values(lag)), (vec![40], vec![8], vec![2]));
+    assert_eq!((millis([response]), millis([service]), millis([lag])), (vec![40], vec![8], vec![2]));
     assert_eq!(counters.waited, 1);
 }
 
@@ -134,7 +123,7 @@ fn a_timeout_is_a_response_time_and_a_reset_is_not() {
     run.recorder.connection_error(at + 105 * MS, Failure::Connect);
     let mut intervals = run.end(15 * S, &[]);
     let first = &mut of_phase(&mut intervals, Phase::Window)[0];
-    assert_eq!((values(&mut first.response), values(&mut first.error)), (vec![100], vec![100, 104]));
+    assert_eq!((millis([&mut first.response]), millis([&mut first.error])), (vec![100], vec![100, 104]));
     let errors = Errors { timeout: 1, reset: 1, connect: 1, ..Default::default() };
     assert_eq!((first.counters.failed, &first.counters.errors), (2, &errors));
 }
@@ -163,7 +152,7 @@ fn a_thread_that_has_not_seen_the_end_does_not_count_beyond_the_budget() {
     let mut intervals = second.end(14 * S, &[]);
     let window = &mut of_phase(&mut intervals, Phase::Window)[0];
     assert_eq!((window.counters.completed, window.counters.unanswered), (0, 1));
-    assert!(values(&mut window.service).is_empty());
+    assert!(millis([&mut window.service]).is_empty());
 }
 
 #[test]
@@ -193,5 +182,5 @@ fn a_rejected_reply_spends_the_budget_and_leaves_no_response_time() {
     // A reply after the end of the window is not counted.
     let replies = first.counters.replies.responses();
     assert_eq!((replies.statuses["503"], replies.body_bytes), (2, Some(14)));
-    assert_eq!((values(&mut first.error), values(&mut first.response)), (vec![1, 1], vec![]));
+    assert_eq!((millis([&mut first.error]), millis([&mut first.response])), (vec![1, 1], vec![]));
 }

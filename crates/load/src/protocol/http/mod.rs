@@ -51,7 +51,7 @@ struct RoundRobin {
 impl RoundRobin {
     #[inline]
     fn next(&mut self, out: &mut Outgoing, sent: u64, reuse: u64) {
-        out.batch = self.all.batch();
+        out.batch = self.all.batch;
         out.last = sent + u64::from(out.batch.requests()) >= reuse;
         out.range = self.all.range(self.place, out.last);
         self.place += out.batch.requests() as usize;
