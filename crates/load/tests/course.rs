@@ -1,4 +1,4 @@
-//! The course of a run: phases, limits, observers, sizes.
+//! Phases, limits, observers and sizes of runs.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::{
 };
 
 #[test]
-fn a_request_limit_ends_the_window_at_exactly_so_many() {
+fn a_request_limit_is_exact() {
     for threads in [1, 2] {
         let options = Options {
             requests: Some(5000),
@@ -33,14 +33,14 @@ fn a_request_limit_ends_the_window_at_exactly_so_many() {
     }
 }
 
-/// Completions whose request went out in the warm-up have no latency; there are no more of them than connections.
+/// Completions of requests sent in the warm-up have no latency; there are at most as many as connections.
 fn first_of_warmup(result: &brunt_results::RunResult) -> u64 {
     let without = result.requests.completed - result.latency.service.count;
     assert!(without <= result.load.connections);
     without
 }
 
-/// Notes what is called when, and on which thread.
+/// An observer that notes its calls, their times and threads.
 struct Notes {
     calls: Vec<(&'static str, Instant, ThreadId)>,
     seconds: Vec<Second>,
@@ -85,7 +85,7 @@ impl Observer for Notes {
 }
 
 #[test]
-fn the_observer_hears_of_each_phase_on_the_callers_thread() {
+fn the_observer_is_called_in_each_phase_on_the_callers_thread() {
     let _turn = alone();
     let options = Options {
         warmup: Duration::from_millis(300),
@@ -99,7 +99,7 @@ fn the_observer_hears_of_each_phase_on_the_callers_thread() {
     let names: Vec<&str> = notes.calls.iter().map(|call| call.0).collect();
     assert_eq!(names, ["started", "opened", "closed"]);
     assert!(notes.calls.iter().all(|call| call.2 == thread::current().id()));
-    // Both may come late, on a machine that is busy otherwise.
+    // Both may be late on a busy machine.
     let window = notes.calls[2].1 - notes.calls[1].1;
     assert!(window.abs_diff(options.duration) < Duration::from_secs(1), "{window:?}");
     // 0.3 s of warm-up, a second, and the rest of the window.
@@ -148,8 +148,8 @@ fn a_stop_before_the_window_is_a_result_without_requests() {
 }
 
 #[test]
-fn every_size_is_sent_and_checked_whole() {
-    // The largest is larger than all socket buffers on the way: who only writes before reading never ends.
+fn messages_of_every_size_are_sent_and_checked_completely() {
+    // The largest exceeds all socket buffers: writing all of it before reading would block for ever.
     for size in [1, 3, 8, 9, 4095, 65_537, 16 << 20] {
         let options = Options {
             target: brunt_load::Target::Echo { endpoint: target(echo).into(), size },
@@ -166,7 +166,7 @@ fn every_size_is_sent_and_checked_whole() {
 }
 
 #[test]
-fn connections_are_opened_at_the_rate_asked_for_and_all_are_used() {
+fn connections_are_opened_at_the_connect_rate_and_all_are_used() {
     let _turn = alone();
     let options = Options {
         connections: 30,
@@ -183,7 +183,7 @@ fn connections_are_opened_at_the_rate_asked_for_and_all_are_used() {
 }
 
 #[test]
-fn connections_come_from_their_sources_in_turn_also_those_that_replace_others() {
+fn connections_and_replacements_take_sources_in_turn() {
     let (seen, coming) = mpsc::channel();
     let once = move |mut stream: TcpStream| {
         seen.send(stream.peer_addr().unwrap().ip()).unwrap();
@@ -202,7 +202,7 @@ fn connections_come_from_their_sources_in_turn_also_those_that_replace_others() 
     };
     let opened = run(&options).result.connections.opened;
     assert!(opened >= 50, "{opened}");
-    // The last ones may be accepted only when the load is through.
+    // The last ones may be accepted after the load.
     let ips: Vec<IpAddr> = (0..opened).map(|_| coming.recv_timeout(PATIENCE).unwrap()).collect();
     // Two threads take turns at three addresses: of the first ten each has three or four.
     let from = |ip: &str| ips.iter().filter(|seen| **seen == ip.parse::<IpAddr>().unwrap()).count();
@@ -213,7 +213,7 @@ fn connections_come_from_their_sources_in_turn_also_those_that_replace_others() 
 
 #[test]
 fn a_constant_rate_is_sent_on_time() {
-    // Only the median is held to, and in the best of some runs: a loaded machine may take the processor away any time.
+    // Only the median, in the best of some runs: a busy machine may preempt at any time.
     // Rounding to a tick of a millisecond would be half of one here.
     let _turn = alone();
     let mut lags = Vec::new();
@@ -226,7 +226,7 @@ fn a_constant_rate_is_sent_on_time() {
             ..options(target(echo))
         };
         let result = run(&options).result;
-        // All but what was due in the window's last moments and not sent any more.
+        // All but requests due at the very end of the window.
         let unsent = result.latency.response.count.saturating_sub(result.latency.lag.count);
         assert!(unsent <= result.requests.unanswered, "{unsent}, {:?}", result.requests);
         assert!(result.generator.spin_percent.unwrap() <= result.generator.cpu_percent.unwrap() + 1.0);
@@ -235,7 +235,7 @@ fn a_constant_rate_is_sent_on_time() {
 }
 
 #[test]
-fn two_poisson_runs_of_one_seed_offer_the_same() {
+fn poisson_runs_with_equal_seeds_offer_equal_loads() {
     let offered = |seed| {
         let options = Options {
             rate: Some(3000.0),

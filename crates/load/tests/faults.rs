@@ -1,4 +1,4 @@
-//! Targets that misbehave: each is reported as what it is, and the run ends on time.
+//! Faulty targets: each failure has its kind, and the run ends on time.
 
 mod common;
 
@@ -22,12 +22,12 @@ fn impatient(endpoint: impl Into<Endpoint>) -> Options {
     Options { timeout: Duration::from_millis(100), ..short(endpoint) }
 }
 
-/// So many good replies, however long they take.
+/// A number of correct replies, without a limit of time.
 fn some(requests: u64, endpoint: impl Into<Endpoint>) -> Options {
     Options { requests: Some(requests), duration: Duration::from_secs(60), ..options(endpoint) }
 }
 
-/// Runs and checks that it took no longer than its window, one timeout and some scheduling.
+/// Runs a load and checks that it took no longer than its window, one timeout and a margin.
 fn run_on_time(options: &Options) -> Report {
     let start = Instant::now();
     let report = run(options);
@@ -60,12 +60,12 @@ fn a_target_that_never_answers_times_out_and_its_timeouts_are_response_times() {
         assert_eq!(result.errors.total(), result.errors.timeout);
         let response = &result.latency.response;
         assert_eq!(response.count, result.errors.timeout + result.requests.unanswered);
-        // Those under way at the end may have waited for more or less.
+        // Requests in flight at the end may have waited for more or less.
         let max = result.latency.error.max_us.unwrap();
         assert!((max / 100_000.0 - 1.0).abs() < 0.002, "at the timeout's value, not {max} us");
         assert!(response.max_us.unwrap() >= 0.998 * max, "{response:?}");
         assert_eq!(result.latency.error.count, result.errors.timeout);
-        // But for those whose turn came only when the window was over.
+        // Except those due after the end of the window.
         assert!((timeouts..=2 + timeouts).contains(&result.connections.opened), "{:?}", result.connections);
         assert_eq!(result.verdict.kind, Kind::Errors);
     }
@@ -93,7 +93,7 @@ fn a_target_that_stalls_within_the_reply_times_out_too() {
 }
 
 #[test]
-fn a_run_without_one_answer_still_counts_what_it_waited() {
+fn unanswered_requests_have_response_times() {
     for protocol in PROTOCOLS {
         let options =
             Options { timeout: Duration::from_secs(30), ..short(target_on(protocol, |_stream| sleep_for_ever())) };
@@ -108,7 +108,7 @@ fn a_run_without_one_answer_still_counts_what_it_waited() {
 }
 
 #[test]
-fn replies_that_go_wrong_in_the_middle_are_protocol_errors() {
+fn replies_with_wrong_bytes_are_protocol_errors() {
     for protocol in PROTOCOLS {
         let wrong = |mut stream: Peer| {
             for number in 0.. {
@@ -123,14 +123,14 @@ fn replies_that_go_wrong_in_the_middle_are_protocol_errors() {
         assert!(result.errors.protocol > 2, "{:?}", result.errors);
         assert_eq!(result.errors.total(), result.errors.protocol);
         assert_eq!(result.requests.failed, result.errors.protocol);
-        // Twenty good ones on each connection before the bad one.
+        // Twenty correct replies on each connection before the wrong one.
         let good = result.requests.completed;
         assert!(good >= 20 * (result.errors.protocol - 2) && good <= 20 * result.connections.opened);
     }
 }
 
 #[test]
-fn without_verifying_wrong_bytes_pass_and_only_their_number_counts() {
+fn without_verification_only_the_number_of_bytes_is_checked() {
     for protocol in PROTOCOLS {
         let wrong = |mut stream: Peer| {
             while let Some(mut message) = read_one(&mut stream) {
@@ -145,7 +145,7 @@ fn without_verifying_wrong_bytes_pass_and_only_their_number_counts() {
 }
 
 #[test]
-fn too_many_bytes_are_a_protocol_error_whether_they_come_with_the_reply_or_after_it() {
+fn excess_bytes_are_a_protocol_error_with_a_reply_and_after_it() {
     for protocol in PROTOCOLS {
         for apart in [false, true] {
             let extra = move |mut stream: Peer| {
@@ -162,14 +162,14 @@ fn too_many_bytes_are_a_protocol_error_whether_they_come_with_the_reply_or_after
             let result = run_on_time(&short(target_on(protocol, extra))).result;
             assert!(result.errors.protocol > 0, "apart {apart}: {:?}", result.errors);
             assert_eq!(result.errors.total(), result.errors.protocol, "apart {apart}");
-            // What comes after the reply spoils the next one; what comes with it spoils its own.
+            // Bytes after the reply fail the next request; bytes with it fail its own.
             assert_eq!(result.requests.completed > 0, apart);
         }
     }
 }
 
 #[test]
-fn a_target_that_hangs_up_is_reset_and_is_not_called_in_a_busy_loop() {
+fn closed_connections_are_resets_and_reopened_with_pauses() {
     for protocol in PROTOCOLS {
         let result = run_on_time(&short(target_on(protocol, |mut stream| drop(read_one(&mut stream))))).result;
         assert_eq!(result.requests.completed, 0);
@@ -177,14 +177,14 @@ fn a_target_that_hangs_up_is_reset_and_is_not_called_in_a_busy_loop() {
         assert_eq!(result.errors.total(), result.errors.reset);
         // Pauses of 1, 2, 4 ... 256 ms: nine or ten connections of each of the two fit into half a second.
         assert!(result.connections.opened <= 24, "{:?}", result.connections);
-        // A refusal must not improve a percentile: nothing but what was under way at the end is a response.
+        // A refusal must not improve a percentile: only requests in flight at the end are responses.
         assert!(result.latency.response.count <= 2);
         assert_eq!(result.latency.error.count, result.requests.failed);
     }
 }
 
 #[test]
-fn a_connection_lost_after_good_replies_is_replaced_at_once() {
+fn a_connection_lost_after_replies_is_replaced_at_once() {
     for protocol in PROTOCOLS {
         let ten = |mut stream: Peer| {
             for _ in 0..10 {
@@ -200,7 +200,7 @@ fn a_connection_lost_after_good_replies_is_replaced_at_once() {
 }
 
 #[test]
-fn an_open_loop_survives_a_target_that_hangs_up_on_idle_connections() {
+fn an_open_loop_replaces_closed_idle_connections() {
     for protocol in PROTOCOLS {
         let idle = |mut stream: Peer| {
             let Some(message) = read_one(&mut stream) else { return };
@@ -217,7 +217,7 @@ fn an_open_loop_survives_a_target_that_hangs_up_on_idle_connections() {
 }
 
 #[test]
-fn when_nothing_listens_the_run_ends_at_once_and_says_so() {
+fn without_a_listener_the_run_ends_at_once() {
     let address = listener().local_addr().unwrap();
     let start = Instant::now();
     let error = brunt_load::run(&short(address), &mut Silent).unwrap_err();
@@ -230,8 +230,8 @@ fn when_nothing_listens_the_run_ends_at_once_and_says_so() {
 }
 
 #[test]
-fn a_target_that_swallows_connection_attempts_is_given_up_after_the_timeout() {
-    // A full queue of a listener that never accepts: Linux drops further attempts without a word.
+fn dropped_connection_attempts_end_the_run_after_the_timeout() {
+    // The full queue of a listener that never accepts: Linux drops further attempts silently.
     let listener = listener();
     rustix::net::listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
@@ -247,7 +247,7 @@ fn a_target_that_swallows_connection_attempts_is_given_up_after_the_timeout() {
 }
 
 #[test]
-fn a_target_that_dies_during_the_run_is_reset_and_then_refused() {
+fn a_target_that_exits_causes_resets_and_then_refused_connections() {
     let listener = listener();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -259,7 +259,7 @@ fn a_target_that_dies_during_the_run_is_reset_and_then_refused() {
                     let Some(message) = read_one(&mut stream) else { return };
                     let _ = stream.write_all(&message);
                 }
-                // It dies with a request in its hands.
+                // It closes with a request outstanding.
                 let _ = read_one(&mut stream);
             });
         }
@@ -267,6 +267,6 @@ fn a_target_that_dies_during_the_run_is_reset_and_then_refused() {
     let result = run_on_time(&short(address)).result;
     assert_eq!(result.requests.completed, 100);
     assert_eq!((result.requests.failed, result.errors.reset), (2, 2));
-    // Each tries again after 1, 2, 4 ... ms, no more often.
+    // Each tries again after 1, 2, 4 ... ms.
     assert!((2..=24).contains(&result.errors.connect), "{:?}", result.errors);
 }

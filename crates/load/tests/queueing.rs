@@ -102,7 +102,7 @@ fn five_ms(_: u64) -> Duration {
 }
 
 #[test]
-fn poisson_arrivals_queue_as_theory_says() {
+fn poisson_arrivals_queue_as_in_theory() {
     assert_lindley(poisson, five_ms, |result, _| {
         // With a connection for each, requests queue at the target: service time is response time.
         let (service, response) = (&result.latency.service, &result.latency.response);
@@ -113,7 +113,7 @@ fn poisson_arrivals_queue_as_theory_says() {
 }
 
 #[test]
-fn with_one_connection_the_response_times_are_the_same_and_only_the_place_of_waiting_changes() {
+fn with_one_connection_requests_wait_in_the_generator_with_equal_response_times() {
     let one = |endpoint| Options { connections: 1, ..poisson(endpoint) };
     assert_lindley(one, five_ms, |result, control| {
         close("service p99", result.latency.service.p99_us, 5_000.0, quantile(&control.service, 0.99))?;
@@ -150,7 +150,7 @@ fn constant_arrivals_below_saturation_never_queue() {
 }
 
 #[test]
-fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
+fn a_stall_delays_every_request_due_during_it() {
     // 0.4 s of nothing in a run of 1.2 s: a third of all requests are due while the target stalls, and the k-th last of
     // them waits k gaps. With four connections all but four are never sent until it is over.
     fn stall(number: u64) -> Duration {
@@ -170,7 +170,7 @@ fn a_stall_is_seen_by_every_request_that_was_due_in_it() {
 }
 
 #[test]
-fn overload_is_unanswered_requests_and_not_a_slower_schedule() {
+fn overload_leaves_requests_unanswered_and_does_not_slow_the_schedule() {
     // 10 ms each at 200/s: half of them can be served in the window. Answered request k has waited 5k ms; one without an
     // answer at least from its intended time to the window's end.
     let mut expected: Vec<f64> = (0..100).map(|k| (10.0 + 5.0 * k as f64) * 1e3).collect();
@@ -197,7 +197,7 @@ fn overload_is_unanswered_requests_and_not_a_slower_schedule() {
 }
 
 #[test]
-fn a_closed_loop_obeys_littles_law() {
+fn a_closed_loop_follows_littles_law() {
     let _turn = alone();
     for protocol in PROTOCOLS {
         attempt(|| {

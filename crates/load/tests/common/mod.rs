@@ -16,18 +16,18 @@ use std::{
 };
 
 pub const MS: Duration = Duration::from_millis(1);
-/// What takes longer than this, on however busy a machine, is not slow but stuck.
+/// Timeout: anything slower is hung, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of a message in most tests.
 pub const SIZE: usize = 64;
 
-/// Tests that measure time take turns: on two cores each would be the other's noise.
+/// Held by tests that measure time: on two cores they would disturb each other.
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A listener below the ephemeral ports, where no client of another test can sit by chance.
+/// A listener below the ephemeral ports, which clients of other tests cannot occupy.
 pub fn listener() -> TcpListener {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let base = 20_000 + (std::process::id() % 97) as u16 * 100;
@@ -39,7 +39,7 @@ pub fn listener() -> TcpListener {
     }
 }
 
-/// A closed loop of one second over two connections; tests change what they are about.
+/// A closed loop of one second over two connections.
 pub fn options(endpoint: impl Into<Endpoint>) -> Options {
     let endpoint = endpoint.into();
     Options {
@@ -60,7 +60,7 @@ pub fn options(endpoint: impl Into<Endpoint>) -> Options {
     }
 }
 
-/// Runs a load and checks what must hold for every result.
+/// Runs a load and checks the invariants of every result.
 pub fn run(options: &Options) -> Report {
     let report = brunt_load::run(options, &mut Silent).unwrap_or_else(|error| panic!("{error}"));
     let result = &report.result;

@@ -1,4 +1,4 @@
-//! Servers that misbehave: each is reported as what it is, and the run ends on time.
+//! Faulty servers: each failure has its kind, and the run ends on time.
 
 use crate::{
     common::{MS, PATIENCE, run, target},
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs and checks that it took no longer than its window, one timeout and some scheduling.
+/// Runs a load and checks that it took no longer than its window, one timeout and a margin.
 fn run_on_time(options: &Options) -> RunResult {
     let start = Instant::now();
     let result = run(options).result;
@@ -59,12 +59,12 @@ fn a_server_that_stalls_within_a_reply_times_out_and_loses_the_whole_batch() {
     assert_eq!(result.errors.total(), result.errors.timeout);
     assert_eq!(result.errors.timeout, result.requests.failed);
     assert!(result.requests.failed >= 3, "{:?}", result.requests);
-    // Of each batch of four the first was answered.
+    // The first of each batch of four was answered.
     assert_eq!(result.requests.completed * 3, result.requests.failed + result.requests.unanswered);
 }
 
 #[test]
-fn half_a_reply_and_a_hang_up_are_a_reset() {
+fn a_close_within_a_reply_is_a_reset() {
     for half in [
         "HTTP/1.1 200 OK\r\nContent-Le",
         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
@@ -81,7 +81,7 @@ fn half_a_reply_and_a_hang_up_are_a_reset() {
 }
 
 #[test]
-fn a_reset_in_the_middle_is_a_reset() {
+fn a_reset_within_a_reply_is_a_reset() {
     let (address, _) = web(|stream, request| {
         if request.number == 5 {
             set_socket_linger(&*stream, Some(Duration::ZERO)).unwrap();
@@ -95,7 +95,7 @@ fn a_reset_in_the_middle_is_a_reset() {
 }
 
 #[test]
-fn what_is_no_http_or_too_much_of_it_is_a_protocol_error() {
+fn invalid_or_excess_bytes_are_protocol_errors() {
     for wrong in [
         "SSH-2.0-OpenSSH_9.2\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
@@ -111,7 +111,7 @@ fn what_is_no_http_or_too_much_of_it_is_a_protocol_error() {
 }
 
 #[test]
-fn a_server_that_answers_before_it_is_asked_is_wrong() {
+fn a_reply_before_its_request_is_a_protocol_error() {
     let address = target(|mut stream| {
         say(&mut stream, &ok("guess"));
         thread::sleep(20 * MS);
@@ -122,7 +122,7 @@ fn a_server_that_answers_before_it_is_asked_is_wrong() {
 }
 
 #[test]
-fn a_batch_whose_connection_is_closed_loses_the_rest() {
+fn a_close_within_a_batch_loses_the_rest() {
     let (address, seen) = web(|stream, request| {
         if request.number == 2 {
             return say_last(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -138,7 +138,7 @@ fn a_batch_whose_connection_is_closed_loses_the_rest() {
 }
 
 #[test]
-fn requests_that_find_nobody_listening_any_more_have_failed() {
+fn requests_without_a_listener_fail() {
     let listener = crate::common::listener();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -150,7 +150,7 @@ fn requests_that_find_nobody_listening_any_more_have_failed() {
     let result = run_on_time(&short(get(address)));
     assert_eq!(result.requests.completed, 0);
     assert_eq!(result.errors.reset, 2);
-    // Each tries again after 1, 2, 4 ... ms, no more often, and each time a request is lost.
+    // Each tries again after 1, 2, 4 ... ms, and each time a request is lost.
     assert!((2..=24).contains(&result.errors.connect), "{:?}", result.errors);
     assert_eq!(result.requests.failed, result.errors.total());
 }

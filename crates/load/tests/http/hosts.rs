@@ -1,4 +1,4 @@
-//! Several hosts in one load: who gets which connections, and what goes where.
+//! Several hosts in one load: assignment of connections and requests.
 
 use crate::{
     common::{listener, run},
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// `GET /NUMBER` of each host, where `number` is its place in the list; its weight beside its address.
+/// `GET /NUMBER` for each host, by its index; hosts are given with their weights.
 fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
     let host = |(number, (address, weight)): (usize, &(SocketAddr, u64))| {
         let goal = brunt_load::http::RequestTarget { host: address.to_string(), ..goal(&format!("/{number}"), 1) };
@@ -25,7 +25,7 @@ fn all(hosts: &[(SocketAddr, u64)], reuse: Option<u64>) -> Http {
 }
 
 #[test]
-fn connections_are_shared_out_by_weight_and_each_keeps_to_its_host() {
+fn connections_are_shared_out_by_weight_and_keep_their_host() {
     let servers = [3, 1].map(|weight| (web(|stream, _| say(stream, &ok("hello"))), weight));
     let hosts = servers.each_ref().map(|((address, _), weight)| (*address, *weight));
     for (threads, rate) in [(1, None), (3, None), (2, Some(1000.0))] {
@@ -36,7 +36,7 @@ fn connections_are_shared_out_by_weight_and_each_keeps_to_its_host() {
         assert_eq!(result.connections.opened, 8);
         let shares: Vec<u64> =
             servers.iter().zip(&before).map(|(((_, seen), _), before)| seen.requests() - before.1).collect();
-        // Of an open loop, whose connections take turns, it is the requests that are shared out.
+        // In an open loop, whose connections take turns, requests are shared out too.
         assert!(shares[1] > 0 && (rate.is_none() || shares[0] > shares[1]), "{shares:?}");
         for (number, (((address, seen), weight), before)) in servers.iter().zip(before).enumerate() {
             let opened = 2 * weight;
@@ -48,7 +48,7 @@ fn connections_are_shared_out_by_weight_and_each_keeps_to_its_host() {
 }
 
 #[test]
-fn a_connection_that_takes_the_place_of_another_goes_where_that_went() {
+fn a_replaced_connection_keeps_its_host() {
     let servers = [1, 1].map(|weight| (web(|stream, _| say_last(stream, &ok("hello"))), weight));
     let hosts = servers.each_ref().map(|((address, _), weight)| (*address, *weight));
     let result = run(&some(200, all(&hosts, Some(1)))).result;
@@ -63,7 +63,7 @@ fn a_connection_that_takes_the_place_of_another_goes_where_that_went() {
 }
 
 #[test]
-fn replies_of_hosts_that_answer_differently_are_each_understood() {
+fn hosts_may_answer_differently() {
     let (plain, _) = web(|stream, _| say(stream, &ok("hello")));
     let (wordy, _) = web(|stream, _| say(stream, "HTTP/1.1 201 Made\r\nContent-Length: 2\r\nX-Long: yes\r\n\r\nhi"));
     let result =
@@ -75,7 +75,7 @@ fn replies_of_hosts_that_answer_differently_are_each_understood() {
 }
 
 #[test]
-fn a_host_that_is_not_there_ends_the_run_before_it_begins() {
+fn a_host_without_a_listener_ends_the_run_at_once() {
     let (there, _) = web(|stream, _| say(stream, &ok("hello")));
     let gone = listener().local_addr().unwrap();
     let options = Options { connections: 10, ..short(all(&[(there, 9), (gone, 1)], None)) };
@@ -84,9 +84,9 @@ fn a_host_that_is_not_there_ends_the_run_before_it_begins() {
 }
 
 #[test]
-fn a_host_that_does_not_answer_is_named() {
+fn an_unresponsive_host_is_named() {
     let (there, _) = web(|stream, _| say(stream, &ok("hello")));
-    // Its queue is full, and nobody takes from it.
+    // Its accept queue is full.
     let full = listener();
     rustix::net::listen(&full, 0).unwrap();
     let silent = full.local_addr().unwrap();
@@ -99,9 +99,9 @@ fn a_host_that_does_not_answer_is_named() {
 }
 
 #[test]
-fn more_hosts_than_connections_are_refused() {
-    let nobody = listener().local_addr().unwrap();
-    let options = Options { connections: 2, ..short(all(&[(nobody, 1); 3], None)) };
+fn more_hosts_than_connections_are_rejected() {
+    let address = listener().local_addr().unwrap();
+    let options = Options { connections: 2, ..short(all(&[(address, 1); 3], None)) };
     let error = brunt_load::run(&options, &mut brunt_load::Silent).unwrap_err().to_string();
     assert!(error.starts_with("2 connections for 3 hosts") && error.contains("-c"), "{error}");
 }

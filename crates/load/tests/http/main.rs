@@ -1,4 +1,4 @@
-//! The load over HTTP against servers that do one thing exactly: what is right is counted, what is wrong is told apart.
+//! Load over HTTP on servers with exactly known behaviour: correct replies are counted, failures by their kind.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Pipelines at a fixed rate: several requests on a connection, each with times of its own.
+//! Pipelines of open loops: several requests on a connection, each with times of its own.
 
 use crate::{common::run, web::*};
 use brunt_load::{
@@ -17,12 +17,12 @@ fn singly(address: SocketAddr, depth: u32, reuse: Option<u64>) -> Http {
     asks_as(address, &template(), &[goal("/", 1)], Pipeline::Single(depth), reuse)
 }
 
-/// So many requests, 400 a second, on one connection.
+/// A number of requests at 400 per second on one connection.
 fn paced(requests: u64, http: Http) -> Options {
     Options { rate: Some(400.0), connections: 1, ..some(requests, http) }
 }
 
-/// Answers when it has `depth` requests, and then all of them.
+/// Answers `depth` requests at a time.
 fn hoarder(depth: u64) -> SocketAddr {
     let (address, _) = web(move |stream, request| match (request.number + 1) % depth {
         0 => say(stream, &ok("hello").repeat(depth as usize)),
@@ -32,7 +32,7 @@ fn hoarder(depth: u64) -> SocketAddr {
 }
 
 #[test]
-fn as_many_as_asked_for_are_under_way_and_each_is_answered() {
+fn a_pipeline_is_filled_and_each_request_is_answered() {
     let result = run(&paced(120, singly(hoarder(4), 4, None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (120, 0), "{:?}", result.errors);
     assert_eq!(result.connections.opened, 1);
@@ -42,7 +42,7 @@ fn as_many_as_asked_for_are_under_way_and_each_is_answered() {
 }
 
 #[test]
-fn no_more_than_asked_for_are_under_way() {
+fn a_pipeline_has_no_more_requests_than_its_depth() {
     let (address, seen) = web(|_, _| true);
     let options = Options { connections: 2, timeout: Duration::from_secs(5), ..paced(1000, singly(address, 4, None)) };
     let result = run(&Options { duration: Duration::from_millis(400), requests: None, ..options }).result;
@@ -52,7 +52,7 @@ fn no_more_than_asked_for_are_under_way() {
 }
 
 #[test]
-fn heads_are_matched_and_urls_take_turns() {
+fn replies_to_head_are_matched_and_urls_take_turns() {
     let (address, seen) = web(|stream, _| say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"));
     let template = Template { method: "HEAD".to_owned(), ..template() };
     let targets = [goal("/a", 3), goal("/b", 1)];
@@ -63,7 +63,7 @@ fn heads_are_matched_and_urls_take_turns() {
 }
 
 #[test]
-fn without_room_requests_wait_and_go_when_there_is_some() {
+fn requests_wait_for_capacity() {
     let reads = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&reads);
     let address = crate::common::target(move |mut stream| {
@@ -82,12 +82,12 @@ fn without_room_requests_wait_and_go_when_there_is_some() {
     assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
     assert!(result.requests.waited.unwrap() > 0);
     let reads = reads.lock().unwrap();
-    // How they come in pieces is the kernel's; that so many are under way at most is ours.
+    // The kernel decides about the pieces, the generator about the depth.
     assert!((2..=16).contains(reads.iter().max().unwrap()), "{reads:?}");
 }
 
 #[test]
-fn a_connection_of_so_many_requests_is_replaced_and_loses_none() {
+fn connections_are_replaced_after_their_number_of_requests_without_loss() {
     let (address, seen) = web(|stream, request| say(stream, &ok("")) && !request.head.contains("Connection: close"));
     let options = Options { rate: Some(2000.0), connections: 2, ..paced(400, singly(address, 4, Some(10))) };
     let result = run(&options).result;
@@ -100,21 +100,20 @@ fn a_connection_of_so_many_requests_is_replaced_and_loses_none() {
 }
 
 #[test]
-fn a_lost_connection_loses_what_was_under_way_and_no_more() {
+fn a_lost_connection_loses_exactly_its_requests_in_flight() {
     let (address, seen) = web(|stream, request| match request.number {
         5 => false,
         _ => say(stream, &ok("")),
     });
     let result = run(&paced(150, singly(address, 4, None))).result;
-    // Whatever went down with a connection went out on it: five replies each, one request that is met with the end, and
-    // those behind.
+    // Each connection has five replies and loses the requests in flight at its end.
     let (done, failed) = (result.requests.completed, result.requests.failed);
     assert_eq!((done, result.errors.total()), (150, result.errors.reset), "{:?}", result.errors);
     assert!(failed >= 29 && failed <= result.connections.opened * 4, "{failed} of {seen:?}");
 }
 
 #[test]
-fn a_reply_that_nobody_asked_for_is_an_error_however_many_may_be_under_way() {
+fn a_reply_without_a_request_is_an_error_in_a_pipeline() {
     let (address, _) = web(|stream, _| say(stream, &ok("").repeat(5)));
     let options =
         Options { duration: Duration::from_millis(400), requests: None, ..paced(1, singly(address, 4, None)) };
@@ -124,7 +123,7 @@ fn a_reply_that_nobody_asked_for_is_an_error_however_many_may_be_under_way() {
 }
 
 #[test]
-fn a_pipeline_and_its_loop_have_to_agree() {
+fn kinds_of_pipelines_need_their_kind_of_loop() {
     let (address, _) = web(|stream, _| say(stream, &ok("")));
     let batches = Options { rate: Some(100.0), ..short(asks(address, &template(), &[goal("/", 1)], 2, None)) };
     for (options, needle) in [(batches, "one write"), (short(singly(address, 2, None)), "-R")] {

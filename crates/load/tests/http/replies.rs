@@ -1,4 +1,4 @@
-//! Replies of every shape, and what is expected of them.
+//! Replies of every shape, and their checks.
 
 use crate::{
     common::{PATIENCE, run},
@@ -18,7 +18,7 @@ fn assert_good(result: &RunResult, statuses: &[(&str, u64)], body_bytes: u64) {
 }
 
 #[test]
-fn plain_replies_are_counted_with_their_bodies_on_connections_that_stay() {
+fn replies_and_body_bytes_are_counted_on_kept_connections() {
     let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
     let result = run(&some(500, get(address))).result;
     assert_good(&result, &[("200", 500)], 2500);
@@ -29,7 +29,7 @@ fn plain_replies_are_counted_with_their_bodies_on_connections_that_stay() {
 }
 
 #[test]
-fn replies_are_the_same_however_they_are_cut() {
+fn replies_can_arrive_in_any_pieces() {
     for framing in [
         "Content-Length: 5\r\n\r\nhello",
         "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\nT: 1\r\n\r\n",
@@ -50,7 +50,7 @@ fn replies_are_the_same_however_they_are_cut() {
 }
 
 #[test]
-fn bodies_longer_than_any_buffer_are_counted_to_the_byte() {
+fn bodies_longer_than_any_buffer_are_counted_exactly() {
     let body = "0123456789".repeat(100_000);
     let (address, _) = web(move |stream, _| say(stream, &ok(&body)));
     let mut http = get(address);
@@ -59,7 +59,7 @@ fn bodies_longer_than_any_buffer_are_counted_to_the_byte() {
 }
 
 #[test]
-fn a_body_that_ends_with_its_connection_is_right_and_the_next_one_has_another() {
+fn a_body_can_end_with_its_connection() {
     for version in ["1.0", "1.1"] {
         let text = format!("HTTP/{version} 200 OK\r\n\r\nall until the end");
         let (address, seen) = web(move |stream, _| say_last(stream, &text));
@@ -71,7 +71,7 @@ fn a_body_that_ends_with_its_connection_is_right_and_the_next_one_has_another() 
 }
 
 #[test]
-fn head_has_no_body_whatever_its_reply_announces() {
+fn replies_to_head_have_no_body() {
     let (address, seen) = web(|stream, _| say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"));
     let template = Template { method: "HEAD".to_owned(), ..template() };
     for pipeline in [1, 4] {
@@ -82,7 +82,7 @@ fn head_has_no_body_whatever_its_reply_announces() {
 }
 
 #[test]
-fn a_status_that_is_not_expected_is_an_error_and_a_reply_all_the_same() {
+fn an_unexpected_status_is_an_error_and_a_counted_reply() {
     let (address, _) = web(|stream, request| {
         say(
             stream,
@@ -96,13 +96,13 @@ fn a_status_that_is_not_expected_is_an_error_and_a_reply_all_the_same() {
     let mut options = some(400, get(address));
     options.connections = 1;
     let result = run(&options).result;
-    // A reply that fails spends the limit as any other.
+    // A failed reply counts towards the limit.
     assert_eq!((result.requests.completed, result.requests.failed), (300, 100));
     assert_eq!((result.errors.status, result.errors.total()), (100, 100));
     let responses = result.responses.unwrap();
     assert_eq!(responses.statuses, [("204".to_owned(), 300), ("503".to_owned(), 100)].into());
     assert_eq!(responses.body_bytes, Some(200));
-    // It has a place among the errors and none among the response times; its connection is as good as before.
+    // It is in the error distribution and not in the response times; its connection is kept.
     assert_eq!((result.latency.error.count, result.latency.response.count), (100, 300));
     assert_eq!(result.connections.opened, 1);
     let mut http = get(address);
@@ -111,7 +111,7 @@ fn a_status_that_is_not_expected_is_an_error_and_a_reply_all_the_same() {
 }
 
 #[test]
-fn a_run_of_so_many_requests_ends_although_every_reply_is_wrong() {
+fn a_run_of_a_number_of_requests_ends_if_every_reply_is_wrong() {
     let (address, _) = web(|stream, _| say(stream, "HTTP/1.1 404 Nothing\r\nContent-Length: 0\r\n\r\n"));
     let result = run(&some(100, get(address))).result;
     assert_eq!((result.requests.completed, result.errors.status), (0, 100));
@@ -119,7 +119,7 @@ fn a_run_of_so_many_requests_ends_although_every_reply_is_wrong() {
 }
 
 #[test]
-fn length_and_words_are_checked() {
+fn length_and_text_of_bodies_are_checked() {
     let (address, _) = web(|stream, _| say(stream, &ok("hello, world")));
     let check = |expect: Expect| {
         let mut http = get(address);

@@ -1,4 +1,4 @@
-//! What goes out: methods, fields, bodies, targets by weight, pipelines.
+//! Sent requests: methods, fields, bodies, targets by weight, pipelines.
 
 use crate::{common::run, web::*};
 use brunt_load::{
@@ -12,7 +12,7 @@ use std::{
 };
 
 #[test]
-fn a_request_is_what_was_asked_for_and_nothing_more() {
+fn a_request_is_sent_byte_for_byte() {
     let (address, seen) = web(|stream, _| say(stream, &ok("")));
     let template = Template {
         method: "PUT".to_owned(),
@@ -29,7 +29,7 @@ fn a_request_is_what_was_asked_for_and_nothing_more() {
 }
 
 #[test]
-fn http_1_0_keeps_its_connections_by_saying_so() {
+fn http_1_0_requests_keep_alive() {
     let keeping = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nhi";
     let (address, seen) = web(move |stream, _| say(stream, keeping));
     let result =
@@ -40,7 +40,7 @@ fn http_1_0_keeps_its_connections_by_saying_so() {
 }
 
 #[test]
-fn targets_come_in_proportion_to_their_weights() {
+fn targets_are_requested_by_weight() {
     for pipeline in [1, 4] {
         let (address, seen) = web(|stream, _| say(stream, &ok("")));
         let targets = [goal("/a", 6), goal("/b", 3), goal("/c", 1)];
@@ -54,7 +54,7 @@ fn targets_come_in_proportion_to_their_weights() {
 }
 
 #[test]
-fn a_pipeline_is_one_write_and_its_replies_are_counted_one_by_one() {
+fn a_batch_is_one_write_and_each_reply_is_counted() {
     let reads = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&reads);
     let address = crate::common::target(move |mut stream| {
@@ -85,7 +85,7 @@ fn a_limit_within_a_pipeline_is_exact() {
 }
 
 #[test]
-fn large_bodies_go_out_while_the_server_already_answers() {
+fn large_bodies_are_sent_while_the_server_answers() {
     let (address, seen) = web(|stream, request| say(stream, &ok(&request.body.len().to_string())));
     let template = Template { method: "POST".to_owned(), body: Some(vec![b'x'; 3 << 20]), ..template() };
     let mut http = asks(address, &template, &[goal("/", 1)], 1, None);
@@ -97,7 +97,7 @@ fn large_bodies_go_out_while_the_server_already_answers() {
 }
 
 #[test]
-fn variants_come_in_turn_in_every_loop_and_their_replies_are_checked() {
+fn variants_take_turns_in_every_loop() {
     let vary = Some(Vary { variants: 50, seed: 3 });
     for (pipeline, rate) in [(Pipeline::NONE, None), (Pipeline::Batches(4), None), (Pipeline::Single(4), Some(2000.0))]
     {
@@ -115,7 +115,7 @@ fn variants_come_in_turn_in_every_loop_and_their_replies_are_checked() {
             assert_eq!(request.head, head);
             *counts.entry(token.to_owned()).or_insert(0) += 1;
         }
-        // Two threads go round, each from a place of its own.
+        // Two threads begin at different places.
         let (least, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
         assert!(counts.len() == 50 && most - least <= 8, "{pipeline:?}: {counts:?}");
     }

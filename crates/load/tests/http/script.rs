@@ -1,4 +1,4 @@
-//! Requests that are made while the load runs, by a source as a script would be one.
+//! Requests made during the load, by a source as scripts are.
 
 use crate::{
     common::{PATIENCE, run},
@@ -14,10 +14,10 @@ use std::{
     time::Duration,
 };
 
-/// What a source has been shown.
+/// Replies that a source got.
 type Shown = Arc<Mutex<Vec<(u16, Vec<(String, Vec<u8>)>, Vec<u8>)>>>;
 
-/// Counts its requests in their targets.
+/// A source that numbers its requests in their targets.
 #[derive(Default)]
 struct Counting {
     made: u64,
@@ -64,7 +64,7 @@ fn script(address: SocketAddr, make: impl Fn() -> Counting + Send + Sync + 'stat
 }
 
 #[test]
-fn requests_come_from_the_source_one_after_the_other() {
+fn requests_come_from_the_source_in_order() {
     for batch in [1, 8] {
         let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
         let options = some(100, script(address, move || Counting { batch, ..Counting::default() }));
@@ -74,14 +74,14 @@ fn requests_come_from_the_source_one_after_the_other() {
         let mut numbers: Vec<u64> = log.iter().map(|request| request.target()[1..].parse().unwrap()).collect();
         numbers.sort_unstable();
         assert!(numbers.windows(2).all(|two| two[0] < two[1]), "a request was sent twice: {numbers:?}");
-        // The hundredth reply ends the run: of what else the connections hold by then, any part may be seen.
+        // The hundredth reply ends the run; some of the replies behind it may be seen too.
         let held = options.connections as u64 * u64::from(batch);
         assert!(numbers.len() >= 100 && *numbers.last().unwrap() < 100 + 2 * held, "{numbers:?}");
     }
 }
 
 #[test]
-fn replies_are_shown_whole_however_they_came() {
+fn a_source_gets_complete_replies() {
     let (address, _) = web(|stream, request| match request.target() {
         "/0" => say(stream, "HTTP/1.1 404 No\r\nX-A: 1\r\nx-a:  2 \r\nContent-Length: 2\r\n\r\nno"),
         "/1" => say(
@@ -107,7 +107,7 @@ fn replies_are_shown_whole_however_they_came() {
 }
 
 #[test]
-fn a_source_may_end_the_run_and_keeps_its_result() {
+fn a_source_can_end_the_run_with_a_result() {
     let (address, _) = web(|stream, _| say(stream, &ok("hello")));
     let http = script(address, || Counting {
         batch: 1,
@@ -121,23 +121,23 @@ fn a_source_may_end_the_run_and_keeps_its_result() {
 }
 
 #[test]
-fn a_pause_is_between_a_reply_and_the_next_request_and_in_nobodys_time() {
+fn a_delay_is_part_of_no_requests_time() {
     let delay = Some(Duration::from_millis(20));
     let is_outside = |_| {
         let (address, seen) = web(|stream, _| say(stream, &ok("hello")));
         let options = short(script(address, move || Counting { batch: 1, delay, ..Counting::default() }));
         let result = run(&options).result;
-        // Two connections, 20 ms and a little for each request of theirs, 0.4 s; on a busy machine fewer.
+        // Two connections, 20 ms and a little for each request, 0.4 s; fewer on a busy machine.
         assert!((2..=42).contains(&result.requests.completed), "{:?}", result.requests);
         assert_eq!((seen.connections(), result.errors.total()), (2, 0));
         result.latency.response.p50_us.unwrap() < 15_000.0
     };
-    // A run that something else on the machine held up is repeated.
+    // A disturbed run is repeated.
     assert!((0..10).any(is_outside), "the pause is part of the response time");
 }
 
 #[test]
-fn a_source_that_fails_ends_the_run_with_its_words() {
+fn an_error_of_a_source_ends_the_run() {
     let (address, _) = web(|stream, _| say(stream, &ok("hello")));
     let error = |http: Http, rate: Option<f64>| {
         let options = Options { duration: Duration::from_secs(20), rate, ..short(http) };

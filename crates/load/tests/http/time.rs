@@ -1,4 +1,4 @@
-//! Response times over HTTP are those that queueing theory gives for known service times.
+//! Response times over HTTP follow queueing theory for known service times.
 
 use crate::{
     common::{MS, Protocol, alone, control, lindley, quantile, run, serial, serial_of},
@@ -13,7 +13,7 @@ use std::{
 
 const SERVICE: fn(u64) -> Duration = |number| if number % 10 == 9 { 12 * MS } else { 2 * MS };
 
-/// Requests one at a time, the n-th for `service(n)`.
+/// Serves requests one at a time, the n-th for `service(n)`.
 fn serial_web(service: fn(u64) -> Duration) -> SocketAddr {
     serial_of(service, |stream: &mut TcpStream| {
         let (mut head, mut byte) = (Vec::new(), [0]);
@@ -26,7 +26,7 @@ fn serial_web(service: fn(u64) -> Duration) -> SocketAddr {
 }
 
 #[test]
-fn an_open_loop_measures_what_lindley_says() {
+fn response_times_of_an_open_loop_follow_lindley() {
     let _turn = alone();
     for arrival in [Arrival::Constant, Arrival::Poisson] {
         let mut failures = Vec::new();
@@ -39,8 +39,7 @@ fn an_open_loop_measures_what_lindley_says() {
                 ..short(get(serial_web(SERVICE)))
             };
             let expected = lindley(&options, SERVICE);
-            // What this machine adds at this moment, a reference client tells. A run that was disturbed is repeated with the
-            // same bounds.
+            // A reference client shows what this machine adds at this moment. A disturbed run is repeated with the same bounds.
             let control = control(&options, &serial(Protocol::Tcp, SERVICE), false);
             let result = run(&options).result;
             let control = control.join().unwrap();
@@ -63,9 +62,9 @@ fn an_open_loop_measures_what_lindley_says() {
 }
 
 #[test]
-fn what_a_pipeline_has_under_way_queues_at_the_target() {
+fn requests_of_a_pipeline_queue_at_the_target() {
     let _turn = alone();
-    // One in twenty holds up those behind it.
+    // One in twenty delays those behind it.
     let service = |number| if number % 20 == 19 { 40 * MS } else { MS };
     let http = asks_as(serial_web(service), &template(), &[goal("/", 1)], Pipeline::Single(256), None);
     let options = Options {
@@ -78,12 +77,12 @@ fn what_a_pipeline_has_under_way_queues_at_the_target() {
     let expected = lindley(&options, service);
     let result = run(&options).result;
     assert_eq!(result.errors.total(), 0);
-    // A busy machine makes everything later, and nothing sooner.
+    // A busy machine only adds time.
     let response = &result.latency.response;
     for (q, measured) in [(0.5, response.p50_us), (0.9, response.p90_us), (1.0, response.max_us)] {
         assert!(measured.unwrap() >= quantile(&expected, q) * 0.9 - 1_000.0, "{q}: {response:?}");
     }
-    // One at a time, nine in ten would be as short as their own service.
+    // Without queueing, nine in ten would be as short as their service.
     let (service, long) = (&result.latency.service, quantile(&expected, 0.9));
     assert!(long > 10_000.0 && service.p90_us.unwrap() > long / 2.0, "{service:?} of {long}");
 }

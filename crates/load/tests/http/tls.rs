@@ -1,4 +1,4 @@
-//! Loads over TLS: what the handshake is counted as, what goes wrong in it, and what goes wrong behind it.
+//! Loads over TLS: counts of handshakes, and errors in the handshake and after it.
 
 use crate::{
     common::{PATIENCE, run, target},
@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A socket on a thread of its own: it waits instead of being pending.
+/// A blocking socket as a transport: waits instead of being pending.
 struct Patient(TcpStream);
 
 impl Transport for Patient {
@@ -38,7 +38,7 @@ impl Transport for Patient {
     }
 }
 
-/// One end on such a thread.
+/// The server side of a connection.
 struct Peer(Stream<Patient>);
 
 fn now<T>(mut future: impl Future<Output = T> + Unpin) -> T {
@@ -60,14 +60,14 @@ impl Peer {
         true
     }
 
-    /// Says the last thing, and that it is.
+    /// Sends the last text and close_notify.
     fn say_last(&mut self, text: &str) -> bool {
         self.say(text);
         let _ = now(poll_fn(|cx| self.0.poll_close_notify(cx)));
         false
     }
 
-    /// Reads to the end of a head; whether there was one.
+    /// Reads to the end of a head; false without one.
     fn ask(&mut self, left: &mut Vec<u8>) -> bool {
         loop {
             if let Some(end) = left.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -82,8 +82,8 @@ impl Peer {
     }
 }
 
-/// A server over TLS that hands each request, by its number on its connection, to `answer`, until that returns false.
-fn secret_web(
+/// A server over TLS that calls `answer` with the number of each request on its connection, until that returns false.
+fn tls_web(
     server: &Acceptor,
     answer: impl Fn(&mut Peer, u64) -> bool + Clone + Send + 'static,
 ) -> (SocketAddr, Arc<AtomicU64>) {
@@ -109,14 +109,14 @@ fn own() -> Acceptor {
     Acceptor::new(&Identity::self_signed(&["localhost".to_owned()]).unwrap(), None).unwrap()
 }
 
-/// The same load over TLS, by a client that trusts anybody.
+/// The same load over TLS.
 fn over_tls(mut http: Http, asked: ClientOptions) -> Http {
     let clients = ClientConfig::new(&asked).unwrap();
     http.hosts.iter_mut().for_each(|host| host.tls = Some(clients.connector("localhost").unwrap()));
     http
 }
 
-fn anybody() -> ClientOptions {
+fn insecure() -> ClientOptions {
     ClientOptions { trust: Trust::Insecure, ..ClientOptions::default() }
 }
 
@@ -125,41 +125,41 @@ fn greedy(asked: ClientOptions, address: SocketAddr, reuse: Option<u64>) -> Http
 }
 
 #[test]
-fn replies_are_right_whatever_the_shape_of_the_load() {
+fn loads_of_every_shape_get_correct_replies() {
     let server = own();
-    let (address, _) = secret_web(&server, |peer, _| peer.say(&ok("hello")));
+    let (address, _) = tls_web(&server, |peer, _| peer.say(&ok("hello")));
     let targets = [goal("/", 1)];
     for http in [
         asks(address, &template(), &targets, 1, None),
         asks(address, &template(), &targets, 16, None),
         asks(address, &template(), &targets, 4, Some(8)),
     ] {
-        let result = run(&some(200, over_tls(http, anybody()))).result;
+        let result = run(&some(200, over_tls(http, insecure()))).result;
         assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
-        // Bytes are those of HTTP.
+        // Bytes of HTTP, not of TLS.
         assert_eq!(result.responses.as_ref().unwrap().body_bytes, Some(1000));
         let handshakes = result.handshakes.unwrap();
         assert_eq!(handshakes.full + handshakes.resumed, result.connections.opened);
         assert_eq!((handshakes.time.count, handshakes.failed), (result.connections.opened, 0));
         assert!(handshakes.protocols.keys().all(|protocol| protocol.starts_with("TLS 1.3 ")), "{handshakes:?}");
     }
-    let open = Options { rate: Some(400.0), ..some(100, over_tls(get(address), anybody())) };
+    let open = Options { rate: Some(400.0), ..some(100, over_tls(get(address), insecure())) };
     let result = run(&open).result;
     assert_eq!((result.requests.completed, result.errors.total()), (100, 0), "{:?}", result.errors);
 }
 
 #[test]
-fn a_load_in_the_clear_tells_of_no_handshakes() {
+fn a_load_without_tls_has_no_handshakes() {
     let (address, _) = web(|stream, _| say(stream, &ok("hello")));
     assert_eq!(run(&some(10, get(address))).result.handshakes, None);
 }
 
 #[test]
-fn connections_that_come_again_are_resumed_unless_nothing_is_remembered() {
+fn later_connections_resume_sessions_unless_disabled() {
     for version in [Version::Tls12, Version::Tls13] {
         for disable_resumption in [false, true] {
-            let (address, connections) = secret_web(&own(), |peer, _| peer.say_last(&ok("hello")));
-            let asked = ClientOptions { version: Some(version), disable_resumption, ..anybody() };
+            let (address, connections) = tls_web(&own(), |peer, _| peer.say_last(&ok("hello")));
+            let asked = ClientOptions { version: Some(version), disable_resumption, ..insecure() };
             let result = run(&some(60, greedy(asked, address, Some(1)))).result;
             assert_eq!((result.requests.completed, result.errors.total()), (60, 0), "{:?}", result.errors);
             let handshakes = result.handshakes.unwrap();
@@ -167,7 +167,7 @@ fn connections_that_come_again_are_resumed_unless_nothing_is_remembered() {
             assert_eq!(handshakes.full + handshakes.resumed, result.connections.opened);
             match disable_resumption {
                 true => assert_eq!(handshakes.resumed, 0, "{version:?}"),
-                // The first ones are opened before there is anything to remember.
+                // The first ones are opened before there is a session to resume.
                 false => assert!(handshakes.full <= 4 && handshakes.resumed >= 56, "{version:?}: {handshakes:?}"),
             }
         }
@@ -175,65 +175,64 @@ fn connections_that_come_again_are_resumed_unless_nothing_is_remembered() {
 }
 
 #[test]
-fn hosts_in_the_clear_and_over_tls_go_together() {
+fn hosts_with_and_without_tls_can_be_mixed() {
     let (plain, _) = web(|stream, _| say(stream, &ok("plain")));
-    let (secret, _) = secret_web(&own(), |peer, _| peer.say(&ok("secret")));
+    let (secret, _) = tls_web(&own(), |peer, _| peer.say(&ok("secret")));
     let mut http = get(plain);
-    http.hosts.extend(over_tls(get(secret), anybody()).hosts);
+    http.hosts.extend(over_tls(get(secret), insecure()).hosts);
     let result = run(&some(200, http)).result;
     assert_eq!((result.requests.completed, result.errors.total()), (200, 0), "{:?}", result.errors);
     assert_eq!(result.handshakes.unwrap().full, 1);
 }
 
 #[test]
-fn a_large_reply_arrives_whole() {
+fn a_large_reply_is_complete() {
     let body = "x".repeat(3 << 20);
-    let (address, _) = secret_web(&own(), move |peer, _| peer.say(&ok(&body)));
-    let result = run(&some(5, greedy(anybody(), address, None))).result;
+    let (address, _) = tls_web(&own(), move |peer, _| peer.say(&ok(&body)));
+    let result = run(&some(5, greedy(insecure(), address, None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (5, 0), "{:?}", result.errors);
     assert_eq!(result.responses.unwrap().body_bytes, Some(5 * (3 << 20)));
 }
 
 #[test]
-fn a_reply_that_ends_with_its_connection_needs_the_word_that_it_ends() {
+fn a_reply_that_ends_with_its_connection_needs_close_notify() {
     let head = "HTTP/1.1 200 OK\r\n\r\nall of it";
-    let (address, _) = secret_web(&own(), move |peer, _| peer.say_last(head));
-    let result = run(&some(10, greedy(anybody(), address, None))).result;
+    let (address, _) = tls_web(&own(), move |peer, _| peer.say_last(head));
+    let result = run(&some(10, greedy(insecure(), address, None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (10, 0), "{:?}", result.errors);
-    // The same bytes, and anybody may have cut the rest.
-    let (address, _) = secret_web(&own(), move |peer, _| {
+    // The same bytes; the rest may have been truncated by an attacker.
+    let (address, _) = tls_web(&own(), move |peer, _| {
         peer.say(head);
         false
     });
-    let result = run(&short(greedy(anybody(), address, None))).result;
+    let result = run(&short(greedy(insecure(), address, None))).result;
     assert_eq!(result.requests.completed, 0);
     assert!(result.errors.reset >= 2 && result.errors.reset == result.errors.total(), "{:?}", result.errors);
 }
 
 #[test]
-fn what_is_no_tls_behind_the_handshake_is_no_protocol() {
-    let (address, _) = secret_web(&own(), |peer, _| {
+fn invalid_records_after_the_handshake_are_protocol_errors() {
+    let (address, _) = tls_web(&own(), |peer, _| {
         let _ = peer.0.transport_mut().0.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         thread::sleep(Duration::from_millis(50));
         false
     });
-    let result = run(&short(greedy(anybody(), address, None))).result;
+    let result = run(&short(greedy(insecure(), address, None))).result;
     assert_eq!(result.requests.completed, 0);
     assert!(result.errors.protocol >= 2 && result.errors.protocol == result.errors.total(), "{:?}", result.errors);
 }
 
 #[test]
-fn a_server_that_closes_between_requests_costs_nothing() {
-    let (address, _) = secret_web(&own(), |peer, number| match number {
+fn a_close_between_requests_is_no_error() {
+    let (address, _) = tls_web(&own(), |peer, number| match number {
         4 => peer.say_last("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"),
         _ => peer.say(&ok("ok")),
     });
-    let result = run(&some(100, greedy(anybody(), address, None))).result;
+    let result = run(&some(100, greedy(insecure(), address, None))).result;
     assert_eq!((result.requests.completed, result.errors.total()), (100, 0), "{:?}", result.errors);
     assert!(result.connections.opened >= 20);
 }
 
-/// Why there is no result.
 fn refused(address: SocketAddr, asked: ClientOptions, name: &str) -> LoadError {
     let mut http = get(address);
     http.hosts[0].tls = Some(ClientConfig::new(&asked).unwrap().connector(name).unwrap());
@@ -245,16 +244,16 @@ fn refused(address: SocketAddr, asked: ClientOptions, name: &str) -> LoadError {
 }
 
 #[test]
-fn a_target_that_cannot_be_trusted_or_understood_ends_the_run_with_one_line() {
+fn a_failed_handshake_ends_the_run_with_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let identity = Identity::self_signed(&["localhost".to_owned()]).unwrap();
     let trusted = dir.path().join("trusted.pem");
     std::fs::write(&trusted, identity.certificates_pem()).unwrap();
     let trusting = || ClientOptions { trust: Trust::File(trusted.clone()), ..ClientOptions::default() };
-    let (known, _) = secret_web(&Acceptor::new(&identity, None).unwrap(), |peer, _| peer.say(&ok("")));
-    let (stranger, _) = secret_web(&own(), |peer, _| peer.say(&ok("")));
+    let (known, _) = tls_web(&Acceptor::new(&identity, None).unwrap(), |peer, _| peer.say(&ok("")));
+    let (stranger, _) = tls_web(&own(), |peer, _| peer.say(&ok("")));
     let wants = Acceptor::new(&identity, Some(&trusted)).unwrap();
-    let (wants, _) = secret_web(&wants, |peer, _| peer.say(&ok("")));
+    let (wants, _) = tls_web(&wants, |peer, _| peer.say(&ok("")));
     let (plain, _) = web(|stream, _| say(stream, "HTTP/1.1 400 Bad Request\r\n\r\n"));
     let rude = target(|mut stream| drop(stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")));
     let silent = target(|_stream| thread::sleep(Duration::from_secs(3600)));
@@ -263,20 +262,20 @@ fn a_target_that_cannot_be_trusted_or_understood_ends_the_run_with_one_line() {
         (stranger, trusting(), "localhost", ["no trusted issuer", "--cacert"]),
         (known, trusting(), "other.example", ["for localhost and not for other.example", "--insecure"]),
         (wants, trusting(), "localhost", ["requires a client certificate", "--cert FILE"]),
-        (rude, anybody(), "localhost", ["no TLS", "http://"]),
-        (shy, anybody(), "localhost", ["closed the connection within", "http://"]),
-        (silent, anybody(), "localhost", ["did not answer one TLS handshake within 500ms", "--timeout"]),
+        (rude, insecure(), "localhost", ["no TLS", "http://"]),
+        (shy, insecure(), "localhost", ["closed the connection within", "http://"]),
+        (silent, insecure(), "localhost", ["did not answer one TLS handshake within 500ms", "--timeout"]),
     ] {
         let text = refused(address, asked, name).to_string();
         assert!(text.contains(&address.to_string()) && !text.contains('\n'), "{text}");
         assert!(needles.iter().all(|needle| text.contains(needle)), "{text}");
     }
-    // One that waits for the end of a head says nothing to half of one.
-    assert!(matches!(refused(plain, anybody(), "localhost"), LoadError::NoHandshake(..) | LoadError::Tls { .. }));
+    // A server that waits for the end of a head does not answer half of one.
+    assert!(matches!(refused(plain, insecure(), "localhost"), LoadError::NoHandshake(..) | LoadError::Tls { .. }));
 }
 
 #[test]
-fn a_target_that_stops_to_shake_hands_is_counted_where_connections_are() {
+fn later_failed_handshakes_are_connect_errors() {
     let (server, turns) = (own(), Arc::<AtomicU64>::default());
     let address = target(move |stream| {
         if turns.fetch_add(1, Relaxed) >= 6 {
@@ -287,7 +286,7 @@ fn a_target_that_stops_to_shake_hands_is_counted_where_connections_are() {
             peer.say_last(&ok("hello"));
         }
     });
-    let result = run(&short(greedy(anybody(), address, Some(1)))).result;
+    let result = run(&short(greedy(insecure(), address, Some(1)))).result;
     assert!(result.requests.completed >= 4, "{:?}", result.requests);
     assert!(result.errors.connect > 0 && result.errors.connect == result.errors.total(), "{:?}", result.errors);
     let handshakes = result.handshakes.unwrap();

@@ -1,4 +1,4 @@
-//! Web servers that do one thing exactly, on plain threads, and what was asked of them.
+//! Web servers with exactly known behaviour, on plain threads, and the requests they got.
 
 use brunt_load::{
     Arrival, Options, Target,
@@ -15,10 +15,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A request as it was received.
+/// A received request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// All of it down to the empty line, which is left out.
+    /// The head without its empty line.
     pub head: String,
     pub body: Vec<u8>,
     /// Its number on its connection, from 0.
@@ -26,13 +26,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// The path.
     pub fn target(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
 }
 
-/// What a server has seen.
+/// Requests and connections of a server.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub connections: AtomicU64,
@@ -50,13 +49,13 @@ impl Seen {
         self.requests.load(Relaxed)
     }
 
-    /// Connections, once there are so many: the last ones may be accepted only when the load is through.
+    /// Waits for a number of connections: the last ones may be accepted after the load.
     pub fn connections_of(&self, opened: u64) -> u64 {
         once(opened, || self.connections())
     }
 }
 
-/// A count once it is so high, or what it has come to in all the time there is.
+/// A count once it has reached a number, or at a timeout.
 pub fn once(high: u64, count: impl Fn() -> u64) -> u64 {
     let until = Instant::now() + crate::common::PATIENCE;
     while count() < high && Instant::now() < until {
@@ -65,7 +64,7 @@ pub fn once(high: u64, count: impl Fn() -> u64) -> u64 {
     count()
 }
 
-/// A server that hands each request and its connection to `answer`, until that returns false: then it closes.
+/// A server that calls `answer` with each request and its connection, and closes when that returns false.
 pub fn web(answer: impl Fn(&mut TcpStream, &Request) -> bool + Clone + Send + 'static) -> (SocketAddr, Arc<Seen>) {
     let seen = Arc::<Seen>::default();
     let log = Arc::clone(&seen);
@@ -100,18 +99,18 @@ fn read(input: &mut BufReader<TcpStream>, number: u64) -> Option<Request> {
     Some(Request { head, body, number })
 }
 
-/// Sends text, perhaps into a connection that is gone.
+/// Sends text; the connection may be closed.
 pub fn say(stream: &mut TcpStream, text: &str) -> bool {
     stream.write_all(text.as_bytes()).is_ok()
 }
 
-/// As [`say`], and closes then.
+/// As [`say`], then closes.
 pub fn say_last(stream: &mut TcpStream, text: &str) -> bool {
     say(stream, text);
     false
 }
 
-/// A good reply.
+/// A correct reply.
 pub fn ok(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
@@ -125,7 +124,7 @@ pub fn goal(target: &str, weight: u32) -> RequestTarget {
     RequestTarget { host: "h".to_owned(), target: target.to_owned(), weight }
 }
 
-/// A load of one template and several targets, so many in one write.
+/// A load of one template and several targets, in batches.
 pub fn asks(
     address: SocketAddr,
     template: &Template,
@@ -148,7 +147,7 @@ pub fn asks_as(
     Http::on(address, Requests::Rendered(Arc::new(rendered)), reuse, Expect::default())
 }
 
-/// `GET /`, one at a time, on connections that stay.
+/// `GET /`, one at a time, on kept connections.
 pub fn get(address: SocketAddr) -> Http {
     asks(address, &template(), &[goal("/", 1)], 1, None)
 }
@@ -173,12 +172,12 @@ pub fn short(http: Http) -> Options {
     }
 }
 
-/// As [`short`], with a timeout of 0.1 s: for a server that does not answer.
+/// As [`short`], with a timeout of 0.1 s.
 pub fn impatient(http: Http) -> Options {
     Options { timeout: Duration::from_millis(100), ..short(http) }
 }
 
-/// As [`short`], for so many requests, which have time.
+/// As [`short`], for a number of requests, without a limit of time.
 pub fn some(requests: u64, http: Http) -> Options {
     Options { requests: Some(requests), duration: Duration::from_secs(60), ..short(http) }
 }
