@@ -136,7 +136,6 @@ pub mod tests {
         Target::Echo { endpoint: "127.0.0.1:7100".parse::<SocketAddr>().unwrap().into(), size }
     }
 
-    /// Options of a valid closed loop.
     pub fn valid() -> Options {
         Options {
             url: "tcp://127.0.0.1:7100".to_owned(),

@@ -7,23 +7,18 @@ use brunt_tls::{Cause, TlsError};
 use std::{io, time::Duration};
 use thiserror::Error;
 
-/// Why there is no result.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// Options that contradict each other or are out of range.
     #[error("{0}")]
     Options(String),
-    /// Nothing listens at the target.
     #[error("nothing listens on {0} (connection refused): start the target first or check the port")]
     Refused(Endpoint),
     #[error("{}", unreachable(.0, .1))]
     Unreachable(Endpoint, #[source] io::Error),
-    /// Every connection attempt timed out.
     #[error(
         "{0} did not answer one attempt to connect within {1:?}: check the address and the firewall, or raise --timeout"
     )]
     NoAnswer(Endpoint, Duration),
-    /// Connections were accepted, and every handshake timed out.
     #[error(
         "{0} accepts connections and did not answer one TLS handshake within {1:?}: use http:// if it has no TLS, or raise --timeout"
     )]
@@ -50,7 +45,6 @@ pub enum LoadError {
     /// A process of the load has failed; which one and how, on one line.
     #[error("{0}")]
     Process(String),
-    /// A thread could not be started, pinned, or given a runtime.
     #[error("load thread {thread} could not start{}", thread_remedy(*.core, error))]
     Thread {
         thread: usize,

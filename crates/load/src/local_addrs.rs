@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// Upper bound of the count: no machine has more addresses, and a wide IPv6 network counts as this many.
 const MAX_COUNT: u64 = 1 << 32;
 
-/// At least one address, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalAddrs {
     /// First address and length of each range.

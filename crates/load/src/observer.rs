@@ -26,7 +26,6 @@ pub trait Observer {
     }
 }
 
-/// An observer that does nothing.
 #[derive(Debug, Default)]
 pub struct Silent;
 

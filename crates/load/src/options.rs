@@ -4,11 +4,9 @@ use crate::{http::Http, local_addrs::LocalAddrs, schedule::Arrival};
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
-/// Address of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Endpoint {
     Ip(SocketAddr),
-    /// Path of a Unix socket.
     Unix(PathBuf),
 }
 
@@ -36,7 +34,6 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Addresses and protocol of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Target {
     /// Messages of `size` bytes, at least 1, which come back as they were sent.
@@ -64,7 +61,6 @@ impl Target {
         }
     }
 
-    /// Variants of each request; `None` if requests are equal.
     pub(crate) fn variants(&self) -> Option<u64> {
         match self {
             Self::Echo { .. } => None,
@@ -82,7 +78,6 @@ impl Target {
         !matches!(self, Self::Http(_))
     }
 
-    /// Whether replies have a status and a body.
     pub(crate) fn has_responses(&self) -> bool {
         matches!(self, Self::Http(_))
     }
@@ -102,7 +97,6 @@ impl Target {
         }
     }
 
-    /// Whether any host uses TLS.
     pub(crate) fn uses_tls(&self) -> bool {
         match self {
             Self::Echo { .. } => false,
@@ -146,7 +140,6 @@ pub struct Options {
     pub requests: Option<u64>,
     /// Requests per second over all connections; `None` makes a closed loop.
     pub rate: Option<f64>,
-    /// Arrival process of an open loop.
     pub arrival: Arrival,
     /// Time within which a request must have a complete reply.
     pub timeout: Duration,
@@ -156,6 +149,5 @@ pub struct Options {
     pub sources: Option<LocalAddrs>,
     /// Whether echo replies are compared byte by byte.
     pub verify: bool,
-    /// Seed of all random choices.
     pub seed: u64,
 }

@@ -6,7 +6,6 @@ use brunt_results::{judge, series::Second};
 use brunt_runtime::BackendKind;
 use std::time::Duration;
 
-/// Everything one load measured.
 #[derive(Debug)]
 pub struct Report {
     /// Without `server`, and with a verdict that does not consider it.
@@ -27,18 +26,14 @@ pub struct Report {
 /// The course of a run, apart from what the threads recorded.
 #[derive(Debug, Clone, Default)]
 pub struct RunSummary {
-    /// Ended early on request.
     pub interrupted: bool,
-    /// Actual length of the window.
     pub measured: Duration,
     /// Connections opened, and the most open at a time.
     pub connections: (u64, u64),
-    /// Connections opened per second before the load.
     pub connect_rate: Option<f64>,
     pub handshakes: Option<result::Handshakes>,
 }
 
-/// The result of a run.
 pub fn result(options: &Options, summary: RunSummary, totals: &Totals) -> RunResult {
     let target = &options.target;
     let measured_s = summary.measured.as_secs_f64();

@@ -41,10 +41,8 @@ pub fn run(options: &Options, observer: &mut dyn Observer) -> Result<Report, Loa
     })
 }
 
-/// Running load threads.
 pub(crate) struct Threads<'s> {
     handles: Vec<ScopedJoinHandle<'s, Option<Schedule>>>,
-    /// Returns emptied intervals to each thread.
     pub spares: Vec<Sender<Box<Interval>>>,
 }
 
@@ -88,7 +86,6 @@ fn schedule(options: &Options, thread: usize) -> Option<Schedule> {
     Some(Schedule::new(options.arrival, options.rate?, options.seed, share(options, thread)))
 }
 
-/// The schedules of all threads; empty in a closed loop.
 pub(crate) fn schedules(options: &Options) -> Vec<Schedule> {
     (0..options.threads.len()).filter_map(|thread| schedule(options, thread)).collect()
 }

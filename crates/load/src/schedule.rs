@@ -12,10 +12,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-/// The arrival process of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Arrival {
-    /// Equal gaps.
     Constant,
     /// Exponential gaps, as of independent users.
     Poisson,
@@ -91,14 +89,12 @@ impl Schedule {
         schedule
     }
 
-    /// The intended time of the next request.
     #[inline]
     pub fn peek(&self) -> u64 {
         // Half up; `round` is a library call on baseline x86-64.
         (self.next + 0.5) as u64
     }
 
-    /// Number of requests taken.
     pub fn taken(&self) -> u64 {
         self.taken
     }

@@ -73,7 +73,6 @@ struct NullServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A listening socket, which workers share.
 enum Socket {
     Tcp(TcpListener),
     Unix(UnixListener),

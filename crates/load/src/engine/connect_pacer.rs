@@ -10,23 +10,16 @@ const DROPPED_NS: u64 = 700_000_000;
 const GRACE_NS: u64 = 900_000_000;
 /// Factor of the gap after a fast attempt: halves it after about seven hundred.
 const EASING: f64 = 0.999;
-/// A shorter gap becomes zero.
 const MIN_GAP_NS: f64 = 5_000.0;
 /// At least ten attempts a second.
 const MAX_GAP_NS: f64 = 1e8;
 
-/// Pace of one load thread.
 #[derive(Debug, Default)]
 pub struct ConnectPacer {
-    /// Time between the starts of two attempts.
     gap_ns: f64,
-    /// Start of the last attempt.
     last_ns: u64,
-    /// Start of the first attempt.
     first_ns: Option<u64>,
-    /// Attempts that have ended.
     ended: u64,
-    /// End of the grace period.
     grace_ns: u64,
 }
 

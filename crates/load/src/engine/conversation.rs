@@ -14,12 +14,10 @@ use crate::measure::recorder::{Failure, Recorder};
 use brunt_tls::Transport;
 use std::task::{Context, Poll};
 
-/// What to do after received bytes were taken.
 pub enum Step<E> {
     Receive,
     /// Write the next request, or take one.
     Write,
-    /// The connection ends or pauses.
     End(E),
 }
 
@@ -34,10 +32,8 @@ pub trait Conversation<P, T: Transport> {
     /// No request is unsent or unanswered.
     fn is_idle(&self) -> bool;
 
-    /// Another request can be taken now.
     fn has_capacity(&self) -> bool;
 
-    /// Takes requests that the scheduler has assigned.
     fn take_assigned(&mut self, core: &mut Core<P>);
 
     /// Earliest time of a reply, in nanoseconds of the run's clock.
@@ -123,7 +119,6 @@ pub fn poll<P, T: Transport, C: Conversation<P, T>>(
     }
 }
 
-/// Checks an idle connection for its end and for data that was not requested.
 #[inline(never)]
 fn watch<P, T: Transport, C: Conversation<P, T>>(stream: &mut T, cx: &mut Context<'_>) -> Poll<C::End> {
     stream.poll_recv(cx).map(|received| match received {

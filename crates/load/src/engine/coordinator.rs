@@ -20,7 +20,6 @@ use std::time::{Duration, SystemTime};
 const START_DELAY: Duration = Duration::from_millis(5);
 /// Interval at which the observer is asked whether to stop.
 const POLL: Duration = Duration::from_millis(100);
-/// Interval of the checks on connecting.
 const CONNECT_POLL: Duration = Duration::from_millis(2);
 /// Connections per second, over all threads, below which a target is not waited for.
 const MIN_CONNECT_RATE: f64 = 1000.0;
@@ -37,9 +36,7 @@ pub struct Coordinator<'s> {
     backend: BackendKind,
     fallback: Option<String>,
     interrupted: bool,
-    /// When the observer was last asked.
     polled_ns: u64,
-    /// Connections opened per second before the load.
     connect_rate: Option<f64>,
     /// Exit reason of a process that was lost during the load.
     lost: Option<String>,

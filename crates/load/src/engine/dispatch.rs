@@ -8,7 +8,6 @@ use super::{scheduler::Due, worker::Worker};
 use brunt_runtime::{time, yield_now};
 use std::{future::poll_fn, rc::Rc, task::Poll};
 
-/// Sends requests at their intended times until the window is over.
 pub async fn run<P>(worker: Rc<Worker<P>>) {
     let mut margin = Margin::default();
     loop {
@@ -61,7 +60,6 @@ struct Margin {
 }
 
 impl Margin {
-    /// Longer spins cost more than they gain.
     const MOST: f64 = 100_000.0;
     const LEAST: f64 = 2_000.0;
     /// A shorter sleep is not worth its two system calls.

@@ -22,7 +22,6 @@ pub enum Reply {
 
 /// A protocol on one load thread: requests and the check of their replies. Every connection's poll may touch it.
 pub trait Exchange: Sized + 'static {
-    /// An open connection.
     type Stream: Connect + SendBack;
     /// State of a connection: its current request and the check of its reply.
     type State: 'static;
@@ -30,7 +29,6 @@ pub trait Exchange: Sized + 'static {
     /// State of connection `number` of the run, before its first request. Kept when the connection is replaced.
     fn state(&self, number: u32) -> Self::State;
 
-    /// Moves on to the next request.
     fn next(&self, state: &mut Self::State);
 
     /// Length of the request in bytes, at least 1.
@@ -86,21 +84,16 @@ async fn run<X: Exchange>(worker: Rc<Worker<X>>, index: u32, mut stream: Option<
     }
 }
 
-/// The requests and replies of one open connection.
 struct Session<'w, X: Exchange> {
     worker: &'w Worker<X>,
     index: u32,
     state: X::State,
-    /// Written bytes of the request.
     written: usize,
-    /// A request is in flight.
     busy: bool,
-    /// There was a reply.
     answered: bool,
 }
 
 impl<X: Exchange> Session<'_, X> {
-    /// Takes the first request, if there is one.
     fn open(&mut self) {
         let now = self.worker.clock.now();
         let core = &mut *self.worker.core.borrow_mut();

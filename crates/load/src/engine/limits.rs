@@ -5,7 +5,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files of a load thread besides its connections: ring or epoll set, wake-up, and a margin.
 const PER_THREAD: u64 = 8;
-/// Files that the caller may open during the run.
 const MARGIN: u64 = 32;
 
 /// Raises the soft limit for `connections`, or fails with how many the hard limit allows. Connections that are replaced

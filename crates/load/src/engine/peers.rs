@@ -7,24 +7,23 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Sets the start of the load, and the start and end of its window.
-    Begin { start: u64, open: u64, close: u64 },
+    Begin {
+        start: u64,
+        open: u64,
+        close: u64,
+    },
     /// Ends the window early.
     Close(u64),
-    /// Lets connections be closed.
     Release,
 }
 
 /// Processes that each make a part of the load.
 pub trait Peers {
-    /// Sends an order to all processes.
     fn order(&self, order: Order);
-    /// Time for an order to reach all processes.
     fn start_delay(&self) -> Duration;
-    /// Why a process has exited early.
     fn exit_reason(&self, process: usize) -> String;
 }
 
-/// No other processes.
 pub struct NoPeers;
 
 impl Peers for NoPeers {

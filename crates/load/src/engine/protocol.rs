@@ -5,7 +5,6 @@ use std::{io, rc::Rc};
 
 /// A protocol on one load thread. No dynamic dispatch: the needs of one protocol cost others nothing.
 pub trait Protocol: Sized + 'static {
-    /// An open connection that is ready for requests.
     type Link: 'static;
 
     /// Opens connection `index` of this thread, handshakes included. Calls [`Worker::accepted`] once the target has accepted

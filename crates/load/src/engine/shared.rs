@@ -93,7 +93,6 @@ struct HostProgress {
     first_error: Mutex<Option<io::Error>>,
 }
 
-/// Snapshot of [`Connecting`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Connections opened, by host.
@@ -105,7 +104,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The state before connecting.
     pub fn none(hosts: usize) -> Self {
         Self { opened: vec![0; hosts], open: 0, settled: 0, began_ns: u64::MAX, ended_ns: 0 }
     }
@@ -123,7 +121,6 @@ impl Connecting {
         }
     }
 
-    /// A thread begins to open its connections.
     pub fn begin(&self, now_ns: u64) {
         self.began_ns.fetch_min(now_ns, Relaxed);
     }
@@ -206,12 +203,10 @@ impl Connecting {
         self.hosts[host].accepted.load(Relaxed)
     }
 
-    /// The first host without an opened connection.
     pub fn unreached(&self) -> Option<usize> {
         (0..self.hosts.len()).find(|host| self.opened_to(*host) == 0)
     }
 
-    /// Takes the first error of a host.
     pub fn take_error(&self) -> Option<(usize, io::Error)> {
         self.hosts.iter().enumerate().find_map(|(number, host)| Some((number, locked(&host.first_error).take()?)))
     }
@@ -221,16 +216,15 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Shared by the threads of one run.
 #[derive(Debug)]
 pub struct Shared {
     pub options: Options,
     pub clock: Clock,
     pub hosts: Hosts,
     pub connecting: Connecting,
-    /// Start of the load; set before `go`.
+    /// Start of the load.
     pub start: AtomicU64,
-    /// Start of the window; set before `go`.
+    /// Start of the window.
     pub open: AtomicU64,
     /// End of the window; `u64::MAX` until it is set.
     pub close: Arc<AtomicU64>,
@@ -264,7 +258,6 @@ impl Shared {
         }
     }
 
-    /// Sets the times and starts the threads.
     pub fn begin(&self, start_ns: u64, open_ns: u64, close_ns: u64) {
         self.start.store(start_ns, Relaxed);
         self.open.store(open_ns, Relaxed);
@@ -288,12 +281,10 @@ impl Shared {
         self.close_at(self.clock.now());
     }
 
-    /// The reason of [`Self::break_off`].
     pub fn take_broken(&self) -> Option<String> {
         locked(&self.broken).take()
     }
 
-    /// Whether the window is over.
     pub fn is_closed(&self) -> bool {
         self.clock.now() >= self.close.load(Relaxed)
     }

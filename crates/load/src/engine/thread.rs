@@ -15,13 +15,11 @@ const MAX_TICK: Duration = Duration::from_millis(10);
 const MIN_TICK: Duration = Duration::from_millis(1);
 /// Longest wait for replies in the drain; the timeout, if that is shorter.
 const DRAIN: Duration = Duration::from_secs(1);
-/// Pause between two checks for the end of the drain.
 const DRAIN_TICK: Duration = Duration::from_millis(1);
 
 /// From a load thread to the thread that called `run`, which may be in another process.
 #[derive(Serialize, Deserialize)]
 pub enum Message {
-    /// The thread runs.
     Ready {
         tid: u32,
         #[serde(with = "Backend")]
@@ -29,9 +27,7 @@ pub enum Message {
         /// Why the backend is not io_uring.
         fallback: Option<String>,
     },
-    /// An interval is over.
     Interval(Box<Interval>),
-    /// The thread could not start.
     #[serde(skip)]
     Failed(LoadError),
     /// The process of this number, instead of a thread's, has exited early.
@@ -39,7 +35,6 @@ pub enum Message {
     Exited,
 }
 
-/// Serializes a [`BackendKind`].
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "BackendKind")]
 enum Backend {
@@ -47,7 +42,6 @@ enum Backend {
     Epoll,
 }
 
-/// The channels of a load thread.
 pub struct Channels {
     /// To the coordinator, with the thread's number.
     pub out: Sender<(usize, Message)>,

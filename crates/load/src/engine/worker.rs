@@ -8,7 +8,6 @@ use crate::{measure::interval::Usage, options::Endpoint};
 use std::cell::{Cell, RefCell};
 use std::{future::poll_fn, net::SocketAddr, rc::Rc, sync::Arc, task::Poll, time::Instant};
 
-/// The part that every poll of a connection touches.
 pub struct Core<P> {
     pub scheduler: Scheduler,
     pub protocol: P,
@@ -30,7 +29,6 @@ impl<P> Core<P> {
     }
 }
 
-/// One load thread, shared by its tasks only.
 pub struct Worker<P> {
     pub shared: Arc<Shared>,
     pub clock: Clock,
@@ -39,7 +37,6 @@ pub struct Worker<P> {
     pub core: RefCell<Core<P>>,
     /// Time spent spinning until the next intended time, in nanoseconds.
     pub spin_ns: Rc<Cell<u64>>,
-    /// Connections whose first attempt has begun.
     pub begun: Cell<usize>,
     /// Attempts that were given a source address.
     dialled: Cell<u64>,
@@ -73,7 +70,6 @@ impl<P> Worker<P> {
         }
     }
 
-    /// Number of the host of connection `index` of this thread.
     pub fn host(&self, index: u32) -> usize {
         self.shared.hosts.of(self.share, index as usize)
     }
@@ -105,7 +101,6 @@ impl<P> Worker<P> {
         self.shared.connecting.accepted(self.host(index));
     }
 
-    /// Connection `index` is ready for requests.
     pub fn opened(&self, index: u32) {
         self.shared.connecting.opened(self.host(index));
         self.core.borrow_mut().scheduler.recorder.connections += 1;

@@ -24,7 +24,6 @@ pub struct Http {
     pub expect: Expect,
 }
 
-/// One of the hosts of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Host {
     pub address: SocketAddr,
@@ -38,12 +37,10 @@ pub struct Host {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Requests {
     Rendered(Arc<Rendered>),
-    /// Made when they are due.
     Script(Script),
 }
 
 impl Http {
-    /// A load on one host.
     pub fn on(address: SocketAddr, requests: Requests, reuse: Option<u64>, expect: Expect) -> Self {
         Self { hosts: vec![Host { address, requests, weight: 1, tls: None }], reuse, expect }
     }

@@ -8,7 +8,6 @@ use super::variants::{Vary, variant};
 use brunt_wire::http1::{EncodeError, Version, client::Request};
 use std::ops::Range;
 
-/// Longest order of the targets, before it repeats.
 const MAX_ORDER: u64 = 10_000;
 /// Longest order with all variants.
 const MAX_PLACES: usize = 1 << 20;
@@ -29,7 +28,6 @@ impl Pipeline {
     pub const NONE: Self = Self::Batches(1);
 }
 
-/// The requests of one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     bytes: Vec<u8>,
@@ -121,12 +119,10 @@ impl Rendered {
         start..self.bytes.len()
     }
 
-    /// Variants of each request; `None` if requests are equal.
     pub fn variants(&self) -> Option<u32> {
         self.vary.map(|vary| vary.variants)
     }
 
-    /// Length of the order.
     pub(crate) fn places(&self) -> usize {
         self.keeping.len()
     }

@@ -8,7 +8,6 @@ use std::{fmt, sync::Arc, time::Duration};
 /// Most requests of a batch.
 pub const MAX_BATCH: u32 = 1024;
 
-/// Requests and responses of one load thread.
 pub trait Source {
     /// Appends one request, head and body, or several for a single write. They are sent as they are: the source is
     /// responsible for valid HTTP/1.
@@ -38,7 +37,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch of one request.
     pub fn of(method: &str) -> Self {
         Self { requests: 1, heads: u64::from(method == "HEAD") }
     }
@@ -70,7 +68,6 @@ impl Batch {
     }
 }
 
-/// Whether the run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     Continue,

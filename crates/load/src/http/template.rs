@@ -8,11 +8,9 @@ pub struct Template {
     /// Headers other than `Host`, `Connection` and those that frame the body, in order.
     pub fields: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
-    /// HTTP/1.0 instead of 1.1.
     pub http10: bool,
 }
 
-/// Target of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestTarget {
     /// `Host` header: `host[:port]`.

@@ -27,7 +27,6 @@ impl Default for Distributions {
 }
 
 impl Distributions {
-    /// Moves the values of an interval in here.
     fn merge(&mut self, interval: &mut Interval) {
         interval.response.merge_into(&mut self.response);
         interval.service.merge_into(&mut self.service);
@@ -62,7 +61,6 @@ fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     to.add(from).expect("all histograms have the same bounds");
 }
 
-/// One interval of all threads together.
 #[derive(Default)]
 struct Slice {
     /// Threads whose interval is added.
@@ -76,7 +74,6 @@ struct Slice {
     latency: Distributions,
 }
 
-/// Usage of a thread in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ThreadUsage {
     start: Option<Usage>,
@@ -94,7 +91,6 @@ impl ThreadUsage {
     }
 }
 
-/// Totals of the window.
 #[derive(Default)]
 pub struct Totals {
     pub latency: Distributions,
@@ -105,11 +101,9 @@ pub struct Totals {
     pub saturated: u64,
     /// One entry for each second, warm-up included.
     pub seconds: Vec<Second>,
-    /// The interval log.
     pub hlog: Vec<u8>,
 }
 
-/// Collector of the intervals of one run.
 pub struct Collector {
     start_ns: u64,
     closed_loop: bool,
@@ -177,7 +171,6 @@ impl Collector {
         }
     }
 
-    /// Adds a second to the series.
     pub fn keep(&mut self, second: Second) {
         self.totals.seconds.push(second);
     }

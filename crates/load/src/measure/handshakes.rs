@@ -33,7 +33,6 @@ impl Handshakes {
         self.failed += 1;
     }
 
-    /// The figures as the result has them.
     pub fn summary(&self) -> result::Handshakes {
         let Self { full, resumed, failed, .. } = *self;
         result::Handshakes {

@@ -34,7 +34,6 @@ const fn cell_of(ns: u64) -> usize {
     doubling as usize * HALF + (ns >> doubling) as usize
 }
 
-/// The smallest value of a cell.
 const fn value_of(cell: usize) -> u64 {
     if cell < 2 * HALF {
         return cell as u64;
@@ -52,7 +51,6 @@ impl RawHistogram {
         self.cells[cell_of(ns.min(MAX_LATENCY_NS))] += 1;
     }
 
-    /// Values above the range so far.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }

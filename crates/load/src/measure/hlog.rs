@@ -18,7 +18,6 @@ pub struct Hlog {
 }
 
 impl Hlog {
-    /// An empty log of a load that began at `start`.
     pub fn new(start: SystemTime) -> Self {
         let mut bytes = Vec::new();
         let mut serializer = V2DeflateSerializer::new();

@@ -7,7 +7,6 @@ use super::{histogram::RawHistogram, replies::Replies};
 use brunt_results::result::{Bytes, Errors};
 use serde::{Deserialize, Serialize};
 
-/// The part of a run that an interval belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Phase {
     /// Connections are being opened; no request is sent.
@@ -15,17 +14,14 @@ pub enum Phase {
     Connect,
     /// Load that is not measured.
     Warmup,
-    /// The measured window.
     Window,
     /// No new requests; those in flight may still be answered.
     Drain,
 }
 
-/// Counts of one interval.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     pub sent: u64,
-    /// Requests with a correct reply.
     pub completed: u64,
     pub failed: u64,
     /// Requests that found every connection busy.
@@ -34,14 +30,12 @@ pub struct Counters {
     pub unanswered: u64,
     /// Errors by kind, those of connections without a request included.
     pub errors: Errors,
-    /// Payload bytes.
     pub bytes: Bytes,
     /// Counts of replies, for protocols whose replies have a status.
     pub replies: Replies,
 }
 
 impl Counters {
-    /// Adds the counts of another interval.
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.completed += other.completed;
@@ -68,7 +62,6 @@ pub struct Usage {
     pub spin_ns: u64,
 }
 
-/// One interval of one thread.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// Its number on its thread, from 0.
@@ -85,10 +78,8 @@ pub struct Interval {
     pub counters: Counters,
     /// done - intended. In a closed loop only of requests without a correct reply: for the others it equals `service`.
     pub response: RawHistogram,
-    /// done - sent.
     pub service: RawHistogram,
     /// sent - intended, as far as the generator caused it. Empty in a closed loop, where it is 0 by definition.
     pub lag: RawHistogram,
-    /// done - intended of failed requests.
     pub error: RawHistogram,
 }

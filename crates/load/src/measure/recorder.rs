@@ -50,7 +50,6 @@ pub struct Links {
     pub meter: Box<dyn Fn() -> Usage>,
 }
 
-/// Recorder of one load thread.
 pub struct Recorder {
     current: Box<Interval>,
     /// End of the current interval unless `links.close` comes first.
@@ -61,7 +60,6 @@ pub struct Recorder {
     closed_loop: bool,
     /// Requests with a connection and without a reply.
     pub outstanding: u64,
-    /// Open connections.
     pub connections: u64,
     links: Links,
     finished: VecDeque<Box<Interval>>,
@@ -70,7 +68,6 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder in the connect phase.
     pub fn new(closed_loop: bool, links: Links) -> Self {
         let mut current = Box::<Interval>::default();
         current.usage_start = (links.meter)();
@@ -94,13 +91,11 @@ impl Recorder {
         self.next_ns = start_ns;
     }
 
-    /// Whether the window is over.
     #[inline]
     pub fn is_draining(&self) -> bool {
         self.current.phase == Phase::Drain
     }
 
-    /// End of the current interval.
     pub fn boundary(&self) -> u64 {
         match self.current.phase {
             Phase::Drain => u64::MAX,
@@ -267,7 +262,6 @@ impl Recorder {
         self.end_interval(now_ns);
     }
 
-    /// The next finished interval, in order.
     pub fn take_finished(&mut self) -> Option<Box<Interval>> {
         self.finished.pop_front()
     }

@@ -13,7 +13,6 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// Counts one reply.
     #[inline]
     pub fn record(&mut self, status: u16, body_bytes: u64) {
         self.body_bytes += body_bytes;
@@ -32,13 +31,11 @@ impl Replies {
         }
     }
 
-    /// Adds the counts of another interval.
     pub fn add(&mut self, other: &Self) {
         self.body_bytes += other.body_bytes;
         other.statuses.iter().for_each(|(status, count)| self.count(*status, *count));
     }
 
-    /// The counts as the result has them.
     pub fn responses(&self) -> Responses {
         let statuses = self.statuses.iter().map(|(status, count)| (status.to_string(), *count));
         Responses { statuses: statuses.collect(), body_bytes: Some(self.body_bytes) }

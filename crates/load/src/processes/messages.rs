@@ -16,17 +16,19 @@ pub struct Task {
     pub zero_ns: u64,
 }
 
-/// From a worker.
 #[derive(Serialize, Deserialize)]
 pub enum Report {
-    /// From a load thread, with its number.
     Thread(usize, Message),
     /// The first failed attempt to connect to a host; the error as its number or its text.
-    Refused { host: usize, error: Result<i32, String> },
+    Refused {
+        host: usize,
+        error: Result<i32, String>,
+    },
     /// Progress of connecting, or connections lost and replaced.
     Connecting(Progress),
-    /// The worker cannot do its part.
     Failed(String),
     /// The work is done. With an open loop, the requests that each thread took from its schedule.
-    Done { taken: Vec<Option<u64>> },
+    Done {
+        taken: Vec<Option<u64>>,
+    },
 }

@@ -61,7 +61,6 @@ fn process_error(error: impl Display) -> LoadError {
     LoadError::Process(error.to_string())
 }
 
-/// The number of the first thread of each process.
 fn first_threads(layout: &[Vec<Option<usize>>]) -> Vec<usize> {
     (0..layout.len()).map(|process| layout[..process].iter().map(Vec::len).sum()).collect()
 }
@@ -77,15 +76,12 @@ fn unsent(options: &Options, taken: &[Option<u64>]) -> Vec<Schedule> {
     schedules(options).into_iter().zip(taken).filter_map(advance).collect()
 }
 
-/// Passes on the reports of one worker.
 struct Receiver {
     process: usize,
-    /// Number of its first thread.
     first: usize,
     shared: Arc<Shared>,
     taken: Taken,
     out: Sender<(usize, Message)>,
-    /// Its progress as last reported.
     progress: Progress,
     is_done: bool,
 }

@@ -10,7 +10,6 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{io, sync::Arc, thread};
 
-/// Interval of the reports on connecting.
 const REPORT_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Does what the parent orders until the work is done. The process exits as soon as the parent does.

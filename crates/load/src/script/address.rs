@@ -4,10 +4,8 @@ use brunt_luau::mlua::{Error, Lua, MetaMethod, Result, Table, UserData, UserData
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// Timeout of `wrk.connect`.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An address in a script, which can be printed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Address(pub SocketAddr);
 

@@ -46,7 +46,6 @@ fn joined(values: &[LuaString]) -> Vec<u8> {
     values.iter().flat_map(|value| value.as_bytes().to_vec()).collect()
 }
 
-/// `io.stdout` or `io.stderr`.
 #[derive(Debug, Clone, Copy)]
 enum Sink {
     Out,

@@ -37,7 +37,6 @@ pub struct Facts {
     /// The URL as typed: argument 0.
     pub url: String,
     pub scheme: String,
-    /// Without brackets.
     pub host: String,
     pub port: Option<u16>,
     /// With the query.

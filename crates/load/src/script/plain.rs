@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 /// Limit of the nesting of tables, which a table that contains itself exceeds.
 const MAX_DEPTH: usize = 100;
 
-/// A value outside of a VM.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Plain {
     Nil,
@@ -20,7 +19,6 @@ pub(super) enum Plain {
 pub(super) type Globals = HashMap<Vec<u8>, std::result::Result<Plain, String>>;
 
 impl Plain {
-    /// Copies a value out of its VM.
     pub fn of(value: &Value) -> Result<Self> {
         Self::at_depth(value, 0)
     }
@@ -49,7 +47,6 @@ impl Plain {
         })
     }
 
-    /// Copies the value into a VM.
     pub fn put(&self, lua: &Lua) -> Result<Value> {
         Ok(match self {
             Self::Nil => Value::Nil,
@@ -74,7 +71,6 @@ pub(super) fn globals(lua: &Lua, predefined: &HashSet<Vec<u8>>) -> Globals {
     own.map(|(name, value)| (name, Plain::of(&value).map_err(|error| error.to_string()))).collect()
 }
 
-/// The names of globals.
 pub(super) fn names(globals: &Table) -> HashSet<Vec<u8>> {
     named(globals).map(|(name, _)| name).collect()
 }

@@ -14,7 +14,6 @@ use std::time::Duration;
 /// Longest result of `delay` in milliseconds: a day.
 const MAX_DELAY_MS: f64 = 86_400_000.0;
 
-/// The source of load thread `thread`.
 pub(super) fn source(transfer: &Arc<Transfer>, thread: usize) -> Result<Box<dyn Source>, String> {
     if thread >= transfer.addresses.len() {
         return Err(transfer.program.fault(format!("load thread {thread} was not set up")).to_string());
@@ -159,7 +158,6 @@ impl Source for Runner {
 }
 
 impl Drop for Runner {
-    /// Leaves the script's globals for `done`.
     fn drop(&mut self) {
         if let Some(left) = &self.transfer.left {
             let globals = plain::globals(self.vm.lua(), &self.predefined);

@@ -4,19 +4,14 @@ use brunt_luau::mlua::{Lua, MetaMethod, Result, Table, UserData, UserDataFields,
 use hdrhistogram::Histogram;
 use std::time::Duration;
 
-/// Summary of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Length of the window.
     pub duration: Duration,
-    /// Requests answered.
     pub requests: u64,
-    /// Bytes received.
     pub bytes: u64,
     pub errors: Errors,
 }
 
-/// Errors by wrk's kinds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Errors {
     pub connect: u64,
@@ -24,7 +19,6 @@ pub struct Errors {
     pub read: u64,
     /// Connections lost while sending a request.
     pub write: u64,
-    /// Replies with a status above 399.
     pub status: u64,
     pub timeout: u64,
 }
@@ -51,7 +45,6 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// A histogram of nanoseconds as microseconds.
     pub fn of_times(nanos: &Histogram<u64>) -> Self {
         let us = |nanos: u64| nanos as f64 / 1e3;
         if nanos.is_empty() {

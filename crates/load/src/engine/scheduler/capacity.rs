@@ -3,7 +3,6 @@
 use super::{Scheduler, slot::Slot};
 
 impl Scheduler {
-    /// The connection has capacity for one more request.
     pub(super) fn add_capacity(&mut self, index: u32) {
         if self.depth > 1 {
             let pipeline = &mut self.pipelines[index as usize];
@@ -16,7 +15,6 @@ impl Scheduler {
         self.idle.push_back(index);
     }
 
-    /// Lists a connection with capacity for [`Self::take_capacity`].
     fn list(&mut self, index: u32) {
         let (slot, pipeline) = (&mut self.slots[index as usize], &mut self.pipelines[index as usize]);
         if slot.is_closed() {

@@ -10,7 +10,6 @@ pub(super) struct Pipeline {
     pub queued: VecDeque<Slot>,
     /// How many of the connection's requests, counted from the last, are not sent.
     pub unsent: u32,
-    /// How many more requests can be assigned.
     pub capacity: u32,
     /// Whether the connection is in [`super::Scheduler::with_capacity`].
     pub is_listed: bool,
@@ -23,7 +22,6 @@ impl Pipeline {
         self.queued.get_mut(at)
     }
 
-    /// Removes the unsent requests. The oldest request must be sent.
     pub fn take_unsent(&mut self) -> Drain<'_, Slot> {
         let first = self.queued.len().saturating_sub(self.unsent as usize);
         self.unsent = 0;

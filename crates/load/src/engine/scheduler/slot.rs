@@ -2,7 +2,6 @@
 
 /// `intended` of a closed connection, or of one whose request has timed out.
 const CLOSED: u64 = u64::MAX;
-/// `intended` of an idle connection.
 const IDLE: u64 = u64::MAX - 1;
 /// `sent` as long as there is no sent request.
 const UNSENT: u64 = u64::MAX;
@@ -12,15 +11,16 @@ const UNSENT: u64 = u64::MAX;
 pub(super) enum State {
     /// Not open, or given up after a timeout.
     Closed,
-    /// Open, without a request.
     Idle,
-    /// A request is assigned and not sent.
-    Assigned { intended: u64 },
-    /// A request is sent and not answered.
-    InFlight { intended: u64, sent: u64 },
+    Assigned {
+        intended: u64,
+    },
+    InFlight {
+        intended: u64,
+        sent: u64,
+    },
 }
 
-/// A packed [`State`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot {
     intended: u64,

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::{sync::Arc, sync::atomic::Ordering::Relaxed, task::Wake};
 
 pub(super) const MS: u64 = 1_000_000;
-/// Start of the load and the window.
 pub(super) const START: u64 = 1000 * MS;
 /// Long after every test's last event.
 const CLOSE: u64 = 9_000 * MS;

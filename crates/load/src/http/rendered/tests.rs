@@ -15,7 +15,6 @@ fn targets(weights: &[u32]) -> Vec<RequestTarget> {
     weights.iter().enumerate().map(target).collect()
 }
 
-/// Renders targets of these weights.
 fn render(template: &Template, weights: &[u32], pipeline: Pipeline, reuse: Option<u64>) -> Rendered {
     Rendered::render(template, &targets(weights), None, pipeline, reuse).unwrap()
 }

@@ -6,7 +6,6 @@ use brunt_results::result::Errors;
 
 const S: u64 = SECOND_NS;
 const MS: u64 = S / 1000;
-/// Opening of the window.
 const OPEN: u64 = 11 * S + S / 2;
 
 /// A run that starts at 10 s and closes its window at 14 s, unless it is ended before.

@@ -81,7 +81,6 @@ async fn recovered(worker: &Worker<HttpProtocol>, conversation: &mut HttpConvers
     goes_on
 }
 
-/// Waits for a request and opens a connection for it.
 async fn open_for(
     worker: &Worker<HttpProtocol>,
     conversation: &mut HttpConversation<'_>,

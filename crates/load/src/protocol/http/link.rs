@@ -5,7 +5,6 @@ use brunt_runtime::net::{Tcp, TcpStream};
 use brunt_tls::Stream;
 use std::io;
 
-/// An open HTTP connection, with or without TLS.
 pub enum Link {
     Plain(Socket<Tcp>),
     /// Boxed, to keep plain connections small.
@@ -23,7 +22,6 @@ impl Link {
         }
     }
 
-    /// Waits until the target has closed.
     pub(super) async fn closed(&mut self) {
         match self {
             Self::Plain(Socket(stream)) => while stream.recv().await.is_ok_and(|bytes| !bytes.is_empty()) {},

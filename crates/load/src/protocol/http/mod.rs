@@ -16,7 +16,6 @@ use std::{io, ops::Range, rc::Rc, sync::Arc, time::Duration};
 pub struct HttpProtocol {
     hosts: Vec<HostState>,
     pub expect: Expect,
-    /// Requests on one connection.
     pub reuse: u64,
     /// Requests that may be in flight on one connection, each with a time of its own.
     pub depth: u32,
@@ -41,10 +40,8 @@ enum RequestSource {
     Script(Box<dyn Source>),
 }
 
-/// Rendered requests in their order.
 struct RoundRobin {
     all: Arc<Rendered>,
-    /// Place of the next batch.
     place: usize,
 }
 
@@ -61,7 +58,6 @@ impl RoundRobin {
     }
 }
 
-/// Requests of one write.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     pub batch: Batch,
@@ -71,9 +67,7 @@ pub struct Outgoing {
     pub last: bool,
 }
 
-/// The fields of a reply.
 pub enum ReplyFields<'a> {
-    /// In the received bytes.
     Whole(Fields<'a>),
     /// Copied from a head that was received before.
     Kept(&'a [(String, Vec<u8>)]),
@@ -171,7 +165,6 @@ impl HttpProtocol {
         }
     }
 
-    /// Passes a reply of `host` to its script.
     pub fn pass_on(&mut self, host: u32, status: u16, fields: &ReplyFields<'_>, body: &[u8]) -> Flow {
         let RequestSource::Script(source) = &mut self.hosts[host as usize].source else { return Flow::Continue };
         let fields: Vec<(&str, &[u8])> = match fields {

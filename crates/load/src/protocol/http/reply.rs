@@ -7,17 +7,12 @@ use std::time::Duration;
 
 /// Why the conversation on a connection ends or pauses.
 pub(super) enum End {
-    /// The connection has failed, and its outstanding requests with it.
     Lost(Failure),
-    /// The target has closed the idle connection.
     Closed,
     /// All requests are answered, and the next one cannot follow at once.
     Answered {
-        /// The connection stays open.
         keep: bool,
-        /// The target closes the connection.
         closes: bool,
-        /// Pause before the next request.
         delay: Option<Duration>,
     },
 }
@@ -37,7 +32,6 @@ pub(super) struct Partial {
     pub fields: Vec<(String, Vec<u8>)>,
 }
 
-/// A complete reply.
 pub(super) struct Reply<'a> {
     pub status: u16,
     pub length: u64,
@@ -47,16 +41,11 @@ pub(super) struct Reply<'a> {
     pub body: &'a [u8],
 }
 
-/// Effect of received bytes.
 pub(super) enum Taken {
     /// More is outstanding.
     Part,
-    /// There is capacity for another request.
     Capacity,
-    /// Another request is ready to be written.
     Next,
-    /// Nothing is outstanding or due.
     Idle,
-    /// The connection ends or pauses.
     End(End),
 }

@@ -48,7 +48,6 @@ pub fn source(script: &str) -> Result<Box<dyn Source>, String> {
     text(script).map_err(|fault| fault.to_string())?.script().source(0)
 }
 
-/// The next requests of a source.
 pub fn next(source: &mut Box<dyn Source>) -> (String, Batch) {
     let mut out = Vec::new();
     let batch = source.next(&mut out).unwrap();
