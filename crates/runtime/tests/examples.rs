@@ -90,7 +90,7 @@ fn expect(stream: &mut TcpStream, expected: &[u8]) {
 }
 
 fn expect_end(stream: &mut TcpStream) {
-    assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0);
+    assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap(), 0);
 }
 
 fn ask(stream: &mut TcpStream, question: &[u8]) {

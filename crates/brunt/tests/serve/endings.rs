@@ -31,7 +31,7 @@ fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
                 "{model}: {said}"
             );
             // Each connection ends with a FIN.
-            clients.iter_mut().for_each(|client| assert_eq!(client.read(&mut [0]).unwrap(), 0, "{model}"));
+            clients.iter_mut().for_each(|client| assert_eq!(read(client, &mut [0]), 0, "{model}"));
         }
     }
 }

@@ -25,7 +25,7 @@ fn there_and_back(stream: TcpStream, pieces: &[(usize, u64)], at_once: usize) ->
         });
         let (mut all, mut buffer) = (Vec::new(), vec![0; at_once]);
         loop {
-            match (&stream).read(&mut buffer).unwrap() {
+            match read(&stream, &mut buffer) {
                 0 => return all,
                 len => all.extend_from_slice(&buffer[..len]),
             }

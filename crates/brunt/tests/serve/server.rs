@@ -2,7 +2,7 @@
 
 use brunt_meter::process::{Snapshot, Tree};
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Child, ChildStderr, Command, ExitStatus, Stdio},
     sync::{
@@ -230,6 +230,17 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     stream
+}
+
+/// Reads once. A read with a timeout is interrupted when the process is stopped and continued, without any signal handler.
+#[track_caller]
+pub fn read(mut from: impl Read, buffer: &mut [u8]) -> usize {
+    loop {
+        match from.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => (),
+            result => return result.unwrap(),
+        }
+    }
 }
 
 /// Sends one message and reads its echo.

@@ -1,6 +1,6 @@
 //! A client with full control over the bytes it sends.
 
-use crate::server::{PATIENCE, Server};
+use crate::server::{PATIENCE, Server, read};
 use std::{
     io::{Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
@@ -153,7 +153,7 @@ impl Client {
 
     fn more(&mut self) -> bool {
         let mut buffer = [0; 65_536];
-        let count = self.stream.read(&mut buffer).unwrap();
+        let count = read(&mut self.stream, &mut buffer);
         self.left.extend_from_slice(&buffer[..count]);
         count > 0
     }
