@@ -23,7 +23,6 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Starts a call.
     #[inline]
     pub fn arm(&self, limit: Duration) {
         self.limit.set(limit);
@@ -70,13 +69,11 @@ impl Budget {
         self.exceeded.get()
     }
 
-    /// The limit of the last call.
     pub fn limit(&self) -> Duration {
         self.limit.get()
     }
 }
 
-/// The CPU time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     // Neither part is negative.

@@ -10,9 +10,7 @@ pub enum Kind {
     Script,
     /// The script raised an error or did something forbidden.
     Error,
-    /// A call exceeded its time limit.
     Time,
-    /// The script exceeded its memory limit.
     Memory,
 }
 
@@ -29,13 +27,11 @@ impl ScriptError {
         Self { kind, text: one_line(&format!("{script}: {text}")) }
     }
 
-    /// A script that cannot be read.
     pub fn unreadable(path: &std::path::Path, error: impl fmt::Display) -> Self {
         let text = format!("cannot read the script {} ({error}): check the path", path.display());
         Self { kind: Kind::Script, text: one_line(&text) }
     }
 
-    /// An error of the virtual machine.
     pub(crate) fn of(error: &Error, script: &str, memory: usize) -> Self {
         let (line, cause) = line_and_cause(error, script);
         let (kind, text) = match cause {
@@ -50,7 +46,6 @@ impl ScriptError {
         Self { kind, text: located(&text, script, line) }
     }
 
-    /// A call that exceeded its time limit.
     pub(crate) fn timeout(error: Option<&Error>, script: &str, limit: Duration) -> Self {
         let line = error.and_then(|error| line_and_cause(error, script).0);
         let text = format!("ran longer than the {limit:?} a call may take: do less, or raise the limit");

@@ -16,7 +16,6 @@ pub struct Limits {
     pub call: Duration,
 }
 
-/// A virtual machine for one script.
 #[derive(Debug)]
 pub struct Vm {
     lua: Lua,
@@ -60,7 +59,6 @@ impl Vm {
         &self.lua
     }
 
-    /// Runs the script.
     pub fn run(&self, source: &str) -> Result<(), ScriptError> {
         self.budget.arm(self.limits.start);
         let chunk = self.lua.load(source).set_name(format!("={}", self.name)).set_mode(ChunkMode::Text);

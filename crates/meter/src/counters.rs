@@ -17,7 +17,6 @@ use std::{
 /// Most threads that counters are attached to: each costs a descriptor and work at every context switch.
 pub const MAX_THREADS: usize = 1024;
 
-/// A perf event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     InstructionsUser,
@@ -29,7 +28,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// The events of a result.
     pub const RESULT: [Self; 3] = [Self::InstructionsUser, Self::InstructionsKernel, Self::Cycles];
 
     fn builder(self) -> Builder<'static> {
@@ -129,7 +127,6 @@ impl Counters {
         Self { events: events.iter().map(|event| (*event, Err(reason.clone()))).collect() }
     }
 
-    /// Reads every counter.
     pub fn read(&mut self) -> Reading {
         let read_all = |event: Event, counters: &mut Vec<Counter>| {
             let read = |counter: &mut Counter| {
@@ -177,7 +174,6 @@ fn threads_of(tree: &mut Tree) -> BTreeSet<u32> {
     tree.pids().into_iter().flat_map(proc::threads_of).collect()
 }
 
-/// Why an event cannot be counted, with a remedy.
 fn why(event: Event, error: &io::Error) -> String {
     let name = event.name();
     let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);

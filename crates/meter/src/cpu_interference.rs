@@ -15,14 +15,10 @@ const MIN_GAP: Duration = Duration::from_micros(50);
 pub struct CpuInterference {
     /// Time lost, in percent.
     pub percent: f64,
-    /// The longest gap.
     pub longest: Duration,
 }
 
-/// Keeps these cores busy at once for `time`.
-///
-/// # Errors
-/// A core does not exist or is not allowed.
+/// Keeps these cores, which must be allowed, busy at once for `time`.
 pub fn measure(cores: &[usize], time: Duration) -> io::Result<CpuInterference> {
     let each = per_core::on_each(cores, || Ok(()), |()| Ok(while_busy(time)))?;
     Ok(each.into_iter().fold(CpuInterference::default(), |worst, lost| CpuInterference {

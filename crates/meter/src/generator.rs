@@ -33,7 +33,6 @@ struct Sample {
     used: Option<Used>,
 }
 
-/// Sums over all processes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Used {
     minor_faults: u64,
@@ -42,7 +41,6 @@ struct Used {
 }
 
 impl GeneratorMeter {
-    /// Attaches to the threads with these ids.
     pub fn attach(threads: &[u32]) -> Self {
         let counters = Counters::attach_threads(threads, &[Event::InstructionsUser]);
         let owner = |tid: &u32| proc::status_line(&format!("/proc/{tid}/status"), "Tgid")?.parse().ok();
@@ -50,13 +48,11 @@ impl GeneratorMeter {
         Self { threads: threads.to_vec(), processes, counters, first: None, last: None }
     }
 
-    /// Opens the measured window now.
     pub fn open(&mut self) {
         self.first = Some(self.sample_now());
         self.last = None;
     }
 
-    /// Ends the measured window now.
     pub fn stop(&mut self) {
         self.last = Some(self.sample_now());
     }
@@ -78,7 +74,6 @@ impl GeneratorMeter {
         })
     }
 
-    /// Fills in the current memory.
     pub fn sample(&self, second: &mut Second) {
         second.generator_rss_bytes = self.used().map(|used| used.rss_bytes);
     }

@@ -18,7 +18,6 @@ pub struct HostCpu {
 }
 
 impl HostCpu {
-    /// The current value for all processors; `None` if `/proc/stat` has none.
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }

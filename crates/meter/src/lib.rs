@@ -4,20 +4,6 @@
 //! Invariants:
 //! - An unavailable figure is absent with a reason, never zero and never an estimate.
 //! - Nothing changes a setting of the kernel or stays attached after its value is dropped.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`listener`] | the processes that listen on an address |
-//! | [`process`] | CPU, memory, page faults and threads of a process tree over a window |
-//! | [`counters`] | instructions and cycles of a set of threads |
-//! | [`server`] | the two above and network figures, as the `server` part of a result |
-//! | [`generator`] | load threads and their processes, as the `generator` part |
-//! | [`host`] | processors, interfaces and TCP of the machine, as the `host` part |
-//! | [`proc_net`] | counters of the network namespace |
-//! | [`environment`] | machine and settings, `env.json` |
-//! | [`doctor`] | settings of this machine that distort results, with remedies |
-//! | [`cpu_interference`] | time that a busy core loses |
-//! | [`machine_speed`] | current speed of the machine |
 #![allow(missing_docs)]
 
 mod absent;

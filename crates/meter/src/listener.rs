@@ -22,10 +22,7 @@ pub struct Listeners {
     pub roots: Vec<u32>,
 }
 
-/// Finds the processes that listen on `address`.
-///
-/// # Errors
-/// Why none was found, with a remedy.
+/// Finds the processes that listen on `address`. The error says why there are none, with a remedy.
 pub fn find(address: SocketAddr) -> Result<Listeners, String> {
     if !is_local(address.ip()) {
         return Err(format!("{address} is not an address of this machine, so its server cannot be metered from here"));
@@ -47,10 +44,7 @@ pub fn find(address: SocketAddr) -> Result<Listeners, String> {
     Ok(Listeners { roots: roots(&holders), pids: holders.into_iter().collect() })
 }
 
-/// Finds the processes that listen on the Unix socket at `path`.
-///
-/// # Errors
-/// Why none was found, with a remedy.
+/// Finds the processes that listen on the Unix socket at `path`. The error says why there are none, with a remedy.
 pub fn find_unix(path: &Path) -> Result<Listeners, String> {
     // Num RefCount Protocol Flags Type St Inode Path; flag 0x10000 is __SO_ACCEPTCON.
     let table = fs::read_to_string("/proc/net/unix").map_err(|error| format!("/proc/net/unix: {error}"))?;
@@ -136,17 +130,10 @@ fn parse_listening(line: &str) -> Option<(SocketAddr, u64)> {
     let (ip, port) = local.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     // Each group of eight digits is a 32-bit word in the byte order of the machine.
-    let words: Option<Vec<[u8; 4]>> = (0..ip.len() / 8)
-        .map(|i| Some(u32::from_str_radix(ip.get(i * 8..i * 8 + 8)?, 16).ok()?.to_ne_bytes()))
-        .collect();
-    let ip = match words?.as_slice() {
-        [word] => IpAddr::from(*word),
-        [a, b, c, d] => {
-            let bytes: Vec<u8> = [a, b, c, d].into_iter().flatten().copied().collect();
-            IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?)
-        }
-        _ => return None,
-    };
+    let word = |i: usize| Some(u32::from_str_radix(ip.get(i * 8..i * 8 + 8)?, 16).ok()?.to_ne_bytes());
+    let words = (0..ip.len() / 8).map(word).collect::<Option<Vec<_>>>()?.concat();
+    let v4 = <[u8; 4]>::try_from(&words[..]).map(IpAddr::from);
+    let ip = v4.or_else(|_| <[u8; 16]>::try_from(&words[..]).map(IpAddr::from)).ok()?;
     Some((SocketAddr::new(ip, port), inode))
 }
 

@@ -13,9 +13,7 @@ use std::{
 
 /// Batches per core, of which the fastest counts: an interruption affects one, a slow machine all of them.
 const BATCHES: usize = 8;
-/// Messages per batch.
 const ROUNDS: u32 = 50;
-/// Bytes of a message.
 const SIZE: usize = 100;
 
 /// Time for a thread to send and receive a message, in microseconds: the mean of the fastest batch on the slowest of these

@@ -13,7 +13,6 @@ use std::{
 /// Most TCP sockets in use on the machine for connections to be listed under load. The kernel walks all of them, at 1 us each,
 /// during which a generator on that core is stalled: 25 ms with both ends of 10,000 connections, which shows in p99.
 const MAX_IN_USE: u64 = 2_500;
-/// Most connections that are listed at all.
 const MAX_SOCKETS: usize = 100_000;
 /// Most descriptors searched for listening sockets.
 const MAX_DESCRIPTORS: usize = 65_536;
@@ -43,10 +42,7 @@ pub(crate) struct Sample {
 }
 
 impl Network {
-    /// Finds the ports on which these processes listen.
-    ///
-    /// # Errors
-    /// There is none, or another process listens on one of them too.
+    /// Finds the ports on which these processes listen. An error if there is none, or if others listen there too.
     pub(crate) fn of(pids: &[u32]) -> Result<Self, String> {
         let listening = listener::listening();
         let held = sockets_of(pids)?;
@@ -70,7 +66,6 @@ impl Network {
         }
     }
 
-    /// Lists every connection.
     pub(crate) fn list(&self) -> Result<Sample, String> {
         let mut sockets = HashMap::new();
         for port in &self.ports {
@@ -87,12 +82,10 @@ impl Network {
 }
 
 impl Sample {
-    /// Memory of the buffers of all connections.
     pub(crate) fn buffer_bytes(&self) -> u64 {
         self.sockets.values().map(|socket| socket.buffer_bytes).sum()
     }
 
-    /// The traffic since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Result<Traffic, String> {
         let gone = earlier.sockets.keys().filter(|cookie| !self.sockets.contains_key(cookie)).count();
         if gone > 0 {
@@ -102,11 +95,9 @@ impl Sample {
         }
         let fresh = self.sockets.keys().filter(|cookie| !earlier.sockets.contains_key(cookie)).count() as u64;
         if self.accepted.zip(earlier.accepted).is_none_or(|(now, before)| now.saturating_sub(before) > fresh) {
-            return Err(
-                "connections came and went on this machine, perhaps to the server, and the kernel discards the \
-                        counts of closed ones"
-                    .to_owned(),
-            );
+            let why = "connections came and went on this machine, perhaps to the server, and the kernel discards the \
+                       counts of closed ones";
+            return Err(why.to_owned());
         }
         let mut traffic = Traffic::default();
         for (cookie, now) in &self.sockets {

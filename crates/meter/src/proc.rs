@@ -56,7 +56,6 @@ impl Stat {
         })
     }
 
-    /// All visible processes.
     pub(crate) fn all() -> Vec<Self> {
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         processes.filter_map(|process| Self::of(process.file_name().to_str()?.parse().ok()?)).collect()

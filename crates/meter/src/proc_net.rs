@@ -44,7 +44,6 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// The current values; `None` without `/proc/net/dev`.
     pub(crate) fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/self/net/dev").ok()?)
     }

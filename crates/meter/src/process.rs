@@ -8,7 +8,7 @@
 
 use crate::{
     proc,
-    process_tree::{ProcessTree, Used},
+    process_tree::Used,
     sampling_budget::SamplingBudget,
     threads::{self, ThreadTimes, Times},
 };
@@ -17,13 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use crate::threads::Switches;
-
-/// A process tree: one or more processes and all their descendants.
-#[derive(Debug)]
-pub struct Tree {
-    processes: ProcessTree,
-}
+pub use crate::{process_tree::ProcessTree as Tree, threads::Switches};
 
 /// Cumulative use of a tree at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +31,6 @@ pub struct Snapshot {
     pub alive: bool,
 }
 
-/// Page faults of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
     pub minor: u64,
@@ -45,7 +38,6 @@ pub struct Faults {
     pub major: u64,
 }
 
-/// CPU time of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuTime {
     pub wall: Duration,
@@ -97,10 +89,7 @@ impl Snapshot {
 }
 
 impl Tree {
-    /// Observes these processes and their descendants, without the calling process unless it is named.
-    ///
-    /// # Errors
-    /// One of them does not exist or has ended.
+    /// Observes these processes, which must exist, and their descendants, without the calling process unless it is named.
     pub fn new(roots: &[u32]) -> Result<Self, String> {
         for pid in roots {
             match proc::Stat::of(*pid) {
@@ -109,24 +98,24 @@ impl Tree {
                 Some(_) => (),
             }
         }
-        Ok(Self { processes: ProcessTree::observe(roots) })
+        Ok(Self::observe(roots))
     }
 
     /// Reads the whole tree. Takes about 20 us per process, and a few milliseconds if anything on the machine was forked
     /// since the last sample.
     pub fn sample(&mut self) -> Snapshot {
-        let used = self.processes.refresh();
+        let used = self.refresh();
         let (mut rss_bytes, mut threads) = (0, 0);
-        for member in self.processes.members().filter(|m| !m.stat.ended) {
+        for member in self.members().filter(|m| !m.stat.ended) {
             rss_bytes += member.stat.rss_bytes;
             threads += member.stat.threads;
         }
-        Snapshot { at: Instant::now(), used, rss_bytes, threads, alive: self.processes.is_alive() }
+        Snapshot { at: Instant::now(), used, rss_bytes, threads, alive: self.is_alive() }
     }
 
     /// Process ids of the living processes, as of the last sample.
     pub fn pids(&self) -> Vec<u32> {
-        self.processes.members().filter(|m| !m.stat.ended).map(|m| m.stat.pid).collect()
+        self.members().filter(|m| !m.stat.ended).map(|m| m.stat.pid).collect()
     }
 
     /// Anonymous resident memory, in bytes; `None` if a process ended while it was read.
@@ -157,24 +146,20 @@ pub struct Usage {
     /// Context switches; absent with more than 10 000 threads, and if a thread was seen to have ended. Misses threads that
     /// began and ended between two samples.
     pub switches: Option<Switches>,
-    /// Resident memory at the end, in bytes.
     pub rss_bytes: u64,
     /// Peak resident memory since the processes began, in bytes: the sum of their peaks.
     pub rss_peak_bytes: Option<u64>,
-    /// Anonymous resident memory at the end, in bytes.
     pub rss_anon_bytes: Option<u64>,
-    /// Threads at the end.
     pub threads: u64,
     /// Cores that the working threads may use.
     pub cores: Option<Vec<usize>>,
-    /// Whether a process was running at the end.
     pub alive: bool,
 }
 
-/// An open window over a tree.
 #[derive(Debug)]
 pub struct Window {
-    first: Snapshot,
+    /// The state when it opened.
+    pub first: Snapshot,
     threads_at: Instant,
     threads_first: Option<ThreadTimes>,
     threads_newest: ThreadTimes,
@@ -182,7 +167,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Opens the window now.
     pub fn open(tree: &mut Tree) -> Self {
         let first = tree.sample();
         let threads_at = Instant::now();
@@ -190,11 +174,6 @@ impl Window {
         let threads_first = budget.spend(|| tree.thread_times(first.threads));
         let threads_newest = threads_first.clone().unwrap_or_default();
         Self { first, threads_at, threads_first, threads_newest, budget }
-    }
-
-    /// The state when it opened.
-    pub fn opened(&self) -> &Snapshot {
-        &self.first
     }
 
     /// Samples the threads, so that those that end before the window closes are known, and returns their context switches since
@@ -206,7 +185,6 @@ impl Window {
         threads::switches(first, &self.threads_newest)
     }
 
-    /// Closes the window now.
     pub fn close(mut self, tree: &mut Tree) -> Usage {
         // Totals first, as in `open`, so that both ends shift alike.
         let last = tree.sample();

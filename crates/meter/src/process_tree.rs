@@ -69,7 +69,6 @@ impl Used {
     }
 }
 
-/// Members by process id.
 type Members = BTreeMap<u32, Member>;
 
 /// One process of the tree, as last seen.
@@ -91,8 +90,9 @@ impl Member {
     }
 }
 
+/// One or more processes and all their descendants.
 #[derive(Debug)]
-pub(crate) struct ProcessTree {
+pub struct ProcessTree {
     members: Members,
     /// Usage of exited members that no living one inherited.
     exited: Used,
@@ -118,12 +118,10 @@ impl ProcessTree {
         tree
     }
 
-    /// The living members, as of the last refresh.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
         self.members.values()
     }
 
-    /// Whether any process of the tree still runs.
     pub(crate) fn is_alive(&self) -> bool {
         self.members.values().any(|member| !member.stat.ended)
     }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 /// Least ratio of the time until the next sample to the CPU time of the last: three kinds of sample stay below 1 % of a core.
 const SHARE: u32 = 400;
 
-/// The budget of one kind of sample.
 #[derive(Debug, Default)]
 pub(crate) struct SamplingBudget {
     next: Option<Instant>,
@@ -28,14 +27,12 @@ impl SamplingBudget {
         taken
     }
 
-    /// Time until the next sample is due.
     #[cfg(test)]
     fn pause(&self) -> Duration {
         self.next.map_or(Duration::ZERO, |next| next.saturating_duration_since(Instant::now()))
     }
 }
 
-/// CPU time of this thread.
 fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -46,11 +43,10 @@ fn cpu() -> Duration {
 pub(crate) struct Sampler<T> {
     budget: SamplingBudget,
     at: Instant,
-    newest: T,
+    pub(crate) newest: T,
 }
 
 impl<T> Sampler<T> {
-    /// Takes the first sample.
     pub(crate) fn first(sample: impl FnOnce() -> T) -> Self {
         let mut budget = SamplingBudget::default();
         let newest = budget.spend(sample);
@@ -63,10 +59,6 @@ impl<T> Sampler<T> {
         let at = Instant::now();
         let passed = at.duration_since(std::mem::replace(&mut self.at, at));
         Some((std::mem::replace(&mut self.newest, newest), passed.as_secs_f64().max(1e-9)))
-    }
-
-    pub(crate) fn newest(&self) -> &T {
-        &self.newest
     }
 }
 
@@ -104,7 +96,7 @@ mod tests {
     fn a_sampler_returns_the_previous_sample_and_its_age() {
         let mut sampler = Sampler::first(|| 1);
         let (before, seconds) = soon(|| sampler.again(|| 2));
-        assert_eq!((before, *sampler.newest()), (1, 2));
+        assert_eq!((before, sampler.newest), (1, 2));
         assert!(seconds >= 0.05, "{seconds}");
         assert!(Sampler::first(burn).again(|| ()).is_none());
     }

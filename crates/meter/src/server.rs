@@ -47,7 +47,6 @@ struct Stopped {
 }
 
 impl ServerMeter {
-    /// Attaches to a process and all its descendants.
     pub fn attach(pid: u32) -> Result<Self, String> {
         Self::attach_all(&[pid])
     }
@@ -74,13 +73,13 @@ impl ServerMeter {
     pub fn open(&mut self) {
         self.stopped = None;
         let window = Window::open(&mut self.tree);
-        self.last_sample = *window.opened();
+        self.last_sample = window.first;
         let counted = Sampler::first(|| self.counters.read());
         let network = Sampler::first(|| connections(&self.network, Network::list_under_load));
         self.open = Some(Open {
             switches: (self.last_sample.at, Switches::default()),
-            counted_first: counted.newest().clone(),
-            network_first: network.newest().clone(),
+            counted_first: counted.newest.clone(),
+            network_first: network.newest.clone(),
             window,
             counted,
             network,
@@ -158,7 +157,7 @@ impl Open {
 
     fn counters(&mut self, counters: &mut Counters, second: &mut Second) {
         let Some((before, seconds)) = self.counted.again(|| counters.read()) else { return };
-        let per_s = |event| Some(self.counted.newest().since(&before, event).ok()? / seconds);
+        let per_s = |event| Some(self.counted.newest.since(&before, event).ok()? / seconds);
         second.server_instructions_user_per_s = per_s(Event::InstructionsUser);
         second.server_instructions_kernel_per_s = per_s(Event::InstructionsKernel);
         second.server_cycles_per_s = per_s(Event::Cycles);
@@ -168,7 +167,7 @@ impl Open {
         let Some((before, seconds)) = self.network.again(|| connections(network, Network::list_under_load)) else {
             return;
         };
-        let (Ok(before), Ok(now)) = (before, self.network.newest()) else { return };
+        let (Ok(before), Ok(now)) = (before, &self.network.newest) else { return };
         second.server_socket_bytes = Some(now.buffer_bytes());
         let Ok(traffic) = now.since(&before) else { return };
         let per_s = |count: u64| Some(count as f64 / seconds);
@@ -210,7 +209,6 @@ impl Stopped {
         }
     }
 
-    /// Why a figure is absent.
     fn why(&self, figure: &str, completed: u64) -> Option<String> {
         let why = match figure {
             "busiest_thread_percent" => {

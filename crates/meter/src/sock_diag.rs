@@ -12,16 +12,13 @@ use rustix::{
 };
 use std::time::Duration;
 
-/// One TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Socket {
     /// Identifies the socket for its lifetime.
     pub cookie: u64,
     /// Payload received in order, read by the program or not.
     pub received_bytes: u64,
-    /// Payload acknowledged by the peer.
     pub acked_bytes: u64,
-    /// Retransmitted segments.
     pub retransmits: u32,
     /// Memory of its buffers as accounted by the kernel: data not yet read, and data not yet acknowledged.
     pub buffer_bytes: u64,
@@ -93,7 +90,6 @@ enum More {
     No,
 }
 
-/// Parses one datagram.
 fn parse(mut bytes: &[u8], each: &mut dyn FnMut(Socket) -> bool) -> Result<More, String> {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0)? as usize;

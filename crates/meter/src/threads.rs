@@ -7,7 +7,6 @@
 use crate::proc;
 use std::{collections::HashMap, fs};
 
-/// Most threads that are read one by one.
 pub(crate) const MAX_THREADS: u64 = 10_000;
 
 /// Scheduler statistics of one thread, in nanoseconds.
@@ -21,7 +20,6 @@ pub(crate) struct Times {
     pub switches: Option<Switches>,
 }
 
-/// Context switches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Switches {
     pub voluntary: u64,
@@ -30,7 +28,6 @@ pub struct Switches {
 
 pub(crate) type ThreadTimes = HashMap<u32, Times>;
 
-/// Reads the times of every thread of these processes.
 pub(crate) fn read(pids: impl Iterator<Item = u32>) -> ThreadTimes {
     let mut times = ThreadTimes::new();
     for pid in pids {

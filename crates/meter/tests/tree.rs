@@ -70,7 +70,7 @@ fn faults_of_ended_children_are_kept_and_switches_are_absent_if_threads_ended() 
     let mut actor = Actor::start();
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let window = Window::open(&mut tree);
-    let first = *window.opened();
+    let first = window.first;
     actor.obey("child 20");
     let while_it_ran = tree.sample().faults_since(&first).minor;
     assert!(while_it_ran >= 100, "a program that starts maps more pages than {while_it_ran}");
@@ -153,7 +153,7 @@ fn an_orphan_stays_in_the_tree_and_its_time_is_kept_when_init_reaps_it() {
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     assert_eq!(tree.pids().len(), 3);
     let window = Window::open(&mut tree);
-    let first = *window.opened();
+    let first = window.first;
     actor.obey("tell tell burn 100");
     actor.obey("hear");
     actor.obey("tell quit");

@@ -33,7 +33,6 @@ pub enum WorkerEvent<M> {
     Exited,
 }
 
-/// Why the workers could not be started.
 #[derive(Debug)]
 pub enum StartError {
     Spawn {
@@ -131,7 +130,6 @@ impl Workers {
         }
     }
 
-    /// Sends a message to every worker.
     pub fn send_all(&self, message: &impl Serialize) -> io::Result<()> {
         (0..self.count()).try_for_each(|worker| self.send(worker, message, None))
     }

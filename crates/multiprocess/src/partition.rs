@@ -3,11 +3,8 @@
 /// The largest share that one of several processes gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Processes in total.
     pub processes: u64,
-    /// Slots of this process.
     pub slots: u64,
-    /// Connections of this process.
     pub connections: u64,
 }
 

@@ -6,7 +6,6 @@ use crate::{RunResult, directory::Directory, env::Env, result::Responses};
 use serde::{Deserialize, Serialize};
 use std::{io, path::PathBuf};
 
-/// Name and version of the format.
 const SCHEMA: &str = "brunt.ceiling/1";
 const FILE: &str = "ceiling.json";
 /// Most entries in the file; the oldest are dropped.
@@ -18,27 +17,21 @@ pub struct CalibrationKey {
     /// Name of the protocol, as `tcp` or `http`.
     #[serde(default)]
     pub protocol: String,
-    /// As in `env.json`.
+    /// This and the next three are as in `env.json`.
     pub binary_hash: Option<String>,
-    /// As in `env.json`.
     pub kernel: Option<String>,
-    /// As in `env.json`.
     pub cpu: Option<String>,
-    /// As in `env.json`.
     pub cpus_online: Option<u64>,
-    /// Load threads.
     pub threads: usize,
     /// Cores of the generator; empty if not pinned.
     pub cores: Vec<usize>,
     /// Cores of the target, as far as known.
     pub target_cores: Vec<usize>,
-    /// Connections.
     pub connections: u64,
     /// Bytes of a message; over HTTP, of the longest write of a batch of requests.
     pub request_bytes: Option<u64>,
     /// Whether replies are compared with requests; over HTTP, whether bodies are searched.
     pub verified: bool,
-    /// Further parameters of a load over HTTP.
     #[serde(default)]
     pub http: Option<HttpKey>,
 }
@@ -84,14 +77,12 @@ impl CalibrationKey {
     }
 }
 
-/// One measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Entry {
     #[serde(rename = "circumstances")]
     key: CalibrationKey,
     /// Requests per second.
     rate: f64,
-    /// Seconds since 1970-01-01 UTC.
     measured_unix_s: u64,
 }
 
@@ -129,7 +120,6 @@ impl Calibrations {
         Ok(entries.iter().map(|entry| entry.rate).collect())
     }
 
-    /// Creates the directory if needed and tests that it can be written.
     pub fn check_writable(&self) -> io::Result<()> {
         Directory::create(&self.path).map(drop)
     }

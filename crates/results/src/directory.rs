@@ -37,7 +37,6 @@ impl Directory {
         Self { path: path.into() }
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -47,7 +46,6 @@ impl Directory {
         self.path.join("result.json").exists()
     }
 
-    /// Writes `env.json`.
     pub fn write_env(&self, env: &Env) -> io::Result<()> {
         self.write_json("env.json", env)
     }
@@ -57,40 +55,33 @@ impl Directory {
         self.write_json("result.json", result)
     }
 
-    /// Writes `latency.hlog`.
     pub fn write_hlog(&self, hlog: &[u8]) -> io::Result<()> {
         self.replace("latency.hlog", hlog)
     }
 
-    /// Creates or truncates `series.jsonl`.
     pub fn series(&self) -> io::Result<SeriesWriter> {
         let file = fs::File::create(self.path.join("series.jsonl")).map_err(|e| self.named("series.jsonl", e))?;
         Ok(SeriesWriter { file })
     }
 
-    /// Reads `result.json`.
     pub fn read_result(&self) -> io::Result<RunResult> {
         self.read_json("result.json")
     }
 
-    /// Reads `env.json`.
     pub fn read_env(&self) -> io::Result<Env> {
         self.read_json("env.json")
     }
 
-    /// Writes any other JSON file of the trial.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
         text.push(b'\n');
         self.replace(name, &text)
     }
 
-    /// Writes any other text.
     pub fn write_text(&self, name: &str, text: &str) -> io::Result<()> {
         self.replace(name, text.as_bytes())
     }
 
-    /// Reads any JSON file of the trial.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> io::Result<T> {
         let text = fs::read(self.path.join(name)).map_err(|e| self.named(name, e))?;
         serde_json::from_slice(&text).map_err(|e| self.named(name, io::Error::new(io::ErrorKind::InvalidData, e)))
@@ -112,7 +103,6 @@ impl Directory {
     }
 }
 
-/// Appends lines to `series.jsonl`.
 #[derive(Debug)]
 pub struct SeriesWriter {
     file: fs::File,

@@ -1,5 +1,4 @@
 //! `env.json`: machine and settings of a trial, and the reasons for absent figures.
-#![allow(missing_docs, reason = "fields with obvious names have no comment")]
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -45,7 +45,6 @@ pub fn distribution(hlog: &[u8], tag: &str) -> Result<Histogram<u64>, String> {
     sum(&read(hlog, tag)?)
 }
 
-/// The sum of intervals.
 pub fn sum(intervals: &[Interval]) -> Result<Histogram<u64>, String> {
     let mut sum = new_histogram();
     for interval in intervals {

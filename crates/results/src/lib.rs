@@ -3,6 +3,7 @@
 //! This crate is the contract with scripts: units as typed, the result of one trial as written, the verdict on its validity
 //! and the exit code that follows from it. It uses no socket, no clock and no other crate of the workspace.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "not published")]
 
 pub mod calibration;
 pub mod directory;

@@ -14,7 +14,7 @@ pub const SCHEMA: &str = "brunt.result/1";
 pub const MEASUREMENT_REVISION: u32 = 1;
 
 /// One trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// Always [`SCHEMA`].
     pub schema: String,
@@ -60,19 +60,7 @@ impl RunResult {
             schema: SCHEMA.to_owned(),
             measurement_revision: MEASUREMENT_REVISION,
             tester: tester.to_owned(),
-            verdict: Verdict::of(Vec::new()),
-            interrupted: false,
-            load: Load::default(),
-            requests: Requests::default(),
-            latency: Latency::default(),
-            errors: Errors::default(),
-            connections: Connections::default(),
-            handshakes: None,
-            bytes: Bytes::default(),
-            responses: None,
-            generator: Generator::default(),
-            server: Server::default(),
-            host: Host::default(),
+            ..Self::default()
         }
     }
 }

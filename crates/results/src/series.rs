@@ -1,5 +1,4 @@
 //! `series.jsonl`: one line per second of a run.
-#![allow(missing_docs, reason = "the figures are named as in `result.json` and defined there")]
 
 use serde::{Deserialize, Serialize};
 

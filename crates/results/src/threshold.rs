@@ -2,7 +2,7 @@
 
 use crate::{
     result::RunResult,
-    units::{Count, Rate, Span},
+    units::{Count, Rate, Span, UnitError},
 };
 use std::{fmt, str::FromStr};
 
@@ -28,25 +28,23 @@ impl FromStr for Threshold {
         let (figure, rest) = (text[..at].trim(), text[at + 1..].trim());
         let bound = match figure {
             "mean" | "p50" | "p90" | "p99" | "p99.9" | "p999" | "max" | "cost" => {
-                rest.parse::<Span>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0.as_nanos() as f64 / 1e3
+                rest.parse().map(|Span(bound)| bound.as_nanos() as f64 / 1e3)
             }
-            "rate" => rest.parse::<Rate>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0,
-            "failed" => rest.parse::<Count>().map_err(|e| wrong(&format!("has a bad bound ({e})")))?.0 as f64,
-            "errors" => percent(rest)
-                .ok_or_else(|| wrong(&format!("has a bad bound ('{rest}' is not a share such as 0.1%)")))?,
+            "rate" => rest.parse().map(|Rate(bound)| bound),
+            "failed" => rest.parse().map(|Count(bound)| bound as f64),
+            "errors" => percent(rest),
             _ => return Err(wrong("names no known figure")),
         };
+        let bound = bound.map_err(|error| wrong(&format!("has a bad bound ({error})")))?;
         Ok(Self { text: text.to_owned(), figure: figure.to_owned(), above: text.as_bytes()[at] == b'>', bound })
     }
 }
 
 impl Threshold {
-    /// The figure's name.
     pub fn figure(&self) -> &str {
         &self.figure
     }
 
-    /// Whether the comparison is `>`.
     pub fn is_above(&self) -> bool {
         self.above
     }
@@ -93,9 +91,10 @@ impl Threshold {
 }
 
 /// `0.1%` as 0.1.
-fn percent(text: &str) -> Option<f64> {
-    let value: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    (0.0..=100.0).contains(&value).then_some(value)
+fn percent(text: &str) -> Result<f64, UnitError> {
+    let value = text.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+    let value = value.filter(|value| (0.0..=100.0).contains(value));
+    value.ok_or_else(|| UnitError::new(text, "a share such as 0.1%"))
 }
 
 impl fmt::Display for Threshold {

@@ -12,6 +12,12 @@ pub struct UnitError {
     expected: &'static str,
 }
 
+impl UnitError {
+    pub(crate) fn new(value: &str, expected: &'static str) -> Self {
+        Self { value: value.to_owned(), expected }
+    }
+}
+
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}' is not {}", self.value, self.expected)
@@ -53,7 +59,7 @@ macro_rules! unit {
             type Err = UnitError;
             fn from_str(text: &str) -> Result<Self, UnitError> {
                 let parse: fn(&str) -> Option<_> = $parse;
-                parse(text).map(Self).ok_or_else(|| UnitError { value: text.to_owned(), expected: $expected })
+                parse(text).map(Self).ok_or_else(|| UnitError::new(text, $expected))
             }
         }
         impl From<$name> for String {

@@ -8,40 +8,17 @@ use serde::{Deserialize, Serialize};
 /// One reason not to trust a result, with its evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValidityIssue {
-    /// Requests failed.
-    Errors {
-        /// Failed requests and failed connections.
-        failed: u64,
-        /// Completed requests.
-        completed: u64,
-        /// Counts by kind, as `3 timeout, 1 reset`.
-        kinds: String,
-    },
+    /// Requests or connections failed; `kinds` counts them, as `3 timeout, 1 reset`.
+    Errors { failed: u64, completed: u64, kinds: String },
     /// The generator, not the server, was the limit.
     ClientLimited(ClientLimit),
-    /// The offered rate was not reached.
-    RateMissed {
-        /// Requests per second scheduled.
-        offered: f64,
-        /// Requests per second answered.
-        achieved: f64,
-        /// Share of requests that waited because every connection was busy, 0 to 1.
-        waited: f64,
-    },
+    /// The offered rate was not reached. Rates are requests per second; `waited` is the share of requests that found every
+    /// connection busy, 0 to 1.
+    RateMissed { offered: f64, achieved: f64, waited: f64 },
     /// A figure drifts over the window.
-    NotStationary {
-        /// What drifts and by how much.
-        evidence: String,
-    },
-    /// Too few values for the highest quantile shown.
-    TooFewSamples {
-        /// Values recorded.
-        count: u64,
-        /// Values needed.
-        needed: u64,
-        /// The quantile they are needed for, as `p99`.
-        quantile: &'static str,
-    },
+    NotStationary { evidence: String },
+    /// Too few values for `quantile`, the highest shown.
+    TooFewSamples { count: u64, needed: u64, quantile: &'static str },
     /// Something outside the run used the processor.
     Disturbed(Disturbance),
 }
@@ -50,52 +27,27 @@ pub enum ValidityIssue {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClientLimit {
     /// It sent late through its own fault.
-    Lag {
-        /// 99th percentile of lag, microseconds.
-        lag_p99_us: f64,
-        /// 99th percentile of response time, microseconds.
-        response_p99_us: f64,
-    },
-    /// A thread of it was saturated and no thread of the server was.
-    Cpu {
-        /// CPU of its busiest thread without spinning; 100 is one core.
-        generator_percent: f64,
-        /// CPU of the server's busiest thread, where known.
-        server_percent: Option<f64>,
-    },
-    /// It is hardly faster against a null target.
-    Ceiling {
-        /// Requests per second answered.
-        rate: f64,
-        /// Requests per second against the null target.
-        ceiling: f64,
-    },
+    Lag { lag_p99_us: f64, response_p99_us: f64 },
+    /// A thread of it was saturated, not counting spinning, and no thread of the server was; 100 is one core.
+    Cpu { generator_percent: f64, server_percent: Option<f64> },
+    /// It is hardly faster against a null target: requests per second.
+    Ceiling { rate: f64, ceiling: f64 },
 }
 
 /// What used the processor.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Disturbance {
-    /// The hypervisor.
-    Steal {
-        /// Share of the CPU time of the window, in percent.
-        percent: f64,
-    },
-    /// Other processes on the same cores.
-    RunQueue {
-        /// `generator` or `server`.
-        whose: &'static str,
-        /// Time one of its threads was runnable without a core, in percent of the window.
-        percent: f64,
-    },
-    /// The whole machine was slow for a while, as when other guests of the host are busy.
-    SlowMachine {
-        /// Speed of a fixed piece of work just before or after, in percent of the best speed of the experiment.
-        percent: f64,
-    },
+    /// The hypervisor: percent of the CPU time of the window.
+    Steal { percent: f64 },
+    /// Other processes on the same cores: time that a thread of the `generator` or `server` was runnable without a core, in
+    /// percent of the window.
+    RunQueue { whose: &'static str, percent: f64 },
+    /// The whole machine was slow for a while, as when other guests of the host are busy: speed of a fixed piece of work just
+    /// before or after, in percent of the best speed of the experiment.
+    SlowMachine { percent: f64 },
 }
 
 impl ValidityIssue {
-    /// Its name in results and tables.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Errors { .. } => Kind::Errors,
@@ -193,10 +145,11 @@ impl Disturbance {
 }
 
 /// Names of verdicts, from best to worst. The worst issue names the verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// No issue was found.
+    #[default]
     Ok,
     /// Too few values for the highest quantile shown.
     TooFewSamples,
@@ -213,7 +166,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name in results, tables and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -228,7 +180,7 @@ impl Kind {
 }
 
 /// All issues of one result, worst first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Name of the worst issue, or `ok`.
     pub kind: Kind,
@@ -239,7 +191,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict that these issues amount to.
     pub fn of(mut issues: Vec<ValidityIssue>) -> Self {
         issues.sort_by_key(|issue| std::cmp::Reverse(issue.kind()));
         Self {

@@ -114,7 +114,6 @@ impl ClientConfig {
 }
 
 impl Connector {
-    /// The host, as given to [`ClientConfig::connector`].
     pub fn host(&self) -> &str {
         &self.0.text
     }

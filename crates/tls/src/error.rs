@@ -29,12 +29,10 @@ pub enum Cause {
 }
 
 impl TlsError {
-    /// The connection ended during the handshake.
     pub fn closed_in_handshake() -> Self {
         Self::new(Cause::NoTls, "it closed the connection within the TLS handshake")
     }
 
-    /// The connection ended without `close_notify`.
     pub fn unexpected_eof() -> Self {
         Self::new(Cause::UnexpectedEof, "it closed the connection without a TLS close_notify")
     }
@@ -79,10 +77,10 @@ impl From<Error> for TlsError {
             Error::InvalidMessage(_) | Error::PeerSentOversizedRecord => {
                 Self::new(Cause::NoTls, format!("it does not speak TLS ({error})"))
             }
-            Error::PeerIncompatible(reason) => Self::new(
-                Cause::NothingInCommon,
-                format!("it has nothing in common with TLS 1.2 and 1.3 here ({reason:?})"),
-            ),
+            Error::PeerIncompatible(reason) => {
+                let text = format!("it has nothing in common with TLS 1.2 and 1.3 here ({reason:?})");
+                Self::new(Cause::NothingInCommon, text)
+            }
             Error::NoApplicationProtocol => Self::new(Cause::NothingInCommon, "it does not speak HTTP/1.1 (ALPN)"),
             Error::NoCertificatesPresented => Self::new(Cause::Identity, "it has no certificate"),
             error => Self::new(Cause::Other, format!("it violates the TLS protocol ({error})")),
@@ -127,10 +125,10 @@ fn from_alert(alert: AlertDescription) -> TlsError {
         | A::NoCertificate => {
             TlsError::new(Cause::Identity, format!("it rejects the client's certificate ({alert:?})"))
         }
-        A::HandshakeFailure | A::ProtocolVersion | A::InsufficientSecurity | A::NoApplicationProtocol => TlsError::new(
-            Cause::NothingInCommon,
-            format!("it finds nothing in common with TLS 1.2 and 1.3 and HTTP/1.1 here ({alert:?})"),
-        ),
+        A::HandshakeFailure | A::ProtocolVersion | A::InsufficientSecurity | A::NoApplicationProtocol => {
+            let text = format!("it finds nothing in common with TLS 1.2 and 1.3 and HTTP/1.1 here ({alert:?})");
+            TlsError::new(Cause::NothingInCommon, text)
+        }
         A::UnrecognisedName => TlsError::new(Cause::Name, "it knows no host of that name (UnrecognisedName)"),
         other => TlsError::new(Cause::Other, format!("it ended TLS with the alert {other:?}")),
     }

@@ -47,12 +47,10 @@ impl Identity {
         hex(digest(&SHA256, first).as_ref()).join(":")
     }
 
-    /// The certificate chain in PEM.
     pub fn certificates_pem(&self) -> String {
         self.0.chain.iter().map(|certificate| pem::encode_pem("CERTIFICATE", certificate)).collect()
     }
 
-    /// The private key in PEM.
     pub fn key_pem(&self) -> String {
         let label = match &self.0.key {
             PrivateKeyDer::Pkcs1(_) => "RSA PRIVATE KEY",
@@ -62,7 +60,6 @@ impl Identity {
         pem::encode_pem(label, self.0.key.secret_der())
     }
 
-    /// Certificate chain and key.
     pub(crate) fn parts(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         (self.0.chain.clone(), self.0.key.clone_key())
     }

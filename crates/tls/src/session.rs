@@ -119,7 +119,6 @@ impl Session {
         }
     }
 
-    /// Whether the peer's `close_notify` has been received.
     pub fn is_closed_by_peer(&self) -> bool {
         self.closed_by_peer
     }
@@ -127,12 +126,8 @@ impl Session {
     /// The outcome of the handshake, once it is complete.
     pub fn handshake_info(&self) -> Option<HandshakeInfo> {
         let (kind, version, suite) = match &self.end {
-            End::Client(client) => {
-                (client.handshake_kind(), client.protocol_version(), client.negotiated_cipher_suite())
-            }
-            End::Server(server) => {
-                (server.handshake_kind(), server.protocol_version(), server.negotiated_cipher_suite())
-            }
+            End::Client(end) => (end.handshake_kind(), end.protocol_version(), end.negotiated_cipher_suite()),
+            End::Server(end) => (end.handshake_kind(), end.protocol_version(), end.negotiated_cipher_suite()),
         };
         let version = format!("{:?}", version?).replace("TLSv1_", "TLS 1.");
         let suite = format!("{:?}", suite?.suite());
@@ -141,7 +136,6 @@ impl Session {
     }
 }
 
-/// What is sent after the handshake.
 enum Message<'a> {
     Data(&'a [u8]),
     CloseNotify,

@@ -84,12 +84,10 @@ impl<T: Transport> Stream<T> {
         self.poll_flush_records(cx)
     }
 
-    /// The outcome of the handshake, once it is complete.
     pub fn handshake_info(&self) -> Option<HandshakeInfo> {
         self.session.handshake_info()
     }
 
-    /// The transport of the records.
     pub fn transport(&self) -> &T {
         &self.transport
     }

@@ -26,11 +26,9 @@ pub struct Facts {
     pub lost: Option<(CpuInterference, CpuInterference)>,
     /// CPU quota of this process's cgroup, in processors.
     pub quota_cores: Option<f64>,
-    /// Memory limit of the cgroup, in bytes.
     pub memory_limit_bytes: Option<u64>,
     /// Why hardware counters are unavailable; `None` if they work.
     pub counters_missing: Option<String>,
-    /// Further kernel settings by name.
     pub sysctls: BTreeMap<String, u64>,
 }
 

@@ -3,7 +3,6 @@
 use super::{Facts, Finding, Needs, State};
 use brunt_results::Count;
 
-/// Connections of an ordinary run.
 const DEFAULT_CONNECTIONS: u64 = 1_000;
 /// Upper bound that keeps the arithmetic in range.
 const MAX_CONNECTIONS: u64 = 1 << 36;
@@ -14,7 +13,6 @@ const KERNEL_BYTES: u64 = 11_100;
 const USER_BYTES: u64 = 2_000;
 /// Memory of a process of brunt without connections.
 const PROCESS_BYTES: u64 = 8 << 20;
-/// Descriptors besides those of connections.
 const OTHER_FILES: u64 = 100;
 
 pub(super) fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {

@@ -11,13 +11,10 @@ pub use facts::Facts;
 
 use serde::Serialize;
 
-/// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
     Good,
-    /// Could not be read.
     Unknown,
     /// Costs precision, or matters for larger runs.
     Warn,
@@ -25,13 +22,11 @@ pub enum State {
     Bad,
 }
 
-/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// What was checked, as `open files`.
     pub subject: String,
     pub state: State,
-    /// The value found.
     pub evidence: String,
     /// The effect on results; empty if good.
     pub consequence: String,
@@ -99,7 +94,6 @@ pub fn refusal(facts: &Facts, connections: u64, ends: u64) -> Option<String> {
     Some(format!("{}: {}: {}{remedy}", bad.subject, bad.evidence, bad.consequence))
 }
 
-/// Judges the facts, machine first, then limits.
 pub fn examine(facts: &Facts, needs: Needs) -> Vec<Finding> {
     let mut findings = machine::examine(facts);
     findings.extend(limits::examine(facts, needs));

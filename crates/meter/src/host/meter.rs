@@ -184,7 +184,6 @@ impl HostMeter {
     }
 }
 
-/// The reason for each absent figure.
 fn why(figure: &str) -> &'static str {
     match figure {
         "cpu_percent" | "steal_percent" => "no tick passed in the measured window, or /proc/stat could not be read",
@@ -215,7 +214,6 @@ mod tests {
         time::Duration,
     };
 
-    /// Sends bytes over loopback.
     fn transfer(bytes: usize) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut far = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

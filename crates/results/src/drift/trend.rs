@@ -5,7 +5,6 @@
 //! seconds are correlated, which alone would show as a trend: the variance is corrected for the lag-1 autocorrelation of
 //! the detrended values (Yue and Wang 2004).
 
-/// A trend in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
     /// Rising pairs minus falling pairs.
@@ -16,7 +15,6 @@ pub struct Trend {
     pub z: f64,
     /// Sen's slope: the median slope of all pairs, per step.
     pub slope: f64,
-    /// Median of the values.
     pub median: f64,
 }
 
