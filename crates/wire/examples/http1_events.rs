@@ -18,13 +18,13 @@ fn main() -> std::io::Result<()> {
         while let Some(event) = connection.next(&mut input, &Limits::SERVER) {
             match event {
                 server::Event::Body(data) => body(data),
-                server::Event::Error(fault) => println!("ParseError({fault:?}), status {}: {fault}", fault.status()),
+                server::Event::Error(error) => println!("ParseError({error:?}), status {}: {error}", error.status()),
                 other => println!("{other:?}"),
             }
         }
         println!("waiting for: {:?}", connection.waiting());
-        if let Some(fault) = connection.eof() {
-            println!("end of input: {fault}");
+        if let Some(error) = connection.eof() {
+            println!("end of input: {error}");
         }
         return Ok(());
     }
@@ -35,7 +35,7 @@ fn main() -> std::io::Result<()> {
     while let Some(event) = connection.next(&mut input, &Limits::CLIENT) {
         match event {
             client::Event::Body(data) => body(data),
-            client::Event::Error(fault) => println!("ParseError({fault:?}): {fault}"),
+            client::Event::Error(error) => println!("ParseError({error:?}): {error}"),
             other => println!("{other:?}"),
         }
     }

@@ -1,6 +1,6 @@
-//! The layer by itself: two ends that talk through memory, however the bytes between them are cut.
+//! Tests of TLS without sockets: two ends connected in memory.
 
-mod agree;
+mod authority;
 mod ends;
-mod refuse;
-mod scene;
+mod failure;
+mod success;

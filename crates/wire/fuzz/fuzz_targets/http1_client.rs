@@ -1,4 +1,4 @@
-//! Responses of any bytes, cut in two ways: no panic, no loop, the same events, with and without the short cut.
+//! Arbitrary responses in two splits: no panic, no endless loop, the same events, with and without `next_whole`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,21 +7,21 @@ use brunt_wire::http1::{
     client::{SentRequest, Connection, Event},
 };
 
-fn drive(asked: u8, pieces: &[&[u8]], limits: &Limits, whole: bool) -> Vec<u8> {
+fn drive(requests: u8, pieces: &[&[u8]], limits: &Limits, whole: bool) -> Vec<u8> {
     let mut connection = Connection::default();
-    for bit in 0..asked & 3 {
-        let method = if asked >> (2 + bit) & 1 == 1 { "HEAD" } else { "GET" };
-        connection.sent(SentRequest::new(method)).expect("a shallow pipeline");
+    for bit in 0..requests & 3 {
+        let method = if requests >> (2 + bit) & 1 == 1 { "HEAD" } else { "GET" };
+        connection.sent(SentRequest::new(method)).expect("a pipeline of at most 64");
     }
-    let (mut said, mut in_body) = (Vec::new(), false);
-    let mut note = |event: Event<'_>| {
+    let (mut log, mut in_body) = (Vec::new(), false);
+    let mut record = |event: Event<'_>| {
         if let Event::Body(data) = event {
             if !in_body {
-                said.extend_from_slice(b"\nbody ");
+                log.extend_from_slice(b"\nbody ");
             }
-            said.extend_from_slice(data);
+            log.extend_from_slice(data);
         } else {
-            said.extend_from_slice(format!("\n{event:?}").as_bytes());
+            log.extend_from_slice(format!("\n{event:?}").as_bytes());
         }
         in_body = matches!(event, Event::Body(_));
     };
@@ -30,25 +30,25 @@ fn drive(asked: u8, pieces: &[&[u8]], limits: &Limits, whole: bool) -> Vec<u8> {
         let mut calls = 0;
         loop {
             calls += 1;
-            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can say");
+            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can produce");
             if whole && let Some(whole) = connection.next_whole(&mut input, limits) {
-                note(Event::Head(whole.head));
+                record(Event::Head(whole.head));
                 if !whole.body.is_empty() {
-                    note(Event::Body(whole.body));
+                    record(Event::Body(whole.body));
                 }
-                note(Event::End(whole.head.persistence));
+                record(Event::End(whole.head.persistence));
                 continue;
             }
             match connection.next(&mut input, limits) {
-                Some(event) => note(event),
+                Some(event) => record(event),
                 None => break,
             }
         }
     }
     if let Some(event) = connection.eof() {
-        note(event);
+        record(event);
     }
-    said
+    log
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -1,4 +1,4 @@
-//! Requests of any bytes, cut in two ways: no panic, no loop, the same events; and answers never break their framing.
+//! Arbitrary requests in two splits: no panic, no endless loop, the same events, and responses that are framed correctly.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,48 +7,48 @@ use brunt_wire::http1::{
     server::{Connection, Event},
 };
 
-/// All that was said, body pieces joined; and the answers, with the methods that they answer.
+/// The events, with pieces of a body joined; the responses; and the methods they respond to.
 fn drive(pieces: &[&[u8]], limits: &Limits) -> (Vec<u8>, Vec<u8>, Vec<String>) {
-    let (mut connection, stamp) = (Connection::default(), DateHeader::bare());
-    let (mut said, mut out, mut asked, mut in_body) = (Vec::new(), Vec::new(), Vec::new(), false);
-    // Answered, though more of it may come: a fault in there is not answered again.
-    let mut answered = false;
+    let (mut connection, date) = (Connection::default(), DateHeader::bare());
+    let (mut events, mut out, mut methods, mut in_body) = (Vec::new(), Vec::new(), Vec::new(), false);
+    // Whether the current request has a response: a later error in it gets no other.
+    let mut responded = false;
     for piece in pieces {
         let mut input = *piece;
         let mut calls = 0;
         while let Some(event) = connection.next(&mut input, limits) {
             calls += 1;
-            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can say");
+            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can produce");
             if let Event::Body(data) = event {
                 if !in_body {
-                    said.extend_from_slice(b"\nbody ");
+                    events.extend_from_slice(b"\nbody ");
                 }
-                said.extend_from_slice(data);
+                events.extend_from_slice(data);
                 in_body = true;
                 continue;
             }
             in_body = false;
-            said.extend_from_slice(format!("\n{event:?}").as_bytes());
+            events.extend_from_slice(format!("\n{event:?}").as_bytes());
             match event {
                 Event::Head(head) => {
-                    asked.push(head.method_name.to_owned());
-                    let response = Response::new(&mut out, head.meta(), &stamp, 200).expect("200 is a status");
-                    let _after = response.body(head.target().as_bytes());
-                    answered = true;
+                    methods.push(head.method_name.to_owned());
+                    let response = Response::new(&mut out, head.meta(), &date, 200).expect("200 is a status");
+                    let _persistence = response.body(head.target().as_bytes());
+                    responded = true;
                     head.fields.iter().for_each(drop);
                     (head.path(), head.query(), head.authority());
                 }
-                Event::End(_) => answered = false,
-                Event::Error(fault) if !answered => {
-                    asked.push("GET".to_owned());
-                    let _close = Response::error(&mut out, &stamp, fault);
+                Event::End(_) => responded = false,
+                Event::Error(error) if !responded => {
+                    methods.push("GET".to_owned());
+                    let _close = Response::error(&mut out, &date, error);
                 }
                 _ => {}
             }
         }
         assert!(input.is_empty(), "bytes left over");
     }
-    (said, out, asked)
+    (events, out, methods)
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -64,18 +64,17 @@ fuzz_target!(|data: &[u8]| {
     if how & 2 != 0 {
         assert_eq!(drive(&bytes.chunks(1).collect::<Vec<_>>(), &limits), whole);
     }
-    // Every answer is read as one answer.
-    let (_, out, asked) = whole;
+    // Every response is read as one response.
+    let (_, out, methods) = whole;
     let (mut client, mut input) = (client::Connection::default(), &out[..]);
-    for method in &asked {
-        // Nothing is pipelined here: one question, one answer.
-        client.sent(client::SentRequest::new(method)).expect("a shallow pipeline");
+    for method in &methods {
+        client.sent(client::SentRequest::new(method)).expect("a pipeline of at most 64");
         loop {
             match client.next(&mut input, &Limits::CLIENT) {
                 Some(client::Event::End(_)) => break,
-                Some(client::Event::Error(fault)) => panic!("{fault}: {:?}", String::from_utf8_lossy(&out)),
+                Some(client::Event::Error(error)) => panic!("{error}: {:?}", String::from_utf8_lossy(&out)),
                 Some(_) => {}
-                None => panic!("an answer is missing: {:?}", String::from_utf8_lossy(&out)),
+                None => panic!("a response is missing: {:?}", String::from_utf8_lossy(&out)),
             }
         }
     }

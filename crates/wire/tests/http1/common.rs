@@ -1,16 +1,16 @@
-//! Drives a connection over given pieces of input and notes what comes out, with body pieces joined.
+//! Feeds pieces of input to a connection and collects the events, with pieces of a body joined.
 
 use brunt_wire::http1::{Body, Fields, Limits, ParseError, Persistence, Version, client, server};
 use proptest::prelude::ProptestConfig;
 
 pub type Pairs = Vec<(String, Vec<u8>)>;
 
-/// An event that owns what it shows.
+/// An event that owns its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
+pub enum OwnedEvent {
     Request { method: String, target: String, version: Version, fields: Pairs, body: Body, keep: bool },
     Interim(u16, Pairs),
-    Response { status: u16, version: Version, fields: Pairs, body: Body, after: Persistence },
+    Response { status: u16, version: Version, fields: Pairs, body: Body, persistence: Persistence },
     Body(Vec<u8>),
     Trailers(Pairs),
     End(Persistence),
@@ -21,21 +21,21 @@ pub fn pairs(fields: Fields<'_>) -> Pairs {
     fields.iter().map(|field| (field.name.to_owned(), field.value.to_vec())).collect()
 }
 
-fn note(seen: &mut Vec<Seen>, event: Seen) {
-    if let (Some(Seen::Body(so_far)), Seen::Body(more)) = (seen.last_mut(), &event) {
+fn record(events: &mut Vec<OwnedEvent>, event: OwnedEvent) {
+    if let (Some(OwnedEvent::Body(so_far)), OwnedEvent::Body(more)) = (events.last_mut(), &event) {
         so_far.extend_from_slice(more);
         return;
     }
-    seen.push(event);
+    events.push(event);
 }
 
 /// Feeds the pieces and returns all events.
-pub fn serve(pieces: &[&[u8]], limits: &Limits) -> Vec<Seen> {
+pub fn serve(pieces: &[&[u8]], limits: &Limits) -> Vec<OwnedEvent> {
     serve_with(&mut server::Connection::default(), pieces, limits)
 }
 
-pub fn serve_with(connection: &mut server::Connection, pieces: &[&[u8]], limits: &Limits) -> Vec<Seen> {
-    let mut seen = Vec::new();
+pub fn serve_with(connection: &mut server::Connection, pieces: &[&[u8]], limits: &Limits) -> Vec<OwnedEvent> {
+    let mut events = Vec::new();
     for piece in pieces {
         let mut input = *piece;
         let mut calls = 0;
@@ -44,17 +44,17 @@ pub fn serve_with(connection: &mut server::Connection, pieces: &[&[u8]], limits:
             let Some(event) = connection.next(&mut input, limits) else { break };
             assert!(input.len() <= before, "input grew");
             calls += 1;
-            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can say");
-            note(&mut seen, owned(event));
+            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can produce");
+            record(&mut events, request_event(event));
         }
-        assert!(input.is_empty(), "bytes left over and nothing to say about them");
+        assert!(input.is_empty(), "bytes left over without an event");
     }
-    seen
+    events
 }
 
-fn owned(event: server::Event<'_>) -> Seen {
+fn request_event(event: server::Event<'_>) -> OwnedEvent {
     match event {
-        server::Event::Head(head) => Seen::Request {
+        server::Event::Head(head) => OwnedEvent::Request {
             method: head.method_name.to_owned(),
             target: head.target().to_owned(),
             version: head.version,
@@ -63,98 +63,98 @@ fn owned(event: server::Event<'_>) -> Seen {
             keep: head.keeps_alive(),
         },
         server::Event::Body(data) => {
-            assert!(!data.is_empty(), "an empty piece of body says nothing");
-            Seen::Body(data.to_vec())
+            assert!(!data.is_empty(), "an empty piece of a body");
+            OwnedEvent::Body(data.to_vec())
         }
-        server::Event::Trailers(fields) => Seen::Trailers(pairs(fields)),
-        server::Event::End(after) => Seen::End(after),
-        server::Event::Error(fault) => Seen::Error(fault),
+        server::Event::Trailers(fields) => OwnedEvent::Trailers(pairs(fields)),
+        server::Event::End(persistence) => OwnedEvent::End(persistence),
+        server::Event::Error(error) => OwnedEvent::Error(error),
     }
 }
 
-/// Feeds the pieces to a client that has asked those methods, and returns all events, that of the end among them.
-pub fn read(asked: &[&str], pieces: &[&[u8]], limits: &Limits, whole: bool, eof: bool) -> Vec<Seen> {
+/// Feeds the pieces to a client that has sent requests with these methods, and returns all events; `eof` adds that of the end.
+pub fn read(methods: &[&str], pieces: &[&[u8]], limits: &Limits, whole: bool, eof: bool) -> Vec<OwnedEvent> {
     let mut connection = client::Connection::default();
-    for method in asked {
-        connection.sent(client::SentRequest::new(method)).expect("a shallow pipeline");
+    for method in methods {
+        connection.sent(client::SentRequest::new(method)).expect("a short pipeline");
     }
-    let mut seen = Vec::new();
+    let mut events = Vec::new();
     for piece in pieces {
         let mut input = *piece;
         let mut calls = 0;
         loop {
             calls += 1;
-            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can say");
+            assert!(calls <= 3 * piece.len() + 3, "more events than bytes can produce");
             if whole && let Some(whole) = connection.next_whole(&mut input, limits) {
-                note(&mut seen, response(whole.head));
+                record(&mut events, response(whole.head));
                 if !whole.body.is_empty() {
-                    note(&mut seen, Seen::Body(whole.body.to_vec()));
+                    record(&mut events, OwnedEvent::Body(whole.body.to_vec()));
                 }
-                note(&mut seen, Seen::End(whole.head.persistence));
+                record(&mut events, OwnedEvent::End(whole.head.persistence));
                 continue;
             }
             let before = input.len();
             let Some(event) = connection.next(&mut input, limits) else { break };
             assert!(input.len() <= before, "input grew");
-            note(&mut seen, answer(event));
+            record(&mut events, response_event(event));
         }
     }
     if eof && let Some(event) = connection.eof() {
-        note(&mut seen, answer(event));
+        record(&mut events, response_event(event));
     }
-    seen
+    events
 }
 
-fn response(head: client::Head<'_>) -> Seen {
-    Seen::Response {
+fn response(head: client::Head<'_>) -> OwnedEvent {
+    OwnedEvent::Response {
         status: head.status,
         version: head.version,
         fields: pairs(head.fields),
         body: head.body,
-        after: head.persistence,
+        persistence: head.persistence,
     }
 }
 
-fn answer(event: client::Event<'_>) -> Seen {
+fn response_event(event: client::Event<'_>) -> OwnedEvent {
     match event {
-        client::Event::Interim(head) => Seen::Interim(head.status, pairs(head.fields)),
+        client::Event::Interim(head) => OwnedEvent::Interim(head.status, pairs(head.fields)),
         client::Event::Head(head) => response(head),
         client::Event::Body(data) => {
-            assert!(!data.is_empty(), "an empty piece of body says nothing");
-            Seen::Body(data.to_vec())
+            assert!(!data.is_empty(), "an empty piece of a body");
+            OwnedEvent::Body(data.to_vec())
         }
-        client::Event::Trailers(fields) => Seen::Trailers(pairs(fields)),
-        client::Event::End(after) => Seen::End(after),
-        client::Event::Error(fault) => Seen::Error(fault),
+        client::Event::Trailers(fields) => OwnedEvent::Trailers(pairs(fields)),
+        client::Event::End(persistence) => OwnedEvent::End(persistence),
+        client::Event::Error(error) => OwnedEvent::Error(error),
     }
 }
 
-/// What a whole input amounts to, in few words.
+/// The result for a whole input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The bodies of the requests in it, all complete.
-    Takes(Vec<Vec<u8>>),
-    /// EncodeError, with this status.
-    Refuses(u16),
-    /// So far, so good.
+    Accepts(Vec<Vec<u8>>),
+    /// An error with this status.
+    Rejects(u16),
+    /// Incomplete.
     Waits,
 }
 
-pub fn verdict(seen: &[Seen]) -> Verdict {
+pub fn verdict(events: &[OwnedEvent]) -> Verdict {
     let (mut bodies, mut open) = (Vec::new(), None);
-    for event in seen {
+    for event in events {
         match event {
-            Seen::Request { .. } => open = Some(Vec::new()),
-            Seen::Body(data) => open.as_mut().expect("a body has a head").extend_from_slice(data),
-            Seen::End(_) => bodies.push(open.take().expect("an end has a beginning")),
-            Seen::Error(fault) => return Verdict::Refuses(fault.status()),
+            OwnedEvent::Request { .. } => open = Some(Vec::new()),
+            OwnedEvent::Body(data) => open.as_mut().expect("a body has a head").extend_from_slice(data),
+            OwnedEvent::End(_) => bodies.push(open.take().expect("an end has a beginning")),
+            OwnedEvent::Error(error) => return Verdict::Rejects(error.status()),
             _ => {}
         }
     }
-    if open.is_some() || bodies.is_empty() { Verdict::Waits } else { Verdict::Takes(bodies) }
+    if open.is_some() || bodies.is_empty() { Verdict::Waits } else { Verdict::Accepts(bodies) }
 }
 
-/// The piece boundaries `cuts` fall on, as pieces.
+/// Splits `bytes` at `cuts`, which may be beyond its length.
 pub fn cut<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     let mut places: Vec<usize> = cuts.iter().map(|place| place % (bytes.len() + 1)).collect();
     places.sort_unstable();
@@ -168,7 +168,7 @@ pub fn cut<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     pieces
 }
 
-/// At least `cases` cases; `PROPTEST_CASES` asks for more.
+/// Runs at least `cases` cases; more if `PROPTEST_CASES` is set.
 pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig::with_cases(cases.max(ProptestConfig::default().cases))
 }

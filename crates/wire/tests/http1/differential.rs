@@ -1,8 +1,8 @@
-//! What other parsers make of the table of [`crate::cases`]: hyper in this process; Go's net/http, Python's h11 and Node's
-//! llhttp as programs, if `BRUNT_PARSERS=go,h11,node` names them: what they do depends on which version is installed.
+//! Compares other parsers on the table of [`crate::cases`]: hyper in this process; Go's net/http, Python's h11 and Node's
+//! llhttp as programs, if named by `BRUNT_PARSERS=go,h11,node`, because the results depend on the installed version.
 //!
-//! Wherever one of them differs from us, [`differences::ALL`] says so and argues why. A difference that is not in the table
-//! fails the test, and so does an entry that is none.
+//! [`differences::ALL`] lists the differences with reasons. Fails for a difference that is not listed and for an entry that is
+//! not a difference.
 
 use std::{
     collections::BTreeMap,
@@ -30,30 +30,30 @@ use crate::{
     splits::fragments,
 };
 
-/// A verdict without what cannot be compared.
+/// A verdict of another parser, without statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Theirs {
-    Takes,
-    TakesOthers,
-    Refuses,
+pub enum OtherVerdict {
+    Accepts,
+    AcceptsOthers,
+    Rejects,
     Waits,
 }
 
 fn compare(parser: &str, verdicts: &[Verdict]) {
-    assert_eq!(verdicts.len(), ALL.len(), "{parser} has to answer each case");
+    assert_eq!(verdicts.len(), ALL.len(), "{parser} needs a verdict on each case");
     let mut found = BTreeMap::new();
     for (case, theirs) in ALL.iter().zip(verdicts) {
-        let ours = case.wants.verdict();
+        let ours = case.expected.verdict();
         let same = match (&ours, theirs) {
-            (Verdict::Refuses(_), Verdict::Refuses(_)) => true,
+            (Verdict::Rejects(_), Verdict::Rejects(_)) => true,
             (ours, theirs) => ours == theirs,
         };
         if !same {
             let kind = match (ours, theirs) {
-                (_, Verdict::Refuses(_)) => Theirs::Refuses,
-                (_, Verdict::Waits) => Theirs::Waits,
-                (Verdict::Takes(_), Verdict::Takes(_)) => Theirs::TakesOthers,
-                (_, Verdict::Takes(_)) => Theirs::Takes,
+                (_, Verdict::Rejects(_)) => OtherVerdict::Rejects,
+                (_, Verdict::Waits) => OtherVerdict::Waits,
+                (Verdict::Accepts(_), Verdict::Accepts(_)) => OtherVerdict::AcceptsOthers,
+                (_, Verdict::Accepts(_)) => OtherVerdict::Accepts,
             };
             found.insert(case.name, kind);
         }
@@ -79,7 +79,7 @@ fn compare(parser: &str, verdicts: &[Verdict]) {
 }
 
 #[test]
-fn hyper_agrees_but_for_the_known_differences() {
+fn hyper_agrees_except_for_known_differences() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let verdicts: Vec<Verdict> = ALL.iter().map(|case| runtime.block_on(hyper(case.bytes))).collect();
     compare("hyper", &verdicts);
@@ -89,30 +89,30 @@ proptest! {
     #![proptest_config(config(1000))]
 
     #[test]
-    fn what_we_take_hyper_takes_alike(bytes in fragments()) {
+    fn hyper_accepts_what_this_parser_accepts(bytes in fragments()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let ours = verdict(&serve(&[&bytes], &Limits::default()));
-        // The one thing that we take and hyper does not: see the table.
+        // Rejected by hyper only: see the table.
         let is_later = bytes.windows(8).any(|at| at == b"HTTP/1.2");
-        if matches!(ours, Verdict::Takes(_)) && !is_later {
+        if matches!(ours, Verdict::Accepts(_)) && !is_later {
             prop_assert_eq!(runtime.block_on(hyper(&bytes)), ours);
         }
     }
 }
 
-/// What the service sees.
+/// The requests that the service receives.
 #[derive(Debug, Default)]
-struct Notes {
+struct Received {
     bodies: Vec<Vec<u8>>,
     open: bool,
-    refused: bool,
+    rejected: bool,
 }
 
-/// Gives the bytes and the end of input to a hyper server in memory.
+/// The verdict of a hyper server in memory on the bytes and the end of input.
 async fn hyper(bytes: &[u8]) -> Verdict {
     let (mut client, server) = tokio::io::duplex(1 << 16);
-    let seen: Arc<Mutex<Notes>> = Arc::default();
-    let notes = Arc::clone(&seen);
+    let received: Arc<Mutex<Received>> = Arc::default();
+    let notes = Arc::clone(&received);
     let service = service_fn(move |request: Request<Incoming>| {
         let notes = Arc::clone(&notes);
         async move {
@@ -121,51 +121,51 @@ async fn hyper(bytes: &[u8]) -> Verdict {
             match body {
                 Ok(body) => notes.bodies.push(body.to_bytes().to_vec()),
                 Err(error) if error.is_incomplete_message() => notes.open = true,
-                // A chunked body that ends too early says "unexpected EOF", as an I/O error.
+                // A truncated chunked body is reported as an I/O error, "unexpected EOF".
                 Err(error) if format!("{error:?}").contains("UnexpectedEof") => notes.open = true,
-                Err(_) => notes.refused = true,
+                Err(_) => notes.rejected = true,
             }
             Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new()))
         }
     });
     let connection = http1::Builder::new().half_close(true).serve_connection(TokioIo::new(server), service);
     let mut answer = Vec::new();
-    let speak = async {
+    let send = async {
         client.write_all(bytes).await.unwrap();
         client.shutdown().await.unwrap();
         let _ = client.read_to_end(&mut answer).await;
     };
-    let both = async { tokio::join!(connection, speak) };
-    let (result, ()) = tokio::time::timeout(Duration::from_secs(120), both).await.expect("hyper comes to an end");
-    let Notes { bodies, open, refused } = std::mem::take(&mut *seen.lock().unwrap());
-    let refused = refused || result.is_err_and(|error| error.is_parse()) || says_error(&answer);
-    match (refused, open || bodies.is_empty()) {
-        (true, _) => Verdict::Refuses(400),
+    let both = async { tokio::join!(connection, send) };
+    let (result, ()) = tokio::time::timeout(Duration::from_secs(120), both).await.expect("hyper ends");
+    let Received { bodies, open, rejected } = std::mem::take(&mut *received.lock().unwrap());
+    let rejected = rejected || result.is_err_and(|error| error.is_parse()) || is_error_response(&answer);
+    match (rejected, open || bodies.is_empty()) {
+        (true, _) => Verdict::Rejects(400),
         (false, true) => Verdict::Waits,
-        (false, false) => Verdict::Takes(bodies),
+        (false, false) => Verdict::Accepts(bodies),
     }
 }
 
-fn says_error(answer: &[u8]) -> bool {
+fn is_error_response(answer: &[u8]) -> bool {
     answer.windows(10).any(|at| at.starts_with(b"HTTP/1.") && matches!(at[9], b'4' | b'5'))
 }
 
 #[test]
-fn net_http_agrees_but_for_the_known_differences() {
+fn net_http_agrees_except_for_known_differences() {
     program("go", &["go", "run"], "net_http.go");
 }
 
 #[test]
-fn h11_agrees_but_for_the_known_differences() {
+fn h11_agrees_except_for_known_differences() {
     program("h11", &["python3"], "h11_parser.py");
 }
 
 #[test]
-fn llhttp_agrees_but_for_the_known_differences() {
+fn llhttp_agrees_except_for_known_differences() {
     program("node", &["node"], "node_http.js");
 }
 
-/// Runs a parser that is a program, if it is asked for.
+/// Runs a parser that is a program, if `BRUNT_PARSERS` names it.
 fn program(parser: &str, command: &[&str], script: &str) {
     if !env::var("BRUNT_PARSERS").is_ok_and(|names| names.split(',').any(|name| name == parser)) {
         eprintln!("BRUNT_PARSERS does not name {parser}: not compared");
@@ -173,7 +173,7 @@ fn program(parser: &str, command: &[&str], script: &str) {
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http1/parsers").join(script);
     let probe = match parser {
-        // The parser of versions before 0.16 takes any two bytes for the end of a chunk (GHSA-vqfr-h8mv-ghfj).
+        // Versions before 0.16 accept any two bytes as the end of a chunk (GHSA-vqfr-h8mv-ghfj).
         "h11" => Command::new("python3")
             .args(["-c", "import h11; assert tuple(map(int, h11.__version__.split('.'))) >= (0, 16)"])
             .output(),
@@ -204,8 +204,8 @@ fn program(parser: &str, command: &[&str], script: &str) {
 
 fn read_verdict(line: &str) -> Verdict {
     match line.split_once(' ').unwrap_or((line, "")) {
-        ("T", bodies) => Verdict::Takes(bodies.split(',').map(unhex).collect()),
-        ("R", _) => Verdict::Refuses(400),
+        ("T", bodies) => Verdict::Accepts(bodies.split(',').map(unhex).collect()),
+        ("R", _) => Verdict::Rejects(400),
         ("W", _) => Verdict::Waits,
         _ => panic!("{line}: not a verdict"),
     }

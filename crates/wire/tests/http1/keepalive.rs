@@ -1,20 +1,20 @@
-//! Who keeps the connection, and what is heard when it ends.
+//! Persistence of connections, and their ends.
 
 use brunt_wire::http1::{
     BodyWriter, DateHeader, Head, Limits, ParseError, Persistence, Response, StaticResponse,
     server::{Connection, Event, Waiting},
 };
 
-use crate::common::{Seen, serve, serve_with};
+use crate::common::{OwnedEvent, serve, serve_with};
 
-/// Answers every request of `input` and returns the bytes for the one write.
-fn answer(input: &str, mut with: impl FnMut(&Head<'_>, &mut Vec<u8>) -> Persistence) -> (String, Option<Persistence>) {
+/// Responds to every request of `input`; returns the bytes written and the last persistence.
+fn respond(input: &str, mut with: impl FnMut(&Head<'_>, &mut Vec<u8>) -> Persistence) -> (String, Option<Persistence>) {
     let (limits, mut connection, mut out) = (Limits::default(), Connection::default(), Vec::new());
     let (mut input, mut last) = (input.as_bytes(), None);
     while let Some(event) = connection.next(&mut input, &limits) {
         match event {
             Event::Head(head) => last = Some(with(&head, &mut out)),
-            Event::Error(fault) => last = Some(Response::error(&mut out, &DateHeader::bare(), fault)),
+            Event::Error(error) => last = Some(Response::error(&mut out, &DateHeader::bare(), error)),
             Event::Body(_) | Event::Trailers(_) | Event::End(_) => {}
         }
     }
@@ -22,47 +22,47 @@ fn answer(input: &str, mut with: impl FnMut(&Head<'_>, &mut Vec<u8>) -> Persiste
 }
 
 fn hello(input: &str) -> (String, Option<Persistence>) {
-    let ready = StaticResponse::new(200, &[], b"hi").unwrap();
-    let built =
-        answer(input, |head, out| Response::new(out, head.meta(), &DateHeader::bare(), 200).unwrap().body(b"hi"));
+    let prepared = StaticResponse::new(200, &[], b"hi").unwrap();
+    let written =
+        respond(input, |head, out| Response::new(out, head.meta(), &DateHeader::bare(), 200).unwrap().body(b"hi"));
     // One response, written in two ways.
-    assert_eq!(answer(input, |head, out| ready.write(out, head.meta(), &DateHeader::bare())), built);
-    built
+    assert_eq!(respond(input, |head, out| prepared.write(out, head.meta(), &DateHeader::bare())), written);
+    written
 }
 
 #[test]
 fn comp_http10_keep_alive_as_ab_asks() {
-    // What `ab -k` sends, and what it needs to see: the echoed token and a length.
-    let (out, after) = hello(
+    // `ab -k` requires the echoed token and a length.
+    let (out, persistence) = hello(
         "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: a\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n",
     );
     assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi");
-    assert_eq!(after, Some(Persistence::Keep));
+    assert_eq!(persistence, Some(Persistence::Keep));
 }
 
 #[test]
 fn comp_http10_default_close() {
-    let (out, after) = hello("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
+    let (out, persistence) = hello("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
     assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi");
-    assert_eq!(after, Some(Persistence::Close));
+    assert_eq!(persistence, Some(Persistence::Close));
 }
 
 #[test]
 fn comp_http11_default_keep() {
-    let (out, after) = hello("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (out, persistence) = hello("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
-    assert_eq!(after, Some(Persistence::Keep));
+    assert_eq!(persistence, Some(Persistence::Keep));
 }
 
 #[test]
 fn comp_connection_close() {
     for options in ["close", "Close", "keep-alive, CLOSE", "x,close", "close\r\nConnection: keep-alive"] {
-        let (out, after) = hello(&format!(
+        let (out, persistence) = hello(&format!(
             "GET / HTTP/1.1\r\nHost: a\r\nConnection: {options}\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n"
         ));
-        // RFC 9112, 9.6: what is behind such a request is not processed.
+        // RFC 9112, 9.6: bytes after such a request are not processed.
         assert_eq!(out, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi", "{options}");
-        assert_eq!(after, Some(Persistence::Close));
+        assert_eq!(persistence, Some(Persistence::Close));
     }
 }
 
@@ -78,7 +78,7 @@ fn comp_head_no_body() {
 #[test]
 fn h1spec_pipelined_requests_are_answered_in_order_in_one_write() {
     let input = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /3 HTTP/1.1\r\nHost: a\r\n\r\n";
-    let (out, _) = answer(input, |head, out| {
+    let (out, _) = respond(input, |head, out| {
         Response::new(out, head.meta(), &DateHeader::bare(), 200).unwrap().body(head.path().as_bytes())
     });
     let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
@@ -86,17 +86,17 @@ fn h1spec_pipelined_requests_are_answered_in_order_in_one_write() {
 }
 
 #[test]
-fn a_fault_is_answered_behind_what_is_owed() {
-    let (out, after) = hello("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n");
+fn an_error_response_follows_the_responses_due() {
+    let (out, persistence) = hello("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\n\r\n");
     assert!(out.starts_with("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 400 Bad Request\r\n"), "{out}");
     assert!(out.contains("\r\nConnection: close\r\n\r\n400 Bad Request: Host is missing\n"), "{out}");
-    assert_eq!(after, Some(Persistence::Close));
+    assert_eq!(persistence, Some(Persistence::Close));
 }
 
 #[test]
 fn comp_no_1xx_http10() {
     let body = "Content-Length: 2\r\nExpect: 100-continue\r\n\r\nhi";
-    let (out, _) = answer(&format!("POST / HTTP/1.1\r\nHost: a\r\n{body}POST / HTTP/1.0\r\n{body}"), |head, out| {
+    let (out, _) = respond(&format!("POST / HTTP/1.1\r\nHost: a\r\n{body}POST / HTTP/1.0\r\n{body}"), |head, out| {
         assert_eq!(head.expects_continue, head.version == brunt_wire::http1::Version::Http11);
         if head.expects_continue {
             Response::interim(out, head.meta(), 100, &[]).unwrap();
@@ -110,45 +110,45 @@ fn comp_no_1xx_http10() {
 
 #[test]
 fn comp_chunks_to_http11_and_close_to_http10() {
-    let (out, after) =
-        answer("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", |head, out| {
-            let (mut stream, after): (BodyWriter, Persistence) =
+    let (out, persistence) =
+        respond("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", |head, out| {
+            let (mut stream, persistence): (BodyWriter, Persistence) =
                 Response::new(out, head.meta(), &DateHeader::bare(), 200).unwrap().stream();
             stream.write(out, b"hello").unwrap();
             stream.write(out, b"").unwrap();
             stream.write(out, b" world, sixteen.").unwrap();
             stream.end_with(out, &[("X-Sum", b"1")]).unwrap();
-            after
+            persistence
         });
     assert_eq!(
         out,
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\n world, sixteen.\r\n0\r\nX-Sum: 1\r\n\r\n\
          HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello world, sixteen."
     );
-    assert_eq!(after, Some(Persistence::Close));
+    assert_eq!(persistence, Some(Persistence::Close));
 }
 
 #[test]
-fn waiting_says_which_deadline_applies_and_eof_what_was_cut_off() {
+fn waiting_names_the_state_and_eof_detects_truncation() {
     let limits = Limits::default();
-    let after = |bytes: &[u8]| {
+    let states = |bytes: &[u8]| {
         let mut connection = Connection::default();
         serve_with(&mut connection, &[bytes], &limits);
         (connection.waiting(), connection.eof(), connection.waiting())
     };
-    assert_eq!(after(b""), (Waiting::Idle, None, Waiting::Closed));
-    assert_eq!(after(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), (Waiting::Idle, None, Waiting::Closed));
-    assert_eq!(after(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n\r\n"), (Waiting::Idle, None, Waiting::Closed));
-    assert_eq!(after(b"GE"), (Waiting::Head, Some(ParseError::Truncated), Waiting::Closed));
+    assert_eq!(states(b""), (Waiting::Idle, None, Waiting::Closed));
+    assert_eq!(states(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"), (Waiting::Idle, None, Waiting::Closed));
+    assert_eq!(states(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n\r\n"), (Waiting::Idle, None, Waiting::Closed));
+    assert_eq!(states(b"GE"), (Waiting::Head, Some(ParseError::Truncated), Waiting::Closed));
     let post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n";
-    assert_eq!(after(post), (Waiting::Body, Some(ParseError::Truncated), Waiting::Closed));
+    assert_eq!(states(post), (Waiting::Body, Some(ParseError::Truncated), Waiting::Closed));
     let chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX";
-    assert_eq!(after(chunked), (Waiting::Body, Some(ParseError::Truncated), Waiting::Closed));
-    assert_eq!(after(b"GET / HTTP/1.0\r\n\r\n"), (Waiting::Closed, None, Waiting::Closed));
+    assert_eq!(states(chunked), (Waiting::Body, Some(ParseError::Truncated), Waiting::Closed));
+    assert_eq!(states(b"GET / HTTP/1.0\r\n\r\n"), (Waiting::Closed, None, Waiting::Closed));
 }
 
 #[test]
-fn targets_are_taken_apart() {
+fn targets_are_split_into_path_query_and_authority() {
     let mut apart = Vec::new();
     let input = "GET /a/b?c=d?e HTTP/1.1\r\nHost: h:1\r\n\r\n\
                  GET http://Other.example:80/x HTTP/1.1\r\nHost: h\r\n\r\n\
@@ -157,7 +157,7 @@ fn targets_are_taken_apart() {
                  OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n\
                  CONNECT p:443 HTTP/1.1\r\nHost: h\r\n\r\n\
                  GET / HTTP/1.0\r\n\r\n";
-    answer(input, |head, _| {
+    respond(input, |head, _| {
         apart.push((head.path().to_owned(), head.query().map(str::to_owned), head.authority().map(str::to_owned)));
         Persistence::Keep
     });
@@ -176,11 +176,11 @@ fn targets_are_taken_apart() {
 }
 
 #[test]
-fn an_idle_connection_is_small_and_its_fields_are_read_only_when_asked_for() {
+fn connections_are_small_and_field_values_are_trimmed() {
     assert_eq!(size_of::<Connection>(), 40);
     assert_eq!(size_of::<brunt_wire::http1::client::Connection>(), 48);
-    let seen = serve(&[b"GET / HTTP/1.1\r\nHost: a\r\nA:\tb c \r\nA: \r\n\r\n"], &Limits::default());
-    let Some(Seen::Request { fields, .. }) = seen.first() else { panic!("{seen:?}") };
+    let events = serve(&[b"GET / HTTP/1.1\r\nHost: a\r\nA:\tb c \r\nA: \r\n\r\n"], &Limits::default());
+    let Some(OwnedEvent::Request { fields, .. }) = events.first() else { panic!("{events:?}") };
     let expected: [(String, Vec<u8>); 3] =
         [("Host", "a"), ("A", "b c"), ("A", "")].map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));
     assert_eq!(fields[..], expected);

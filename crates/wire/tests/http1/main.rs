@@ -1,12 +1,11 @@
-//! HTTP/1.x seen from outside: public case ids, every way to cut the input, what was written read back, garbage, and the
-//! opinion of other parsers.
+//! Tests of HTTP/1.x: public cases, all splits of the input, round trips, random bytes, and comparison with other parsers.
 
-mod answers;
 mod cases;
 mod client;
 mod common;
 mod differences;
 mod differential;
+mod hyper_client;
 mod keepalive;
 mod limits;
 mod responses;

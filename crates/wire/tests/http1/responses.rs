@@ -1,4 +1,4 @@
-//! What a server writes: nothing that its framing does not cover, nothing that the caller can break out of.
+//! Responses are framed correctly, and callers cannot break the framing.
 
 use brunt_wire::http1::{
     DateHeader, EncodeError, Limits, Persistence, RequestMeta, Response, StaticResponse, Version,
@@ -6,9 +6,9 @@ use brunt_wire::http1::{
 };
 use proptest::{collection::vec, prelude::*};
 
-use crate::common::{Seen, config, cut, read};
+use crate::common::{OwnedEvent, config, cut, read};
 
-/// The exchange of a request that was read.
+/// The meta data of a parsed request.
 fn meta(request: &str) -> RequestMeta {
     let (mut connection, mut input) = (Connection::default(), request.as_bytes());
     match connection.next(&mut input, &Limits::default()) {
@@ -27,8 +27,9 @@ fn text(out: &[u8]) -> String {
 
 #[test]
 fn comp_date_header_and_server_are_in_every_response() {
-    let (mut out, stamp) = (Vec::new(), DateHeader::new(Some("brunt"), 784_111_777).unwrap());
-    let _after = Response::new(&mut out, get(), &stamp, 404).unwrap().field("X-A", b"b").unwrap().close().body(b"none");
+    let (mut out, date) = (Vec::new(), DateHeader::new(Some("brunt"), 784_111_777).unwrap());
+    let _persistence =
+        Response::new(&mut out, get(), &date, 404).unwrap().field("X-A", b"b").unwrap().close().body(b"none");
     assert_eq!(
         text(&out),
         "HTTP/1.1 404 Not Found\r\nServer: brunt\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nX-A: b\r\n\
@@ -39,14 +40,14 @@ fn comp_date_header_and_server_are_in_every_response() {
 #[test]
 fn comp_no_cl_in_204() {
     for status in [204, 304] {
-        let (mut out, mut ready) = (Vec::new(), Vec::new());
-        let after = Response::new(&mut out, get(), &DateHeader::bare(), status).unwrap().body(b"not sent");
+        let (mut out, mut prepared) = (Vec::new(), Vec::new());
+        let persistence = Response::new(&mut out, get(), &DateHeader::bare(), status).unwrap().body(b"not sent");
         assert_eq!(
-            after,
-            StaticResponse::new(status, &[], b"not sent").unwrap().write(&mut ready, get(), &DateHeader::bare())
+            persistence,
+            StaticResponse::new(status, &[], b"not sent").unwrap().write(&mut prepared, get(), &DateHeader::bare())
         );
-        assert_eq!(out, ready);
-        let (mut stream, _after) = Response::new(&mut out, get(), &DateHeader::bare(), status).unwrap().stream();
+        assert_eq!(out, prepared);
+        let (mut stream, _persistence) = Response::new(&mut out, get(), &DateHeader::bare(), status).unwrap().stream();
         stream.write(&mut out, b"not sent").unwrap();
         stream.end(&mut out).unwrap();
         let line = format!("HTTP/1.1 {status} {}\r\n\r\n", brunt_wire::http1::reason(status));
@@ -77,7 +78,7 @@ fn in_all_ways(request: RequestMeta, status: u16, body: &[u8]) -> Vec<(String, P
     (0..4).map(write).collect()
 }
 
-/// RFC 9110, 15.3.6: no content, and a client can see that there is none.
+/// RFC 9110, 15.3.6: no content, shown by a length of 0.
 #[test]
 fn a_205_has_length_0() {
     let expected = "HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n".to_owned();
@@ -94,7 +95,7 @@ fn a_205_has_length_0() {
     }
 }
 
-/// RFC 9110, 9.3.6: what follows would be the tunnel's bytes.
+/// RFC 9110, 9.3.6: the bytes that follow belong to the tunnel.
 #[test]
 fn a_2xx_to_connect_has_no_framing_and_no_content() {
     let connect = meta("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -115,10 +116,10 @@ fn a_2xx_to_connect_has_no_framing_and_no_content() {
 fn head_gets_the_fields_of_get_and_no_body() {
     let head = meta("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
     for streamed in [false, true] {
-        let written = |exchange| {
+        let written = |request| {
             let mut out = Vec::new();
-            let response = Response::new(&mut out, exchange, &DateHeader::bare(), 200).unwrap();
-            let (mut stream, _after) = if streamed { response.stream() } else { response.sized(2) };
+            let response = Response::new(&mut out, request, &DateHeader::bare(), 200).unwrap();
+            let (mut stream, _persistence) = if streamed { response.stream() } else { response.sized(2) };
             stream.write(&mut out, b"hi").unwrap();
             stream.end(&mut out).unwrap();
             text(&out)
@@ -129,9 +130,9 @@ fn head_gets_the_fields_of_get_and_no_body() {
 }
 
 #[test]
-fn unknown_statuses_have_an_empty_phrase_and_impossible_ones_are_refused() {
+fn unknown_statuses_have_an_empty_phrase_and_invalid_ones_are_rejected() {
     let mut out = Vec::new();
-    let _after = Response::new(&mut out, get(), &DateHeader::bare(), 799).unwrap().body(b"");
+    let _persistence = Response::new(&mut out, get(), &DateHeader::bare(), 799).unwrap().body(b"");
     assert_eq!(text(&out), "HTTP/1.1 799 \r\nContent-Length: 0\r\n\r\n");
     for status in [0, 99, 100, 101, 199, 1000] {
         assert_eq!(
@@ -146,7 +147,7 @@ fn unknown_statuses_have_an_empty_phrase_and_impossible_ones_are_refused() {
 }
 
 #[test]
-fn header_injection_is_refused_and_leaves_no_trace() {
+fn header_injection_is_rejected_and_nothing_is_written() {
     let bad: [(&str, &[u8], EncodeError); 9] = [
         ("X-A", b"b\r\nSet-Cookie: c", EncodeError::FieldValue),
         ("X-A", b"b\nc", EncodeError::FieldValue),
@@ -158,24 +159,24 @@ fn header_injection_is_refused_and_leaves_no_trace() {
         ("content-length", b"5", EncodeError::FieldReserved),
         ("Transfer-Encoding", b"chunked", EncodeError::FieldReserved),
     ];
-    for (name, value, refused) in bad {
+    for (name, value, expected) in bad {
         let mut out = b"before".to_vec();
         let response = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().field("X-Good", b"1").unwrap();
-        assert_eq!(response.field(name, value).unwrap_err(), refused);
-        assert_eq!(Response::interim(&mut out, get(), 103, &[("Link", b"x"), (name, value)]), Err(refused));
+        assert_eq!(response.field(name, value).unwrap_err(), expected);
+        assert_eq!(Response::interim(&mut out, get(), 103, &[("Link", b"x"), (name, value)]), Err(expected));
         assert_eq!(out, b"before");
-        assert_eq!(StaticResponse::new(200, &[(name, value)], b"").unwrap_err(), refused);
-        let (stream, _after) = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().stream();
+        assert_eq!(StaticResponse::new(200, &[(name, value)], b"").unwrap_err(), expected);
+        let (stream, _persistence) = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().stream();
         let length = out.len();
-        assert_eq!(stream.end_with(&mut out, &[("X-Good", b"1"), (name, value)]), Err(refused));
+        assert_eq!(stream.end_with(&mut out, &[("X-Good", b"1"), (name, value)]), Err(expected));
         assert_eq!(out.len(), length);
     }
 }
 
 #[test]
-fn a_stream_keeps_its_word_about_its_length() {
+fn the_length_of_a_sized_body_is_enforced() {
     let mut out = Vec::new();
-    let (mut stream, _after) = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().sized(5);
+    let (mut stream, _persistence) = Response::new(&mut out, get(), &DateHeader::bare(), 200).unwrap().sized(5);
     stream.write(&mut out, b"hel").unwrap();
     assert_eq!(stream.write(&mut out, b"lo!"), Err(EncodeError::BodyTooLong(1)));
     assert!(out.ends_with(b"hel"));
@@ -186,7 +187,7 @@ proptest! {
     #![proptest_config(config(1000))]
 
     #[test]
-    fn what_a_server_writes_a_client_reads(
+    fn written_responses_are_read_back(
         status in prop_oneof![200u16..=600, Just(200), Just(204), Just(205), Just(304)],
         fields in vec(("X-[A-Za-z0-9]{1,8}", "[!-~]{0,12}"), 0..4),
         body in vec(any::<u8>(), 0..60),
@@ -204,45 +205,45 @@ proptest! {
             (false, false) => "Connection: close\r\n",
             _ => "",
         };
-        let asked = meta(&format!("{method} / HTTP/1.{}\r\nHost: a\r\n{options}\r\n", u8::from(!is_old)));
+        let request = meta(&format!("{method} / HTTP/1.{}\r\nHost: a\r\n{options}\r\n", u8::from(!is_old)));
         let pairs: Vec<(&str, &[u8])> = fields.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        let stamp = DateHeader::new(Some("brunt"), 0).unwrap();
+        let date = DateHeader::new(Some("brunt"), 0).unwrap();
         let mut out = Vec::new();
-        let after = if how == 0 {
-            StaticResponse::new(status, &pairs, &body).unwrap().write(&mut out, asked, &stamp)
+        let persistence = if how == 0 {
+            StaticResponse::new(status, &pairs, &body).unwrap().write(&mut out, request, &date)
         } else {
-            let mut response = Response::new(&mut out, asked, &stamp, status).unwrap();
+            let mut response = Response::new(&mut out, request, &date, status).unwrap();
             for (name, value) in &pairs {
                 response = response.field(name, value).unwrap();
             }
             match how {
                 1 => response.body(&body),
                 2 | 3 => {
-                    let (mut stream, after) =
+                    let (mut stream, persistence) =
                         if how == 2 { response.sized(body.len() as u64) } else { response.stream() };
                     for piece in cut(&body, &pieces) {
                         stream.write(&mut out, piece).unwrap();
                     }
                     stream.end(&mut out).unwrap();
-                    after
+                    persistence
                 }
                 _ => unreachable!(),
             }
         };
-        let seen = read(&[method], &cut(&out, &cuts), &Limits::CLIENT, whole, after == Persistence::Close);
-        let Some(Seen::Response { status: read_status, version, fields: read_fields, .. }) = seen.first() else {
-            panic!("no response in {seen:?}");
+        let events = read(&[method], &cut(&out, &cuts), &Limits::CLIENT, whole, persistence == Persistence::Close);
+        let Some(OwnedEvent::Response { status: read_status, version, fields: read_fields, .. }) = events.first() else {
+            panic!("no response in {events:?}");
         };
         prop_assert_eq!((*read_status, *version), (status, Version::Http11));
         for (name, value) in &fields {
             prop_assert!(read_fields.contains(&(name.clone(), value.as_bytes().to_vec())), "{name} of {read_fields:?}");
         }
         let body: Vec<u8> = if is_head || matches!(status, 204 | 205 | 304) { Vec::new() } else { body };
-        let read_body: Vec<u8> = seen.iter().filter_map(|event| match event {
-            Seen::Body(data) => Some(data.clone()),
+        let read_body: Vec<u8> = events.iter().filter_map(|event| match event {
+            OwnedEvent::Body(data) => Some(data.clone()),
             _ => None,
         }).flatten().collect();
         prop_assert_eq!(read_body, body);
-        prop_assert_eq!(seen.last(), Some(&Seen::End(after)), "{:?}", seen);
+        prop_assert_eq!(events.last(), Some(&OwnedEvent::End(persistence)), "{:?}", events);
     }
 }

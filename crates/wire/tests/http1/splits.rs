@@ -1,20 +1,20 @@
-//! However the bytes are cut, the events are the same; whatever the bytes are, nothing panics or loops.
+//! Events do not depend on how input is split; no input causes a panic or an endless loop.
 
 use brunt_wire::http1::{Limits, Version, client::Request};
 use proptest::{collection::vec, prelude::*};
 
 use crate::{
     cases::ALL,
-    common::{Seen, config, cut, read, serve, verdict},
+    common::{OwnedEvent, config, cut, read, serve, verdict},
 };
 
-/// Small enough to be met by the inputs below.
+/// Limits that the inputs below exceed.
 fn tight() -> Limits {
     Limits { head: 90, fields: 3, target: 12, body: 20, chunk_extensions: 12, trailers: 24 }
 }
 
 #[test]
-fn every_case_gives_the_same_cut_in_two_anywhere_or_into_single_bytes() {
+fn cases_give_the_same_events_for_every_split() {
     for case in ALL {
         for limits in [Limits::default(), tight()] {
             let whole = serve(&[case.bytes], &limits);
@@ -28,7 +28,7 @@ fn every_case_gives_the_same_cut_in_two_anywhere_or_into_single_bytes() {
     }
 }
 
-/// What a client may send or a fuzzer may make of it: pieces of requests in any order, some of them whole.
+/// Fragments of messages in any order, some of them complete messages.
 pub fn fragments() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(vec![
         "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(config(2000))]
 
     #[test]
-    fn a_server_sees_the_same_however_fragments_are_cut(
+    fn server_events_do_not_depend_on_splits(
         bytes in fragments(), cuts in vec(0usize..4000, 0..8), is_tight: bool,
     ) {
         let limits = if is_tight { tight() } else { Limits::default() };
@@ -73,27 +73,27 @@ proptest! {
     }
 
     #[test]
-    fn a_client_sees_the_same_however_fragments_are_cut(
+    fn client_events_do_not_depend_on_splits(
         bytes in fragments(),
         cuts in vec(0usize..4000, 0..8),
-        asked in vec(prop::sample::select(vec!["GET", "HEAD", "POST"]), 0..5),
+        methods in vec(prop::sample::select(vec!["GET", "HEAD", "POST"]), 0..5),
         is_tight: bool,
     ) {
         let limits = if is_tight { tight() } else { Limits::CLIENT };
-        let events = read(&asked, &[&bytes], &limits, false, true);
-        prop_assert_eq!(&read(&asked, &cut(&bytes, &cuts), &limits, false, true), &events);
-        prop_assert_eq!(&read(&asked, &cut(&bytes, &cuts), &limits, true, true), &events);
+        let events = read(&methods, &[&bytes], &limits, false, true);
+        prop_assert_eq!(&read(&methods, &cut(&bytes, &cuts), &limits, false, true), &events);
+        prop_assert_eq!(&read(&methods, &cut(&bytes, &cuts), &limits, true, true), &events);
     }
 
     #[test]
-    fn random_bytes_are_survived(bytes in vec(any::<u8>(), 0..300), cuts in vec(0usize..300, 0..8)) {
+    fn random_bytes_cause_no_panic(bytes in vec(any::<u8>(), 0..300), cuts in vec(0usize..300, 0..8)) {
         let limits = Limits::default();
         prop_assert_eq!(serve(&cut(&bytes, &cuts), &limits), serve(&[&bytes], &limits));
         read(&["GET"], &cut(&bytes, &cuts), &limits, true, true);
     }
 
     #[test]
-    fn a_case_with_a_few_bytes_changed_is_survived_and_cut_alike(
+    fn mutated_cases_give_the_same_events_for_every_split(
         case in prop::sample::select(ALL), changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), cuts in vec(0usize..400, 0..6),
     ) {
         let mut bytes = case.bytes.to_vec();
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_client_writes_a_server_reads(
+    fn written_requests_are_read_back(
         method in prop::sample::select(vec!["GET", "POST", "PUT", "DELETE", "M-SEARCH"]),
         target in "/[!-\"$-~]{0,20}",
         host in "[a-z0-9.-]{1,12}(:[0-9]{1,5})?",
@@ -126,7 +126,7 @@ proptest! {
         let mut out = Vec::new();
         let chunked = how == 2 && !is_old;
         if chunked {
-            let (_asked, mut stream) = request.encode_chunked(&mut out).unwrap();
+            let (_sent, mut stream) = request.encode_chunked(&mut out).unwrap();
             let mut rest = &body[..];
             for size in chunks {
                 let (piece, behind) = rest.split_at(size.min(rest.len()));
@@ -136,22 +136,22 @@ proptest! {
             stream.write(&mut out, rest).unwrap();
             stream.end_with(&mut out, &[("X-Sum", b"1")]).unwrap();
         } else if how == 1 {
-            let (_asked, mut stream) = request.encode_sized(&mut out, body.len() as u64).unwrap();
+            let (_sent, mut stream) = request.encode_sized(&mut out, body.len() as u64).unwrap();
             stream.write(&mut out, &body).unwrap();
             stream.end(&mut out).unwrap();
         } else {
-            let _asked = request.encode(&mut out, Some(&body)).unwrap();
+            let _sent = request.encode(&mut out, Some(&body)).unwrap();
         }
-        let seen = serve(&cut(&out, &cuts), &Limits::default());
-        prop_assert_eq!(verdict(&seen), crate::common::Verdict::Takes(vec![body]), "{:?}", seen);
-        let Some(Seen::Request { method: read_method, target: read_target, version: read_version, fields: read_fields, keep, .. }) = seen.first() else {
-            panic!("no request in {seen:?}");
+        let events = serve(&cut(&out, &cuts), &Limits::default());
+        prop_assert_eq!(verdict(&events), crate::common::Verdict::Accepts(vec![body]), "{:?}", events);
+        let Some(OwnedEvent::Request { method: read_method, target: read_target, version: read_version, fields: read_fields, keep, .. }) = events.first() else {
+            panic!("no request in {events:?}");
         };
         prop_assert_eq!((read_method.as_str(), read_target.as_str(), *read_version, *keep), (method, target.as_str(), version, keep_alive));
         for (name, value) in &fields {
             let trimmed = value.trim_ascii().to_vec();
             prop_assert!(read_fields.contains(&(name.clone(), trimmed)), "{name} of {read_fields:?}");
         }
-        prop_assert_eq!(seen.iter().any(|event| matches!(event, Seen::Trailers(_))), chunked);
+        prop_assert_eq!(events.iter().any(|event| matches!(event, OwnedEvent::Trailers(_))), chunked);
     }
 }

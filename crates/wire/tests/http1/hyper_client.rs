@@ -1,4 +1,4 @@
-//! Responses as hyper's client reads them, beside ours: the same status and body, or refused by both, or a reason why not.
+//! Compares how hyper's client and this one read responses: same status and body, both an error, or a known difference.
 
 use std::time::Duration;
 
@@ -8,19 +8,18 @@ use hyper::{Request, body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::common::{Seen, read};
+use crate::common::{OwnedEvent, read};
 
-/// Whether hyper agrees, or why it does not.
+/// Whether hyper agrees, or why it differs.
 enum Hyper {
     Agrees,
     Differs(&'static str),
 }
 use Hyper::{Agrees, Differs};
 
-const BARE_LF: Hyper =
-    Differs("RFC 9112, 2.2, lets a bare LF pass for a line end; ours is the same in both directions");
+const BARE_LF: Hyper = Differs("RFC 9112, 2.2, permits a bare LF as line end; rejected here in both directions");
 
-const ANSWERS: &[(&str, &str, Hyper)] = &[
+const RESPONSES: &[(&str, &str, Hyper)] = &[
     ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", Agrees),
     ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", Agrees),
     ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", Agrees),
@@ -54,12 +53,12 @@ const ANSWERS: &[(&str, &str, Hyper)] = &[
     (
         "GET",
         "\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
-        Differs("RFC 9112, 2.2, forgives empty lines to clients alone"),
+        Differs("RFC 9112, 2.2, permits empty lines before requests only"),
     ),
     (
         "GET",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
-        Differs("RFC 9112, 6.3, rule 5, lets equal lengths pass; a server under test should be told"),
+        Differs("RFC 9112, 6.3, rule 5, permits equal lengths; reported here as an error of the server under test"),
     ),
     (
         "GET",
@@ -69,52 +68,52 @@ const ANSWERS: &[(&str, &str, Hyper)] = &[
     (
         "GET",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nhi",
-        Differs("RFC 9112, 6.1: the body is in a coding that nobody here understands; hyper hands it on undecoded"),
+        Differs("RFC 9112, 6.1: the transfer coding is unknown; hyper returns the body undecoded"),
     ),
 ];
 
-/// Status and body, if all of it was right.
+/// Status and body of a valid response.
 fn ours(method: &str, bytes: &str) -> Option<(u16, Vec<u8>)> {
-    let mut answer = None;
+    let mut response = None;
     for event in read(&[method], &[bytes.as_bytes()], &Limits::CLIENT, false, true) {
         match event {
-            Seen::Response { status, .. } => answer = Some((status, Vec::new())),
-            Seen::Body(data) => answer.as_mut()?.1 = data,
-            Seen::Error(_) => return None,
+            OwnedEvent::Response { status, .. } => response = Some((status, Vec::new())),
+            OwnedEvent::Body(data) => response.as_mut()?.1 = data,
+            OwnedEvent::Error(_) => return None,
             _ => {}
         }
     }
-    answer
+    response
 }
 
 async fn theirs(method: &str, bytes: &str) -> Option<(u16, Vec<u8>)> {
     let (client, mut server) = tokio::io::duplex(1 << 16);
     let (mut sender, connection) = http1::handshake(TokioIo::new(client)).await.unwrap();
     let request = Request::builder().method(method).uri("/").header("host", "a").body(Empty::<Bytes>::new()).unwrap();
-    let answer = async {
+    let response = async {
         let response = sender.send_request(request).await.ok()?;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.ok()?;
         Some((status, body.to_bytes().to_vec()))
     };
     let serve = async {
-        let mut asked = [0; 1024];
-        let _ = server.read(&mut asked).await;
+        let mut request = [0; 1024];
+        let _ = server.read(&mut request).await;
         let _ = server.write_all(bytes.as_bytes()).await;
         drop(server);
     };
-    let all = async { tokio::join!(answer, serve, connection).0 };
-    tokio::time::timeout(Duration::from_secs(120), all).await.expect("hyper comes to an end")
+    let all = async { tokio::join!(response, serve, connection).0 };
+    tokio::time::timeout(Duration::from_secs(120), all).await.expect("hyper ends")
 }
 
 #[test]
-fn hyper_reads_the_same_answers_but_for_the_known_differences() {
+fn hyper_reads_the_same_responses_except_for_known_differences() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for (method, bytes, hyper) in ANSWERS {
+    for (method, bytes, hyper) in RESPONSES {
         let (ours, theirs) = (ours(method, bytes), runtime.block_on(theirs(method, bytes)));
         match hyper {
-            Agrees => assert_eq!(ours, theirs, "{method} answered with {bytes:?}"),
-            Differs(why) => assert_ne!(ours, theirs, "{method} answered with {bytes:?}: no difference, though {why}"),
+            Agrees => assert_eq!(ours, theirs, "{method}, {bytes:?}"),
+            Differs(why) => assert_ne!(ours, theirs, "{method}, {bytes:?}: no difference, contrary to: {why}"),
         }
     }
 }

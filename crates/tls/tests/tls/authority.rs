@@ -1,4 +1,4 @@
-//! An authority, those it has signed, and two ends with nothing between them but bytes.
+//! A certificate authority, certificates issued by it, and two ends connected in memory.
 
 use brunt_tls::{Acceptor, ClientConfig, ClientOptions, Connector, Identity, Session, TlsError, Trust, encode_pem};
 use rcgen::{
@@ -8,21 +8,21 @@ use rcgen::{
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// Files of an authority's and of those it has signed.
-pub struct Scene {
+/// A certificate authority with a directory for its files and those of the certificates that it issues.
+pub struct Authority {
     dir: TempDir,
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// What is odd about a certificate.
+/// The validity period of a certificate.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Odd {
-    No,
+pub enum Validity {
+    Current,
     Expired,
     NotYet,
 }
 
-impl Scene {
+impl Authority {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -39,14 +39,14 @@ impl Scene {
         self.dir.path().join(name)
     }
 
-    /// Somebody of that name whom the authority has signed.
-    pub fn signed(&self, name: &str, odd: Odd) -> Identity {
+    /// An identity with this name, issued by the authority.
+    pub fn signed(&self, name: &str, validity: Validity) -> Identity {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        match odd {
-            Odd::No => {}
-            Odd::Expired => params.not_after = date_time_ymd(2020, 1, 1),
-            Odd::NotYet => params.not_before = date_time_ymd(4000, 1, 1),
+        match validity {
+            Validity::Current => {}
+            Validity::Expired => params.not_after = date_time_ymd(2020, 1, 1),
+            Validity::NotYet => params.not_before = date_time_ymd(4000, 1, 1),
         }
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
@@ -55,64 +55,64 @@ impl Scene {
         Identity::read(&self.file("own.pem"), &self.file("own.key")).unwrap()
     }
 
-    /// A client of `localhost` who trusts the authority.
+    /// A client of `localhost` that trusts the authority.
     pub fn client(&self, asked: ClientOptions) -> Connector {
         let trust = if asked.trust == Trust::System { Trust::File(self.file("ca.pem")) } else { asked.trust };
         ClientConfig::new(&ClientOptions { trust, ..asked }).unwrap().connector("localhost").unwrap()
     }
 
-    /// A server whose certificate the authority has signed for `localhost`.
+    /// A server with a certificate for `localhost`, issued by the authority.
     pub fn server(&self) -> Acceptor {
-        Acceptor::new(&self.signed("localhost", Odd::No), None).unwrap()
+        Acceptor::new(&self.signed("localhost", Validity::Current), None).unwrap()
     }
 }
 
-/// One end, and what it has heard.
+/// One end of a connection.
 pub struct End {
     pub session: Session,
-    pub heard: Vec<u8>,
-    pub fault: Option<TlsError>,
-    /// On its way to the other end.
+    pub received: Vec<u8>,
+    pub error: Option<TlsError>,
+    /// Bytes to be sent.
     pub out: Vec<u8>,
 }
 
 impl End {
-    /// Takes these bytes, unless it has given up.
+    /// Receives these bytes, unless it has failed.
     pub fn take(&mut self, bytes: &[u8]) {
-        if self.fault.is_none() {
+        if self.error.is_none() {
             let mut bytes = bytes.to_vec();
-            self.fault = self.session.receive(&mut bytes, &mut self.heard, &mut self.out).err();
+            self.error = self.session.receive(&mut bytes, &mut self.received, &mut self.out).err();
         }
     }
 }
 
-/// Both ends.
+/// A client and a server before the handshake.
 pub fn pair(client: &Connector, server: &Acceptor) -> (End, End) {
     let mut out = Vec::new();
     let session = Session::client(client, &mut out).unwrap();
-    let client = End { session, heard: Vec::new(), fault: None, out };
+    let client = End { session, received: Vec::new(), error: None, out };
     let session = Session::server(server).unwrap();
-    (client, End { session, heard: Vec::new(), fault: None, out: Vec::new() })
+    (client, End { session, received: Vec::new(), error: None, out: Vec::new() })
 }
 
-/// Carries bytes both ways, in pieces that `cut` makes, until nobody has anything to say.
-pub fn carry(client: &mut End, server: &mut End, mut cut: impl FnMut(&[u8]) -> Vec<Vec<u8>>) {
+/// Transfers bytes in both directions, in pieces made by `cut`, until none are left.
+pub fn transfer(client: &mut End, server: &mut End, mut cut: impl FnMut(&[u8]) -> Vec<Vec<u8>>) {
     while !client.out.is_empty() || !server.out.is_empty() {
-        let said = std::mem::take(&mut client.out);
-        cut(&said).iter().for_each(|piece| server.take(piece));
-        let said = std::mem::take(&mut server.out);
-        cut(&said).iter().for_each(|piece| client.take(piece));
+        let bytes = std::mem::take(&mut client.out);
+        cut(&bytes).iter().for_each(|piece| server.take(piece));
+        let bytes = std::mem::take(&mut server.out);
+        cut(&bytes).iter().for_each(|piece| client.take(piece));
     }
 }
 
-/// Uncut.
+/// Makes one piece.
 pub fn whole(bytes: &[u8]) -> Vec<Vec<u8>> {
     vec![bytes.to_vec()]
 }
 
-/// Ends that have shaken hands, or given up.
-pub fn met(client: &Connector, server: &Acceptor) -> (End, End) {
-    let (mut one, mut other) = pair(client, server);
-    carry(&mut one, &mut other, whole);
-    (one, other)
+/// A client and a server after the handshake, successful or not.
+pub fn connected(client: &Connector, server: &Acceptor) -> (End, End) {
+    let (mut client_end, mut server_end) = pair(client, server);
+    transfer(&mut client_end, &mut server_end, whole);
+    (client_end, server_end)
 }
