@@ -18,9 +18,9 @@ use std::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The bodies of the requests in it, all complete.
-    Takes(Vec<Vec<u8>>),
+    Accepts(Vec<Vec<u8>>),
     /// Refused, with this status.
-    Refuses(u16),
+    Rejects(u16),
     /// So far, so good.
     Waits,
 }
@@ -114,8 +114,8 @@ pub fn verdict(seen: &[(u16, Vec<u8>)]) -> Verdict {
             405 => bodies.push(Vec::new()),
             // We have closed our half in the middle of a request.
             400 if body.ends_with(format!("{}\n", ParseError::Truncated).as_bytes()) => return Verdict::Waits,
-            status => return Verdict::Refuses(*status),
+            status => return Verdict::Rejects(*status),
         }
     }
-    if bodies.is_empty() { Verdict::Waits } else { Verdict::Takes(bodies) }
+    if bodies.is_empty() { Verdict::Waits } else { Verdict::Accepts(bodies) }
 }

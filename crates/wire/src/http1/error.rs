@@ -5,6 +5,7 @@ macro_rules! errors {
     ($(#[$attribute:meta])* $type:ident { $($name:ident $(($value:ident: $of:ty))?: $text:literal, $source:literal;)* }) => {
         $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[allow(rustdoc::broken_intra_doc_links, reason = "some messages hold brackets")]
         pub enum $type {
             $(#[doc = concat!($text, " (", $source, ").")] $name $(($of))?,)*
         }
