@@ -20,28 +20,21 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
-    /// Names of A and B.
     pub sides: [String; 2],
     /// Differences below this share do not matter.
     pub margin: f64,
-    /// Cells present in both sets.
     pub cells: Vec<Pair>,
-    /// Cells present in one set only.
     pub alone: Vec<String>,
 }
 
-/// One cell in both sets.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pair {
     /// Empty if there is only one cell.
     pub cell: String,
-    /// Trials compared, of A and B.
     pub repeats: [usize; 2],
     /// Whether repeats are compared pairwise, because they ran next to each other.
     pub in_pairs: bool,
-    /// Trials of A and B by verdict.
     pub verdicts: [BTreeMap<Kind, usize>; 2],
-    /// Figures that some trial has.
     pub figures: Vec<MetricComparison>,
 }
 
@@ -53,10 +46,6 @@ impl Pair {
     }
 }
 
-/// Compares the cells present in both sets.
-///
-/// # Errors
-/// There are none.
 pub fn compare(a: &ResultSet, b: &ResultSet, margin: f64) -> Result<Comparison, Error> {
     let (matched, alone) = result_set::matched(a, b);
     if matched.is_empty() {

@@ -17,54 +17,35 @@ use trials::Trials;
 
 /// Tags of an interval log.
 pub const TAGS: [&str; 4] = ["response", "service", "lag", "error"];
-/// Figures for [`hyperfine`].
 pub const FIGURES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "max", "cost"];
 
 /// Trials as comma-separated values (RFC 4180), one per line: the settings of the cell, then every key of
 /// `result.json` by path, as `latency.response.p99_us`. `null` is empty.
-///
-/// # Errors
-/// The directory holds no readable results.
 pub fn csv(dir: &Path) -> Result<String, Error> {
     csv::text(&Trials::read(dir)?)
 }
 
 /// One distribution of a trial in HdrHistogram's percentile format (`.hgrm`), in milliseconds, as wrk2 prints it.
-///
-/// # Errors
-/// The interval log is missing, unreadable, or has no values with this tag.
 pub fn hgrm(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(hgrm::text(&single_trial::distribution(dir, tag)?))
 }
 
 /// A trial in the format of `fortio load -json`: one distribution in seconds.
-///
-/// # Errors
-/// As [`hgrm`]; or the directory holds no result.
 pub fn fortio(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(pretty(&fortio::value(&SingleTrial::read(dir, tag)?)))
 }
 
 /// A trial in the format of `k6 run --summary-export`: one distribution in milliseconds.
-///
-/// # Errors
-/// As [`fortio`].
 pub fn k6(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(pretty(&k6::value(&SingleTrial::read(dir, tag)?)))
 }
 
 /// A trial in the format of `vegeta report -type=json`: one distribution in nanoseconds.
-///
-/// # Errors
-/// As [`fortio`].
 pub fn vegeta(dir: &Path, tag: &str) -> Result<String, Error> {
     Ok(pretty(&vegeta::value(&SingleTrial::read(dir, tag)?)))
 }
 
 /// Cells in the format of `hyperfine --export-json`: one of [`FIGURES`] for each repeat, in seconds.
-///
-/// # Errors
-/// As [`csv`]; or no trial has that figure.
 pub fn hyperfine(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
     let value = hyperfine::value(&Trials::read(dir)?, tag, figure);
     let nothing = || Error::Usage(format!("{} holds no {figure} of '{tag}'", dir.display()));
@@ -72,9 +53,6 @@ pub fn hyperfine(dir: &Path, tag: &str, figure: &str) -> Result<String, Error> {
 }
 
 /// Trials in Prometheus' text format: histograms in seconds, and all other figures.
-///
-/// # Errors
-/// As [`csv`].
 pub fn prometheus(dir: &Path) -> Result<String, Error> {
     prometheus::text(&Trials::read(dir)?)
 }

@@ -4,7 +4,6 @@ use crate::plan::settings::Amount;
 use brunt_results::Rate;
 use time::OffsetDateTime;
 
-/// Placeholder of an unavailable figure.
 pub const ABSENT: &str = "-";
 
 /// Microseconds as a time with a unit: `41.2 us`, `2.35 ms`, `1.20 s`.
@@ -36,12 +35,10 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A number with a fixed count of decimals.
 pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or(ABSENT.to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// Bytes in MiB.
 pub fn mebibytes(bytes: Option<f64>) -> String {
     number(bytes.map(|bytes| bytes / (1024.0 * 1024.0)), 1)
 }
@@ -59,7 +56,6 @@ pub fn rate(offered: Option<Amount<f64>>, cores: usize) -> String {
     amount(offered, cores, |rate| Rate(rate).to_string()).unwrap_or("max".to_owned())
 }
 
-/// `1 core`, `2 cores`.
 pub fn plural(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }

@@ -37,18 +37,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The state directory of this user.
-///
-/// # Errors
-/// No environment variable determines it.
 pub fn folder() -> Result<PathBuf, Error> {
     brunt_results::state_dir::path().map_err(|error| Error::Failed(format!("there is no place for the index: {error}")))
 }
 
 /// Adds a directory, which need not exist yet, to the list.
-///
-/// # Errors
-/// The list cannot be written.
 pub fn register(folder: &Path, dir: &Path) -> Result<(), Error> {
     Places::in_folder(folder).add(&places::canonical_path(dir)?)
 }
@@ -62,17 +55,11 @@ pub struct Index {
 
 impl Index {
     /// Opens the index. A missing or damaged one is replaced by an empty one, which [`Self::refresh`] fills.
-    ///
-    /// # Errors
-    /// The folder is not writable, or the lock timed out.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         Ok(Self { folder: folder.to_owned(), cache: database::open(folder)?, places: Places::in_folder(folder) })
     }
 
     /// Reads a directory into the index; false if it has no results.
-    ///
-    /// # Errors
-    /// The directory or the index cannot be read or written.
     pub fn add(&mut self, dir: &Path) -> Result<bool, Error> {
         let place = places::canonical_path(dir)?;
         let Some(entry) = Entry::read(Path::new(&place))? else { return Ok(false) };
@@ -83,9 +70,6 @@ impl Index {
     }
 
     /// Reads listed directories that are new, unfinished or changed. Unreadable ones keep their entries.
-    ///
-    /// # Errors
-    /// The index cannot be read or written.
     pub fn refresh(&mut self) -> Result<(), Error> {
         let finished = self.query_or_rebuild(|cache| schema::finished(cache))?.into_iter();
         let settled: BTreeSet<String> = finished
@@ -98,17 +82,11 @@ impl Index {
     }
 
     /// The newest `limit` directories with a matching result, and the number of all.
-    ///
-    /// # Errors
-    /// The index cannot be read.
     pub fn runs(&mut self, filter: &Filter, limit: usize) -> Result<(Vec<Run>, usize), Error> {
         self.query_or_rebuild(|cache| query::runs(cache, filter, limit))
     }
 
     /// The first `limit` matching trials, newest directory first, and the number of all.
-    ///
-    /// # Errors
-    /// The index cannot be read.
     pub fn trials(&mut self, filter: &Filter, limit: usize) -> Result<(Vec<Trial>, usize), Error> {
         self.query_or_rebuild(|cache| query::trials(cache, filter, limit))
     }

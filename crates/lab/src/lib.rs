@@ -31,7 +31,6 @@ pub mod testers;
 
 use std::{fmt, io};
 
-/// Why an experiment cannot continue.
 #[derive(Debug)]
 pub enum Error {
     /// Invalid request; nothing was run.

@@ -38,12 +38,10 @@ pub const PHASE: &str = "phase";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Also the name of the run directory.
     pub name: String,
     pub description: String,
     /// Seed of the order and of the load.
     pub seed: u64,
-    /// Trials of each cell.
     pub repeats: u32,
     /// Maximum number of times a disturbed trial is run again.
     #[serde(rename = "again")]
@@ -73,7 +71,6 @@ pub struct Plan {
     pub testers: BTreeMap<String, Vec<String>>,
 }
 
-/// A product of axes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
     pub axes: Vec<Axis>,
@@ -82,7 +79,6 @@ pub struct Sweep {
     pub filter: Filter,
 }
 
-/// A value that varies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// A name of [`settings::NAMES`], or one of the plan's own.
@@ -91,7 +87,6 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// A server under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     pub name: String,
@@ -116,7 +111,6 @@ pub struct Target {
     pub env: BTreeMap<String, String>,
     /// Time limit for the first accepted connection.
     pub ready_timeout: Span,
-    /// Cells with more server cores than this are skipped.
     pub max_server_cores: Option<usize>,
     #[serde(default, skip_serializing_if = "Pin::is_automatic")]
     pub pin: Pin,
@@ -129,7 +123,6 @@ pub struct Target {
     pub skip: Option<String>,
 }
 
-/// Cores of a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pin {
@@ -138,7 +131,6 @@ pub enum Pin {
     Automatic,
     /// The first of these, as many as the cell has; the generator gets none of them.
     To(Cores),
-    /// Any core.
     Free,
 }
 
@@ -158,11 +150,9 @@ fn is_hook_timeout(span: &Span) -> bool {
     *span == HOOK_TIMEOUT
 }
 
-/// How a target is started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
-    /// A server of brunt itself.
     Serve {
         service: String,
         model: String,

@@ -36,7 +36,6 @@ pub use multi_run::{Run, relative_path, run_names};
 pub use row::{Figures, Row};
 pub use terminal::text;
 
-/// The contents of a run directory.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub experiment: Experiment,
@@ -46,16 +45,10 @@ pub struct Report {
     pub not_run: usize,
     /// Disturbed trials that were repeated; the archived attempts do not count.
     pub repeated: usize,
-    /// Cells that could not run on this machine.
     pub skipped: Vec<SkippedCell>,
-    /// Environments of the trials.
     pub envs: Vec<Env>,
 }
 
-/// Reads a run directory.
-///
-/// # Errors
-/// The directory holds no run, or it cannot be read.
 pub fn read(dir: &Path) -> io::Result<Report> {
     let store = RunDirectory::at(dir);
     let experiment = store.experiment()?.ok_or_else(|| {
@@ -86,7 +79,6 @@ pub fn read(dir: &Path) -> io::Result<Report> {
     Ok(Report { experiment, rows, not_run, repeated, skipped, envs })
 }
 
-/// Reads a run directory and renders it as Markdown.
 pub fn render(dir: &Path) -> io::Result<String> {
     Ok(markdown(&read(dir)?, Style::Plain))
 }
@@ -100,12 +92,10 @@ pub fn write(report: &Report, store: &RunDirectory) -> io::Result<PathBuf> {
 }
 
 impl Report {
-    /// The layout set in the plan.
     pub fn style(&self) -> Style {
         self.experiment.style.unwrap_or_default()
     }
 
-    /// Index of a row.
     fn index_of(&self, row: &Row) -> usize {
         self.rows.iter().position(|own| std::ptr::eq(own, row)).expect("the row is one of this report")
     }

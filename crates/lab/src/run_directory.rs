@@ -38,14 +38,12 @@ pub enum TrialOutcome {
     Failed(Failure),
 }
 
-/// The directory of a run.
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     path: PathBuf,
 }
 
 impl RunDirectory {
-    /// Refers to a directory, which need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -62,7 +60,6 @@ impl RunDirectory {
         self.path.join("builds").join(format!("{target}.log"))
     }
 
-    /// Lists the live process groups.
     pub fn registry_file(&self) -> PathBuf {
         self.path.join("running.json")
     }
@@ -82,9 +79,6 @@ impl RunDirectory {
     }
 
     /// Reads `experiment.json`; `None` if there is none.
-    ///
-    /// # Errors
-    /// If it cannot be read, or has another format.
     pub fn experiment(&self) -> io::Result<Option<Experiment>> {
         match Directory::open(&self.path).read_json::<Experiment>("experiment.json") {
             Ok(experiment) if experiment.schema == SCHEMA => Ok(Some(experiment)),
@@ -155,7 +149,6 @@ impl RunDirectory {
         if spare.exists() { fs::rename(&spare, &archived) } else { Ok(()) }
     }
 
-    /// The record of the last archived attempt.
     pub fn archived_record(&self, cell: &str, repeat: u32) -> Option<TrialRecord> {
         let archived = self.archive_path(cell, repeat, self.archived_attempts(cell, repeat));
         Directory::open(archived).read_json("trial.json").ok()
@@ -184,9 +177,6 @@ impl RunDirectory {
     }
 
     /// Creates the directory and locks it against other runs.
-    ///
-    /// # Errors
-    /// If it cannot be written, or another run holds the lock.
     pub fn open(&self) -> io::Result<Lock> {
         Directory::create(&self.path)?;
         let place = self.path.join("lock");
@@ -214,7 +204,6 @@ impl RunDirectory {
         self.remove_charts_but(&[])
     }
 
-    /// Writes plan and experiment.
     pub fn begin(&self, experiment: &Experiment, plan: &str) -> io::Result<()> {
         fs::create_dir_all(self.path.join("builds"))?;
         let place = self.path.join("plan.toml");

@@ -15,7 +15,6 @@ pub use cpu_assignment::{Machine, Placement, SkipReason, TooFewCores, assign_cor
 pub use estimate::{Estimator, format_duration};
 pub use order::{ScheduledTrial, abba, order};
 
-/// The trials of an experiment.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     /// All cells of the plan on this machine.
@@ -24,7 +23,6 @@ pub struct Schedule {
     pub skipped: Vec<SkippedCell>,
     /// Selected trials, in order; indices into `all.run`.
     pub order: Vec<ScheduledTrial>,
-    /// Trials of each cell.
     pub repeats: u32,
 }
 
@@ -59,7 +57,6 @@ impl Schedule {
         &self.all.run[trial.cell]
     }
 
-    /// The selected cells, in the order of the plan.
     pub fn selected(&self) -> Vec<&Cell> {
         self.selected_indices().into_iter().map(|index| &self.all.run[index]).collect()
     }

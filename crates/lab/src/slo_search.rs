@@ -22,28 +22,20 @@ use std::{
     },
 };
 
-/// Parameters of a search.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The brunt binary that generates load.
     pub brunt: PathBuf,
-    /// URL of the target.
     pub url: String,
-    /// Further flags of `brunt load`.
     pub flags: Vec<String>,
     pub slo: Slo,
     pub range: Range,
-    /// Measured window of a step.
     pub step: Span,
-    /// Measured window of a confirmation.
     pub confirm: Span,
     /// Seed of the first load; incremented for each step.
     pub seed: u64,
-    /// Output directory.
     pub out: PathBuf,
 }
 
-/// Result of a search, the contents of `find.json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct SearchReport {
     pub url: String,
@@ -54,9 +46,6 @@ pub struct SearchReport {
 }
 
 /// Runs a search. `observe` is called before and after each load. `None` if it was interrupted.
-///
-/// # Errors
-/// A load cannot run, a result cannot be written, or the output directory holds another search.
 pub fn run(
     request: &Request,
     stop: &AtomicBool,

@@ -24,7 +24,6 @@ pub fn external(name: &str) -> Option<&'static ExternalTester> {
     EXTERNAL.iter().copied().find(|tester| tester.capabilities.name == name)
 }
 
-/// `brunt load`, or a program that takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tester {
     pub program: PathBuf,
@@ -48,9 +47,6 @@ impl Tester {
     }
 
     /// Program and arguments for one trial, with the words that the plan adds for this tester.
-    ///
-    /// # Errors
-    /// If a placeholder of the path or of the added words has no value.
     pub fn command(
         &self,
         cell: &Cell,
@@ -79,10 +75,6 @@ impl Tester {
         Ok((program, args))
     }
 
-    /// The arguments of `brunt load` for one trial.
-    ///
-    /// # Errors
-    /// If a placeholder of the path has no value.
     pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
         let mut args = self.lead.clone();
         args.push(cell.url(port)?);

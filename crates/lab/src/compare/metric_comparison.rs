@@ -15,24 +15,18 @@ const CHANCE: f64 = 0.05;
 /// Larger estimates of the repeats needed are not reported.
 const MOST_REPEATS: f64 = 1000.0;
 
-/// A figure to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Figure {
-    /// Completed requests per second.
     Rate,
-    /// Response time.
     P50,
     P99,
-    /// CPU time of the server per request.
     Cost,
 }
 
 impl Figure {
-    /// In display order.
     pub const ALL: [Self; 4] = [Self::Rate, Self::P50, Self::P99, Self::Cost];
 
-    /// Name on the command line and in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -56,22 +50,18 @@ impl Figure {
     }
 }
 
-/// Conclusion of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conclusion {
     /// The interval lies within the margin.
     NoDifference,
-    /// Both tests are significant.
     Different,
     /// Neither; with the estimated number of repeats that would decide, if it can be estimated.
     CannotTell {
-        /// Repeats per set.
         repeats: Option<u32>,
     },
 }
 
-/// One figure compared between A and B.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
     pub figure: Figure,
@@ -79,18 +69,14 @@ pub struct MetricComparison {
     pub a: Option<f64>,
     /// Median over the repeats of B.
     pub b: Option<f64>,
-    /// Ratio of the geometric means, B over A.
     pub ratio: Option<f64>,
-    /// 95 % interval of the ratio.
     pub interval: Option<[f64; 2]>,
-    /// p value of the permutation test.
     pub p: Option<f64>,
     /// p value of the t test, adjusted for multiple comparisons (Holm).
     #[serde(rename = "p_all")]
     pub p_adjusted: Option<f64>,
     #[serde(rename = "answer")]
     pub conclusion: Conclusion,
-    /// Repeats of the smaller set.
     #[serde(skip)]
     repeats: usize,
 }

@@ -14,14 +14,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The trials of one cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Group {
     /// Name of the cell; of the directory without an experiment.
     pub id: String,
-    /// May be empty.
     pub target: String,
-    /// Swept settings without the target.
     pub combination: String,
     pub results: Vec<RunResult>,
     /// Repeat numbers; empty without an experiment.
@@ -37,7 +34,6 @@ impl Group {
         both.filter_map(|(repeat, result)| Some((result, partner(repeat)?))).collect()
     }
 
-    /// Results by verdict.
     pub fn verdicts(&self) -> BTreeMap<Kind, usize> {
         let mut verdicts = BTreeMap::new();
         for result in &self.results {
@@ -47,22 +43,16 @@ impl Group {
     }
 }
 
-/// A set of trials.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResultSet {
     /// Directory or target name.
     pub name: String,
     /// Directory of the experiment, if it is one.
     pub run: Option<PathBuf>,
-    /// Cells with results.
     pub groups: Vec<Group>,
 }
 
 impl ResultSet {
-    /// Reads a directory.
-    ///
-    /// # Errors
-    /// It has no results or cannot be read.
     pub fn read(dir: &Path) -> Result<Self, Error> {
         let name = dir.display().to_string();
         if !dir.is_dir() {
@@ -85,10 +75,6 @@ impl ResultSet {
         Ok(Self { groups: vec![Group { id: name.clone(), results, ..Group::default() }], name, run: None })
     }
 
-    /// Keeps the cells of one target.
-    ///
-    /// # Errors
-    /// There are none.
     pub fn of_target(&self, target: &str) -> Result<Self, Error> {
         let groups: Vec<Group> = self.groups.iter().filter(|group| group.target == target).cloned().collect();
         if groups.is_empty() {

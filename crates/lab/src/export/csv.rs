@@ -21,7 +21,6 @@ pub(super) fn text(trials: &Trials) -> Result<String, Error> {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// In order of first occurrence.
     columns: Vec<String>,
     lines: Vec<BTreeMap<String, String>>,
 }

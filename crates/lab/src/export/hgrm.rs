@@ -5,10 +5,8 @@ use std::fmt::Write;
 
 /// Steps per halving of the remaining share, as in other tools.
 const STEPS: u32 = 5;
-/// Nanoseconds per millisecond.
 const SCALE: f64 = 1e6;
 
-/// Formats a histogram of nanoseconds.
 pub(super) fn text(histogram: &Histogram<u64>) -> String {
     let mut text = format!("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
     let mut count = 0;

@@ -14,7 +14,6 @@ pub(super) struct SingleTrial {
 }
 
 impl SingleTrial {
-    /// Reads a trial and the distribution with a tag.
     pub(super) fn read(dir: &Path, tag: &str) -> Result<Self, Error> {
         let (times, directory) = (distribution(dir, tag)?, Directory::open(dir));
         Ok(Self { result: directory.read_result()?, env: directory.read_env()?, times })
@@ -24,12 +23,10 @@ impl SingleTrial {
         self.result.load.url.starts_with("http")
     }
 
-    /// Failed requests without a status.
     pub(super) fn without_status(&self) -> u64 {
         self.result.errors.total() - self.result.errors.status
     }
 
-    /// Length of the measured window.
     pub(super) fn window_ns(&self) -> u64 {
         (self.result.load.measured_s * 1e9).round() as u64
     }

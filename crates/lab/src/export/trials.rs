@@ -31,7 +31,6 @@ pub(super) struct Trial {
 }
 
 impl Trials {
-    /// Reads a run, or the result of `brunt load`.
     pub(super) fn read(dir: &Path) -> Result<Self, Error> {
         let store = RunDirectory::at(dir);
         let mut trials = Self { plan: None, groups: Vec::new() };

@@ -22,7 +22,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Name in the index and in tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -39,16 +38,12 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
-    /// Name of the plan, else of the kind.
     pub(super) plan: String,
     pub(super) description: String,
-    /// May be empty.
     pub(super) plan_hash: String,
     pub(super) command: String,
     pub(super) started_unix_s: u64,
-    /// Whether the run is complete.
     pub(super) finished: bool,
-    /// See [`stamp`].
     pub(super) stamp: i64,
     /// Scheduled trials without a result.
     pub(super) missing: usize,
@@ -61,7 +56,6 @@ pub(super) struct Entry {
 pub(super) struct Cell {
     pub(super) target: String,
     pub(super) combination: String,
-    /// Settings by name.
     pub(super) values: Vec<(String, String)>,
     pub(super) trials: Vec<Trial>,
 }
@@ -76,10 +70,6 @@ pub(super) struct Trial {
 }
 
 impl Entry {
-    /// Reads a directory; `None` if it has no results.
-    ///
-    /// # Errors
-    /// Results are damaged or of another version.
     pub(super) fn read(dir: &Path) -> Result<Option<Self>, Error> {
         // First, so that later changes are detected.
         let stamp = stamp(dir);

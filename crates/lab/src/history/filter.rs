@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// Verdict word of a failed trial.
 pub const FAILED: &str = "failed";
 
-/// All verdict words.
 pub fn verdict_words() -> Vec<&'static str> {
     let kinds = [
         Kind::Ok,
@@ -31,11 +30,9 @@ pub struct Filter {
     pub target: Option<String>,
     /// One of [`verdict_words`].
     pub verdict: Option<String>,
-    /// Earliest start in seconds since 1970.
     pub since_unix_s: Option<u64>,
     /// Bounds on figures; a missing figure matches none.
     pub bounds: Vec<Threshold>,
-    /// Settings.
     pub values: Vec<NamedValue>,
 }
 
@@ -68,7 +65,6 @@ impl FromStr for NamedValue {
     }
 }
 
-/// An SQL condition with its parameters in order.
 #[derive(Debug, Clone)]
 pub(super) struct Clause {
     pub(super) sql: String,
@@ -118,7 +114,6 @@ impl Filter {
     }
 }
 
-/// Column of a figure.
 fn column(figure: &str) -> &'static str {
     match figure {
         "mean" => "mean_us",

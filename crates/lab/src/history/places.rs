@@ -28,7 +28,6 @@ impl Places {
         Error::Failed(format!("{}: {error}", self.path().display()))
     }
 
-    /// All paths in order of insertion.
     pub(super) fn all(&self) -> Result<Vec<String>, Error> {
         match fs::read_to_string(self.path()) {
             Ok(text) => Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()),
@@ -48,7 +47,6 @@ impl Places {
         file.and_then(|mut file| file.write_all(format!("\n{place}\n").as_bytes())).map_err(|e| self.named(&e))
     }
 
-    /// Replaces the list.
     pub(super) fn replace<'a>(&self, places: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
         let _lock = lock(&self.folder)?;
         let text: String = places.into_iter().map(|place| format!("{place}\n")).collect();
@@ -58,9 +56,6 @@ impl Places {
 }
 
 /// The absolute path without symbolic links; the directory need not exist.
-///
-/// # Errors
-/// The path is not UTF-8 or contains a newline.
 pub(super) fn canonical_path(dir: &Path) -> Result<String, Error> {
     let whole = absolute(dir)?;
     let there = whole.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));

@@ -5,28 +5,20 @@ use rusqlite::{Connection, Row, params_from_iter, types::Value};
 use serde::Serialize;
 use std::{collections::BTreeMap, path::Path};
 
-/// A result directory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     pub directory: String,
-    /// The directory no longer exists.
     pub gone: bool,
     /// `None` for a kind of another version.
     pub kind: Option<Kind>,
-    /// Name of the plan, else of the kind.
     pub plan: String,
     pub description: String,
     /// In plan order; URLs without a plan.
     pub targets: Vec<String>,
-    /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
-    /// Whether the run is complete.
     pub finished: bool,
-    /// Scheduled trials without a result.
     pub missing: u64,
-    /// Matching trials, failed ones included.
     pub trials: u64,
-    /// Matching trials by verdict.
     pub verdicts: BTreeMap<String, u64>,
     pub machine: Machine,
     pub command: String,
@@ -42,25 +34,16 @@ pub struct Machine {
     pub binary_hash: Option<String>,
 }
 
-/// A trial. Times are microseconds; unavailable figures are absent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trial {
-    /// Directory of the run or result.
     pub directory: String,
-    /// Relative path of the trial; may be empty.
     pub place: String,
-    /// It is not there any more.
     pub gone: bool,
-    /// Name of the plan, else of the kind.
     pub plan: String,
-    /// Name of the target; its URL without a plan.
     pub target: String,
-    /// Swept settings without the target.
     pub combination: String,
-    /// All settings by name.
     pub values: BTreeMap<String, String>,
     pub repeat: u32,
-    /// Seconds since 1970-01-01 UTC.
     pub started_unix_s: Option<u64>,
     /// One of [`super::verdict_words`].
     pub verdict: String,
@@ -74,7 +57,6 @@ pub struct Trial {
     pub failed: Option<u64>,
     /// Failed requests in percent.
     pub errors_percent: Option<f64>,
-    /// Response time.
     pub mean_us: Option<f64>,
     pub p50_us: Option<f64>,
     pub p90_us: Option<f64>,

@@ -7,26 +7,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Result of a rebuild.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// Directories in the index.
     pub directories: usize,
-    /// Trials in the index.
     pub trials: usize,
     /// Listed directories found elsewhere, with old and new path.
     pub moved: Vec<(String, String)>,
     /// Listed directories that were removed from the index.
     pub forgotten: Vec<String>,
-    /// Unreadable results, with reasons.
     pub unreadable: Vec<String>,
 }
 
 impl Index {
-    /// Rebuilds the index.
-    ///
-    /// # Errors
-    /// A root is not a directory, or the index cannot be written; it is then unchanged.
     pub fn rebuild(&mut self, roots: &[PathBuf]) -> Result<Rebuilt, Error> {
         let mut found = Found::default();
         for root in roots {

@@ -11,15 +11,10 @@ use std::{
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) entries: Vec<(PathBuf, Entry)>,
-    /// Unreadable results, with reasons.
     pub(super) unreadable: Vec<String>,
 }
 
 impl Found {
-    /// Adds the directories beneath a root.
-    ///
-    /// # Errors
-    /// The root cannot be read.
     pub(super) fn beneath(&mut self, root: &Path) -> Result<(), Error> {
         let named = |error: io::Error| Error::Usage(format!("{}: {error}", root.display()));
         fs::read_dir(root).map_err(named)?;

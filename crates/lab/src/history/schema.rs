@@ -83,7 +83,6 @@ pub(super) fn finished(connection: &Connection) -> rusqlite::Result<Vec<(String,
     ask.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// Inserts or replaces directories.
 pub(super) fn put(connection: &mut Connection, entries: &[(String, Entry)]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for (path, entry) in entries {
@@ -92,7 +91,6 @@ pub(super) fn put(connection: &mut Connection, entries: &[(String, Entry)]) -> r
     transaction.commit()
 }
 
-/// Replaces the whole index.
 pub(super) fn replace(connection: &mut Connection, entries: &[(String, Entry)]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute("DELETE FROM directory", [])?;

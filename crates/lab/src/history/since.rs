@@ -4,7 +4,6 @@ use brunt_results::Span;
 use std::str::FromStr;
 use time::{Date, Month};
 
-/// A moment in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     /// Midnight of a day, as Unix time in seconds.
@@ -16,7 +15,6 @@ pub enum Since {
 const SECONDS_PER_DAY: u64 = 86_400;
 
 impl Since {
-    /// Unix time in seconds.
     pub fn unix_s(self, now_unix_s: u64) -> u64 {
         match self {
             Self::Day(unix_s) => unix_s,

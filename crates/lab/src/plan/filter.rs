@@ -17,7 +17,6 @@ pub type Pattern = BTreeMap<String, Vec<String>>;
 pub struct Filter {
     /// At least one must match, if there are any.
     pub when: Vec<Pattern>,
-    /// None may match.
     pub except: Vec<Pattern>,
 }
 
@@ -26,7 +25,6 @@ impl Filter {
         self.when.is_empty() && self.except.is_empty()
     }
 
-    /// Whether the filter admits a cell with these values.
     pub fn admits(&self, value: impl Fn(&str) -> Option<String>) -> bool {
         let matches = |pattern: &Pattern| {
             pattern.iter().all(|(name, values)| value(name).is_some_and(|value| values.contains(&value)))
@@ -34,7 +32,6 @@ impl Filter {
         (self.when.is_empty() || self.when.iter().any(matches)) && !self.except.iter().any(matches)
     }
 
-    /// Whether any pattern contains this name.
     pub fn names(&self, name: &str) -> bool {
         self.when.iter().chain(&self.except).any(|pattern| pattern.contains_key(name))
     }

@@ -3,7 +3,6 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     pub name: &'static str,
-    /// An earlier name, still accepted.
     pub alias: Option<&'static str>,
     pub value_type: ValueType,
     /// Whether a table without it is refused.
@@ -17,13 +16,10 @@ pub struct Key {
 pub enum ValueType {
     /// A string that can name a directory.
     Name,
-    /// Any string.
     Text,
-    /// A list of strings.
     Words,
     /// A command: a program and its arguments.
     Command,
-    /// One of these strings.
     OneOf(&'static [&'static str]),
     /// An integer within these bounds, inclusive.
     Whole(u64, u64),
@@ -38,25 +34,19 @@ pub enum ValueType {
     /// `500us`, `10s`.
     Span,
     Truth,
-    /// A number of cores.
     Cores,
     /// A number of cores, `4x` or `rest`.
     ClientCores,
     /// An absolute path of a URL.
     Path,
-    /// True, false or a list of cores.
     Pin,
     Tester,
     /// A list of words for each tester.
     Testers,
     Env,
-    /// A pattern of a [`Filter`](super::Filter), or a list of them.
     Patterns,
-    /// A table of settings.
     Settings,
-    /// One table with these keys.
     Table(&'static [Key]),
-    /// Tables in double brackets with these keys.
     Tables(&'static [Key]),
     /// `[[target]]`s.
     Targets,

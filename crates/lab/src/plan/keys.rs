@@ -12,7 +12,6 @@ pub fn names(keys: &[Key]) -> Vec<&'static str> {
     keys.iter().map(|key| key.name).collect()
 }
 
-/// Top level.
 pub const PLAN: &[Key] = &[
     required("name", ValueType::Name, "Names the directory of the run: 1 to 64 letters, digits, - _ . or +."),
     optional("description", ValueType::Text, "One line for people."),
@@ -82,7 +81,6 @@ const fn settings() -> [Key; TABLE.len()] {
     keys
 }
 
-/// `[[phase]]`.
 pub const PHASE: &[Key] = &phase();
 
 /// A name and every setting except the cores, which are fixed when the target is started.
@@ -120,14 +118,12 @@ pub const FILTER: &[Key] = &[
     optional("except", ValueType::Patterns, "The cells not meant, in the same form."),
 ];
 
-/// `[[override]]`.
 pub const OVERRIDE: &[Key] = &[
     FILTER[0],
     FILTER[1],
     required("set", ValueType::Settings, "What these cells have in the place of the values of [load] and [[phase]]."),
 ];
 
-/// `[[target]]`.
 pub const TARGET: &[Key] = &[
     required("name", ValueType::Name, "Names it in reports and on the command line."),
     optional("serve", ValueType::Table(SERVE), "A server of brunt itself."),
@@ -170,7 +166,6 @@ pub const TARGET: &[Key] = &[
     optional("skip", ValueType::Text, "Why it is left out; without this key it is not."),
 ];
 
-/// `serve` of a target.
 pub const SERVE: &[Key] = &[
     required("service", ValueType::OneOf(SERVICES), "What it does, as brunt serve names it."),
     required("model", ValueType::OneOf(MODELS), "How it waits for connections."),
@@ -196,10 +191,8 @@ pub const MODELS: &[&str] = &[
 /// Models of `brunt serve http`.
 pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
-/// `nginx` of a target.
 pub const NGINX: &[Key] = &[required("body", ValueType::Text, "Every request is answered with status 200 and this.")];
 
-/// `limits` of a target.
 pub const LIMITS: &[Key] = &[
     optional("nofile", ValueType::Count, "Open files (RLIMIT_NOFILE)."),
     optional(

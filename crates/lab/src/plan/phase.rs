@@ -28,7 +28,6 @@ pub struct Phase {
     pub set: Values,
 }
 
-/// Values for some cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Override {
     pub filter: Filter,
@@ -49,7 +48,6 @@ impl Override {
     }
 }
 
-/// Parses a `[[phase]]`.
 pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>) -> Result<Phase, PlanError> {
     let mut phase = Phase { name: String::new(), set: Values::new() };
     let mut here = None;
@@ -84,7 +82,6 @@ pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>)
     Ok(phase)
 }
 
-/// Parses an `[[override]]`.
 pub(super) fn an_override(
     text: &Source,
     table: &DeTable,
@@ -154,7 +151,6 @@ fn percent(value: &str) -> Option<f64> {
 /// Higher shares are taken for typing errors.
 const MOST_PERCENT: f64 = 10_000.0;
 
-/// Parses a percentage to its normal form.
 fn shared(key: &str, text: &str) -> Result<String, String> {
     match (key, percent(text)) {
         ("rate", Some(percent)) if percent > 0.0 && percent <= MOST_PERCENT => Ok(format!("{percent}%")),

@@ -17,7 +17,6 @@ pub(super) struct References {
     pub(super) settings: Vec<SettingRef>,
 }
 
-/// A name or a value in a pattern.
 #[derive(Debug)]
 pub(super) struct FilterRef {
     pub(super) name: String,
@@ -28,7 +27,6 @@ pub(super) struct FilterRef {
     pub(super) of_target: bool,
 }
 
-/// A value that a phase or an override sets.
 #[derive(Debug)]
 pub(super) struct SettingRef {
     pub(super) name: String,

@@ -40,26 +40,20 @@ pub enum Amount<T> {
     PerCore(T),
 }
 
-/// The load of one cell, before the machine is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub server_cores: usize,
     pub client_cores: ClientCores,
     /// Required in a valid plan.
     pub connections: Option<Amount<u64>>,
-    /// Payload of one request.
     pub size: Size,
-    /// Offered rate; `None` is the closed loop.
     pub rate: Option<Amount<f64>>,
     /// Arrival process of an open loop; `None` leaves it to the tester.
     pub arrival: Option<String>,
-    /// Measured window.
     pub duration: Span,
-    /// Load before the window.
     pub warmup: Span,
     /// Time after which a request without a reply has failed; `None` leaves it to the tester.
     pub timeout: Option<Span>,
-    /// The tester, if not `brunt load`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tester: Option<String>,
     /// Path of HTTP requests, with placeholders; `None` is ping-pong.
@@ -161,9 +155,6 @@ impl Settings {
     }
 
     /// Sets the value of that name and returns its normal form; a name that is not in [`TABLE`] is an axis of the plan's own.
-    ///
-    /// # Errors
-    /// The value, with the forms that are valid.
     pub fn set(&mut self, name: &str, text: &str) -> Result<String, String> {
         let text = text.trim();
         if let Some(setting) = TABLE.iter().find(|setting| setting.key.name == name) {

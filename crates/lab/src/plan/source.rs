@@ -23,7 +23,6 @@ pub(super) fn entries<'t, 'a>(table: &'t DeTable<'a>) -> Vec<Entry<'t, 'a>> {
     entries
 }
 
-/// The place of a top-level key.
 pub(super) fn place(document: &[Entry], key: &str) -> Range<usize> {
     document.iter().find(|(known, ..)| *known == key).map_or(0..0, |(_, place, _)| place.clone())
 }
@@ -46,7 +45,6 @@ impl Source<'_> {
         PlanError::new(self.file, self.source, place, message)
     }
 
-    /// An unknown key in the table `place_name`.
     pub(super) fn unknown(&self, key: &str, place: Range<usize>, place_name: &str, known: &[Key]) -> PlanError {
         let within = if place_name.is_empty() { String::new() } else { format!(" in {place_name}") };
         self.error(place, format!("unknown key '{key}'{within}{}", did_you_mean(key, &keys::names(known))))
@@ -56,7 +54,6 @@ impl Source<'_> {
         value.get_ref().as_table().ok_or_else(|| self.error(value.span(), format!("{what} must be a table")))
     }
 
-    /// The tables of `[[key]]`.
     pub(super) fn tables<'t, 'a>(
         &self,
         value: &'t Value<'a>,
@@ -83,7 +80,6 @@ impl Source<'_> {
         }
     }
 
-    /// The value of a setting, in normal form.
     pub(super) fn setting(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         let usual = Settings::default().set(key, &self.scalar(value, key)?);
         usual.map_err(|e| self.error(value.span(), format!("{key}: {e}")))

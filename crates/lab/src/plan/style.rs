@@ -4,7 +4,6 @@ use crate::suggest::did_you_mean;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Layout of the printed table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {

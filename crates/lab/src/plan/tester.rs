@@ -34,7 +34,6 @@ pub static HEY: Capabilities = Capabilities::new("hey", true, false, true);
 pub static H2LOAD: Capabilities = Capabilities::new("h2load", true, false, false);
 pub static OHA: Capabilities = Capabilities::new("oha", true, true, true);
 
-/// All of them.
 pub static EXTERNAL: [&Capabilities; 6] = [&WRK, &AB, &FORTIO, &HEY, &H2LOAD, &OHA];
 
 /// Every value that `tester` takes in a plan.
@@ -42,7 +41,6 @@ pub fn names() -> Vec<&'static str> {
     std::iter::once(BRUNT).chain(EXTERNAL.iter().map(|tester| tester.name)).collect()
 }
 
-/// The external tester of that name.
 pub fn external(name: &str) -> Option<&'static Capabilities> {
     EXTERNAL.into_iter().find(|tester| tester.name == name)
 }

@@ -20,7 +20,6 @@ use toml::de::DeValue;
 /// Maximum number of cells; catches errors such as an axis too many.
 const MOST_CELLS: usize = 10_000;
 
-/// Validates a parsed plan.
 pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
     named(text, plan, document)?;
     given(text, plan, references)?;

@@ -31,7 +31,6 @@ pub struct Chart {
     /// Unique file name in [`CHARTS_FOLDER`](crate::run_directory::CHARTS_FOLDER), of lower case letters, digits, `-`
     /// and `.`.
     pub file: String,
-    /// Indexes of its rows in the report; for bars in their order.
     pub(super) rows: Vec<usize>,
     pub(super) body: Body,
     pub(super) title: String,
@@ -39,7 +38,6 @@ pub struct Chart {
     pub(super) load: String,
     /// The experiment and the load.
     pub(super) subtitle: String,
-    /// The machine.
     pub(super) footer: String,
 }
 
@@ -49,7 +47,6 @@ impl Chart {
     }
 }
 
-/// The charts of a report, grouped by table.
 pub fn charts(report: &Report) -> Vec<Chart> {
     let targets = targets(report);
     let footer = footer(report);
@@ -166,7 +163,6 @@ fn footer(report: &Report) -> String {
     }
 }
 
-/// File name for a title.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {

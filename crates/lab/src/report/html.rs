@@ -39,17 +39,11 @@ const SCRIPTS: [&str; 7] = [
 
 /// The page of a report. Distributions and time series are read from the run directory; the page of a running
 /// experiment reloads itself.
-///
-/// # Errors
-/// A chart cannot be drawn.
 pub fn page(report: &Report, store: &RunDirectory, is_running: bool) -> io::Result<String> {
     made(report, &[Run::alone(report, store)], is_running)
 }
 
 /// One page for several runs, drawn together.
-///
-/// # Errors
-/// `runs` is empty, or a chart cannot be drawn.
 pub fn page_of_runs(runs: &[Run]) -> io::Result<String> {
     match runs {
         [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no run to make a page of")),

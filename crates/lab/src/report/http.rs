@@ -9,7 +9,6 @@ use brunt_results::{LatencySummary, RunResult};
 /// Medians over the repeats of one cell; absent if replies have no statuses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
-    /// Service time in microseconds.
     pub p50_us: Option<f64>,
     /// In percent of the median.
     pub p90_percent: Option<f64>,

@@ -12,7 +12,6 @@ const LEAST: Duration = Duration::from_secs(2);
 /// Shortest interval as a multiple of the time the last page took.
 const RARELY: u32 = 50;
 
-/// Writes `report.html` while an experiment runs.
 #[derive(Debug)]
 pub struct LivePage {
     store: RunDirectory,

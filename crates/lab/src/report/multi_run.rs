@@ -8,7 +8,6 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// A run to show.
 #[derive(Debug, Clone)]
 pub struct Run<'a> {
     /// Distinguishes it from the other runs; empty if it is shown alone.
@@ -20,7 +19,6 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// A single run, with the page in its directory.
     pub fn alone(report: &'a Report, store: &'a RunDirectory) -> Self {
         Self { name: String::new(), report, store, place: String::new() }
     }
@@ -68,16 +66,12 @@ pub(super) fn merged(runs: &[Run]) -> Report {
     whole
 }
 
-/// The value all runs share.
 fn common<T: PartialEq>(runs: &[Run], of: impl Fn(&Run) -> T) -> Option<T> {
     let first = of(runs.first()?);
     runs.iter().all(|run| of(run) == first).then_some(first)
 }
 
 /// Names for the runs of these directories: the shortest distinct endings of their paths.
-///
-/// # Errors
-/// A directory does not exist, or one is given twice.
 pub fn run_names(dirs: &[PathBuf]) -> io::Result<Vec<String>> {
     let mut paths: Vec<Vec<String>> = Vec::new();
     for dir in dirs {
@@ -99,9 +93,6 @@ pub fn run_names(dirs: &[PathBuf]) -> io::Result<Vec<String>> {
 }
 
 /// Relative path from the folder of `file`, which need not exist, to a directory: empty, or ending in `/`.
-///
-/// # Errors
-/// A path does not exist.
 pub fn relative_path(file: &Path, dir: &Path) -> io::Result<String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (from, to) = (whole(folder)?, whole(dir)?);

@@ -11,7 +11,6 @@ use crate::{
 use brunt_results::{Count, env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The settings all rows share, in one line.
 pub fn common(report: &Report) -> String {
     let Some(row) = report.rows.first() else {
         return String::new();
@@ -53,7 +52,6 @@ fn phrase(row: &Row, name: &str) -> Option<String> {
     })
 }
 
-/// Explanation of the table, one sentence per item.
 pub fn legend(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     if report.rows.iter().any(|row| row.done > 1) {

@@ -12,17 +12,14 @@ use crate::{
 use brunt_results::{LatencySummary, RunResult, Verdict, verdict::Kind};
 use std::collections::BTreeMap;
 
-/// A cell with the results of its trials.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// Index of the run, if several runs are shown together.
     pub run: usize,
     pub cell: Cell,
-    /// Number of trials with a result.
     pub done: usize,
     /// Repeat and response p99 in microseconds, for repeats with enough requests.
     pub p99s_us: Vec<(u32, f64)>,
-    /// Failed trials by repeat.
     pub failures: Vec<(u32, Failure)>,
     pub figures: Figures,
     /// Completed requests per second by repeat.
@@ -30,20 +27,16 @@ pub struct Row {
     /// Ratio of `rates` to those of the baseline row; see `report::baseline`.
     pub against_baseline: Option<Spread>,
     pub http: http::Figures,
-    /// Trials by verdict.
     pub verdicts: BTreeMap<Kind, usize>,
-    /// Verdicts other than `ok`, by repeat.
     pub doubts: Vec<(u32, Verdict)>,
 }
 
 /// Medians over the repeats of one cell; times in microseconds. A figure missing from all repeats is absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
-    /// Completed requests per second.
     pub rate: Option<Spread>,
     /// Interval of the median throughput, from six repeats on.
     pub rate_interval: Option<Interval>,
-    /// Response time.
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
     /// The wider of the interval over the repeats and the one within the median repeat.
@@ -65,7 +58,6 @@ pub struct Figures {
 }
 
 impl Row {
-    /// Aggregates the trials of a cell.
     pub fn new(cell: Cell, trials: Vec<(u32, TrialOutcome)>) -> Self {
         let (mut results, mut failures, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
         let (mut verdicts, mut rates) = (BTreeMap::new(), BTreeMap::new());

@@ -23,13 +23,11 @@ use plotters::{
 };
 use std::io;
 
-/// Drawing area in pixels.
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<io::Error>>;
 
 /// About the width of a column of text on GitHub.
 const WIDTH: i32 = 860;
-/// At the left and right.
 const MARGIN: i32 = 20;
 
 const FOOT: i32 = 34;
@@ -40,7 +38,6 @@ const GRID: RGBColor = RGBColor(0xE3, 0xE7, 0xEB);
 /// Axes and other lines that are not data.
 const LINE: RGBColor = RGBColor(0x8C, 0x95, 0x9F);
 
-/// A text style.
 #[derive(Debug, Clone, Copy)]
 struct Type {
     size: i32,
@@ -82,7 +79,6 @@ impl Type {
         TextStyle { color: self.colour.to_backend_color(), ..font.into() }
     }
 
-    /// Truncates the text to a width.
     fn cut(self, text: &str, width: i32) -> String {
         const END: &str = "...";
         let text = printable(text);
@@ -99,7 +95,6 @@ impl Type {
     }
 }
 
-/// Horizontal anchor of a text.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Left,
@@ -126,9 +121,6 @@ fn line(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: 
 
 impl Chart {
     /// The chart as an SVG file.
-    ///
-    /// # Errors
-    /// It cannot be drawn.
     pub fn svg(&self) -> io::Result<String> {
         match &self.body {
             Body::Lines(lines) => frame(self, lines::height(lines), |area, top| lines::draw(lines, area, top)),

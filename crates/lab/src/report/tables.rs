@@ -12,9 +12,7 @@ use columns::columns;
 pub(super) use columns::Column;
 pub(super) use selection::{Selection, selections};
 
-/// A table of formatted cells.
 pub(super) struct RenderedTable {
-    /// May be empty.
     pub title: String,
     /// All of equal length.
     pub columns: Vec<Column>,

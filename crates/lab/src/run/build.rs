@@ -22,13 +22,11 @@ use std::{
 
 #[derive(Debug)]
 pub enum BuildError {
-    /// The build failed or could not be started.
     Failed(String),
     /// The user is stopping the run.
     Interrupted,
 }
 
-/// Builds a target; its output goes to `log`.
 pub fn build(
     target: &Target,
     base: &Path,

@@ -34,7 +34,6 @@ pub struct Request {
     pub plan_text: String,
     /// The folder that the plan's paths are relative to.
     pub base: PathBuf,
-    /// The run directory.
     pub out: PathBuf,
     /// Remove what an earlier run left there.
     pub fresh: bool,
@@ -52,14 +51,10 @@ pub struct Summary {
     pub interrupted: bool,
     /// Trials that had a result at the start.
     pub resumed: usize,
-    /// Trials run now.
     pub run: usize,
 }
 
 /// Runs the trials of a schedule that have no result yet.
-///
-/// # Errors
-/// If nothing can run here, if the directory holds another plan, or if brunt's own files or the machine fail.
 pub fn run(
     request: &Request,
     schedule: &Schedule,
@@ -149,7 +144,6 @@ struct Runner<'a> {
     /// Targets that could not be built, and why.
     unbuilt: BTreeMap<String, String>,
     estimator: Estimator,
-    /// Trials run so far.
     run: usize,
 }
 

@@ -9,16 +9,13 @@ pub const PROGRAM: &str = "nginx";
 /// Certificate and key for TLS, in the trial's directory.
 const IDENTITY: [&str; 2] = ["nginx.cert.pem", "nginx.key.pem"];
 
-/// The configuration, in the trial's directory.
 pub const FILE: &str = "nginx.conf";
 
-/// Arguments; `dir` is the trial's directory.
 pub fn args(dir: &str) -> Vec<String> {
     // -e: until nginx has read its configuration, it writes to a log at a compiled-in path.
     ["-p", dir, "-c", FILE, "-e", "stderr"].map(str::to_owned).to_vec()
 }
 
-/// Writes a self-signed certificate and its key into the trial's directory.
 pub fn write_identity(dir: &Path) -> io::Result<()> {
     let identity =
         Identity::self_signed(&["localhost".to_owned(), "127.0.0.1".to_owned()]).map_err(io::Error::other)?;

@@ -28,7 +28,6 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 pub struct TrialProgress<'a> {
     /// Counted from 1, trials of an earlier invocation included.
     pub number: usize,
-    /// Trials of the experiment.
     pub total: usize,
     pub cell: &'a Cell,
     /// Counted from 1.

@@ -101,7 +101,6 @@ fn find_program(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(runnable)
 }
 
-/// How to get a program.
 fn install_hint(program: &str) -> &'static str {
     match program {
         "cargo" | "rustc" => "get it from https://rustup.rs",

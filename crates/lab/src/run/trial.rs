@@ -38,7 +38,6 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// How a trial ended.
 #[derive(Debug)]
 pub enum TrialStatus {
     Done(Box<RunResult>),
@@ -68,7 +67,6 @@ pub struct TrialRunner<'a> {
     pub tester_args: &'a BTreeMap<String, Vec<String>>,
     /// The binary whose `serve` is a target.
     pub brunt: &'a Path,
-    /// The plan's folder.
     pub base: &'a Path,
     pub speed_probe: SpeedProbe,
     pub registry: &'a Arc<ProcessRegistry>,
@@ -91,7 +89,6 @@ pub struct TrialSpec<'a> {
     pub cell: &'a Cell,
     /// Position in the order of the experiment, counted from 1.
     pub number: usize,
-    /// Its files go here.
     pub dir: PathBuf,
 }
 
@@ -163,9 +160,6 @@ const TESTER_OUT: &str = "tester.out";
 
 impl TrialRunner<'_> {
     /// Runs the trials of one start and returns how each of them ended.
-    ///
-    /// # Errors
-    /// If one of brunt's own files or the machine fails, so that the next trial would fail too.
     pub fn run(&self, group: &TrialGroup, ports: &mut Ports, tick: &mut Tick) -> io::Result<Vec<TrialStatus>> {
         for trial in &group.trials {
             // A killed run may have left part of this trial.

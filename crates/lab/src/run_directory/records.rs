@@ -6,18 +6,14 @@ use serde::{Deserialize, Serialize};
 /// Name and version of `experiment.json`.
 pub const SCHEMA: &str = "brunt.experiment/1";
 
-/// `experiment.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
-    /// Always [`SCHEMA`].
     pub schema: String,
     pub name: String,
     pub description: String,
     /// [`Plan::hash`](crate::plan::Plan::hash).
     pub plan_hash: String,
-    /// Seed of order and load.
     pub seed: u64,
-    /// Trials of each cell.
     pub repeats: u32,
     pub best_over: Option<String>,
     #[serde(default)]
@@ -37,7 +33,6 @@ pub struct Experiment {
 /// `failed.json`: why a trial has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// One line.
     pub why: String,
     /// The last lines of the log of the process that failed.
     pub log: Vec<String>,
@@ -56,7 +51,6 @@ impl Failure {
 /// `trial.json`: the command lines of a trial, for repeating it by hand.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Id of the cell.
     pub cell: String,
     /// Counted from 1.
     pub repeat: u32,
@@ -78,14 +72,11 @@ pub struct TrialRecord {
 /// Microseconds for one piece of work on the cores of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SpeedSample {
-    /// Before the target was started.
     pub before_us: f64,
-    /// After the target had ended.
     pub after_us: f64,
 }
 
 impl SpeedSample {
-    /// The slower of the two.
     pub fn worst(self) -> f64 {
         self.before_us.max(self.after_us)
     }

@@ -15,7 +15,6 @@ use std::{
     time::Duration,
 };
 
-/// A name and a value of it.
 type Pair = (String, String);
 
 /// One combination of swept values on one target.
@@ -27,9 +26,7 @@ pub struct Cell {
     pub axes: Vec<Pair>,
     /// The phase, if a start of the target has several.
     pub phase: Option<String>,
-    /// The load.
     pub settings: Settings,
-    /// The cores.
     pub placement: Placement,
     /// Derived from target, axes and phase as planned; a report may relabel the target later.
     id: String,
@@ -85,10 +82,6 @@ impl Cell {
         self.settings.warmup.0 + self.settings.duration.0
     }
 
-    /// The address of a target on this port.
-    ///
-    /// # Errors
-    /// If a placeholder of the path has no value.
     pub fn url(&self, port: u16) -> Result<String, String> {
         let path = self.settings.path.as_ref().map_or(Ok(String::new()), |path| expand(path, &self.placeholders()))?;
         Ok(format!("{}://127.0.0.1:{port}{path}", self.settings.scheme()))
@@ -137,7 +130,6 @@ pub struct SkippedCell {
 }
 
 impl SkippedCell {
-    /// As [`Cell::id`].
     pub fn id(&self) -> String {
         id(&self.target, &combination(&self.axes, self.phase.as_deref()))
     }
@@ -216,7 +208,6 @@ impl From<SkippedCell> for SkippedRecord {
     }
 }
 
-/// The cells of a plan on a machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cells {
     /// To be measured, grouped by combination, targets in the order of the plan.
@@ -284,7 +275,6 @@ fn settings(
     Some(settings)
 }
 
-/// The cores of target and generator under this load.
 fn fits(
     target: &Target,
     settings: &Settings,

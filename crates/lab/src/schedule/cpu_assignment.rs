@@ -6,10 +6,8 @@ use brunt_results::Cores;
 use serde::{Deserialize, Serialize};
 use std::{fmt, io};
 
-/// The processors this process may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// Ascending.
     pub cores: Vec<usize>,
 }
 
@@ -28,12 +26,9 @@ pub fn busy() -> Option<f64> {
     (load > 0.5).then_some(load)
 }
 
-/// Cores of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Of the target.
     pub server: Cores,
-    /// Of the generator.
     pub client: Cores,
     /// Whether the target may also run on other cores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -47,12 +42,9 @@ impl Placement {
     }
 }
 
-/// More cores than the machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TooFewCores {
-    /// Required for the server.
     pub server: usize,
-    /// Required for the generator.
     pub client: usize,
     pub have: usize,
 }
@@ -64,7 +56,6 @@ impl fmt::Display for TooFewCores {
     }
 }
 
-/// Why a cell cannot run here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
@@ -82,7 +73,6 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// Assigns cores for a target and its generator.
 pub fn assign_cores(machine: &Machine, pin: &Pin, server: usize, client: ClientCores) -> Result<Placement, SkipReason> {
     let have = machine.cores.len();
     // Candidates for the server and for the generator.

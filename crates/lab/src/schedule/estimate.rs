@@ -20,7 +20,6 @@ impl Estimator {
         self.trials += trials as u32;
     }
 
-    /// How long these trials will take.
     pub fn time(&self, schedule: &Schedule, trials: &[ScheduledTrial]) -> Duration {
         let load: Duration = trials.iter().map(|trial| schedule.cell(*trial).load_time()).sum();
         load + self.overhead.checked_div(self.trials).unwrap_or(OVERHEAD) * trials.len() as u32

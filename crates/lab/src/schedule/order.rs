@@ -12,10 +12,8 @@ use rand_xoshiro::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// One trial of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScheduledTrial {
-    /// Index of the cell.
     pub cell: usize,
     /// Counted from 1.
     pub repeat: u32,

@@ -10,9 +10,7 @@ use serde::Serialize;
 /// Range of rates in requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
-    /// The first rate.
     pub from: f64,
-    /// Highest rate to try.
     pub to: Option<f64>,
     /// Ratio, less 1, of the lowest broken to the highest held rate at which bisection ends: 0.05 for 5 %.
     pub precision: f64,
@@ -20,49 +18,35 @@ pub struct Range {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attempt {
-    /// Requests per second.
     pub rate: f64,
     /// Whether it is a long, confirming attempt.
     pub confirms: bool,
 }
 
-/// Outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SloOutcome {
-    /// The SLO is met.
     Holds,
-    /// The SLO is violated.
     Breaks,
     /// The SLO is violated, possibly because of the load generator.
     GeneratorLimited,
 }
 
-/// Result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SearchResult {
     /// The SLO holds up to a rate.
-    Holds {
-        /// Highest confirmed rate.
-        rate: f64,
-        /// Lowest broken rate.
-        breaks: f64,
-    },
+    Holds { rate: f64, breaks: f64 },
     /// It holds at the highest rate to try.
     HoldsAtMost { rate: f64 },
     /// The generator limits the rate.
     GeneratorLimited {
         /// Highest confirmed rate, if any.
         rate: Option<f64>,
-        /// Lowest rate limited by the generator.
         limited: f64,
     },
     /// It does not hold at any rate tried.
-    Never {
-        /// Lowest rate tried.
-        lowest: f64,
-    },
+    Never { lowest: f64 },
 }
 
 /// Lowest rate to try, as a share of the first one.
@@ -70,7 +54,6 @@ const LOWEST_SHARE: f64 = 1.0 / 16.0;
 /// Highest rate to try without a limit.
 const HIGHEST: f64 = 1e9;
 
-/// State of a search.
 #[derive(Debug, Clone)]
 pub struct Search {
     range: Range,
@@ -80,7 +63,6 @@ pub struct Search {
     broken: Option<(f64, SloOutcome)>,
     /// The current attempt, if it has broken once.
     once: Option<Attempt>,
-    /// Failed confirmations.
     unconfirmed: u32,
     confirmed: Option<f64>,
 }

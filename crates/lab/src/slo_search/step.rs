@@ -27,34 +27,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A step to run.
 #[derive(Debug)]
 pub struct LoadStep<'a> {
     pub request: &'a Request,
     /// Counted from 1.
     pub number: usize,
     pub next: Attempt,
-    /// Output directory.
     pub dir: PathBuf,
 }
 
-/// A finished step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// Directory of the result.
     pub dir: PathBuf,
-    /// Offered requests per second.
     pub rate: f64,
     /// Whether it was a confirmation.
     pub confirms: bool,
-    /// Completed requests per second.
     pub answered: f64,
-    /// Response time.
     pub p50_us: Option<f64>,
     pub p99_us: Option<f64>,
     /// Failed requests as a share, 0 to 1.
     pub errors: f64,
-    /// Verdict of the result.
     pub verdict: Kind,
     /// Violated conditions, one sentence each.
     pub broken: Vec<String>,
@@ -67,9 +59,6 @@ const GRACE: Duration = Duration::from_secs(120);
 
 impl LoadStep<'_> {
     /// Runs the load; `None` if it was interrupted.
-    ///
-    /// # Errors
-    /// The load failed: invalid flags, or an unreachable target.
     pub fn run(&self, ledger: &Arc<ProcessRegistry>, stop: &AtomicBool) -> Result<Option<Step>, Error> {
         let directory = Directory::create(&self.dir)?;
         let log = self.dir.join("load.log");

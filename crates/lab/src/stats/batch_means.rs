@@ -7,10 +7,8 @@
 
 use super::{Interval, student::two_sided_quantile};
 
-/// One second of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// Requests in this second.
     pub count: u64,
     /// Requests at or below the quantile of the whole run.
     pub below: u64,
@@ -20,7 +18,6 @@ pub struct Batch {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
     pub share: f64,
-    /// Standard error of `share`.
     pub error: f64,
     /// Number of independent requests with the same error; at most the number of requests.
     pub effective: f64,

@@ -9,7 +9,6 @@ const MIN_VALUES: usize = 5;
 const NORMAL_MAD: f64 = 0.674_489_75;
 const NORMAL_MEAN_AD: f64 = 0.797_884_56;
 
-/// Indexes of the outliers.
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     let Some(middle) = super::median(values.iter().copied().map(Some)).filter(|_| values.len() >= MIN_VALUES) else {
         return Vec::new();

@@ -13,9 +13,7 @@ use super::{
 pub struct Effect {
     /// Second over first: 1.05 is 5 % more.
     pub ratio: f64,
-    /// Confidence interval of the ratio.
     pub interval: Interval,
-    /// Two-sided p value.
     pub p: f64,
 }
 

@@ -23,7 +23,6 @@ use std::{
 /// Timeout for killed processes to leave the group.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A control group with a memory limit.
 #[derive(Debug)]
 pub struct MemoryCgroup {
     path: PathBuf,

@@ -23,7 +23,6 @@ pub fn poll<T>(
     }
 }
 
-/// Pauses of a fixed length.
 pub fn every(ms: u64) -> impl FnMut() -> Duration {
     move || Duration::from_millis(ms)
 }

@@ -25,7 +25,6 @@ use std::{
 /// Time between SIGTERM and SIGKILL.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program to start.
 #[derive(Debug)]
 pub struct Launch {
     /// A path, or a name to look up in `PATH`.
@@ -33,7 +32,6 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Working directory; `None` inherits ours.
     pub dir: Option<PathBuf>,
-    /// Added to its environment.
     pub env: BTreeMap<String, String>,
     /// Cores of the program and its children; `None` inherits ours.
     pub cores: Option<Cores>,
@@ -42,7 +40,6 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The command line.
     pub fn words(&self) -> Vec<String> {
         std::iter::once(self.program.display().to_string()).chain(self.args.iter().cloned()).collect()
     }
@@ -93,7 +90,6 @@ impl ProcessGroup {
         self.id.as_raw_nonzero().get() as u32
     }
 
-    /// Whether any process of the group runs.
     pub fn is_running(&self) -> bool {
         is_running(self.id)
     }

@@ -32,7 +32,6 @@ impl fmt::Debug for ExternalTester {
     }
 }
 
-/// The load that an external tester makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadSpec {
     pub url: String,
@@ -52,10 +51,6 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
-    /// The load of a cell.
-    ///
-    /// # Errors
-    /// If a placeholder of the path has no value.
     pub fn new(cell: &Cell, port: u16, dir: &Path) -> Result<Self, String> {
         Ok(Self {
             url: cell.url(port)?,
@@ -85,19 +80,16 @@ impl LoadSpec {
     }
 }
 
-/// The figures in a tester's output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ParsedOutput {
     /// Duration by its own clock.
     pub measured_s: f64,
-    /// Requests with a correct reply.
     pub completed: u64,
     pub failed: u64,
     /// From sending to the end of the reply; from the intended time at a rate with
     /// [`Capabilities::corrects_coordinated_omission`].
     pub times: LatencySummary,
     pub errors: Errors,
-    /// Connections.
     pub opened: Option<u64>,
     /// Bytes including heads.
     pub received: Option<u64>,

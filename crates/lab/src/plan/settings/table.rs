@@ -12,7 +12,6 @@ use crate::{
 use brunt_results::{Count, Rate, Size, Span, UnitError};
 use std::{fmt, time::Duration};
 
-/// One setting.
 #[derive(Debug)]
 pub struct Setting {
     pub key: Key,
@@ -181,7 +180,6 @@ pub const TABLE: &[Setting] = &[
 
 const ARRIVALS: &[&str] = &["constant", "poisson"];
 
-/// The names of [`TABLE`].
 pub const NAMES: &[&str] = &{
     let mut names = [""; TABLE.len()];
     let mut index = 0;
@@ -203,7 +201,6 @@ fn store_some<T: fmt::Display>(field: &mut Option<T>, value: T) -> Result<String
     Ok(text)
 }
 
-/// The rate of a closed loop.
 const MAX: &str = "max";
 
 /// Checks what may follow the port in an address. Its placeholders are checked where the plan's axes are known.

@@ -16,7 +16,6 @@ impl Axis {
     /// In order of preference if several vary.
     pub const ALL: [Self; 3] = [Self::Rate, Self::Connections, Self::ServerCores];
 
-    /// Name of the setting; totals and amounts per core share it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
@@ -25,7 +24,6 @@ impl Axis {
         }
     }
 
-    /// Axis label.
     pub fn label(self) -> &'static str {
         match self {
             Self::Rate => "offered rate, req/s",
@@ -34,12 +32,10 @@ impl Axis {
         }
     }
 
-    /// Name in titles.
     pub fn title(self) -> &'static str {
         if self == Self::Rate { "offered rate" } else { self.label() }
     }
 
-    /// The value of a row.
     pub fn value(self, row: &Row) -> Option<f64> {
         let value = match self {
             Self::Rate => row.cell.rate()?,
@@ -57,7 +53,6 @@ impl Axis {
         }
     }
 
-    /// Whether the axis is linear from zero, to show proportions.
     pub fn starts_at_zero(self) -> bool {
         self == Self::ServerCores
     }

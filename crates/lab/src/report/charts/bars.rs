@@ -2,24 +2,19 @@
 
 use super::{metric::Metric, scale::Scale};
 
-/// A bar chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bars {
     pub metric: Metric,
-    /// In table order.
     pub groups: Vec<Group>,
 }
 
-/// The targets under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// The load; empty if there is only one.
     pub heading: String,
-    /// In plan order.
     pub bars: Vec<Bar>,
 }
 
-/// One target under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
     /// Index of the target, which determines its colour and marker.
@@ -27,11 +22,9 @@ pub struct Bar {
     pub name: String,
     /// Start of a bar that spans two figures; `None` for one from zero.
     pub from: Option<f64>,
-    /// End of the bar.
     pub value: Option<f64>,
     /// Lowest and highest repeat.
     pub range: Option<(f64, f64)>,
-    /// Text at its end.
     pub label: String,
     /// Whether most repeats have the verdict `ok`.
     pub is_trusted: bool,
@@ -42,7 +35,6 @@ impl Bars {
         self.groups.iter().flat_map(|group| &group.bars)
     }
 
-    /// The scale of all bars.
     pub fn scale(&self) -> Scale {
         let reached = |bar: &Bar| [bar.from, bar.value, bar.range.map(|range| range.1)];
         self.metric.scale(&self.bars().flat_map(reached).flatten().collect::<Vec<_>>())

@@ -2,27 +2,21 @@
 
 use super::{axis::Axis, metric::Metric, scale::Scale};
 
-/// A line chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lines {
-    /// The swept value, from left to right.
     pub axis: Axis,
     pub metric: Metric,
-    /// One plot, or two side by side.
     pub plots: Vec<Plot>,
     /// Whether the axis value is also the value to reach, as with offered and completed rates.
     pub shows_offered: bool,
 }
 
-/// One plot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    /// May be empty.
     pub heading: String,
     pub series: Vec<Series>,
 }
 
-/// The line of one target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// Index of the target, which determines its colour and marker.
@@ -54,12 +48,10 @@ impl Plot {
 }
 
 impl Lines {
-    /// The points of all lines.
     pub fn points(&self) -> impl Iterator<Item = Point> {
         self.plots.iter().flat_map(|plot| &plot.series).flat_map(|series| series.points.iter().copied())
     }
 
-    /// The x and y axes shared by all plots.
     pub fn scales(&self) -> (Scale, Scale) {
         let x = Scale::at_points(&self.points().map(|point| point.x).collect::<Vec<_>>(), self.axis.starts_at_zero());
         let reached = self.points().flat_map(|point| [point.y, point.range.map(|range| range.1)]);

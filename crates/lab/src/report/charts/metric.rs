@@ -11,7 +11,6 @@ pub enum Metric {
     Response,
     /// Percent of one core, user and kernel.
     Cpu,
-    /// Microseconds per request.
     Cost,
 }
 

@@ -3,7 +3,6 @@
 //! Colours are those of Okabe and Ito ("Color Universal Design", 2008), without the yellow, which is illegible on white, and
 //! with darker ones added. The two lists differ in length, so targets of one colour differ in shape.
 
-/// Red, green and blue.
 pub const COLOURS: [(u8, u8, u8); 11] = [
     (0x00, 0x72, 0xB2),
     (0xD5, 0x5E, 0x00),

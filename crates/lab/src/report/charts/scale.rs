@@ -11,7 +11,6 @@ pub struct Scale {
     low: f64,
     high: f64,
     is_log: bool,
-    /// Ascending.
     pub ticks: Vec<f64>,
     /// Distance between ticks; the lowest tick of a logarithmic scale.
     pub step: f64,
@@ -79,7 +78,6 @@ impl Scale {
         if place.is_nan() { 0.0 } else { place.clamp(0.0, 1.0) }
     }
 
-    /// The same axis with other ticks.
     pub fn with_ticks(&self, ticks: Vec<f64>) -> Self {
         Self { ticks, ..self.clone() }
     }

@@ -15,7 +15,6 @@ use crate::{
 };
 use brunt_results::judge::RATE_TOLERANCE;
 
-/// A chart before its titles.
 #[derive(Debug, Clone)]
 pub struct ChartSelection<'a> {
     /// The figure, without the load.
@@ -26,14 +25,12 @@ pub struct ChartSelection<'a> {
     pub body: Body,
 }
 
-/// What to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     Lines(Lines),
     Bars(Bars),
 }
 
-/// Most bars per chart.
 const MOST_BARS: usize = 48;
 
 /// The charts of a table whose rows were selected over `over`. `targets` determines target indexes.
@@ -112,7 +109,6 @@ fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String
     charts
 }
 
-/// One line per target, in plan order.
 fn series(axis: Axis, rows: &[&Row], targets: &[String], figure: &dyn Fn(&Figures) -> Option<Spread>) -> Vec<Series> {
     let of = |(number, name): (usize, &String)| {
         let rows = rows.iter().filter(|row| row.cell.target == *name);
@@ -204,7 +200,6 @@ fn bar(row: &Row, metric: Metric, over: Option<&str>, targets: &[String]) -> Bar
     }
 }
 
-/// Title of a metric.
 fn what(metric: Metric, over: Option<&str>) -> String {
     let name = match metric {
         Metric::Throughput => "Throughput",

@@ -55,7 +55,6 @@ fn split<S: Serializer>(rows: &[RowData], serializer: S) -> Result<S::Ok, S::Err
     json!({ "columns": columns, "data": data }).serialize(serializer)
 }
 
-/// A row of the report. Figures are rounded to five significant digits, times are microseconds.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RowData {
@@ -78,7 +77,6 @@ pub struct RowData {
     cpu: Option<f64>,
     cost: Option<f64>,
     is_trusted: bool,
-    /// Trials by verdict.
     verdicts: Vec<(&'static str, usize)>,
     issues: Vec<Issue>,
     trials: Vec<Trial>,
@@ -169,7 +167,6 @@ fn row_data(row: &Row, run: &Run, target: usize, load: usize, shared: &mut Share
     }
 }
 
-/// Environments of the trials by repeat.
 fn envs(row: &Row, store: &RunDirectory) -> BTreeMap<u32, Env> {
     row.rates.keys().filter_map(|repeat| Some((*repeat, store.env(row.cell.id(), *repeat)?))).collect()
 }

@@ -14,7 +14,6 @@ pub fn chip(verdict: &str, count: usize, of: usize) -> String {
     format!("<b class=v-{verdict}>{number}{verdict}</b>")
 }
 
-/// The verdicts of a row.
 pub fn verdicts(row: &Row) -> String {
     let all = row.done + row.failures.len();
     let mut out: String = row.verdicts.iter().map(|(kind, count)| chip(kind.word(), *count, all)).collect();

@@ -24,7 +24,6 @@ pub struct TimeSeries {
     cpu: Vec<Option<f64>>,
 }
 
-/// The fields read from a line. External testers write fewer than `brunt load`.
 #[derive(Debug, Deserialize)]
 struct Line {
     at_s: f64,

@@ -10,22 +10,18 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
-    /// Index of its chart.
     #[serde(skip)]
     pub chart: usize,
     #[serde(skip)]
     pub title: String,
     #[serde(skip)]
     pub subtitle: String,
-    /// Figure of the x axis.
     x: &'static str,
     x_log: bool,
-    /// Figure of the y axis.
     y: &'static str,
     y_log: bool,
     /// Figure that orders the points of a line.
     along: &'static str,
-    /// Indexes of its rows.
     rows: Vec<usize>,
     /// Whether `x` is also the value to reach.
     offered: bool,

@@ -15,12 +15,10 @@ const GAP: i32 = 8;
 const AXIS_HEIGHT: i32 = 26;
 const UNIT_GAP: i32 = 26;
 
-/// Height of the body in pixels.
 pub fn height(bars: &Bars) -> i32 {
     bars.groups.iter().map(group_height).sum::<i32>() + AXIS_HEIGHT
 }
 
-/// Draws the body below `top`.
 pub fn draw(bars: &Bars, area: &Area, top: i32) -> Drawn {
     let scale = bars.scale();
     let names = bars.bars().map(|bar| LABEL.width(&bar.name)).max().unwrap_or(0).min(WIDTH / 4);
@@ -37,7 +35,6 @@ pub fn draw(bars: &Bars, area: &Area, top: i32) -> Drawn {
     Ok(())
 }
 
-/// The area between names and labels.
 struct Frame<'a, 'b> {
     area: &'a Area<'b>,
     scale: Scale,

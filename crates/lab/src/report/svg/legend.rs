@@ -8,9 +8,7 @@ use super::{
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Legend {
-    /// Index and name of each target.
     targets: Vec<(usize, String)>,
-    /// May be empty.
     remark: String,
 }
 
@@ -40,7 +38,6 @@ impl Legend {
         (self.targets.len() as i32 + self.columns() - 1) / self.columns()
     }
 
-    /// Height in pixels.
     pub fn height(&self) -> i32 {
         ROW * (self.rows() + i32::from(!self.remark.is_empty()))
     }

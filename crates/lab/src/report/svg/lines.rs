@@ -23,12 +23,10 @@ const LEFT: i32 = 58;
 /// Points per marker grow beyond this count, and whiskers are omitted: they would overlap and bloat the file.
 const MAX_MARKERS: usize = 260;
 
-/// Height of the body in pixels.
 pub fn height(lines: &Lines) -> i32 {
     HEADING_HEIGHT + PLOT_HEIGHT + TICK_HEIGHT + AXIS_HEIGHT + legend(lines).height() + 6
 }
 
-/// Draws the body below `top`.
 pub fn draw(lines: &Lines, area: &Area, top: i32) -> Drawn {
     let (x, y) = lines.scales();
     let count = lines.plots.len().max(1) as i32;

@@ -4,7 +4,6 @@ use super::{Area, Drawn};
 use crate::report::charts::{COLOURS, SHAPES};
 use plotters::prelude::{Circle, PathElement, Polygon, RGBColor, Rectangle, ShapeStyle};
 
-/// Radius of a marker on a line, in pixels.
 pub const RADIUS: i32 = 4;
 
 pub fn colour(number: usize) -> RGBColor {

@@ -8,13 +8,10 @@ use crate::{
 use std::borrow::Borrow;
 
 pub struct Column {
-    /// Two header lines.
     pub header: [String; 2],
-    /// Whether to align right.
     pub right: bool,
     /// Columns with a higher weight are omitted first on a narrow terminal; 0 is always shown.
     pub weight: u8,
-    /// One per row.
     pub cells: Vec<String>,
 }
 
@@ -87,7 +84,6 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
     columns
 }
 
-/// Names of the settings that differ between rows.
 pub fn varying<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {
     names(rows).into_iter().filter(|name| !is_same(rows, name)).collect()
 }
@@ -111,7 +107,6 @@ fn is_same<R: Borrow<Row>>(rows: &[R], name: &str) -> bool {
     values.all(|value| Some(value) == first)
 }
 
-/// A setting as shown in the table.
 pub fn shown(row: &Row, name: &str) -> String {
     let cores = row.cell.placement.client.count();
     let value = match name {

@@ -4,7 +4,6 @@
 use super::columns::{names, shown};
 use crate::report::{Report, Row};
 
-/// Rows of a table, in order, with their groups.
 #[derive(Debug)]
 pub struct Selection<'a> {
     /// Empty for the table with every cell.
@@ -16,7 +15,6 @@ pub struct Selection<'a> {
     pub groups: Vec<usize>,
 }
 
-/// The tables of a report, in order.
 pub fn selections(report: &Report) -> Vec<Selection<'_>> {
     let mut tables = Vec::new();
     if let Some(over) = &report.experiment.best_over {

@@ -123,7 +123,6 @@ impl ExternalMeter {
         }
     }
 
-    /// The tester has ended.
     pub(super) fn close(&mut self) {
         self.server.iter_mut().for_each(ServerMeter::stop);
         self.host.stop();

@@ -19,9 +19,7 @@ use std::{
 /// What is settled before any process of the trials is started.
 pub(super) struct TrialContext {
     pub(super) port: u16,
-    /// The target's folder.
     pub(super) dir: PathBuf,
-    /// Values of the placeholders.
     values: BTreeMap<String, String>,
     /// Every core that this process may use.
     all_cores: Cores,
@@ -39,18 +37,15 @@ impl TrialContext {
         Ok(Self { port, dir, values, all_cores: Cores(machine.cores) })
     }
 
-    /// The words with their placeholders replaced.
     pub(super) fn words(&self, words: &[String]) -> std::result::Result<Vec<String>, String> {
         words.iter().map(|word| expand(word, &self.values)).collect()
     }
 
-    /// The target's environment.
     pub(super) fn env(&self, group: &TrialGroup) -> std::result::Result<BTreeMap<String, String>, String> {
         let env = group.target.env.iter();
         env.map(|(name, value)| Ok((name.clone(), expand(value, &self.values)?))).collect()
     }
 
-    /// The target's folder, if it exists.
     pub(super) fn existing_dir(&self) -> Option<PathBuf> {
         Some(self.dir.clone()).filter(|dir| dir.is_dir())
     }
