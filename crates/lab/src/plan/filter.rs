@@ -2,8 +2,8 @@
 
 use super::{
     PHASE,
-    references::FilterRef,
-    source::{Source, Value, entries, one_or_list},
+    references::{FilterRef, References},
+    source::{Source, Table, Value, entries, one_or_list},
 };
 use crate::plan::PlanError;
 use serde::{Deserialize, Serialize};
@@ -37,13 +37,22 @@ impl Filter {
     }
 }
 
+/// `when` and `except` of a table.
+pub(super) fn filter(table: &Table, of_target: bool, references: &mut References) -> Result<Filter, PlanError> {
+    let mut of = |key| {
+        let patterns = table.read(key, |text, value, key| patterns(text, key, value, of_target, references))?;
+        Ok(patterns.unwrap_or_default())
+    };
+    Ok(Filter { when: of("when")?, except: of("except")? })
+}
+
 /// Parses a pattern, or a list of them.
-pub(super) fn patterns(
+fn patterns(
     text: &Source,
     key: &str,
     value: &Value,
     of_target: bool,
-    mentions: &mut Vec<FilterRef>,
+    references: &mut References,
 ) -> Result<Vec<Pattern>, PlanError> {
     let mut patterns = Vec::new();
     for table in one_or_list(value) {
@@ -51,14 +60,14 @@ pub(super) fn patterns(
         let table = table.get_ref().as_table().ok_or_else(|| text.error(table.span(), form()))?;
         let mut pattern = Pattern::new();
         for (name, place, value) in entries(table) {
-            mentions.push(FilterRef { name: name.to_owned(), value: None, place, of_target });
+            references.filters.push(FilterRef { name: name.to_owned(), value: None, place, of_target });
             let mut values = Vec::new();
             for value in one_or_list(value) {
                 let usual = match name {
                     "target" | PHASE => text.scalar(value, name)?,
                     _ => text.setting(value, name)?,
                 };
-                mentions.push(FilterRef {
+                references.filters.push(FilterRef {
                     name: name.to_owned(),
                     value: Some(usual.clone()),
                     place: value.span(),

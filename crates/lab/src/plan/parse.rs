@@ -1,20 +1,16 @@
 //! Parses a plan from TOML. Every error points at its place and suggests the nearest valid name; unknown keys are errors.
 
 use super::{
-    Axis, Plan, Sweep,
-    filter::patterns,
+    Axis, Plan, Style, Sweep,
+    filter::filter,
     keys::{self, TAKEN},
     phase::{an_override, phase},
-    references::{FilterRef, References},
-    source::{Entry, Source, Value, entries, one_or_list},
+    references::References,
+    source::{Source, Table, Value, entries, one_or_list},
     target, tester, validate,
 };
 use crate::{
-    plan::{
-        PlanError,
-        settings::{NAMES, Settings},
-        template,
-    },
+    plan::{PlanError, settings::Settings, template},
     suggest::did_you_mean,
 };
 use std::{collections::BTreeMap, ops::Range};
@@ -24,113 +20,64 @@ use toml::de::{DeTable, DeValue};
 pub fn read(file: &str, source: &str) -> Result<Plan, PlanError> {
     let text = Source { file, source };
     let document = DeTable::parse(source).map_err(|e| text.error(e.span().unwrap_or(0..0), e.message()))?;
+    let document = text.keyed(document.get_ref(), "", keys::PLAN)?;
+    let mut references = References::default();
+    let name = document.read("name", Source::name)?;
     let mut plan = Plan {
-        name: String::new(),
-        description: String::new(),
-        seed: 1,
-        repeats: 3,
-        retries: 1,
-        load: Settings::default(),
-        sweeps: Vec::new(),
+        name: name.ok_or_else(|| text.error(0..0, "the plan has no name: add name = \"...\" at its top"))?,
+        description: document.read("description", Source::string)?.unwrap_or_default(),
+        seed: document.whole("seed", 0..=i64::MAX as u64)?.unwrap_or(1),
+        repeats: document.whole("repeats", 1..=1000)?.unwrap_or(3),
+        retries: retries(&document)?,
+        load: document.read("load", load)?.unwrap_or_default(),
+        sweeps: sweeps(&document, &mut references)?,
         phases: Vec::new(),
         overrides: Vec::new(),
-        best_over: None,
-        baseline: None,
-        style: None,
+        best_over: document.read("best_over", Source::string)?,
+        baseline: document.read("baseline", Source::string)?,
+        style: document.read("style", style)?,
         targets: Vec::new(),
         testers: BTreeMap::new(),
     };
-    let mut references = References::default();
-    let entries = entries(document.get_ref());
-    for entry in &entries {
-        read_key(&text, entry, &entries, &mut plan, &mut references)?;
+    for (table, place) in document.tables("phase")? {
+        let phase = phase(&text, table, &mut references)?;
+        if plan.phases.iter().any(|known| known.name == phase.name) {
+            return Err(text.error(place, format!("two phases have the name '{}'", phase.name)));
+        }
+        plan.phases.push(phase);
     }
-    if plan.name.is_empty() {
-        return Err(text.error(0..0, "the plan has no name: add name = \"...\" at its top"));
-    }
-    if plan.sweeps.is_empty() {
-        plan.sweeps.push(Sweep::default());
+    for (table, _) in document.tables("override")? {
+        plan.overrides.push(an_override(&text, table, &mut references)?);
     }
     // These use the axes of all sweeps, wherever they are in the source.
     let own: Vec<String> = plan.custom_axes().map(|axis| axis.name.clone()).collect();
-    targets(&text, &entries, &own, &mut plan, &mut references)?;
-    tester_words(&text, &entries, &own, &mut plan, &mut references)?;
-    validate::whole(&text, &plan, &entries, &references)?;
+    targets(&document, &own, &mut plan, &mut references)?;
+    tester_words(&document, &own, &mut plan, &mut references)?;
+    validate::whole(&document, &plan, &references)?;
     Ok(plan)
 }
 
-/// Parses one top-level key, except targets and testers.
-fn read_key(
-    text: &Source,
-    (key, place, value): &Entry,
-    entries: &[Entry],
-    plan: &mut Plan,
-    references: &mut References,
-) -> Result<(), PlanError> {
-    match *key {
-        "name" => plan.name = text.name(value, key)?,
-        "description" => plan.description = text.string(value, key)?,
-        "seed" => plan.seed = text.whole(value, key, 0..=i64::MAX as u64)?,
-        "repeats" => plan.repeats = text.whole(value, key, 1..=1000)? as u32,
-        "retries" | "again" => {
-            if entries.iter().any(|(other, ..)| ["retries", "again"].contains(other) && other != key) {
-                let message = "retries and again are two names of one key: keep retries";
-                return Err(text.error(place.clone(), message));
-            }
-            plan.retries = text.whole(value, key, 0..=100)? as u32;
-        }
-        "best_over" => plan.best_over = Some(text.string(value, key)?),
-        "baseline" => plan.baseline = Some(text.string(value, key)?),
-        "style" => {
-            let name = text.string(value, key)?;
-            plan.style = Some(name.parse().map_err(|why| text.error(value.span(), why))?);
-        }
-        "load" => load(text, &mut plan.load, text.table(value, "[load]")?)?,
-        "sweep" => match value.get_ref() {
-            DeValue::Array(_) => {
-                for (table, _) in text.tables(value, place.clone(), key)? {
-                    plan.sweeps.push(sweep(text, table, &mut references.filters)?);
-                }
-            }
-            _ => plan.sweeps.push(sweep(text, text.table(value, "[sweep]")?, &mut references.filters)?),
-        },
-        "phase" => {
-            for (table, place) in text.tables(value, place.clone(), key)? {
-                let phase = phase(text, table, &mut references.settings)?;
-                if plan.phases.iter().any(|known| known.name == phase.name) {
-                    return Err(text.error(place, format!("two phases have the name '{}'", phase.name)));
-                }
-                plan.phases.push(phase);
-            }
-        }
-        "override" => {
-            for (table, _) in text.tables(value, place.clone(), key)? {
-                plan.overrides.push(an_override(text, table, &mut references.settings, &mut references.filters)?);
-            }
-        }
-        "target" => drop(text.tables(value, place.clone(), key)?),
-        "testers" => drop(text.table(value, "[testers]")?),
-        _ => return Err(text.unknown(key, place.clone(), "", keys::PLAN)),
+fn retries(document: &Table) -> Result<u32, PlanError> {
+    if let Some((_, place, _)) = document.entries.iter().filter(|(key, ..)| ["retries", "again"].contains(key)).nth(1) {
+        return Err(document.text.error(place.clone(), "retries and again are two names of one key: keep retries"));
     }
-    Ok(())
+    let read = |key| document.whole(key, 0..=100);
+    Ok(read("retries")?.or(read("again")?).unwrap_or(1))
 }
 
-fn targets(
-    text: &Source,
-    entries: &[Entry],
-    own: &[String],
-    plan: &mut Plan,
-    references: &mut References,
-) -> Result<(), PlanError> {
-    for (key, place, value) in entries.iter().filter(|(key, ..)| *key == "target") {
-        for (table, place) in text.tables(value, place.clone(), key)? {
-            let target = target::read(text, table, own, references)?;
-            validate::check_protocol(text, &target, plan.load.path.is_some(), place.clone())?;
-            if plan.targets.iter().any(|known| known.name == target.name) {
-                return Err(text.error(place, format!("two targets have the name '{}'", target.name)));
-            }
-            plan.targets.push(target);
+fn style(text: &Source, value: &Value, key: &str) -> Result<Style, PlanError> {
+    text.string(value, key)?.parse().map_err(|why: String| text.error(value.span(), why))
+}
+
+fn targets(document: &Table, own: &[String], plan: &mut Plan, references: &mut References) -> Result<(), PlanError> {
+    let text = document.text;
+    for (table, place) in document.tables("target")? {
+        let target = target::read(text, table, own, references)?;
+        validate::check_protocol(text, &target, plan.load.path.is_some(), place.clone())?;
+        if plan.targets.iter().any(|known| known.name == target.name) {
+            return Err(text.error(place, format!("two targets have the name '{}'", target.name)));
         }
+        plan.targets.push(target);
     }
     match plan.targets.is_empty() {
         true => Err(text.error(0..0, "the plan has no target: add at least one [[target]]")),
@@ -140,30 +87,28 @@ fn targets(
 
 /// Parses `[testers]`, and checks the placeholders there and in paths.
 fn tester_words(
-    text: &Source,
-    entries: &[Entry],
+    document: &Table,
     own: &[String],
     plan: &mut Plan,
     references: &mut References,
 ) -> Result<(), PlanError> {
+    let text = document.text;
     let mut check = |word: &str, at: &Range<usize>| {
         target::check(text, word, at, template::OF_SETTINGS, own, false, &mut references.placeholders)
     };
-    for (_, _, value) in entries.iter().filter(|(key, ..)| *key == "testers") {
-        for (name, place, words) in self::entries(text.table(value, "[testers]")?) {
-            let known = tester::names();
-            if !known.contains(&name) {
-                return Err(text.error(place, format!("'{name}' is not a tester{}", did_you_mean(name, &known))));
-            }
-            let words = text.strings(words, name)?;
-            for (word, at) in &words {
-                check(word, &at.span())?;
-            }
-            plan.testers.insert(name.to_owned(), words.into_iter().map(|(word, _)| word).collect());
+    let testers = document.read("testers", |text, value, _| Ok(entries(text.table(value, "[testers]")?)))?;
+    for (name, place, words) in testers.into_iter().flatten() {
+        let known = tester::names();
+        if !known.contains(&name) {
+            return Err(text.error(place, format!("'{name}' is not a tester{}", did_you_mean(name, &known))));
         }
+        for (word, at) in &text.strings(words, name)? {
+            check(word, &at.span())?;
+        }
+        plan.testers.insert(name.to_owned(), text.words(words, name)?);
     }
     if let Some(path) = &plan.load.path {
-        check(path, &validate::load_place(entries, "path"))?;
+        check(path, &validate::load_place(document, "path"))?;
     }
     for given in references.settings.iter().filter(|given| given.name == "path") {
         check(&given.value, &given.value_place)?;
@@ -171,33 +116,32 @@ fn tester_words(
     Ok(())
 }
 
-fn load(text: &Source, load: &mut Settings, table: &DeTable) -> Result<(), PlanError> {
-    let mut seen = Vec::new();
-    for (key, place, value) in entries(table) {
-        if !NAMES.contains(&key) {
-            return Err(text.unknown(key, place, "[load]", keys::SETTINGS));
-        }
-        text.check_exclusive(key, place, &seen)?;
-        load.set(key, &text.scalar(value, key)?).map_err(|e| text.error(value.span(), format!("{key}: {e}")))?;
-        seen.push(key);
+fn load(text: &Source, value: &Value, _: &str) -> Result<Settings, PlanError> {
+    let mut load = Settings::default();
+    for (key, _, value) in text.keyed(text.table(value, "[load]")?, "[load]", keys::SETTINGS)?.entries {
+        text.set(&mut load, value, key)?;
     }
-    Ok(())
+    Ok(load)
 }
 
-fn sweep(text: &Source, table: &DeTable, mentions: &mut Vec<FilterRef>) -> Result<Sweep, PlanError> {
-    let mut sweep = Sweep::default();
-    for (key, place, value) in entries(table) {
-        match key {
-            "when" => sweep.filter.when = patterns(text, key, value, false, mentions)?,
-            "except" => sweep.filter.except = patterns(text, key, value, false, mentions)?,
-            _ => {
-                let seen: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
-                text.check_exclusive(key, place.clone(), &seen)?;
-                sweep.axes.push(axis(text, key, place, value)?);
-            }
-        }
+/// `[sweep]`, `[[sweep]]`s, or one without axes.
+fn sweeps(document: &Table, references: &mut References) -> Result<Vec<Sweep>, PlanError> {
+    let text = document.text;
+    let tables: Vec<&DeTable> = match document.entry("sweep") {
+        Some((_, _, value)) if !matches!(value.get_ref(), DeValue::Array(_)) => vec![text.table(value, "[sweep]")?],
+        _ => document.tables("sweep")?.into_iter().map(|(table, _)| table).collect(),
+    };
+    if tables.is_empty() {
+        return Ok(vec![Sweep::default()]);
     }
-    Ok(sweep)
+    let mut sweep = |table| {
+        let table = text.exclusive(entries(table))?;
+        let filter = filter(&table, false, references)?;
+        let axes = table.entries.into_iter().filter(|(key, ..)| !["when", "except"].contains(key));
+        let axes = axes.map(|(key, place, value)| axis(text, key, place, value));
+        Ok(Sweep { axes: axes.collect::<Result<_, _>>()?, filter })
+    };
+    tables.into_iter().map(&mut sweep).collect()
 }
 
 fn axis(text: &Source, key: &str, place: Range<usize>, value: &Value) -> Result<Axis, PlanError> {

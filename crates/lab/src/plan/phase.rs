@@ -2,10 +2,10 @@
 
 use super::{
     Filter, PHASE,
-    filter::patterns,
+    filter::filter,
     keys,
-    references::{FilterRef, SettingRef},
-    source::{Source, entries},
+    references::{References, SettingRef},
+    source::{Source, Table, entries},
 };
 use crate::plan::{
     PlanError,
@@ -48,88 +48,52 @@ impl Override {
     }
 }
 
-pub(super) fn phase(text: &Source, table: &DeTable, given: &mut Vec<SettingRef>) -> Result<Phase, PlanError> {
-    let mut phase = Phase { name: String::new(), set: Values::new() };
-    let mut here = None;
-    for (key, place, value) in entries(table) {
-        here.get_or_insert(place.clone());
-        match key {
-            "name" => phase.name = text.name(value, "name")?,
-            _ if FIXED.contains(&key) => {
-                let message =
-                    format!("{key} is fixed when the target is started: set it in [load], no phase can change it");
-                return Err(text.error(place, message));
-            }
-            _ if NAMES.contains(&key) => {
-                let seen: Vec<&str> = phase.set.iter().map(|(name, _)| name.as_str()).collect();
-                text.check_exclusive(key, place.clone(), &seen)?;
-                let value_place = value.span();
-                let value = match text.scalar(value, key)?.trim() {
-                    percentage if key.starts_with("rate") && percentage.ends_with('%') => {
-                        shared(key, percentage).map_err(|e| text.error(value_place.clone(), format!("{key}: {e}")))?
-                    }
-                    _ => text.setting(value, key)?,
-                };
-                phase.set.push((key.to_owned(), value.clone()));
-                given.push(SettingRef { name: key.to_owned(), value, key_place: place, value_place, varies: true });
-            }
-            _ => return Err(text.unknown(key, place, "[[phase]]", keys::PHASE)),
-        }
+pub(super) fn phase(text: &Source, table: &DeTable, references: &mut References) -> Result<Phase, PlanError> {
+    if let Some((key, place, _)) = entries(table).into_iter().find(|(key, ..)| FIXED.contains(key)) {
+        let message = format!("{key} is fixed when the target is started: set it in [load], no phase can change it");
+        return Err(text.error(place, message));
     }
-    if phase.name.is_empty() {
-        return Err(text.error(here.unwrap_or(0..0), "this phase has no name: add name = \"...\""));
-    }
-    Ok(phase)
+    let table = text.keyed(table, "[[phase]]", keys::PHASE)?;
+    let name = table.read("name", Source::name)?;
+    let name = name.ok_or_else(|| text.error(table.start(), "this phase has no name: add name = \"...\""))?;
+    Ok(Phase { name, set: values(&table, true, references)? })
 }
 
-pub(super) fn an_override(
-    text: &Source,
-    table: &DeTable,
-    given: &mut Vec<SettingRef>,
-    mentions: &mut Vec<FilterRef>,
-) -> Result<Override, PlanError> {
-    let mut one = Override { filter: Filter::default(), set: Values::new() };
-    let (mut here, first) = (0..0, given.len());
-    for (key, place, value) in entries(table) {
-        if here.end == 0 {
-            here = place.clone();
-        }
-        match key {
-            "when" => one.filter.when = patterns(text, key, value, false, mentions)?,
-            "except" => one.filter.except = patterns(text, key, value, false, mentions)?,
-            "set" => {
-                let form = || "set must be a table such as { duration = \"10s\" }";
-                let table = value.get_ref().as_table().ok_or_else(|| text.error(value.span(), form()))?;
-                for (name, place, value) in entries(table) {
-                    if !NAMES.contains(&name) {
-                        return Err(text.unknown(name, place, "set", keys::SETTINGS));
-                    }
-                    let seen: Vec<&str> = one.set.iter().map(|(name, _)| name.as_str()).collect();
-                    text.check_exclusive(name, place.clone(), &seen)?;
-                    let value_place = value.span();
-                    let value = text.setting(value, name)?;
-                    one.set.push((name.to_owned(), value.clone()));
-                    given.push(SettingRef {
-                        name: name.to_owned(),
-                        value,
-                        key_place: place,
-                        value_place,
-                        varies: false,
-                    });
-                }
+/// The settings of a table. Those of a phase vary between the phases of one start, and its rate may be a share.
+fn values(table: &Table, varies: bool, references: &mut References) -> Result<Values, PlanError> {
+    let (text, mut values) = (table.text, Values::new());
+    for (name, key_place, value) in table.entries.iter().filter(|(name, ..)| NAMES.contains(name)) {
+        let value_place = value.span();
+        let value = match text.scalar(value, name)?.trim() {
+            percentage if varies && name.starts_with("rate") && percentage.ends_with('%') => {
+                shared(name, percentage).map_err(|e| text.error(value_place.clone(), format!("{name}: {e}")))?
             }
-            _ => return Err(text.unknown(key, place, "[[override]]", keys::OVERRIDE)),
-        }
+            _ => text.setting(value, name)?,
+        };
+        let (name, key_place) = ((*name).to_owned(), key_place.clone());
+        values.push((name.clone(), value.clone()));
+        references.settings.push(SettingRef { name, value, key_place, value_place, varies });
     }
+    Ok(values)
+}
+
+pub(super) fn an_override(text: &Source, table: &DeTable, references: &mut References) -> Result<Override, PlanError> {
+    let table = text.keyed(table, "[[override]]", keys::OVERRIDE)?;
+    let (first, filter) = (references.settings.len(), filter(&table, false, references)?);
+    let set = table.read("set", |text, value, key| {
+        let form = || text.error(value.span(), "set must be a table such as { duration = \"10s\" }");
+        let set = value.get_ref().as_table().ok_or_else(form)?;
+        values(&text.keyed(set, key, keys::SETTINGS)?, false, references)
+    })?;
+    let one = Override { filter, set: set.unwrap_or_default() };
     if one.set.is_empty() {
-        return Err(text.error(here, "this override sets nothing: add set = { duration = \"10s\" }"));
+        return Err(text.error(table.start(), "this override sets nothing: add set = { duration = \"10s\" }"));
     }
     if one.filter.is_empty() {
-        return Err(
-            text.error(here, "this override has neither when nor except: values for every cell belong in [load]")
-        );
+        let message = "this override has neither when nor except: values for every cell belong in [load]";
+        return Err(text.error(table.start(), message));
     }
-    for given in given[first..].iter_mut().filter(|_| one.is_about_phases()) {
+    for given in references.settings[first..].iter_mut().filter(|_| one.is_about_phases()) {
         if FIXED.contains(&given.name.as_str()) {
             let message = format!("{} is fixed when the target is started: it cannot depend on the phase", given.name);
             return Err(text.error(given.key_place.clone(), message));

@@ -5,8 +5,11 @@ use crate::{
     plan::{PlanError, settings::Settings},
     suggest::did_you_mean,
 };
-use brunt_results::Span;
-use std::ops::Range;
+use std::{
+    fmt::Display,
+    ops::{Range, RangeInclusive},
+    str::FromStr,
+};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -23,15 +26,63 @@ pub(super) fn entries<'t, 'a>(table: &'t DeTable<'a>) -> Vec<Entry<'t, 'a>> {
     entries
 }
 
-pub(super) fn place(document: &[Entry], key: &str) -> Range<usize> {
-    document.iter().find(|(known, ..)| *known == key).map_or(0..0, |(_, place, _)| place.clone())
-}
-
 /// The values of a list; a single value counts as a list of one.
 pub(super) fn one_or_list<'t, 'a>(value: &'t Value<'a>) -> &'t [Value<'a>] {
     match value.get_ref() {
         DeValue::Array(list) => list,
         _ => std::slice::from_ref(value),
+    }
+}
+
+/// A table with known keys only, in the order of the source.
+pub(super) struct Table<'t, 'a> {
+    pub(super) text: &'t Source<'t>,
+    pub(super) entries: Vec<Entry<'t, 'a>>,
+}
+
+impl<'t, 'a> Table<'t, 'a> {
+    pub(super) fn entry(&self, key: &str) -> Option<&Entry<'t, 'a>> {
+        self.entries.iter().find(|(known, ..)| *known == key)
+    }
+
+    pub(super) fn place(&self, key: &str) -> Range<usize> {
+        self.entry(key).map_or(0..0, |(_, place, _)| place.clone())
+    }
+
+    pub(super) fn start(&self) -> Range<usize> {
+        self.entries.first().map_or(0..0, |(_, place, _)| place.clone())
+    }
+
+    /// The value of a key, read by a function such as [`Source::string`].
+    pub(super) fn read<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&Source<'t>, &'t Value<'a>, &str) -> Result<T, PlanError>,
+    ) -> Result<Option<T>, PlanError> {
+        self.entry(key).map(|(_, _, value)| read(self.text, value, key)).transpose()
+    }
+
+    pub(super) fn whole<T: TryFrom<u64>>(&self, key: &str, range: RangeInclusive<u64>) -> Result<Option<T>, PlanError> {
+        self.read(key, |text, value, key| {
+            let number = match value.get_ref() {
+                DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
+                _ => None,
+            };
+            number.filter(|n| range.contains(n)).and_then(|n| n.try_into().ok()).ok_or_else(|| {
+                let (low, high) = (range.start(), range.end());
+                text.error(value.span(), format!("{key} must be a whole number from {low} to {high}"))
+            })
+        })
+    }
+
+    /// The tables of `[[key]]`, with their places.
+    pub(super) fn tables(&self, key: &str) -> Result<Vec<(&'t DeTable<'a>, Range<usize>)>, PlanError> {
+        let Some((_, place, value)) = self.entry(key) else { return Ok(Vec::new()) };
+        let DeValue::Array(list) = value.get_ref() else {
+            let message = format!("{key} is written as [[{key}]], in double brackets");
+            return Err(self.text.error(place.clone(), message));
+        };
+        list.iter().map(|one| Ok((self.text.table(one, &format!("[[{key}]]"))?, one.span()))).collect()
     }
 }
 
@@ -50,20 +101,23 @@ impl Source<'_> {
         self.error(place, format!("unknown key '{key}'{within}{}", did_you_mean(key, &keys::names(known))))
     }
 
-    pub(super) fn table<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Result<&'t DeTable<'a>, PlanError> {
-        value.get_ref().as_table().ok_or_else(|| self.error(value.span(), format!("{what} must be a table")))
+    /// A table that may have these keys; `name` is its own in messages.
+    pub(super) fn keyed<'t, 'a>(
+        &'t self,
+        table: &'t DeTable<'a>,
+        name: &str,
+        known: &[Key],
+    ) -> Result<Table<'t, 'a>, PlanError> {
+        let entries = entries(table);
+        let is_known = |name: &str| known.iter().any(|key| key.name == name || key.alias == Some(name));
+        match entries.iter().find(|(key, ..)| !is_known(key)) {
+            Some((key, place, _)) => Err(self.unknown(key, place.clone(), name, known)),
+            None => self.exclusive(entries),
+        }
     }
 
-    pub(super) fn tables<'t, 'a>(
-        &self,
-        value: &'t Value<'a>,
-        place: Range<usize>,
-        key: &str,
-    ) -> Result<Vec<(&'t DeTable<'a>, Range<usize>)>, PlanError> {
-        let DeValue::Array(list) = value.get_ref() else {
-            return Err(self.error(place, format!("{key} is written as [[{key}]], in double brackets")));
-        };
-        list.iter().map(|one| Ok((self.table(one, &format!("[[{key}]]"))?, one.span()))).collect()
+    pub(super) fn table<'t, 'a>(&self, value: &'t Value<'a>, what: &str) -> Result<&'t DeTable<'a>, PlanError> {
+        value.get_ref().as_table().ok_or_else(|| self.error(value.span(), format!("{what} must be a table")))
     }
 
     /// A string, number or boolean, as text.
@@ -80,12 +134,17 @@ impl Source<'_> {
         }
     }
 
+    /// The value of a setting, in normal form.
     pub(super) fn setting(&self, value: &Value, key: &str) -> Result<String, PlanError> {
-        let usual = Settings::default().set(key, &self.scalar(value, key)?);
+        self.set(&mut Settings::default(), value, key)
+    }
+
+    pub(super) fn set(&self, settings: &mut Settings, value: &Value, key: &str) -> Result<String, PlanError> {
+        let usual = settings.set(key, &self.scalar(value, key)?);
         usual.map_err(|e| self.error(value.span(), format!("{key}: {e}")))
     }
 
-    pub(super) fn span(&self, value: &Value, key: &str) -> Result<Span, PlanError> {
+    pub(super) fn parsed<T: FromStr<Err: Display>>(&self, value: &Value, key: &str) -> Result<T, PlanError> {
         let parsed = self.scalar(value, key)?.parse();
         parsed.map_err(|e| self.error(value.span(), format!("{key}: {e}")))
     }
@@ -108,6 +167,10 @@ impl Source<'_> {
         list.iter().map(|word| Ok((self.string(word, key)?, word))).collect()
     }
 
+    pub(super) fn words(&self, value: &Value, key: &str) -> Result<Vec<String>, PlanError> {
+        Ok(self.strings(value, key)?.into_iter().map(|(word, _)| word).collect())
+    }
+
     /// A string that can name a directory and appear in `--only`.
     pub(super) fn name(&self, value: &Value, key: &str) -> Result<String, PlanError> {
         let name = self.string(value, key)?;
@@ -120,29 +183,14 @@ impl Source<'_> {
         Ok(name)
     }
 
-    pub(super) fn whole(
-        &self,
-        value: &Value,
-        key: &str,
-        range: std::ops::RangeInclusive<u64>,
-    ) -> Result<u64, PlanError> {
-        let number = match value.get_ref() {
-            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
-            _ => None,
-        };
-        number.filter(|n| range.contains(n)).ok_or_else(|| {
-            let (low, high) = (range.start(), range.end());
-            self.error(value.span(), format!("{key} must be a whole number from {low} to {high}"))
-        })
-    }
-
     /// Rejects a total beside an amount per core in one table.
-    pub(super) fn check_exclusive(&self, key: &str, place: Range<usize>, seen: &[&str]) -> Result<(), PlanError> {
-        for (total, each) in [("connections", "connections_per_core"), ("rate", "rate_per_core")] {
-            if (key == total && seen.contains(&each)) || (key == each && seen.contains(&total)) {
-                return Err(self.error(place, format!("{total} and {each} exclude each other: keep one")));
+    pub(super) fn exclusive<'t, 'a>(&'t self, entries: Vec<Entry<'t, 'a>>) -> Result<Table<'t, 'a>, PlanError> {
+        for pair in [["connections", "connections_per_core"], ["rate", "rate_per_core"]] {
+            if let Some((_, place, _)) = entries.iter().filter(|(key, ..)| pair.contains(key)).nth(1) {
+                let message = format!("{} exclude each other: keep one", pair.join(" and "));
+                return Err(self.error(place.clone(), message));
             }
         }
-        Ok(())
+        Ok(Table { text: self, entries })
     }
 }

@@ -1,11 +1,11 @@
 //! Parses a `[[target]]`. Checks every placeholder, while its place in the source is known.
 
 use super::{
-    Filter, HOOK_TIMEOUT, Pin, Target, TargetKind,
-    filter::patterns,
+    HOOK_TIMEOUT, Pin, Target, TargetKind,
+    filter::filter,
     keys,
     references::{PlaceholderRef, References},
-    source::{Source, Value, entries},
+    source::{Source, Table, Value, entries},
 };
 use crate::{
     plan::{Limits, PlanError, template},
@@ -15,92 +15,72 @@ use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};
 
-/// Parses one target. `own` are the plan's own axes. Over 60 lines: one short arm for each key.
+/// Parses one target. `own` are the plan's own axes.
 pub(super) fn read(
     text: &Source,
     table: &DeTable,
     own: &[String],
     references: &mut References,
 ) -> Result<Target, PlanError> {
+    let table = text.keyed(table, "[[target]]", keys::TARGET)?;
+    let filter = filter(&table, true, references)?;
     let mut words = Words { text, own, used: &mut references.placeholders };
-    let mentions = &mut references.filters;
-    let mut target = Target {
-        name: String::new(),
-        kind: TargetKind::Command(Vec::new()),
-        dir: None,
-        build: Vec::new(),
-        needs: Vec::new(),
-        before: Vec::new(),
-        after: Vec::new(),
-        hook_timeout: HOOK_TIMEOUT,
-        env: BTreeMap::new(),
-        ready_timeout: Span(Duration::from_secs(10)),
-        max_server_cores: None,
-        pin: Pin::Automatic,
-        limits: Limits::default(),
-        filter: Filter::default(),
-        skip: None,
-    };
-    let mut start = None;
-    let mut here = 0..0;
-    for (key, place, value) in entries(table) {
-        if here.end == 0 {
-            here = place.clone();
-        }
-        match key {
-            "name" => target.name = text.name(value, "name")?,
-            "serve" | "command" | "nginx" => {
-                if start.is_some() {
-                    return Err(text.error(place, "serve, command and nginx exclude each other: keep one"));
-                }
-                start = Some(match key {
-                    "serve" => words.serve(value)?,
-                    "command" => TargetKind::Command(words.command(value, key)?),
-                    _ => words.nginx(value)?,
-                });
-            }
-            "dir" => target.dir = Some(text.string(value, key)?),
-            "build" => {
-                target.build = text.strings(value, key)?.into_iter().map(|(word, _)| word).collect();
-                names_a_program(text, value, key, &target.build)?;
-            }
-            "needs" => target.needs = text.strings(value, key)?.into_iter().map(|(word, _)| word).collect(),
-            "before" => target.before = words.command(value, key)?,
-            "after" => target.after = words.command(value, key)?,
-            "hook_timeout" => target.hook_timeout = text.span(value, key)?,
-            "env" => {
-                for (name, at, value) in entries(text.table(value, "env")?) {
-                    if name.is_empty() || name.contains(['=', '\0']) {
-                        return Err(text.error(at, format!("'{name}' cannot name an environment variable")));
-                    }
-                    let word = text.scalar(value, name)?;
-                    target.env.insert(name.to_owned(), words.check(word, value)?);
-                }
-            }
-            "ready" => {
-                let how = text.string(value, key)?;
-                if how != "connect" {
-                    let message =
-                        format!("ready '{how}' is not known; the one way is \"connect\": it accepts a connection");
-                    return Err(text.error(value.span(), message));
-                }
-            }
-            "ready_timeout" => target.ready_timeout = text.span(value, key)?,
-            "max_server_cores" => target.max_server_cores = Some(text.whole(value, key, 1..=1024)? as usize),
-            "pin" => target.pin = pin(text, value)?,
-            "limits" => target.limits = limits(text, text.table(value, "limits")?)?,
-            "when" => target.filter.when = patterns(text, key, value, true, mentions)?,
-            "except" => target.filter.except = patterns(text, key, value, true, mentions)?,
-            "skip" => target.skip = Some(text.string(value, key)?),
-            _ => return Err(text.unknown(key, place, "[[target]]", keys::TARGET)),
+    let kind = kind(&table, &mut words)?;
+    let name = table.read("name", Source::name)?;
+    let name = name.ok_or_else(|| text.error(table.start(), "this target has no name: add name = \"...\""))?;
+    let missing = || format!("target '{name}' has neither serve, command nor nginx: nothing could be started");
+    let kind = kind.ok_or_else(|| text.error(table.start(), missing()))?;
+    table.read("ready", ready)?;
+    Ok(Target {
+        name,
+        kind,
+        dir: table.read("dir", Source::string)?,
+        build: table.read("build", build)?.unwrap_or_default(),
+        needs: table.read("needs", Source::words)?.unwrap_or_default(),
+        before: table.read("before", |_, value, key| words.command(value, key))?.unwrap_or_default(),
+        after: table.read("after", |_, value, key| words.command(value, key))?.unwrap_or_default(),
+        hook_timeout: table.read("hook_timeout", Source::parsed)?.unwrap_or(HOOK_TIMEOUT),
+        env: table.read("env", |_, value, _| words.env(value))?.unwrap_or_default(),
+        ready_timeout: table.read("ready_timeout", Source::parsed)?.unwrap_or(Span(Duration::from_secs(10))),
+        max_server_cores: table.whole("max_server_cores", 1..=1024)?,
+        pin: table.read("pin", pin)?.unwrap_or_default(),
+        limits: table.read("limits", limits)?.unwrap_or_default(),
+        filter,
+        skip: table.read("skip", Source::string)?,
+    })
+}
+
+fn kind(table: &Table, words: &mut Words) -> Result<Option<TargetKind>, PlanError> {
+    let mut kind = None;
+    for (key, place, value) in &table.entries {
+        let read = match *key {
+            "serve" => words.serve(value)?,
+            "command" => TargetKind::Command(words.command(value, key)?),
+            "nginx" => words.nginx(value)?,
+            _ => continue,
+        };
+        if kind.replace(read).is_some() {
+            let message = "serve, command and nginx exclude each other: keep one";
+            return Err(table.text.error(place.clone(), message));
         }
     }
-    if target.name.is_empty() {
-        return Err(text.error(here, "this target has no name: add name = \"...\""));
+    Ok(kind)
+}
+
+fn build(text: &Source, value: &Value, key: &str) -> Result<Vec<String>, PlanError> {
+    let words = text.words(value, key)?;
+    names_a_program(text, value, key, &words)?;
+    Ok(words)
+}
+
+fn ready(text: &Source, value: &Value, key: &str) -> Result<(), PlanError> {
+    match text.string(value, key)? {
+        how if how == "connect" => Ok(()),
+        how => {
+            let message = format!("ready '{how}' is not known; the one way is \"connect\": it accepts a connection");
+            Err(text.error(value.span(), message))
+        }
     }
-    let missing = || format!("target '{}' has neither serve, command nor nginx: nothing could be started", target.name);
-    target.kind = start.ok_or_else(|| text.error(here, missing()))?;
-    Ok(target)
 }
 
 /// Parser for the words of command lines.
@@ -112,27 +92,20 @@ struct Words<'t, 's> {
 
 impl Words<'_, '_> {
     fn serve(&mut self, value: &Value) -> Result<TargetKind, PlanError> {
-        let (mut service, mut model, mut args) = (String::new(), String::new(), Vec::new());
-        let mut model_place = 0..0;
-        for (key, place, value) in entries(self.text.table(value, "serve")?) {
-            match key {
-                "service" => service = self.one_of(value, key, keys::SERVICES)?,
-                "model" => {
-                    model = self.one_of(value, key, keys::MODELS)?;
-                    model_place = value.span();
-                }
-                "args" => args = self.words(value, key)?,
-                _ => return Err(self.text.unknown(key, place, "serve", keys::SERVE)),
-            }
-        }
-        if service.is_empty() || model.is_empty() {
+        let text = self.text;
+        let table = text.keyed(text.table(value, "serve")?, "serve", keys::SERVE)?;
+        let service = table.read("service", |_, value, key| self.one_of(value, key, keys::SERVICES))?;
+        let model = table.read("model", |_, value, key| self.one_of(value, key, keys::MODELS))?;
+        let (Some(service), Some(model)) = (service, model) else {
             let message = "serve needs a service and a model: { service = \"echo\", model = \"uring\" }";
-            return Err(self.text.error(value.span(), message));
-        }
+            return Err(text.error(value.span(), message));
+        };
         if service == "http" && !keys::HTTP_MODELS.contains(&model.as_str()) {
             let known = keys::HTTP_MODELS.join(", ");
-            return Err(self.text.error(model_place, format!("http has no model '{model}'; known are {known}")));
+            let place = table.entry("model").map_or(0..0, |(_, _, value)| value.span());
+            return Err(text.error(place, format!("http has no model '{model}'; known are {known}")));
         }
+        let args = table.read("args", |_, value, key| self.words(value, key))?.unwrap_or_default();
         Ok(TargetKind::Serve { service, model, args })
     }
 
@@ -148,19 +121,25 @@ impl Words<'_, '_> {
     }
 
     fn nginx(&mut self, value: &Value) -> Result<TargetKind, PlanError> {
-        let mut body = None;
-        for (key, place, value) in entries(self.text.table(value, "nginx")?) {
-            if key != "body" {
-                return Err(self.text.unknown(key, place, "nginx", keys::NGINX));
-            }
-            let text = self.text.string(value, key)?;
-            if text.contains('$') {
-                return Err(self.text.error(value.span(), "nginx interprets $ in the body as a variable"));
-            }
-            body = Some(self.check(text, value)?);
-        }
+        let table = self.text.keyed(self.text.table(value, "nginx")?, "nginx", keys::NGINX)?;
+        let body = table.read("body", |text, value, key| match text.string(value, key)? {
+            body if body.contains('$') => Err(text.error(value.span(), "nginx interprets $ in the body as a variable")),
+            body => self.check(body, value),
+        })?;
         let missing = || self.text.error(value.span(), "nginx needs a body: { body = \"Hi, there!\\n\" }");
         Ok(TargetKind::Nginx { body: body.ok_or_else(missing)? })
+    }
+
+    fn env(&mut self, value: &Value) -> Result<BTreeMap<String, String>, PlanError> {
+        let mut env = BTreeMap::new();
+        for (name, at, value) in entries(self.text.table(value, "env")?) {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return Err(self.text.error(at, format!("'{name}' cannot name an environment variable")));
+            }
+            let word = self.text.scalar(value, name)?;
+            env.insert(name.to_owned(), self.check(word, value)?);
+        }
+        Ok(env)
     }
 
     fn one_of(&self, value: &Value, key: &str, known: &[&str]) -> Result<String, PlanError> {
@@ -193,7 +172,7 @@ fn names_a_program(text: &Source, value: &Value, key: &str, words: &[String]) ->
     }
 }
 
-fn pin(text: &Source, value: &Value) -> Result<Pin, PlanError> {
+fn pin(text: &Source, value: &Value, _: &str) -> Result<Pin, PlanError> {
     match value.get_ref() {
         DeValue::Boolean(true) => Ok(Pin::Automatic),
         DeValue::Boolean(false) => Ok(Pin::Free),
@@ -205,36 +184,27 @@ fn pin(text: &Source, value: &Value) -> Result<Pin, PlanError> {
     }
 }
 
-fn limits(text: &Source, table: &DeTable) -> Result<Limits, PlanError> {
-    let mut limits = Limits::default();
-    for (key, place, value) in entries(table) {
-        let word = || text.scalar(value, key);
-        let wrong = |e: brunt_results::UnitError| text.error(value.span(), format!("{key}: {e}"));
-        let (given, least, least_shown) = match key {
-            "nofile" => {
-                let count: Count = word()?.parse().map_err(wrong)?;
-                limits.nofile = Some(count);
-                // Standard input, output and error, the listener, and one connection.
-                (count.0, 5, "5")
-            }
-            "memory" | "memlock" => {
-                let size: Size = word()?.parse().map_err(wrong)?;
-                let (limit, least, shown) = match key {
-                    "memory" => (&mut limits.memory, 1 << 20, "1MiB"),
-                    _ => (&mut limits.memlock, 1 << 10, "1KiB"),
-                };
-                *limit = Some(size);
-                (size.0, least, shown)
-            }
-            _ => return Err(text.unknown(key, place, "limits", keys::LIMITS)),
-        };
-        if given < least {
-            return Err(
-                text.error(value.span(), format!("{key} is too small for any server: the minimum is {least_shown}"))
-            );
+fn limits(text: &Source, value: &Value, key: &str) -> Result<Limits, PlanError> {
+    let table = text.keyed(text.table(value, key)?, "limits", keys::LIMITS)?;
+    let at_least = |value: &Value, key: &str, given: u64, least: u64, shown: &str| match given < least {
+        true => Err(text.error(value.span(), format!("{key} is too small for any server: the minimum is {shown}"))),
+        false => Ok(()),
+    };
+    let size = |least: u64, shown: &'static str| {
+        move |text: &Source, value: &Value, key: &str| {
+            let size: Size = text.parsed(value, key)?;
+            at_least(value, key, size.0, least, shown).map(|()| size)
         }
-    }
-    Ok(limits)
+    };
+    Ok(Limits {
+        nofile: table.read("nofile", |text, value, key| {
+            let count: Count = text.parsed(value, key)?;
+            // Standard input, output and error, the listener, and one connection.
+            at_least(value, key, count.0, 5, "5").map(|()| count)
+        })?,
+        memory: table.read("memory", size(1 << 20, "1MiB"))?,
+        memlock: table.read("memlock", size(1 << 10, "1KiB"))?,
+    })
 }
 
 /// Checks that every placeholder in `word` is `known` or one of the plan's own axes, and collects them.

@@ -5,7 +5,7 @@ use super::{
     phase::share,
     references::References,
     settings::per_core_counterpart,
-    source::{Entry, Source, entries, place},
+    source::{Source, Table, entries, one_or_list},
 };
 use crate::{
     plan::{
@@ -15,17 +15,16 @@ use crate::{
     suggest::{closest, did_you_mean},
 };
 use std::ops::Range;
-use toml::de::DeValue;
 
 /// Maximum number of cells; catches errors such as an axis too many.
 const MOST_CELLS: usize = 10_000;
 
-pub(super) fn whole(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
-    named(text, plan, document)?;
-    given(text, plan, references)?;
-    variants(text, plan, document, references)?;
-    mentions(text, plan, references)?;
-    axes(text, plan, document, references)
+pub(super) fn whole(document: &Table, plan: &Plan, references: &References) -> Result<(), PlanError> {
+    named(document, plan)?;
+    given(document.text, plan, references)?;
+    variants(document, plan, references)?;
+    mentions(document.text, plan, references)?;
+    axes(document, plan, references)
 }
 
 /// Rejects a known server with the wrong protocol.
@@ -46,20 +45,22 @@ pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: 
 }
 
 /// `best_over` and `baseline` must name something that exists.
-fn named(text: &Source, plan: &Plan, document: &[Entry]) -> Result<(), PlanError> {
+fn named(document: &Table, plan: &Plan) -> Result<(), PlanError> {
     let names: Vec<&str> = NAMES.iter().copied().chain(plan.custom_axes().map(|axis| axis.name.as_str())).collect();
     let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();
     for (key, named, known) in [("best_over", &plan.best_over, names), ("baseline", &plan.baseline, targets)] {
         if let Some(name) = named.as_ref().filter(|name| !known.contains(&name.as_str())) {
-            let place = document.iter().find(|(entry, ..)| *entry == key).map_or(0..0, |(_, _, value)| value.span());
-            return Err(text.error(place, format!("{key} names the unknown '{name}'{}", did_you_mean(name, &known))));
+            let place = document.entry(key).map_or(0..0, |(_, _, value)| value.span());
+            return Err(document
+                .text
+                .error(place, format!("{key} names the unknown '{name}'{}", did_you_mean(name, &known))));
         }
     }
     Ok(())
 }
 
 /// Only HTTP requests can vary.
-fn variants(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
+fn variants(document: &Table, plan: &Plan, references: &References) -> Result<(), PlanError> {
     let in_sweep = plan.sweeps.iter().flat_map(|sweep| &sweep.axes).find(|axis| axis.name == "vary");
     let place = match references.settings.iter().find(|given| given.name == "vary") {
         _ if plan.load.path.is_some() => return Ok(()),
@@ -68,7 +69,7 @@ fn variants(text: &Source, plan: &Plan, document: &[Entry], references: &Referen
         None if plan.load.vary.is_some() => load_place(document, "vary"),
         None => return Ok(()),
     };
-    Err(text.error(place, VARY_WITHOUT_PATH))
+    Err(document.text.error(place, VARY_WITHOUT_PATH))
 }
 
 /// Phases and overrides must not contradict sweeps, nor change values that a target is started with.
@@ -183,13 +184,14 @@ fn values(plan: &Plan, name: &str) -> Vec<String> {
 }
 
 /// Checks for connections that are not set, axes that are unused or not in every sweep, and too many cells.
-fn axes(text: &Source, plan: &Plan, document: &[Entry], references: &References) -> Result<(), PlanError> {
+fn axes(document: &Table, plan: &Plan, references: &References) -> Result<(), PlanError> {
+    let text = document.text;
     let starts = plan.targets.len().saturating_mul(plan.phases.len().max(1));
     let product = |sweep: &Sweep| sweep.axes.iter().fold(starts, |n, axis| n.saturating_mul(axis.values.len()));
     let cells = plan.sweeps.iter().map(product).fold(0, usize::saturating_add);
     if cells > MOST_CELLS {
         let message = format!("the plan has {cells} cells, more than {MOST_CELLS}: sweep fewer values, or split it");
-        return Err(text.error(place(document, "sweep"), message));
+        return Err(text.error(document.place("sweep"), message));
     }
     let sets_connections = |name: &str| matches!(name, "connections" | "connections_per_core");
     let in_phases = !plan.phases.is_empty()
@@ -201,7 +203,7 @@ fn axes(text: &Source, plan: &Plan, document: &[Entry], references: &References)
         if plan.load.connections.is_none() && !in_sweep && !in_phases {
             let message =
                 "the number of connections is not set: add connections or connections_per_core to [load] or [sweep]";
-            return Err(text.error(place(document, "load"), message));
+            return Err(text.error(document.place("load"), message));
         }
         for used in references.placeholders.iter().filter(|used| own.contains(&used.name.as_str())) {
             if !has(&used.name) {
@@ -223,17 +225,14 @@ fn axes(text: &Source, plan: &Plan, document: &[Entry], references: &References)
 }
 
 /// The place of this name in `[load]`.
-pub(super) fn load_place(document: &[Entry], name: &str) -> Range<usize> {
-    let load = document.iter().find(|(key, ..)| *key == "load").and_then(|(_, _, value)| value.get_ref().as_table());
+pub(super) fn load_place(document: &Table, name: &str) -> Range<usize> {
+    let load = document.entry("load").and_then(|(_, _, value)| value.get_ref().as_table());
     let entry = load.into_iter().flat_map(|table| entries(table)).find(|(key, ..)| *key == name);
     entry.map_or(0..0, |(_, _, value)| value.span())
 }
 
-fn axis_place(document: &[Entry], name: &str) -> Range<usize> {
-    let sweeps = document.iter().filter(|(key, ..)| *key == "sweep").flat_map(|(_, _, value)| match value.get_ref() {
-        DeValue::Array(list) => list.iter().collect(),
-        _ => vec![*value],
-    });
+fn axis_place(document: &Table, name: &str) -> Range<usize> {
+    let sweeps = document.entry("sweep").into_iter().flat_map(|(_, _, value)| one_or_list(value));
     sweeps
         .filter_map(|sweep| sweep.get_ref().as_table())
         .flat_map(|table| entries(table))
