@@ -76,37 +76,26 @@ impl Tester {
     }
 
     pub fn args(&self, cell: &Cell, port: u16, server_pid: u32, seed: u64, out: &Path) -> Result<Vec<String>, String> {
-        let mut args = self.lead.clone();
-        args.push(cell.url(port)?);
-        let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
-        flag("-c", cell.connections().to_string());
-        flag("--cores", cell.placement.client.to_string());
-        flag("-d", cell.settings.duration.to_string());
-        flag("--warmup", cell.settings.warmup.to_string());
-        if cell.settings.path.is_none() {
-            flag("--size", cell.settings.size.to_string());
-        }
-        if let Some(rate) = cell.rate() {
-            flag("-R", Rate(rate).to_string());
-        }
-        if let Some(arrival) = cell.settings.arrival.clone().filter(|_| cell.rate().is_some()) {
-            flag("--arrival", arrival);
-        }
-        if let Some(timeout) = cell.settings.timeout {
-            flag("--timeout", timeout.to_string());
-        }
-        flag("--seed", seed.to_string());
-        flag("--server-pid", server_pid.to_string());
-        flag("--out", out.display().to_string());
-        if cell.settings.path.is_some() && !cell.settings.keeps_alive() {
-            args.push("--no-keepalive".to_owned());
-        }
-        if let Some(variants) = cell.settings.vary {
-            args.extend(["--vary".to_owned(), variants.to_string()]);
-        }
-        if cell.settings.uses_tls() {
-            args.push("--insecure".to_owned());
-        }
+        let settings = &cell.settings;
+        let is_http = settings.path.is_some();
+        let valued = [
+            ("-c", Some(cell.connections().to_string())),
+            ("--cores", Some(cell.placement.client.to_string())),
+            ("-d", Some(settings.duration.to_string())),
+            ("--warmup", Some(settings.warmup.to_string())),
+            ("--size", (!is_http).then(|| settings.size.to_string())),
+            ("-R", cell.rate().map(|rate| Rate(rate).to_string())),
+            ("--arrival", settings.arrival.clone().filter(|_| cell.rate().is_some())),
+            ("--timeout", settings.timeout.map(|timeout| timeout.to_string())),
+            ("--vary", settings.vary.map(|variants| variants.to_string())),
+            ("--seed", Some(seed.to_string())),
+            ("--server-pid", Some(server_pid.to_string())),
+            ("--out", Some(out.display().to_string())),
+        ];
+        let flags = [("--no-keepalive", is_http && !settings.keeps_alive()), ("--insecure", settings.uses_tls())];
+        let mut args: Vec<String> = self.lead.iter().cloned().chain([cell.url(port)?]).collect();
+        args.extend(valued.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten());
+        args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned()));
         args.extend(["--quiet".to_owned(), "--allow-untrusted".to_owned()]);
         Ok(args)
     }

@@ -1,8 +1,7 @@
 //! The comparison as text for a terminal.
 
 use super::{Comparison, Conclusion, Figure, MetricComparison, Pair};
-use crate::format::{plural, time};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use crate::format::{self, ABSENT, plural, time};
 use std::fmt::Write;
 
 const HEADER: [&str; 7] = ["", "A", "B", "B to A", "95 % interval", "p", ""];
@@ -32,27 +31,17 @@ fn title(pair: &Pair) -> String {
 }
 
 fn table(pair: &Pair, margin: f64) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let last = HEADER.len() - 1;
-    let cell = |(column, text): (usize, String)| {
-        let right = column > 0 && column < last;
-        Cell::new(text).set_alignment(if right { CellAlignment::Right } else { CellAlignment::Left })
-    };
-    table.set_header(HEADER.map(str::to_owned).into_iter().enumerate().map(cell));
-    for finding in &pair.figures {
-        table.add_row(row(finding, margin).into_iter().enumerate().map(cell));
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    let is_right = |column: usize| column > 0 && column < HEADER.len() - 1;
+    let heads: Vec<(&str, bool)> = (0..).zip(HEADER).map(|(column, head)| (head, is_right(column))).collect();
+    format::table(&heads, pair.figures.iter().map(|finding| row(finding, margin)))
 }
 
-fn row(finding: &MetricComparison, margin: f64) -> [String; 7] {
-    const ABSENT: &str = "-";
+fn row(finding: &MetricComparison, margin: f64) -> Vec<String> {
     let change = finding.change().map_or(ABSENT.to_owned(), |change| format!("{} %", signed(change)));
     let interval = finding
         .interval
         .map_or(ABSENT.to_owned(), |[low, high]| format!("{}..{} %", signed(low - 1.0), signed(high - 1.0)));
-    [
+    vec![
         finding.figure.name().to_owned(),
         value(finding.figure, finding.a),
         value(finding.figure, finding.b),

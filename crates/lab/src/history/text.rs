@@ -1,8 +1,7 @@
 //! Query results as tables for a terminal.
 
 use super::query::{Run, Trial};
-use crate::format::{date, number, time};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use crate::format::{date, number, table, time};
 use std::path::Path;
 
 /// One line per directory, newest first; paths beneath `here` are relative.
@@ -23,7 +22,7 @@ pub fn runs(runs: &[Run], here: &Path) -> String {
             (false, missing) => format!("{}, {missing} to come", run.trials),
         };
         let gone = if run.gone { " (gone)" } else { "" };
-        [
+        vec![
             date(run.started_unix_s),
             run.plan.clone(),
             run.targets.join(", "),
@@ -51,7 +50,7 @@ pub fn trials(trials: &[Trial], here: &Path) -> String {
     ];
     let lines = trials.iter().map(|trial| {
         let gone = if trial.gone { " (gone)" } else { "" };
-        [
+        vec![
             trial.plan.clone(),
             trial.target.clone(),
             trial.combination.clone(),
@@ -72,17 +71,4 @@ fn shown(directory: &str, place: &str, here: &Path) -> String {
     let near = whole.strip_prefix(here).ok().filter(|near| !near.as_os_str().is_empty());
     let text = near.unwrap_or(&whole).display().to_string();
     text.trim_end_matches('/').to_owned()
-}
-
-fn table<const N: usize>(heads: &[(&str, bool); N], lines: impl Iterator<Item = [String; N]>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let cell = |text: &str, right: bool| {
-        Cell::new(text).set_alignment(if right { CellAlignment::Right } else { CellAlignment::Left })
-    };
-    table.set_header(heads.iter().map(|(head, right)| cell(head, *right)));
-    for line in lines {
-        table.add_row(line.iter().zip(heads).map(|(text, (_, right))| cell(text, *right)));
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -15,57 +15,29 @@ pub fn names(keys: &[Key]) -> Vec<&'static str> {
 pub const PLAN: &[Key] = &[
     required("name", ValueType::Name, "Names the directory of the run: 1 to 64 letters, digits, - _ . or +."),
     optional("description", ValueType::Text, "One line for people."),
-    optional(
-        "seed",
-        ValueType::Whole(0, i64::MAX as u64),
-        "Of the order of the trials and of everything random in their load. Default 1.",
-    ),
+    optional("seed", ValueType::Whole(0, i64::MAX as u64), "Seed of order and load. Default 1."),
     optional("repeats", ValueType::Whole(1, 1000), "Trials of each cell. Default 3."),
     Key {
         alias: Some("again"),
         ..optional(
             "retries",
             ValueType::Whole(0, 100),
-            "How often at most a trial disturbed by a slow spell of the machine is run again. Default 1; 0: never.",
+            "Maximum retries of a trial disturbed by the machine. Default 1.",
         )
     },
-    optional(
-        "best_over",
-        ValueType::Text,
-        "Begin the report with the best values of this name, for each target and the rest.",
-    ),
-    optional(
-        "baseline",
-        ValueType::Text,
-        "A target: adds a column with the throughput of the others over its own, repeat by repeat.",
-    ),
+    optional("best_over", ValueType::Text, "Begins the report with the best values of this name for each target."),
+    optional("baseline", ValueType::Text, "A target: adds a column with throughput relative to it."),
     optional(
         "style",
         ValueType::OneOf(&["plain", "ping-pong", "upstreams"]),
         "Layout of the printed table. Default plain.",
     ),
-    optional("load", ValueType::Settings, "What no sweep varies."),
-    optional(
-        "sweep",
-        ValueType::Sweep,
-        "Lists of values, all combined with each other; [[sweep]] several times for several such products.",
-    ),
-    optional(
-        "phase",
-        ValueType::Tables(PHASE),
-        "Loads that follow each other on one start of a target, in this order. Each has a row in the report and is a run of the tester of its own.",
-    ),
-    optional(
-        "override",
-        ValueType::Tables(OVERRIDE),
-        "Values for some of the cells; of several that match, a later one wins.",
-    ),
-    required("target", ValueType::Targets, "The servers under test, in the order in which reports show them."),
-    optional(
-        "testers",
-        ValueType::Testers,
-        "Words added to the command line of a tester; with placeholders for the load and axes of the plan's own.",
-    ),
+    optional("load", ValueType::Settings, "Values that no sweep varies."),
+    optional("sweep", ValueType::Sweep, "Lists of values, all combined; [[sweep]] for several products."),
+    optional("phase", ValueType::Tables(PHASE), "Consecutive loads on one start of a target, each with its own row."),
+    optional("override", ValueType::Tables(OVERRIDE), "Values for some cells; the last that matches wins."),
+    required("target", ValueType::Targets, "The servers under test, in report order."),
+    optional("testers", ValueType::Testers, "Words added to a tester's command line, with placeholders of the load."),
 ];
 
 /// What `[load]` sets, `[sweep]` varies, and phases and overrides replace.
@@ -98,7 +70,7 @@ const fn phase() -> [Key; TABLE.len() - 1] {
                 keys[to] = optional(
                     "rate",
                     ValueType::Share,
-                    "Offered requests per second in total; max is the closed loop; 50% is that share of the cell's rate.",
+                    "Offered requests per second; max: closed loop; 50%: share of the cell's rate.",
                 );
             }
             _ => {}
@@ -110,65 +82,38 @@ const fn phase() -> [Key; TABLE.len() - 1] {
 
 /// Filters of cells.
 pub const FILTER: &[Key] = &[
-    optional(
-        "when",
-        ValueType::Patterns,
-        "The cells meant: each name has one of its values. Of a list of tables any one must match.",
-    ),
-    optional("except", ValueType::Patterns, "The cells not meant, in the same form."),
+    optional("when", ValueType::Patterns, "Cells included: each name has one of its values; any table of a list."),
+    optional("except", ValueType::Patterns, "Cells excluded, in the same form."),
 ];
 
-pub const OVERRIDE: &[Key] = &[
-    FILTER[0],
-    FILTER[1],
-    required("set", ValueType::Settings, "What these cells have in the place of the values of [load] and [[phase]]."),
-];
+pub const OVERRIDE: &[Key] =
+    &[FILTER[0], FILTER[1], required("set", ValueType::Settings, "Values that replace those of [load] and [[phase]].")];
 
 pub const TARGET: &[Key] = &[
     required("name", ValueType::Name, "Names it in reports and on the command line."),
     optional("serve", ValueType::Table(SERVE), "A server of brunt itself."),
-    optional(
-        "command",
-        ValueType::Command,
-        "Any program that stays in the foreground: a list of words with placeholders; no shell reads it.",
-    ),
-    optional("nginx", ValueType::Table(NGINX), "nginx, with a configuration made for the trial."),
-    optional(
-        "dir",
-        ValueType::Text,
-        "The folder in which command, build, before and after run; from the plan's folder.",
-    ),
+    optional("command", ValueType::Command, "A program that stays in the foreground; words with placeholders."),
+    optional("nginx", ValueType::Table(NGINX), "nginx with a generated configuration."),
+    optional("dir", ValueType::Text, "Working folder of build, before, command and after, relative to the plan."),
     optional("build", ValueType::Command, "Run once, before the first trial."),
-    optional("needs", ValueType::Words, "Programs, or io_uring, without which the target is skipped."),
-    optional(
-        "before",
-        ValueType::Command,
-        "Run before each start of the target. What it leaves running in the background is ended after the trial.",
-    ),
-    optional(
-        "after",
-        ValueType::Command,
-        "Run when the target has been stopped, also when the trial failed or was interrupted.",
-    ),
-    optional("hook_timeout", ValueType::Span, "How long before and after may take, each. Default 1m."),
-    optional("env", ValueType::Env, "Added to the environment of command, before and after; values with placeholders."),
-    optional("ready", ValueType::OneOf(&["connect"]), "When it counts as ready: when it accepts a connection."),
-    optional("ready_timeout", ValueType::Span, "How long it may take to accept its first connection. Default 10s."),
+    optional("needs", ValueType::Words, "Programs, or io_uring, without which it is skipped."),
+    optional("before", ValueType::Command, "Run before each start; its background processes end with the trial."),
+    optional("after", ValueType::Command, "Run after each stop, also after failures and interruptions."),
+    optional("hook_timeout", ValueType::Span, "Time limit of before and of after. Default 1m."),
+    optional("env", ValueType::Env, "Environment of before, command and after, with placeholders."),
+    optional("ready", ValueType::OneOf(&["connect"]), "Readiness check: it accepts a connection."),
+    optional("ready_timeout", ValueType::Span, "Time limit for its first accepted connection. Default 10s."),
     optional("max_server_cores", ValueType::Whole(1, 1024), "Cells with more are skipped."),
-    optional(
-        "pin",
-        ValueType::Pin,
-        "true, the default: on the highest-numbered cores of the machine; a list such as \"4-7\": on these; false: wherever the scheduler puts it.",
-    ),
-    optional("limits", ValueType::Table(LIMITS), "What its process may use at most."),
+    optional("pin", ValueType::Pin, "true (default): the highest-numbered cores; \"4-7\": these; false: any core."),
+    optional("limits", ValueType::Table(LIMITS), "Resource limits of its processes."),
     FILTER[0],
     FILTER[1],
-    optional("skip", ValueType::Text, "Why it is left out; without this key it is not."),
+    optional("skip", ValueType::Text, "Skips it; the reason."),
 ];
 
 pub const SERVE: &[Key] = &[
-    required("service", ValueType::OneOf(SERVICES), "What it does, as brunt serve names it."),
-    required("model", ValueType::OneOf(MODELS), "How it waits for connections."),
+    required("service", ValueType::OneOf(SERVICES), "A service of brunt serve."),
+    required("model", ValueType::OneOf(MODELS), "Its I/O model."),
     optional("args", ValueType::Words, "Further arguments of brunt serve, with placeholders."),
 ];
 
@@ -191,15 +136,11 @@ pub const MODELS: &[&str] = &[
 /// Models of `brunt serve http`.
 pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
-pub const NGINX: &[Key] = &[required("body", ValueType::Text, "Every request is answered with status 200 and this.")];
+pub const NGINX: &[Key] = &[required("body", ValueType::Text, "Body of every reply.")];
 
 pub const LIMITS: &[Key] = &[
     optional("nofile", ValueType::Count, "Open files (RLIMIT_NOFILE)."),
-    optional(
-        "memory",
-        ValueType::Size,
-        "What it and its children may hold together (a control group); where none can be made, address space (RLIMIT_AS).",
-    ),
+    optional("memory", ValueType::Size, "Memory of the target and its children (control group, else RLIMIT_AS)."),
     optional("memlock", ValueType::Size, "Locked memory (RLIMIT_MEMLOCK)."),
 ];
 

@@ -2,13 +2,14 @@
 
 use super::{
     Figures, Report, Row,
-    tables::columns::{names, shown, spaced, varying},
+    charts::load,
+    tables::columns::{names, spaced, varying},
 };
 use crate::{
     format::{date, plural},
     schedule::skipped_lines,
 };
-use brunt_results::{Count, env::Env, verdict::Kind};
+use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn common(report: &Report) -> String {
@@ -26,30 +27,16 @@ pub fn common(report: &Report) -> String {
 }
 
 fn phrase(row: &Row, name: &str) -> Option<String> {
-    let cell = &row.cell;
-    let (server, client) = (&cell.placement.server, &cell.placement.client);
-    Some(match name {
-        "server_cores" => format!("server on core{} {server}", if server.count() == 1 { "" } else { "s" }),
-        "client_cores" => format!("generator on core{} {client}", if client.count() == 1 { "" } else { "s" }),
-        "tester" => format!("tester {}", cell.settings.tester.as_ref()?),
-        "path" => format!("GET {}", cell.settings.path.as_ref()?),
-        "keepalive" if !cell.settings.keeps_alive() => "one connection a request".to_owned(),
-        "keepalive" => return None,
-        "vary" => format!("{} different requests", Count(cell.settings.vary?)),
-        "tls" if cell.settings.uses_tls() => "over TLS".to_owned(),
-        "tls" => return None,
-        // Over HTTP the target determines the reply size, unless the path contains it.
-        "size" if !cell.has_size() => return None,
-        "size" => spaced(&cell.settings.size.to_string()),
-        "connections" => format!("{} connections", shown(row, name)),
-        "rate" if cell.rate().is_none() => "closed loop".to_owned(),
-        "rate" => format!("{} req/s offered", shown(row, name)),
-        "arrival" => format!("{} arrivals", cell.settings.arrival.as_ref()?),
-        "duration" => format!("{} measured", spaced(&cell.settings.duration.to_string())),
-        "warmup" => format!("after {} of warm-up", spaced(&cell.settings.warmup.to_string())),
-        "timeout" => format!("timeout {}", spaced(&cell.settings.timeout?.to_string())),
-        own => format!("{own} {}", shown(row, own)),
-    })
+    let placement = &row.cell.placement;
+    match name {
+        "server_cores" if placement.server.count() == 1 => Some(format!("server on core {}", placement.server)),
+        "server_cores" => Some(format!("server on cores {}", placement.server)),
+        "client_cores" if placement.client.count() == 1 => Some(format!("generator on core {}", placement.client)),
+        "client_cores" => Some(format!("generator on cores {}", placement.client)),
+        "tester" if row.cell.settings.tester.is_none() => None,
+        "warmup" => Some(format!("after {} of warm-up", spaced(&row.cell.settings.warmup.to_string()))),
+        name => load::phrase(&[row], name),
+    }
 }
 
 pub fn legend(report: &Report) -> Vec<String> {

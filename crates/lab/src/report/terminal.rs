@@ -4,8 +4,7 @@ use super::{
     Report, notes,
     tables::{Column, RenderedTable, rendered_tables},
 };
-use crate::plan::Style;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use crate::{format, plan::Style};
 use std::fmt::Write;
 
 /// Renders the report. If a table is wider than `width`, the least important columns are omitted; `None` shows all.
@@ -58,20 +57,13 @@ fn fitting(table: RenderedTable, width: Option<usize>) -> (String, usize) {
 }
 
 fn render(groups: &[usize], columns: &[Column]) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let cell = |text: &str, column: &Column| {
-        let side = if column.right { CellAlignment::Right } else { CellAlignment::Left };
-        Cell::new(text).set_alignment(side)
-    };
-    table.set_header(columns.iter().map(|column| cell(&column.header.join("\n"), column)));
+    let heads: Vec<(String, bool)> = columns.iter().map(|column| (column.header.join("\n"), column.right)).collect();
     // No separators if every group is a single row.
     let has_groups = groups.windows(2).any(|pair| pair[0] == pair[1]);
-    for (index, group) in groups.iter().enumerate() {
-        if has_groups && (index == 0 || groups[index - 1] != *group) {
-            table.add_row(columns.iter().map(|_| Cell::new("")));
-        }
-        table.add_row(columns.iter().map(|column| cell(&column.cells[index], column)));
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    let rows = groups.iter().enumerate().flat_map(|(index, group)| {
+        let is_first = has_groups && (index == 0 || groups[index - 1] != *group);
+        let row = columns.iter().map(|column| column.cells[index].clone()).collect();
+        is_first.then(|| vec![String::new(); columns.len()]).into_iter().chain([row])
+    });
+    format::table(&heads, rows)
 }

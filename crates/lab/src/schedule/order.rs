@@ -21,31 +21,25 @@ pub struct ScheduledTrial {
 
 /// Every repeat of every cell exactly once, shuffled.
 pub fn order(cells: &[Cell], repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut blocks = blocks(cells);
-    let mut trials = Vec::with_capacity(cells.len() * repeats as usize);
-    for repeat in 1..=repeats {
-        shuffle(&mut blocks, &mut random);
-        for block in &mut blocks {
-            shuffle(block, &mut random);
-            trials.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat }));
-        }
-    }
-    trials
+    shuffled(cells, repeats, seed, false)
 }
 
 /// Every repeat of every cell exactly once, in ABBA order for comparisons: the targets of a load forwards, then backwards,
 /// so that a steady drift of the machine affects all of them equally. Loads and first targets are shuffled.
 pub fn abba(cells: &[Cell], repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
+    shuffled(cells, repeats, seed, true)
+}
+
+fn shuffled(cells: &[Cell], repeats: u32, seed: u64, mirrored: bool) -> Vec<ScheduledTrial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut blocks = blocks(cells);
     let mut trials = Vec::with_capacity(cells.len() * repeats as usize);
-    for repeat in (1..=repeats).step_by(2) {
+    for repeat in (1..=repeats).step_by(if mirrored { 2 } else { 1 }) {
         shuffle(&mut blocks, &mut random);
         for block in &mut blocks {
             shuffle(block, &mut random);
             trials.extend(block.iter().flatten().map(|&cell| ScheduledTrial { cell, repeat }));
-            if repeat < repeats {
+            if mirrored && repeat < repeats {
                 trials.extend(block.iter().rev().flatten().map(|&cell| ScheduledTrial { cell, repeat: repeat + 1 }));
             }
         }

@@ -4,7 +4,8 @@ use super::{Attempt, Request, SloOutcome};
 use crate::{
     Error,
     system::{
-        process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
+        poll::{every, poll},
+        process_group::{Launch, ProcessGroup, describe_exit, last_lines},
         process_registry::ProcessRegistry,
     },
 };
@@ -23,8 +24,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 #[derive(Debug)]
@@ -72,20 +72,15 @@ impl LoadStep<'_> {
             stderr: File::create(&log)?,
         };
         let mut load = ProcessGroup::start(launch, ledger)?;
-        let (since, limit) = (Instant::now(), self.window() * 2 + GRACE);
-        let status = loop {
-            if let Some(status) = load.ended() {
-                break status;
-            }
-            if stop.load(Ordering::Relaxed) {
-                load.stop(STOP_TIMEOUT);
-                return Ok(None);
-            }
-            if since.elapsed() > limit {
-                load.stop(STOP_TIMEOUT);
-                return Err(Error::Failed(format!("{} did not end within {} s", self.name(), limit.as_secs())));
-            }
-            thread::sleep(Duration::from_millis(20));
+        let limit = self.window() * 2 + GRACE;
+        let ended = poll(limit, every(20), || match load.ended() {
+            None if stop.load(Ordering::Relaxed) => Some(None),
+            status => status.map(Some),
+        });
+        let status = match ended {
+            Some(Some(status)) => status,
+            Some(None) => return Ok(None),
+            None => return Err(Error::Failed(format!("{} did not end within {} s", self.name(), limit.as_secs()))),
         };
         let lines = last_lines(&log, 20);
         let said = lines.iter().find_map(|line| line.strip_prefix("error: ")).unwrap_or("it did not say why");

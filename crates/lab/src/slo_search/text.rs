@@ -1,8 +1,7 @@
 //! The search as text: one line per step, sorted by rate, and a closing line.
 
 use super::{SearchReport, SearchResult, SloOutcome, Step};
-use crate::format::time;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+use crate::format::{self, time};
 
 const HEADER: [&str; 7] = ["offered /s", "answered /s", "p50", "p99", "failed", "verdict", "SLO"];
 /// Index of the first text column.
@@ -12,27 +11,19 @@ pub fn text(found: &SearchReport) -> String {
     let mut steps: Vec<&Step> = found.steps.iter().collect();
     // Stable: steps of one rate stay in execution order.
     steps.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-    let mut table = comfy_table::Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let cell = |(column, text): (usize, String)| {
-        Cell::new(text).set_alignment(if column < WORDS { CellAlignment::Right } else { CellAlignment::Left })
-    };
-    table.set_header(HEADER.map(str::to_owned).into_iter().enumerate().map(cell));
-    for step in steps {
-        table.add_row(row(step).into_iter().enumerate().map(cell));
-    }
-    let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let heads: Vec<(&str, bool)> = (0..).zip(HEADER).map(|(column, head)| (head, column < WORDS)).collect();
+    let lines = format::table(&heads, steps.into_iter().map(row));
     format!("{}: the highest rate at which {} holds\n\n{lines}\n{}\n", found.url, found.slo, closing(found))
 }
 
-fn row(step: &Step) -> [String; 7] {
+fn row(step: &Step) -> Vec<String> {
     let word = match step.outcome {
         SloOutcome::Holds if step.confirms => "holds, confirmed".to_owned(),
         SloOutcome::Holds => "holds".to_owned(),
         SloOutcome::Breaks => format!("breaks: {}", step.broken.join("; ")),
         SloOutcome::GeneratorLimited => format!("generator-limited: {}", step.broken.join("; ")),
     };
-    [
+    vec![
         rate(step.rate),
         rate(step.answered),
         time(step.p50_us),

@@ -30,20 +30,14 @@ fn args(ask: &LoadSpec) -> Vec<String> {
     // -t alone stops at 50,000 requests; ab allocates 32 bytes for each request of -n, untouched until used.
     let most = (seconds.saturating_mul(300_000)).min(MOST).max(ask.connections);
     // -l: bodies may differ in length; -r: failed connections are counted and do not end the run.
-    let mut args: Vec<String> = ["-q", "-l", "-r"].map(str::to_owned).to_vec();
-    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
-    flag("-c", ask.connections.to_string());
-    flag("-t", seconds.to_string());
-    flag("-n", most.to_string());
-    flag("-e", format!("{}/{TABLE}", ask.dir));
-    if let Some(timeout) = ask.timeout {
-        flag("-s", LoadSpec::seconds(timeout).to_string());
-    }
-    if ask.keepalive {
-        args.push("-k".to_owned());
-    }
-    args.push(ask.url.clone());
-    args
+    let valued = [
+        ("-c", Some(ask.connections.to_string())),
+        ("-t", Some(seconds.to_string())),
+        ("-n", Some(most.to_string())),
+        ("-e", Some(format!("{}/{TABLE}", ask.dir))),
+        ("-s", ask.timeout.map(|timeout| LoadSpec::seconds(timeout).to_string())),
+    ];
+    ask.line(&["-q", "-l", "-r"], valued, [("-k", ask.keepalive)])
 }
 
 fn read(output: &str, table: &str) -> Result<ParsedOutput, String> {

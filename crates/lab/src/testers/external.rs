@@ -74,6 +74,27 @@ impl LoadSpec {
         (self.cores.len() as u64).clamp(1, self.connections.max(1))
     }
 
+    /// The command line: these words, flags with a value, flags of their own, the address.
+    pub(super) fn line<'f, const V: usize, const F: usize>(
+        &self,
+        first: &[&str],
+        valued: [(&'f str, Option<String>); V],
+        flags: [(&'f str, bool); F],
+    ) -> Vec<String> {
+        let valued = valued.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?])).flatten();
+        let flags = flags.into_iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| flag.to_owned());
+        first.iter().map(|word| (*word).to_owned()).chain(valued).chain(flags).chain([self.url.clone()]).collect()
+    }
+
+    /// Requests per second of one connection.
+    pub(super) fn rate_each(&self) -> Option<String> {
+        self.rate.map(|rate| (rate / self.connections.max(1) as f64).to_string())
+    }
+
+    pub(super) fn millis(time: Duration) -> String {
+        format!("{}ms", time.as_millis())
+    }
+
     /// Whole seconds, rounded up, at least one.
     pub(super) fn seconds(time: Duration) -> u64 {
         (time.as_millis().div_ceil(1000) as u64).max(1)

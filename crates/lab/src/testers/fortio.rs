@@ -12,27 +12,19 @@ pub(super) const FORTIO: ExternalTester =
     ExternalTester { capabilities: &tester::FORTIO, args, file: None, read, untold: &[], absent: &[] };
 
 fn args(ask: &LoadSpec) -> Vec<String> {
-    let mut args = vec!["load".to_owned()];
-    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
-    flag("-c", ask.connections.to_string());
-    flag("-t", format!("{}ms", ask.duration.as_millis()));
-    // 0 is the closed loop.
-    flag("-qps", ask.rate.map_or("0".to_owned(), |rate| rate.to_string()));
-    flag("-r", "0.00001".to_owned());
-    flag("-p", "50,90,99,99.9".to_owned());
-    flag("-loglevel", "Error".to_owned());
-    flag("-json", "-".to_owned());
-    if let Some(timeout) = ask.timeout {
-        flag("-timeout", format!("{}ms", timeout.as_millis()));
-    }
-    if !ask.keepalive {
-        args.push("-keepalive=false".to_owned());
-    }
-    if ask.uses_tls() {
-        args.push("-k".to_owned());
-    }
-    args.push(ask.url.clone());
-    args
+    let fixed = |value: &str| Some(value.to_owned());
+    let valued = [
+        ("-c", Some(ask.connections.to_string())),
+        ("-t", Some(LoadSpec::millis(ask.duration))),
+        // 0 is the closed loop.
+        ("-qps", Some(ask.rate.map_or("0".to_owned(), |rate| rate.to_string()))),
+        ("-r", fixed("0.00001")),
+        ("-p", fixed("50,90,99,99.9")),
+        ("-loglevel", fixed("Error")),
+        ("-json", fixed("-")),
+        ("-timeout", ask.timeout.map(LoadSpec::millis)),
+    ];
+    ask.line(&["load"], valued, [("-keepalive=false", !ask.keepalive), ("-k", ask.uses_tls())])
 }
 
 #[derive(Debug, Deserialize)]

@@ -18,19 +18,14 @@ pub(super) const H2LOAD: ExternalTester = ExternalTester {
 };
 
 fn args(ask: &LoadSpec) -> Vec<String> {
-    let mut args = vec!["--h1".to_owned()];
-    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
-    flag("-c", ask.connections.to_string());
-    flag("-t", ask.threads().to_string());
-    flag("-D", format!("{}ms", ask.duration.as_millis()));
-    if let Some(rate) = ask.rate {
-        flag("--rps", (rate / ask.connections.max(1) as f64).to_string());
-    }
-    if let Some(timeout) = ask.timeout {
-        flag("-N", format!("{}ms", timeout.as_millis()));
-    }
-    args.push(ask.url.clone());
-    args
+    let valued = [
+        ("-c", Some(ask.connections.to_string())),
+        ("-t", Some(ask.threads().to_string())),
+        ("-D", Some(LoadSpec::millis(ask.duration))),
+        ("--rps", ask.rate_each()),
+        ("-N", ask.timeout.map(LoadSpec::millis)),
+    ];
+    ask.line(&["--h1"], valued, [])
 }
 
 fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {

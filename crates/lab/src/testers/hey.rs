@@ -17,22 +17,14 @@ pub(super) const HEY: ExternalTester = ExternalTester {
 };
 
 fn args(ask: &LoadSpec) -> Vec<String> {
-    let mut args = Vec::new();
-    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
-    flag("-z", format!("{}ms", ask.duration.as_millis()));
-    flag("-c", ask.connections.to_string());
-    flag("-cpus", ask.cores.len().max(1).to_string());
-    if let Some(rate) = ask.rate {
-        flag("-q", (rate / ask.connections.max(1) as f64).to_string());
-    }
-    if let Some(timeout) = ask.timeout {
-        flag("-t", LoadSpec::seconds(timeout).to_string());
-    }
-    if !ask.keepalive {
-        args.push("-disable-keepalive".to_owned());
-    }
-    args.push(ask.url.clone());
-    args
+    let valued = [
+        ("-z", Some(LoadSpec::millis(ask.duration))),
+        ("-c", Some(ask.connections.to_string())),
+        ("-cpus", Some(ask.cores.len().max(1).to_string())),
+        ("-q", ask.rate_each()),
+        ("-t", ask.timeout.map(|timeout| LoadSpec::seconds(timeout).to_string())),
+    ];
+    ask.line(&[], valued, [("-disable-keepalive", !ask.keepalive)])
 }
 
 fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {

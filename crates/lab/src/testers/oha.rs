@@ -16,28 +16,19 @@ pub(super) const OHA: ExternalTester =
 const BROKEN_OFF: &str = "aborted due to deadline";
 
 fn args(ask: &LoadSpec) -> Vec<String> {
-    let mut args = ["--no-tui", "--output-format", "json"].map(str::to_owned).to_vec();
-    let mut flag = |name: &str, value: String| args.extend([name.to_owned(), value]);
-    flag("-c", ask.connections.to_string());
-    flag("-z", format!("{}ms", ask.duration.as_millis()));
-    flag("--worker-threads", ask.threads().to_string());
-    if let Some(rate) = ask.rate {
-        flag("-q", rate.to_string());
-    }
-    if let Some(timeout) = ask.timeout {
-        flag("-t", format!("{}ms", timeout.as_millis()));
-    }
-    if ask.rate.is_some() {
-        args.push("--latency-correction".to_owned());
-    }
-    if !ask.keepalive {
-        args.push("--disable-keepalive".to_owned());
-    }
-    if ask.uses_tls() {
-        args.push("--insecure".to_owned());
-    }
-    args.push(ask.url.clone());
-    args
+    let valued = [
+        ("-c", Some(ask.connections.to_string())),
+        ("-z", Some(LoadSpec::millis(ask.duration))),
+        ("--worker-threads", Some(ask.threads().to_string())),
+        ("-t", ask.timeout.map(LoadSpec::millis)),
+        ("-q", ask.rate.map(|rate| rate.to_string())),
+    ];
+    let flags = [
+        ("--latency-correction", ask.rate.is_some()),
+        ("--disable-keepalive", !ask.keepalive),
+        ("--insecure", ask.uses_tls()),
+    ];
+    ask.line(&["--no-tui", "--output-format", "json"], valued, flags)
 }
 
 #[derive(Debug, Deserialize)]

@@ -21,16 +21,13 @@ pub(super) const WRK: ExternalTester = ExternalTester {
 };
 
 fn args(ask: &LoadSpec) -> Vec<String> {
-    let mut args = vec![format!("-t{}", ask.threads()), format!("-c{}", ask.connections)];
-    args.extend([format!("-d{}s", LoadSpec::seconds(ask.duration)), "--latency".to_owned()]);
-    if let Some(timeout) = ask.timeout {
-        args.extend(["--timeout".to_owned(), format!("{}s", LoadSpec::seconds(timeout))]);
-    }
-    if !ask.keepalive {
-        args.extend(["-H".to_owned(), "Connection: close".to_owned()]);
-    }
-    args.push(ask.url.clone());
-    args
+    let (threads, connections) = (format!("-t{}", ask.threads()), format!("-c{}", ask.connections));
+    let duration = format!("-d{}s", LoadSpec::seconds(ask.duration));
+    let valued = [
+        ("--timeout", ask.timeout.map(|timeout| format!("{}s", LoadSpec::seconds(timeout)))),
+        ("-H", (!ask.keepalive).then(|| "Connection: close".to_owned())),
+    ];
+    ask.line(&[&threads, &connections, &duration, "--latency"], valued, [])
 }
 
 fn read(output: &str, _: &str) -> Result<ParsedOutput, String> {

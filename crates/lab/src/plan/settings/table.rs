@@ -44,17 +44,13 @@ pub const TABLE: &[Setting] = &[
         key: optional(
             "client_cores",
             ValueType::ClientCores,
-            "Cores of the generator: a number, 4x (for each core of the server), or rest. Default 1.",
+            "Cores of the generator: 2, 4x (per server core) or rest. Default 1.",
         ),
         set: |settings, text| store(&mut settings.client_cores, client_cores(text)?),
         get: |settings| Some(settings.client_cores.to_string()),
     },
     Setting {
-        key: optional(
-            "path",
-            ValueType::Path,
-            "Path of HTTP requests, with placeholders such as /bytes/{size}. Without it the load is ping-pong.",
-        ),
+        key: optional("path", ValueType::Path, "Path of HTTP requests, as /bytes/{size}; without it ping-pong."),
         set: |settings, text| {
             settings.path = Some(path(text)?);
             Ok(text.to_owned())
@@ -67,11 +63,7 @@ pub const TABLE: &[Setting] = &[
         get: |settings| settings.keepalive.or(settings.path.as_ref().map(|_| true)).map(|keeps| keeps.to_string()),
     },
     Setting {
-        key: optional(
-            "vary",
-            ValueType::Count,
-            "HTTP: number of different requests, sent in turn, so that no target answers from a cache of one reply. Default 1.",
-        ),
+        key: optional("vary", ValueType::Count, "HTTP: number of different requests, sent in turn. Default 1."),
         set: |settings, text| {
             let count = count(text, MOST_VARIANTS)?;
             settings.vary = Some(count.0).filter(|variants| *variants > 1);
@@ -80,11 +72,7 @@ pub const TABLE: &[Setting] = &[
         get: |settings| settings.vary.or(settings.path.as_ref().map(|_| 1)).map(|variants| Count(variants).to_string()),
     },
     Setting {
-        key: optional(
-            "tls",
-            ValueType::Truth,
-            "HTTP over TLS; servers of brunt and nginx are configured for it. Default false.",
-        ),
+        key: optional("tls", ValueType::Truth, "HTTP over TLS. Default false."),
         set: |settings, text| store_some(&mut settings.tls, truth(text)?),
         get: |settings| settings.tls.or(settings.path.as_ref().map(|_| false)).map(|tls| tls.to_string()),
     },
@@ -112,7 +100,7 @@ pub const TABLE: &[Setting] = &[
         },
     },
     Setting {
-        key: optional("connections_per_core", ValueType::Count, "Connections for each core of the generator."),
+        key: optional("connections_per_core", ValueType::Count, "Connections for each generator core."),
         set: |settings, text| {
             let count = count(text, MOST_CONNECTIONS)?;
             settings.connections = Some(Amount::PerCore(count.0));
@@ -124,11 +112,7 @@ pub const TABLE: &[Setting] = &[
         },
     },
     Setting {
-        key: optional(
-            "rate",
-            ValueType::Rate,
-            "Offered requests per second in total; max, the default, is the closed loop.",
-        ),
+        key: optional("rate", ValueType::Rate, "Offered requests per second; max (default): closed loop."),
         set: |settings, text| {
             settings.rate = rate(text)?.map(|r| Amount::Total(r.0));
             Ok(rate_text(&settings.rate))
@@ -136,7 +120,7 @@ pub const TABLE: &[Setting] = &[
         get: |settings| (!is_per_core(&settings.rate)).then(|| rate_text(&settings.rate)),
     },
     Setting {
-        key: optional("rate_per_core", ValueType::Rate, "Offered requests per second for each core of the generator."),
+        key: optional("rate_per_core", ValueType::Rate, "Offered requests per second for each generator core."),
         set: |settings, text| {
             settings.rate = rate(text)?.map(|r| Amount::PerCore(r.0));
             Ok(rate_text(&settings.rate))
@@ -144,11 +128,7 @@ pub const TABLE: &[Setting] = &[
         get: |settings| is_per_core(&settings.rate).then(|| rate_text(&settings.rate)),
     },
     Setting {
-        key: optional(
-            "arrival",
-            ValueType::OneOf(ARRIVALS),
-            "Gaps between the requests of a rate: equal (constant) or random (poisson). Default constant.",
-        ),
+        key: optional("arrival", ValueType::OneOf(ARRIVALS), "Gaps between requests of a rate: constant or poisson."),
         set: |settings, text| {
             if !ARRIVALS.contains(&text) {
                 return Err(format!("'{text}' is not an arrival process: constant or poisson"));
@@ -168,11 +148,7 @@ pub const TABLE: &[Setting] = &[
         get: |settings| Some(settings.warmup.to_string()),
     },
     Setting {
-        key: optional(
-            "timeout",
-            ValueType::Span,
-            "Time after which a request without a reply has failed. Default: the tester's own.",
-        ),
+        key: optional("timeout", ValueType::Span, "Time limit of a request. Default: the tester's own."),
         set: |settings, text| store_some(&mut settings.timeout, span(text, 1)?),
         get: |settings| settings.timeout.map(|timeout| timeout.to_string()),
     },
