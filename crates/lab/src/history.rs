@@ -32,10 +32,8 @@ use crate::Error;
 use entry::Entry;
 use places::Places;
 use rusqlite::Connection;
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 pub fn folder() -> Result<PathBuf, Error> {
     brunt_results::state_dir::path().map_err(|error| Error::Failed(format!("there is no place for the index: {error}")))
@@ -105,7 +103,6 @@ impl Index {
     }
 }
 
-/// Reads these directories, skipping unreadable ones.
 fn read<'a>(places: impl IntoIterator<Item = &'a String>) -> Vec<(String, Entry)> {
     let one = |place: &String| Some((place.clone(), Entry::read(Path::new(place)).ok()??));
     places.into_iter().filter_map(one).collect()

@@ -74,7 +74,6 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
     pub axes: Vec<Axis>,
-    /// Combinations that are measured.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
 }
@@ -104,7 +103,6 @@ pub struct Target {
     /// Run after each stop of the target, even after failures, unless empty; with placeholders.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// Time limit of `before` and of `after`.
     #[serde(default = "hook_timeout", skip_serializing_if = "is_hook_timeout")]
     pub hook_timeout: Span,
     /// Added to the environment; values with placeholders.
@@ -116,7 +114,6 @@ pub struct Target {
     pub pin: Pin,
     #[serde(default, skip_serializing_if = "Limits::is_empty")]
     pub limits: Limits,
-    /// Cells that it is measured in.
     #[serde(default, skip_serializing_if = "Filter::is_empty")]
     pub filter: Filter,
     /// Why it is skipped, if it is.
@@ -156,21 +153,17 @@ pub enum TargetKind {
     Serve {
         service: String,
         model: String,
-        /// Further arguments, with placeholders.
         args: Vec<String>,
     },
     /// Any program; words with placeholders.
     Command(Vec<String>),
-    /// nginx with a generated configuration.
     Nginx {
-        /// Body of every reply, with placeholders.
         body: String,
     },
 }
 
 impl Plan {
-    /// Distinguishes plans whose trials must not share a directory. Leaves out what changes no trial: comments, description,
-    /// repeats, retries and the layout of the report.
+    /// Distinguishes plans whose trials must not share a directory. Leaves out everything that changes no trial.
     pub fn hash(&self) -> String {
         let counted = Self {
             description: String::new(),
@@ -185,7 +178,6 @@ impl Plan {
         format!("{:016x}", fnv1a(&bytes))
     }
 
-    /// The axes of the plan's own.
     pub fn custom_axes(&self) -> impl Iterator<Item = &Axis> {
         let axes = self.sweeps.iter().flat_map(|sweep| &sweep.axes);
         axes.filter(|axis| !settings::NAMES.contains(&axis.name.as_str()))

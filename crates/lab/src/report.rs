@@ -17,15 +17,11 @@ mod tables;
 mod terminal;
 
 use crate::plan::Style;
-use crate::{
-    run_directory::{Experiment, RunDirectory},
-    schedule::SkippedCell,
-};
+use crate::run_directory::{Experiment, RunDirectory};
+use crate::schedule::SkippedCell;
 use brunt_results::env::Env;
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
+use std::path::{Path, PathBuf};
 
 pub use charts::{Chart, charts};
 pub use html::{page, page_of_runs};
@@ -104,7 +100,6 @@ impl Report {
         self.rows.iter().map(|row| row.failures.len()).sum()
     }
 
-    /// Cells with a verdict other than `ok` in more than half of their trials.
     pub fn untrusted(&self) -> usize {
         self.rows.iter().filter(|row| row.is_untrusted()).count()
     }

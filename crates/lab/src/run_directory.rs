@@ -16,11 +16,9 @@ mod records;
 
 use crate::{fs_error::with_path, schedule::Cell};
 use brunt_results::{RunResult, directory::Directory, env::Env};
-use std::{
-    fs::{self, File, TryLockError},
-    io,
-    path::{Path, PathBuf},
-};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use machine_speed::SpeedBaseline;
 
@@ -64,8 +62,7 @@ impl RunDirectory {
         self.path.join("running.json")
     }
 
-    /// Every cell of the experiment with its recorded trials: repeats, ascending, and their outcomes. Verdicts include the
-    /// speed of the machine.
+    /// Every cell with its recorded repeats, ascending, and their outcomes. Verdicts include the speed of the machine.
     pub fn recorded_trials<'e>(
         &self,
         experiment: &'e Experiment,
@@ -126,7 +123,6 @@ impl RunDirectory {
         self.path.join("trials").join(cell).join(format!("{repeat}.disturbed-{attempt}"))
     }
 
-    /// Number of archived attempts of a trial.
     pub fn archived_attempts(&self, cell: &str, repeat: u32) -> u32 {
         (1..).take_while(|attempt| self.archive_path(cell, repeat, *attempt).exists()).count() as u32
     }
@@ -170,7 +166,6 @@ impl RunDirectory {
         matches!(self.outcome(cell, repeat), Some(TrialOutcome::Done(_)))
     }
 
-    /// Whether every trial of the recorded order has a result.
     pub fn is_finished(&self, experiment: &Experiment) -> bool {
         let mut trials = experiment.order.iter().filter_map(|trial| trial.rsplit_once('/'));
         trials.all(|(cell, repeat)| repeat.parse().is_ok_and(|repeat| self.is_done(cell, repeat)))
@@ -252,7 +247,6 @@ impl RunDirectory {
     }
 }
 
-/// Locks a run directory until dropped.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -265,8 +259,7 @@ fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The directory of a run without `--out`: the last of `NAME`, `NAME-2`, `NAME-3` if it is unfinished, which continues it;
-/// else the next one, so that no result is overwritten.
+/// The directory of a run without `--out`: the last of `NAME`, `NAME-2`, ... if it is unfinished, else the next one.
 pub fn default_directory(parent: &Path, name: &str) -> io::Result<PathBuf> {
     let number = last_number(parent, name);
     let last = RunDirectory::at(numbered(parent, name, number));

@@ -65,8 +65,7 @@ impl Schedule {
         self.order.iter().map(|trial| trial.cell).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Trials without a result, grouped by start of a target, each group with the position of its first trial. If one of the
-    /// phases that share a start has to run, all of them do.
+    /// Trials to run, by start of a target, with the position of the first. Phases that share a start run together.
     pub fn todo(&self, is_done: impl Fn(&ScheduledTrial) -> bool) -> Vec<(usize, &[ScheduledTrial])> {
         let mut first = 0;
         let shares =

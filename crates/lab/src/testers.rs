@@ -13,10 +13,8 @@ mod wrk;
 use crate::{plan::template::expand, schedule::Cell};
 use brunt_results::Rate;
 use external::{ExternalTester, LoadSpec};
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const EXTERNAL: &[&ExternalTester] = &[&wrk::WRK, &ab::AB, &fortio::FORTIO, &hey::HEY, &h2load::H2LOAD, &oha::OHA];
 

@@ -1,16 +1,12 @@
 //! Comparison of one figure: effect, interval, p values, conclusion.
 
-use crate::stats::{
-    CONFIDENCE, median, percentile_median, permutation,
-    ratio::{Effect, holm, paired, ratio},
-    supported,
-};
+use crate::stats::ratio::{Effect, holm, paired, ratio};
+use crate::stats::{CONFIDENCE, median, percentile_median, permutation, supported};
 use brunt_results::RunResult;
 use serde::Serialize;
 
 /// Default margin: smaller differences do not matter.
 pub const MARGIN: f64 = 0.03;
-/// Significance level.
 const CHANCE: f64 = 0.05;
 /// Larger estimates of the repeats needed are not reported.
 const MOST_REPEATS: f64 = 1000.0;
@@ -65,9 +61,7 @@ pub enum Conclusion {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
     pub figure: Figure,
-    /// Median over the repeats of A.
     pub a: Option<f64>,
-    /// Median over the repeats of B.
     pub b: Option<f64>,
     pub ratio: Option<f64>,
     pub interval: Option<[f64; 2]>,
@@ -81,8 +75,7 @@ pub struct MetricComparison {
     repeats: usize,
 }
 
-/// Compares one figure; `None` if no trial has it. With `in_pairs`, `a[i]` belongs to `b[i]`. The conclusion is
-/// preliminary until `conclude` has adjusted the p values.
+/// `None` if no trial has the figure. With `in_pairs`, `a[i]` belongs to `b[i]`. `conclude` draws the conclusion later.
 pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pairs: bool) -> Option<MetricComparison> {
     let values = |results: &[&RunResult]| results.iter().map(|result| figure.of(result)).collect::<Vec<_>>();
     let (all_a, all_b) = (values(a), values(b));
@@ -113,7 +106,6 @@ pub fn compare_metric(figure: Figure, a: &[&RunResult], b: &[&RunResult], in_pai
     })
 }
 
-/// Adjusts the p values of figures compared together and draws the conclusions.
 pub(super) fn conclude(findings: &mut [&mut MetricComparison], margin: f64) {
     let raised = holm(&findings.iter().filter_map(|finding| finding.p_adjusted).collect::<Vec<_>>());
     let compared = findings.iter_mut().filter(|finding| finding.p_adjusted.is_some());

@@ -1,18 +1,14 @@
 //! A set of trials to compare, grouped by cell: an experiment, one result, or a directory of results that are repeats
 //! of each other. Read-only.
 
-use crate::{
-    Error,
-    fs_error::with_path,
-    run_directory::{Experiment, RunDirectory, TrialOutcome},
-    suggest::did_you_mean,
-};
+use crate::Error;
+use crate::fs_error::with_path;
+use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
+use crate::suggest::did_you_mean;
 use brunt_results::{RunResult, directory::Directory, verdict::Kind};
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Group {
@@ -26,7 +22,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// Results of the repeats present in both groups.
     pub(super) fn pairs<'a>(&'a self, other: &'a Self) -> Vec<(&'a RunResult, &'a RunResult)> {
         let partner =
             |repeat: &u32| other.repeats.iter().position(|of| of == repeat).map(|place| &other.results[place]);
@@ -113,7 +108,6 @@ fn experiment_groups(store: &RunDirectory, experiment: &Experiment) -> Vec<Group
     cells.filter(|group| !group.results.is_empty()).collect()
 }
 
-/// Results in the subdirectories, ordered by name.
 fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {
     let mut places = Vec::new();
     for entry in fs::read_dir(dir).map_err(with_path(dir))? {
@@ -127,8 +121,7 @@ fn results_in(dir: &Path) -> Result<Vec<RunResult>, Error> {
 /// Name and groups of a cell in both sets.
 type Matched<'a> = (String, &'a Group, &'a Group);
 
-/// Matches the cells of both sets and lists those without a partner. Cells match by name; if both sets have a single
-/// target, by load.
+/// Matches cells by name, or by load if both sets have a single target; the second list are those without a partner.
 pub(super) fn matched<'a>(a: &'a ResultSet, b: &'a ResultSet) -> (Vec<Matched<'a>>, Vec<String>) {
     let by_load = a.targets() == 1 && b.targets() == 1;
     let key = |group: &'a Group| if by_load { &group.combination } else { &group.id };

@@ -26,7 +26,6 @@ struct Table {
 }
 
 impl Table {
-    /// Adds a trial, beginning with the `lead` columns.
     fn add(&mut self, lead: impl IntoIterator<Item = (String, String)>, result: &RunResult) -> Result<(), Error> {
         let result = serde_json::to_value(result).map_err(|e| Error::Failed(e.to_string()))?;
         let mut line = BTreeMap::new();

@@ -63,7 +63,6 @@ fn seconds(result: &RunResult, tag: &str, figure: &str) -> Option<f64> {
     us.map(|us| us / 1e6)
 }
 
-/// CPU time of the server per request in one mode.
 fn cpu_seconds(result: &RunResult, mode_percent: Option<f64>) -> Option<f64> {
     let share = mode_percent? / result.server.cpu_percent()?;
     Some(result.server.cpu_us_per_request? / 1e6 * share).filter(|time| time.is_finite())

@@ -15,10 +15,8 @@ const FIRST_NS: u64 = 1_000;
 const DECADES: u32 = 8;
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
-/// Label names reserved for brunt.
 const OURS: [&str; 9] = ["plan", "target", "repeat", "le", "quantile", "end", "kind", "mode", "verdict"];
 
-/// Tags of the interval log with descriptions.
 const TIMES: [(&str, &str); 4] = [
     ("response", "From when a request was due to its reply"),
     ("service", "From when a request was sent to its reply"),
@@ -117,7 +115,6 @@ fn times(text: &mut String, all: &[(String, &Trial)], tag: &str, help: &str) -> 
     Ok(())
 }
 
-/// Appends the lines of a metric with its help and type.
 fn family(text: &mut String, name: &str, kind: &str, help: &str, lines: &str) {
     if !lines.is_empty() {
         let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{lines}");

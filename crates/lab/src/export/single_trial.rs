@@ -37,7 +37,6 @@ impl SingleTrial {
     }
 }
 
-/// Reads the distribution with a tag; never empty.
 pub(super) fn distribution(dir: &Path, tag: &str) -> Result<Histogram<u64>, Error> {
     let place = dir.join("latency.hlog");
     let log = match fs::read(&place) {

@@ -1,11 +1,9 @@
 //! All trials of a directory with the settings of their cells. Read-only.
 
-use crate::{
-    Error,
-    plan::settings::NAMES,
-    run_directory::{RunDirectory, TrialOutcome},
-    schedule::Cell,
-};
+use crate::Error;
+use crate::plan::settings::NAMES;
+use crate::run_directory::{RunDirectory, TrialOutcome};
+use crate::schedule::Cell;
 use brunt_results::{RunResult, directory::Directory};
 use std::path::{Path, PathBuf};
 

@@ -6,17 +6,12 @@
 
 use super::schema;
 use crate::Error;
-use rusqlite::{
-    Connection, ErrorCode,
-    ffi::{SQLITE_CANTOPEN, SQLITE_CORRUPT},
-};
-use std::{
-    fs::{self, File, TryLockError},
-    io,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
+use rusqlite::ffi::{SQLITE_CANTOPEN, SQLITE_CORRUPT};
+use rusqlite::{Connection, ErrorCode};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -34,7 +29,6 @@ pub(super) fn open(folder: &Path) -> Result<Connection, Error> {
     opened.map_err(|error| explain(folder, &error))
 }
 
-/// Deletes the index of a folder and begins an empty one.
 pub(super) fn replace(folder: &Path) -> Result<Connection, Error> {
     let _lock = lock(folder)?;
     recreate(folder).map_err(|error| explain(folder, &error))
@@ -97,7 +91,6 @@ pub(super) fn is_unusable(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Converts an SQLite error to a message with a remedy.
 pub(super) fn explain(folder: &Path, error: &rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => "another brunt is writing to it: try again".into(),

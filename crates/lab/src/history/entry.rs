@@ -1,15 +1,12 @@
 //! The indexed contents of a directory. Read-only.
 
-use crate::{
-    Error,
-    plan::settings::NAMES,
-    run_directory::{Experiment, RunDirectory, TrialOutcome},
-};
+use crate::Error;
+use crate::plan::settings::NAMES;
+use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path, time::UNIX_EPOCH};
 
-/// The command that created a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -45,7 +42,6 @@ pub(super) struct Entry {
     pub(super) started_unix_s: u64,
     pub(super) finished: bool,
     pub(super) stamp: i64,
-    /// Scheduled trials without a result.
     pub(super) missing: usize,
     /// Environment of the first result.
     pub(super) env: Env,
@@ -170,8 +166,7 @@ impl Entry {
     }
 }
 
-/// Modification time of the main file in nanoseconds since 1970; 0 if there is none. Runs rewrite it when they start
-/// or resume.
+/// Modification time of the main file in nanoseconds since 1970, or 0. Runs rewrite it when they start or resume.
 pub(super) fn stamp(dir: &Path) -> i64 {
     let written = ["experiment.json", "find.json", "result.json"].iter().find_map(|file| {
         let written = fs::metadata(dir.join(file)).ok()?.modified().ok()?;
@@ -180,7 +175,6 @@ pub(super) fn stamp(dir: &Path) -> i64 {
     written.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-/// A result without a plan: its URL stands for the target.
 fn single(result: RunResult, env: &Env, place: String) -> Cell {
     let offered = result.requests.offered_rate;
     let rate = offered.map_or("max".to_owned(), |rate| brunt_results::Rate(rate).to_string());

@@ -5,7 +5,6 @@ use brunt_results::{Threshold, verdict::Kind};
 use rusqlite::types::Value;
 use std::str::FromStr;
 
-/// Verdict word of a failed trial.
 pub const FAILED: &str = "failed";
 
 pub fn verdict_words() -> Vec<&'static str> {
@@ -36,7 +35,6 @@ pub struct Filter {
     pub values: Vec<NamedValue>,
 }
 
-/// A setting and its value in canonical form, as `connections=80`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedValue {
     name: String,

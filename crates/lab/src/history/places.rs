@@ -4,11 +4,10 @@
 
 use super::database::lock;
 use crate::Error;
-use std::{
-    fs::{self, File},
-    io::{self, Write as _},
-    path::{Path, PathBuf, absolute},
-};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf, absolute};
+use std::{fs, io};
 
 #[derive(Debug)]
 pub(super) struct Places {
@@ -36,7 +35,6 @@ impl Places {
         }
     }
 
-    /// Adds a path unless it is listed.
     pub(super) fn add(&self, place: &str) -> Result<(), Error> {
         let _lock = lock(&self.folder)?;
         if self.all()?.iter().any(|known| known == place) {

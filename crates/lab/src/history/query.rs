@@ -24,7 +24,6 @@ pub struct Run {
     pub command: String,
 }
 
-/// The machine and binary of a run; `null` if unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Machine {
     pub cpu: Option<String>,
@@ -45,12 +44,10 @@ pub struct Trial {
     pub values: BTreeMap<String, String>,
     pub repeat: u32,
     pub started_unix_s: Option<u64>,
-    /// One of [`super::verdict_words`].
     pub verdict: String,
     /// Evidence of the verdict, or the reason of the failure.
     pub why: String,
     pub tester: Option<String>,
-    /// Completed requests per second.
     pub rate: Option<f64>,
     pub offered_rate: Option<f64>,
     pub completed: Option<u64>,
@@ -63,7 +60,6 @@ pub struct Trial {
     pub p99_us: Option<f64>,
     pub p999_us: Option<f64>,
     pub max_us: Option<f64>,
-    /// CPU time of the server per request.
     pub cost_us: Option<f64>,
     /// Server CPU; 100 is one core.
     pub cpu_percent: Option<f64>,

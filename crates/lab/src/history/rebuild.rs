@@ -2,10 +2,8 @@
 
 use super::{Index, entry::Entry, places::canonical_path, scan::Found, schema};
 use crate::Error;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rebuilt {

@@ -3,10 +3,8 @@
 
 use super::entry::Entry;
 use crate::Error;
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 #[derive(Debug, Default)]
 pub(super) struct Found {

@@ -1,9 +1,7 @@
 //! Tables of the index and their writers. A directory is always replaced as a whole, in one transaction.
 
-use super::{
-    entry::{Cell, Entry, Trial},
-    filter::FAILED,
-};
+use super::entry::{Cell, Entry, Trial};
+use super::filter::FAILED;
 use crate::run_directory::TrialOutcome;
 use rusqlite::{Connection, Transaction, TransactionBehavior, named_params, params};
 

@@ -8,7 +8,6 @@ use time::{Date, Month};
 pub enum Since {
     /// Midnight of a day, as Unix time in seconds.
     Day(u64),
-    /// A number of seconds ago.
     Ago(u64),
 }
 

@@ -1,10 +1,8 @@
 //! Values from the command line that replace those of a plan: a short version of an experiment, or other cores.
 
 use super::{Plan, phase::share, settings::per_core_counterpart};
-use crate::{
-    plan::settings::{NAMES, Settings},
-    suggest::did_you_mean,
-};
+use crate::plan::settings::{NAMES, Settings};
+use crate::suggest::did_you_mean;
 
 impl Plan {
     /// Gives every cell this value; an axis of that name is no longer swept.

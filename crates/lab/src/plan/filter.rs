@@ -1,10 +1,8 @@
 //! `when` and `except`: the cells that a sweep, a target or an override applies to. Pure.
 
-use super::{
-    PHASE,
-    references::{FilterRef, References},
-    source::{Source, Table, Value, entries, one_or_list},
-};
+use super::PHASE;
+use super::references::{FilterRef, References};
+use super::source::{Source, Table, Value, entries, one_or_list};
 use crate::plan::PlanError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

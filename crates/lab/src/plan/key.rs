@@ -11,7 +11,6 @@ pub struct Key {
     pub description: &'static str,
 }
 
-/// Type of the value of a key.
 #[derive(Debug, Clone, Copy)]
 pub enum ValueType {
     /// A string that can name a directory.
@@ -37,7 +36,6 @@ pub enum ValueType {
     Cores,
     /// A number of cores, `4x` or `rest`.
     ClientCores,
-    /// An absolute path of a URL.
     Path,
     Pin,
     Tester,
@@ -48,7 +46,6 @@ pub enum ValueType {
     Settings,
     Table(&'static [Key]),
     Tables(&'static [Key]),
-    /// `[[target]]`s.
     Targets,
     /// One or several tables of filters and axes; each axis has one value or a list.
     Sweep,

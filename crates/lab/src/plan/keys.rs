@@ -1,9 +1,7 @@
 //! The tables of keys of a plan. Error messages, the published JSON Schema and the test of the commented example use them.
 
-use super::{
-    key::{Key, ValueType, optional, required},
-    settings::TABLE,
-};
+use super::key::{Key, ValueType, optional, required};
+use super::settings::TABLE;
 
 /// Names with a fixed meaning, which no axis may have.
 pub const TAKEN: &[&str] = &["target", "repeat", "phase"];
@@ -80,7 +78,6 @@ const fn phase() -> [Key; TABLE.len() - 1] {
     keys
 }
 
-/// Filters of cells.
 pub const FILTER: &[Key] = &[
     optional("when", ValueType::Patterns, "Cells included: each name has one of its values; any table of a list."),
     optional("except", ValueType::Patterns, "Cells excluded, in the same form."),
@@ -117,9 +114,7 @@ pub const SERVE: &[Key] = &[
     optional("args", ValueType::Words, "Further arguments of brunt serve, with placeholders."),
 ];
 
-/// Services of `brunt serve` that a plan can use.
 pub const SERVICES: &[&str] = &["echo", "http"];
-/// Models of `brunt serve echo`.
 pub const MODELS: &[&str] = &[
     "uring",
     "epoll",
@@ -133,7 +128,6 @@ pub const MODELS: &[&str] = &[
     "prefork",
     "pool",
 ];
-/// Models of `brunt serve http`.
 pub const HTTP_MODELS: &[&str] = &["uring", "epoll", "tokio"];
 
 pub const NGINX: &[Key] = &[required("body", ValueType::Text, "Body of every reply.")];

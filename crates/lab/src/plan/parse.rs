@@ -1,18 +1,14 @@
 //! Parses a plan from TOML. Every error points at its place and suggests the nearest valid name; unknown keys are errors.
 
-use super::{
-    Axis, Plan, Style, Sweep,
-    filter::filter,
-    keys::{self, TAKEN},
-    phase::{an_override, phase},
-    references::References,
-    source::{Source, Table, Value, entries, one_or_list},
-    target, tester, validate,
-};
-use crate::{
-    plan::{PlanError, settings::Settings, template},
-    suggest::did_you_mean,
-};
+use super::filter::filter;
+use super::keys::TAKEN;
+use super::phase::{an_override, phase};
+use super::references::References;
+use super::source::{Source, Table, Value, entries, one_or_list};
+use super::{Axis, Plan, Style, Sweep, keys, target, tester, validate};
+use crate::plan::settings::Settings;
+use crate::plan::{PlanError, template};
+use crate::suggest::did_you_mean;
 use std::{collections::BTreeMap, ops::Range};
 use toml::de::{DeTable, DeValue};
 

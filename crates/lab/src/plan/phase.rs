@@ -1,16 +1,11 @@
 //! Values that differ between cells without being swept: those of phases and of overrides.
 
-use super::{
-    Filter, PHASE,
-    filter::filter,
-    keys,
-    references::{References, SettingRef},
-    source::{Source, Table, entries},
-};
-use crate::plan::{
-    PlanError,
-    settings::{Amount, NAMES, Settings},
-};
+use super::filter::filter;
+use super::references::{References, SettingRef};
+use super::source::{Source, Table, entries};
+use super::{Filter, PHASE, keys};
+use crate::plan::PlanError;
+use crate::plan::settings::{Amount, NAMES, Settings};
 use serde::{Deserialize, Serialize};
 use toml::de::DeTable;
 
@@ -24,7 +19,6 @@ pub type Values = Vec<(String, String)>;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub name: String,
-    /// Replaces values of the plan's load.
     pub set: Values,
 }
 

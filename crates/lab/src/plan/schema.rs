@@ -1,14 +1,11 @@
 //! The JSON Schema of plans, for editors and generators. It rejects every key that the parser rejects. What needs the whole
 //! plan, such as a filter that matches nothing, only the parser detects.
 
-use super::{
-    key::{Key, ValueType},
-    keys::{FILTER, PLAN, SETTINGS, TAKEN, TARGET},
-    template, tester,
-};
+use super::key::{Key, ValueType};
+use super::keys::{FILTER, PLAN, SETTINGS, TAKEN, TARGET};
+use super::{template, tester};
 use serde_json::{Map, Value, json};
 
-/// The schema, as published under `docs/schema/`.
 pub fn json_schema() -> Value {
     let mut schema = table(PLAN);
     let own = json!({

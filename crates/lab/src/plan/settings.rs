@@ -12,7 +12,6 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 pub use table::{NAMES, TABLE};
 
-/// Number of cores of the generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientCores {
@@ -100,7 +99,6 @@ pub(super) const VARY_WITHOUT_PATH: &str =
     "vary is a number of HTTP requests: add path = \"/\" to [load], or remove vary";
 
 impl Settings {
-    /// The tester, if it is not `brunt load`.
     pub fn external_tester(&self) -> Option<&'static Capabilities> {
         self.tester.as_deref().and_then(tester::external)
     }

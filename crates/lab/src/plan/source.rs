@@ -1,19 +1,14 @@
 //! Typed access to the TOML of a plan, with errors that point at the text.
 
 use super::{key::Key, keys};
-use crate::{
-    plan::{PlanError, settings::Settings},
-    suggest::did_you_mean,
-};
-use std::{
-    fmt::Display,
-    ops::{Range, RangeInclusive},
-    str::FromStr,
-};
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
-};
+use crate::plan::PlanError;
+use crate::plan::settings::Settings;
+use crate::suggest::did_you_mean;
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 

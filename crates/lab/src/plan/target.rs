@@ -1,16 +1,11 @@
 //! Parses a `[[target]]`. Checks every placeholder, while its place in the source is known.
 
-use super::{
-    HOOK_TIMEOUT, Pin, Target, TargetKind,
-    filter::filter,
-    keys,
-    references::{PlaceholderRef, References},
-    source::{Source, Table, Value, entries},
-};
-use crate::{
-    plan::{Limits, PlanError, template},
-    suggest::did_you_mean,
-};
+use super::filter::filter;
+use super::references::{PlaceholderRef, References};
+use super::source::{Source, Table, Value, entries};
+use super::{HOOK_TIMEOUT, Pin, Target, TargetKind, keys};
+use crate::plan::{Limits, PlanError, template};
+use crate::suggest::did_you_mean;
 use brunt_results::{Count, Size, Span};
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 use toml::de::{DeTable, DeValue};

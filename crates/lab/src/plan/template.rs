@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 
-/// Placeholders of every target beside [`OF_SETTINGS`] and the plan's own axes: listen address, list and number of its
-/// cores, its folder, the brunt binary.
+/// Placeholders of every target beside [`OF_SETTINGS`] and the plan's own axes; `cores` is a list.
 pub const OWN: &[&str] = &["listen", "host", "port", "cores", "core_count", "dir", "brunt"];
 
 /// Settings as placeholders: connections and rate (`max` in a closed loop) are totals, the size is a number of bytes.

@@ -36,7 +36,6 @@ pub static OHA: Capabilities = Capabilities::new("oha", true, true, true);
 
 pub static EXTERNAL: [&Capabilities; 6] = [&WRK, &AB, &FORTIO, &HEY, &H2LOAD, &OHA];
 
-/// Every value that `tester` takes in a plan.
 pub fn names() -> Vec<&'static str> {
     std::iter::once(BRUNT).chain(EXTERNAL.iter().map(|tester| tester.name)).collect()
 }

@@ -1,19 +1,13 @@
 //! Validation of the whole plan: unknown names, unused values, contradictions. Errors point at their place.
 
-use super::{
-    PHASE, Plan, Sweep, Target, TargetKind,
-    phase::share,
-    references::References,
-    settings::per_core_counterpart,
-    source::{Source, Table, entries, one_or_list},
-};
-use crate::{
-    plan::{
-        PlanError,
-        settings::{NAMES, VARY_WITHOUT_PATH},
-    },
-    suggest::{closest, did_you_mean},
-};
+use super::phase::share;
+use super::references::References;
+use super::settings::per_core_counterpart;
+use super::source::{Source, Table, entries, one_or_list};
+use super::{PHASE, Plan, Sweep, Target, TargetKind};
+use crate::plan::PlanError;
+use crate::plan::settings::{NAMES, VARY_WITHOUT_PATH};
+use crate::suggest::{closest, did_you_mean};
 use std::ops::Range;
 
 /// Maximum number of cells; catches errors such as an axis too many.
@@ -27,7 +21,6 @@ pub(super) fn whole(document: &Table, plan: &Plan, references: &References) -> R
     axes(document, plan, references)
 }
 
-/// Rejects a known server with the wrong protocol.
 pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: Range<usize>) -> Result<(), PlanError> {
     let speaks = match &target.kind {
         TargetKind::Serve { service, .. } => service == "http",
@@ -44,7 +37,6 @@ pub(super) fn check_protocol(text: &Source, target: &Target, http: bool, place: 
     }
 }
 
-/// `best_over` and `baseline` must name something that exists.
 fn named(document: &Table, plan: &Plan) -> Result<(), PlanError> {
     let names: Vec<&str> = NAMES.iter().copied().chain(plan.custom_axes().map(|axis| axis.name.as_str())).collect();
     let targets: Vec<&str> = plan.targets.iter().map(|target| target.name.as_str()).collect();

@@ -14,29 +14,25 @@ use super::{Report, notes, tables::selections};
 use select_charts::ChartSelection;
 use std::collections::BTreeSet;
 
-pub(super) use {
-    axis::Axis,
-    bars::{Bar, Bars, Group},
-    lines::{Lines, Plot, Point, Series},
-    metric::Metric,
-    palette::{COLOURS, SHAPES},
-    scale::Scale,
-    select_charts::{Body, misses},
-};
+pub(super) use axis::Axis;
+pub(super) use bars::{Bar, Bars, Group};
+pub(super) use lines::{Lines, Plot, Point, Series};
+pub(super) use metric::Metric;
+pub(super) use palette::{COLOURS, SHAPES};
+pub(super) use scale::Scale;
+pub(super) use select_charts::{Body, misses};
 
 #[derive(Debug, Clone)]
 pub struct Chart {
     /// Index of the table it belongs to.
     pub table: usize,
-    /// Unique file name in [`CHARTS_FOLDER`](crate::run_directory::CHARTS_FOLDER), of lower case letters, digits, `-`
-    /// and `.`.
+    /// Unique file name in [`CHARTS_FOLDER`](crate::run_directory::CHARTS_FOLDER).
     pub file: String,
     pub(super) rows: Vec<usize>,
     pub(super) body: Body,
     pub(super) title: String,
     /// The load, the repeats, how to read it.
     pub(super) load: String,
-    /// The experiment and the load.
     pub(super) subtitle: String,
     pub(super) footer: String,
 }
@@ -81,8 +77,7 @@ pub(super) fn targets(report: &Report) -> Vec<String> {
     targets
 }
 
-/// The settings that axis and headings do not show: those all rows of the table share, and those specific to the
-/// chart.
+/// The settings that axis and headings do not show: those that the whole table shares, and those of the chart.
 fn free(table: &[&super::Row], over: Option<&str>, choice: &ChartSelection) -> (Vec<String>, Vec<String>) {
     let free = load::telling(table, None, over).into_iter().filter(|name| !choice.told.contains(name));
     free.partition(|name| load::is_same(table, name))
@@ -139,7 +134,6 @@ impl Body {
         }
     }
 
-    /// Whether it shows ranges over repeats.
     fn has_ranges(&self) -> bool {
         match self {
             Self::Lines(lines) => lines.points().any(|point| point.range.is_some()),
@@ -147,7 +141,6 @@ impl Body {
         }
     }
 
-    /// Whether bars span two figures.
     fn spans(&self) -> bool {
         matches!(self, Self::Bars(bars) if bars.bars().any(|bar| bar.from.is_some()))
     }

@@ -37,13 +37,11 @@ const SCRIPTS: [&str; 7] = [
     include_str!("html/assets/start.js"),
 ];
 
-/// The page of a report. Distributions and time series are read from the run directory; the page of a running
-/// experiment reloads itself.
+/// Reads distributions and time series from the run directory; the page of a running experiment reloads itself.
 pub fn page(report: &Report, store: &RunDirectory, is_running: bool) -> io::Result<String> {
     made(report, &[Run::alone(report, store)], is_running)
 }
 
-/// One page for several runs, drawn together.
 pub fn page_of_runs(runs: &[Run]) -> io::Result<String> {
     match runs {
         [] => Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no run to make a page of")),
@@ -80,7 +78,6 @@ fn made(report: &Report, runs: &[Run], is_running: bool) -> io::Result<String> {
     Ok(out + rest)
 }
 
-/// Removes indentation and comment lines.
 fn lean(text: &str) -> String {
     let lines = text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.map(|line| line.to_owned() + "\n").collect()

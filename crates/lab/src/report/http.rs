@@ -19,21 +19,14 @@ pub struct Figures {
     pub bytes_per_response: Option<f64>,
 }
 
-/// One column; see [`super::tables::columns`].
-pub(super) struct Shown {
-    pub over: &'static str,
-    pub name: &'static str,
-    pub weight: u8,
-    pub show: fn(&Figures) -> String,
-}
-
-pub(super) const COLUMNS: &[Shown] = &[
-    Shown { over: "service", name: "p50", weight: 4, show: |f| format::time(f.p50_us) },
-    Shown { over: "p90", name: "/p50", weight: 4, show: |f| percent(f.p90_percent) },
-    Shown { over: "p99", name: "/p50", weight: 4, show: |f| percent(f.p99_percent) },
-    Shown { over: "p99.9", name: "/p50", weight: 5, show: |f| percent(f.p999_percent) },
-    Shown { over: "sockets", name: "used", weight: 5, show: |f| format::number(f.sockets, 0) },
-    Shown { over: "bytes", name: "per resp", weight: 6, show: |f| format::number(f.bytes_per_response, 0) },
+/// Two header lines, weight and text of each column; see [`super::tables::columns`].
+pub(super) const COLUMNS: &[(&str, &str, u8, fn(&Figures) -> String)] = &[
+    ("service", "p50", 4, |f| format::time(f.p50_us)),
+    ("p90", "/p50", 4, |f| percent(f.p90_percent)),
+    ("p99", "/p50", 4, |f| percent(f.p99_percent)),
+    ("p99.9", "/p50", 5, |f| percent(f.p999_percent)),
+    ("sockets", "used", 5, |f| format::number(f.sockets, 0)),
+    ("bytes", "per resp", 6, |f| format::number(f.bytes_per_response, 0)),
 ];
 
 fn percent(value: Option<f64>) -> String {

@@ -3,15 +3,10 @@
 //! Reads the per-second interval log of the median repeat.
 
 use super::Row;
-use crate::{
-    run_directory::RunDirectory,
-    stats::{
-        CONFIDENCE, Interval,
-        batch_means::{Batch, ranks, share},
-        median_interval::median_interval,
-        spread,
-    },
-};
+use crate::run_directory::RunDirectory;
+use crate::stats::batch_means::{Batch, ranks, share};
+use crate::stats::median_interval::median_interval;
+use crate::stats::{CONFIDENCE, Interval, spread};
 use brunt_results::hlog;
 use std::fs;
 

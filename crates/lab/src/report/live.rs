@@ -1,13 +1,10 @@
 //! The HTML page during a run: rewritten between trials, at most 2 % of the time.
 
-use crate::{
-    report,
-    run::observer::{Event, Observer},
-    run_directory::RunDirectory,
-};
+use crate::report;
+use crate::run::observer::{Event, Observer};
+use crate::run_directory::RunDirectory;
 use std::time::{Duration, Instant};
 
-/// Shortest interval between two pages.
 const LEAST: Duration = Duration::from_secs(2);
 /// Shortest interval as a multiple of the time the last page took.
 const RARELY: u32 = 50;

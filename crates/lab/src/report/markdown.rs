@@ -1,11 +1,8 @@
 //! The report as Markdown.
 
-use super::{
-    Report,
-    charts::{Chart, charts},
-    notes,
-    tables::{Column, rendered_tables},
-};
+use super::charts::{Chart, charts};
+use super::tables::{Column, rendered_tables};
+use super::{Report, notes};
 use crate::{plan::Style, run_directory::CHARTS_FOLDER};
 use std::fmt::Write;
 

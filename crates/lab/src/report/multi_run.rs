@@ -3,10 +3,8 @@
 
 use super::{Report, charts, row};
 use crate::{fs_error::with_path, run_directory::RunDirectory};
-use std::{
-    fs, io,
-    path::{Component, Path, PathBuf},
-};
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 #[derive(Debug, Clone)]
 pub struct Run<'a> {

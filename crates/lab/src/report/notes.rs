@@ -1,14 +1,10 @@
 //! Text around the table: common settings, explanations, failures, validity issues, machine.
 
-use super::{
-    Figures, Report, Row,
-    charts::load,
-    tables::columns::{names, spaced, varying},
-};
-use crate::{
-    format::{date, plural},
-    schedule::skipped_lines,
-};
+use super::charts::load;
+use super::tables::columns::{names, spaced, varying};
+use super::{Figures, Report, Row};
+use crate::format::{date, plural};
+use crate::schedule::skipped_lines;
 use brunt_results::{env::Env, verdict::Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +78,6 @@ pub fn legend(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Explanation of the HTTP columns, and limitations of external testers.
 fn http_legend(rows: &[Row]) -> Vec<String> {
     let mut lines = Vec::new();
     if rows.iter().any(|row| row.http.p50_us.is_some()) {
@@ -178,7 +173,6 @@ fn outliers(report: &Report) -> Option<String> {
     Some(format!("outliers (included in all figures): {}{such}{first}", plural(named.len(), "repeat")))
 }
 
-/// One line per verdict, with count and an example.
 fn doubts(report: &Report) -> Vec<String> {
     let done: usize = report.rows.iter().map(|row| row.done).sum();
     let mut kinds: BTreeMap<Kind, Vec<(&Row, u32, &str, &str)>> = BTreeMap::new();
@@ -219,7 +213,6 @@ pub fn circumstances(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Machine and software of a trial, in one line.
 pub fn machine(env: &Env) -> String {
     let mut words = vec![env.cpu.clone().unwrap_or("unknown CPU".to_owned())];
     words.extend(env.cpus_online.map(|n| plural(n as usize, "processor")));

@@ -1,14 +1,11 @@
 //! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
 use super::http;
-use crate::{
-    run_directory::{Failure, TrialOutcome},
-    schedule::Cell,
-    stats::{
-        CONFIDENCE, Interval, Spread, median, median_interval::median_interval, outliers::outliers, percentile_median,
-        spread, supported,
-    },
-};
+use crate::run_directory::{Failure, TrialOutcome};
+use crate::schedule::Cell;
+use crate::stats::median_interval::median_interval;
+use crate::stats::outliers::outliers;
+use crate::stats::{CONFIDENCE, Interval, Spread, median, percentile_median, spread, supported};
 use brunt_results::{LatencySummary, RunResult, Verdict, verdict::Kind};
 use std::collections::BTreeMap;
 
@@ -22,7 +19,6 @@ pub struct Row {
     pub p99s_us: Vec<(u32, f64)>,
     pub failures: Vec<(u32, Failure)>,
     pub figures: Figures,
-    /// Completed requests per second by repeat.
     pub rates: BTreeMap<u32, f64>,
     /// Ratio of `rates` to those of the baseline row; see `report::baseline`.
     pub against_baseline: Option<Spread>,

@@ -10,17 +10,13 @@ mod markers;
 use super::charts::{Body, Chart};
 use crate::format::escaped;
 use crate::run_directory::CHART_MARK;
-use plotters::{
-    coord::Shift,
-    prelude::{
-        Color, DrawingArea, DrawingAreaErrorKind, FontStyle, IntoDrawingArea, PathElement, RGBColor, Rectangle,
-        SVGBackend, ShapeStyle, TextStyle,
-    },
-    style::{
-        IntoFont,
-        text_anchor::{HPos, Pos, VPos},
-    },
+use plotters::coord::Shift;
+use plotters::prelude::{
+    Color, DrawingArea, DrawingAreaErrorKind, FontStyle, IntoDrawingArea, PathElement, RGBColor, Rectangle, SVGBackend,
+    ShapeStyle, TextStyle,
 };
+use plotters::style::IntoFont;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::io;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -35,7 +31,6 @@ const BACKGROUND: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 const INK: RGBColor = RGBColor(0x1F, 0x23, 0x28);
 const FAINT_INK: RGBColor = RGBColor(0x59, 0x63, 0x6E);
 const GRID: RGBColor = RGBColor(0xE3, 0xE7, 0xEB);
-/// Axes and other lines that are not data.
 const LINE: RGBColor = RGBColor(0x8C, 0x95, 0x9F);
 
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +115,6 @@ fn line(area: &Area, from: (i32, i32), to: (i32, i32), colour: RGBColor, width: 
 }
 
 impl Chart {
-    /// The chart as an SVG file.
     pub fn svg(&self) -> io::Result<String> {
         match &self.body {
             Body::Lines(lines) => frame(self, lines::height(lines), |area, top| lines::draw(lines, area, top)),

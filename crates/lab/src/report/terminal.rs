@@ -1,9 +1,7 @@
 //! The report for a terminal: tables with a blank line between loads, notes beneath.
 
-use super::{
-    Report, notes,
-    tables::{Column, RenderedTable, rendered_tables},
-};
+use super::tables::{Column, RenderedTable, rendered_tables};
+use super::{Report, notes};
 use crate::{format, plan::Style};
 use std::fmt::Write;
 

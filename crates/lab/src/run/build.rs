@@ -1,29 +1,20 @@
 //! Builds targets before the first trial.
 
 use super::preflight::{folder, program};
-use crate::{
-    plan::Target,
-    system::{
-        poll::{every, poll},
-        process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
-        process_registry::ProcessRegistry,
-    },
-};
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use crate::plan::Target;
+use crate::system::poll::{every, poll};
+use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
+use crate::system::process_registry::ProcessRegistry;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{fs, io};
 
 #[derive(Debug)]
 pub enum BuildError {
     Failed(String),
-    /// The user is stopping the run.
     Interrupted,
 }
 

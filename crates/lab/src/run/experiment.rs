@@ -1,36 +1,28 @@
 //! Runs an experiment: keeps the results there are, runs the missing trials in the recorded order, retries disturbed ones.
 
-use super::{
-    build::{BuildError, build},
-    observer::{Event, Observer, TrialProgress},
-    trial::{SpeedProbe, TrialGroup, TrialRunner, TrialSpec, TrialStatus},
-};
-use crate::{
-    Error,
-    plan::{Plan, Target},
-    run_directory::{
-        Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome,
-        machine_speed::{SpeedBaseline, is_faster},
-    },
-    schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines},
-    system::{cgroup, ports::Ports, process_registry::ProcessRegistry},
-    testers::Tester,
-};
+use super::build::{BuildError, build};
+use super::observer::{Event, Observer, TrialProgress};
+use super::trial::{SpeedProbe, TrialGroup, TrialRunner, TrialSpec, TrialStatus};
+use crate::Error;
+use crate::plan::{Plan, Target};
+use crate::run_directory::machine_speed::{SpeedBaseline, is_faster};
+use crate::run_directory::{Experiment, Failure, RunDirectory, SCHEMA, TrialOutcome};
+use crate::schedule::{Cells, Estimator, Schedule, ScheduledTrial, skipped_lines};
+use crate::system::cgroup;
+use crate::system::ports::Ports;
+use crate::system::process_registry::ProcessRegistry;
+use crate::testers::Tester;
 use brunt_results::{directory::Directory, verdict::Kind};
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Clone)]
 pub struct Request {
     pub plan: Plan,
-    /// Copied into the run directory.
     pub plan_text: String,
     /// The folder that the plan's paths are relative to.
     pub base: PathBuf,
@@ -47,9 +39,7 @@ pub struct Request {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// Stopped by the user before the last trial.
     pub interrupted: bool,
-    /// Trials that had a result at the start.
     pub resumed: usize,
     pub run: usize,
 }
@@ -166,7 +156,6 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Builds a target; returns why that failed, if it did.
     fn build_one(&mut self, target: &Target) -> Result<Option<String>, BuildError> {
         self.observer.on_event(&Event::Building { target: &target.name, command: target.build.join(" ") });
         let log = self.run_dir.build_log(&target.name);

@@ -2,22 +2,18 @@
 //! cannot is skipped with a reason and a remedy.
 
 use super::nginx;
-use crate::{
-    plan::{Plan, Target, TargetKind, tester::EXTERNAL},
-    system::rlimits,
-};
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    os::unix::fs::PermissionsExt,
-    path::{Component, Path, PathBuf},
-};
+use crate::plan::tester::EXTERNAL;
+use crate::plan::{Plan, Target, TargetKind};
+use crate::system::rlimits;
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+use std::{env, fs};
 
 /// A word of `needs` that is not a program: containers often forbid io_uring.
 pub const IO_URING: &str = "io_uring";
 
-/// Reasons why targets (by name) and testers (by `tester=NAME`) cannot run on this machine. `no_uring` is the reason why
-/// io_uring is unavailable, if it is.
+/// Why targets (by name) and testers (by `tester=NAME`) cannot run here. `no_uring`: why io_uring is unavailable.
 pub fn unavailable(plan: &Plan, base: &Path, no_uring: Option<&str>) -> BTreeMap<String, String> {
     let missing = |target: &Target| missing(target, base, no_uring).map(|why| (target.name.clone(), why));
     let testers = EXTERNAL.iter().filter(|tester| find_program(tester.name).is_none());

@@ -9,34 +9,27 @@ mod hooks;
 mod launch;
 mod load;
 
-use crate::{
-    fs_error::with_path,
-    plan::Target,
-    run_directory::{Failure, SpeedSample, TrialRecord},
-    schedule::{Cell, Machine},
-    system::{
-        cgroup::MemoryCgroup,
-        poll::{backoff, every, poll},
-        ports::{self, Ports},
-        process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
-        process_registry::ProcessRegistry,
-    },
-    testers::Tester,
-};
+use crate::fs_error::with_path;
+use crate::plan::Target;
+use crate::run_directory::{Failure, SpeedSample, TrialRecord};
+use crate::schedule::{Cell, Machine};
+use crate::system::cgroup::MemoryCgroup;
+use crate::system::poll::{backoff, every, poll};
+use crate::system::ports;
+use crate::system::ports::Ports;
+use crate::system::process_group::{AffinityGuard, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
+use crate::system::process_registry::ProcessRegistry;
+use crate::testers::Tester;
 use brunt_results::{RunResult, directory::Directory};
 use hooks::Hook;
 use launch::TrialContext;
-use std::{
-    collections::BTreeMap,
-    fs, io,
-    net::{SocketAddr, TcpStream},
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 #[derive(Debug)]
 pub enum TrialStatus {
@@ -65,12 +58,10 @@ pub struct TrialRunner<'a> {
     pub tester: &'a Tester,
     /// Words added to the command lines of testers, by name.
     pub tester_args: &'a BTreeMap<String, Vec<String>>,
-    /// The binary whose `serve` is a target.
     pub brunt: &'a Path,
     pub base: &'a Path,
     pub speed_probe: SpeedProbe,
     pub registry: &'a Arc<ProcessRegistry>,
-    /// Set when the run is to end.
     pub stop: &'a AtomicBool,
 }
 
@@ -81,7 +72,6 @@ pub struct TrialGroup<'a> {
     pub target: &'a Target,
     /// Counted from 1.
     pub repeat: u32,
-    /// Seed of the load.
     pub seed: u64,
 }
 
@@ -93,7 +83,6 @@ pub struct TrialSpec<'a> {
 }
 
 impl TrialGroup<'_> {
-    /// The cell that the target is started for.
     fn cell(&self) -> &Cell {
         self.trials[0].cell
     }
@@ -136,7 +125,6 @@ impl TrialError {
         Self::Failed(from, Failure { why: why.into(), log })
     }
 
-    /// A command line that cannot be built.
     fn usage(why: String) -> Self {
         Self::failed(0, why, Vec::new())
     }

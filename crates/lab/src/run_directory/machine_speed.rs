@@ -6,10 +6,8 @@
 
 use super::{Experiment, RunDirectory, TrialOutcome, records::SpeedSample};
 use crate::schedule::Cell;
-use brunt_results::{
-    RunResult,
-    verdict::{Disturbance, ValidityIssue},
-};
+use brunt_results::RunResult;
+use brunt_results::verdict::{Disturbance, ValidityIssue};
 use std::collections::BTreeMap;
 
 /// A speed below this percentage of the best disturbs a trial. Quiet machines stay within a few percent; slow spells of
@@ -52,7 +50,6 @@ impl SpeedBaseline {
         }
     }
 
-    /// The outcome of a trial in the run directory, judged.
     pub fn outcome(&self, run_dir: &RunDirectory, cell: &Cell, repeat: u32) -> Option<TrialOutcome> {
         let mut outcome = run_dir.outcome(cell.id(), repeat)?;
         if let TrialOutcome::Done(result) = &mut outcome {
@@ -77,10 +74,8 @@ pub fn is_faster(one: Option<SpeedSample>, other: Option<SpeedSample>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        plan::read,
-        schedule::{Machine, cells},
-    };
+    use crate::plan::read;
+    use crate::schedule::{Machine, cells};
     use brunt_results::verdict::Kind;
 
     #[test]

@@ -2,18 +2,14 @@
 //! skipped with a reason. Pure.
 
 use super::cpu_assignment::{Machine, Placement, SkipReason, assign_cores};
-use crate::plan::{
-    Filter, PHASE, Plan, Sweep, Target,
-    phase::{Phase, apply},
-    settings::{Amount, Settings},
-    template::expand,
-};
+use crate::plan::phase::{Phase, apply};
+use crate::plan::settings::{Amount, Settings};
+use crate::plan::template::expand;
+use crate::plan::{Filter, PHASE, Plan, Sweep, Target};
 use brunt_results::{Count, Rate};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 type Pair = (String, String);
 
@@ -60,7 +56,6 @@ impl Cell {
         self.phase.is_some() && other.phase.is_some() && self.target == other.target && self.axes == other.axes
     }
 
-    /// Connections over all cores of the generator.
     pub fn connections(&self) -> u64 {
         match self.settings.connections {
             Some(Amount::Total(n)) => n,
@@ -77,7 +72,6 @@ impl Cell {
         }
     }
 
-    /// Warm-up and measured window of one trial.
     pub fn load_time(&self) -> Duration {
         self.settings.warmup.0 + self.settings.duration.0
     }
@@ -134,7 +128,6 @@ impl SkippedCell {
         id(&self.target, &combination(&self.axes, self.phase.as_deref()))
     }
 
-    /// The value of that name in the id.
     pub fn value(&self, name: &str) -> Option<&str> {
         match name {
             "target" => Some(&self.target),
@@ -218,8 +211,7 @@ pub struct Cells {
     pub filtered: usize,
 }
 
-/// Every cell of the plan. `unavailable` holds the reasons why targets (by name) and testers (by `tester=NAME`) cannot run
-/// on this machine.
+/// Every cell of the plan. `unavailable`: why targets (by name) and testers (by `tester=NAME`) cannot run here.
 pub fn cells(plan: &Plan, machine: &Machine, unavailable: &BTreeMap<String, String>) -> Cells {
     let mut cells = Cells::default();
     let mut known = BTreeSet::new();

@@ -1,13 +1,9 @@
 //! `--only target=uring,connections=80`: selects cells of a plan. Pure.
 
 use super::cells::{Cell, Cells, SkippedCell};
-use crate::{
-    plan::{
-        PHASE, Plan,
-        settings::{NAMES, Settings},
-    },
-    suggest::did_you_mean,
-};
+use crate::plan::settings::{NAMES, Settings};
+use crate::plan::{PHASE, Plan};
+use crate::suggest::did_you_mean;
 use std::collections::BTreeMap;
 
 /// The values selected for each name; a name that is absent admits every value.

@@ -36,17 +36,22 @@ pub enum SloOutcome {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SearchResult {
     /// The SLO holds up to a rate.
-    Holds { rate: f64, breaks: f64 },
-    /// It holds at the highest rate to try.
-    HoldsAtMost { rate: f64 },
+    Holds {
+        rate: f64,
+        breaks: f64,
+    },
+    HoldsAtMost {
+        rate: f64,
+    },
     /// The generator limits the rate.
     GeneratorLimited {
-        /// Highest confirmed rate, if any.
         rate: Option<f64>,
         limited: f64,
     },
     /// It does not hold at any rate tried.
-    Never { lowest: f64 },
+    Never {
+        lowest: f64,
+    },
 }
 
 /// Lowest rate to try, as a share of the first one.

@@ -1,31 +1,20 @@
 //! One step of a search: a load process and the evaluation of its result.
 
 use super::{Attempt, Request, SloOutcome};
-use crate::{
-    Error,
-    system::{
-        poll::{every, poll},
-        process_group::{Launch, ProcessGroup, describe_exit, last_lines},
-        process_registry::ProcessRegistry,
-    },
-};
-use brunt_results::{
-    Rate, RunResult, Slo, Span,
-    directory::Directory,
-    judge,
-    verdict::{Kind, ValidityIssue},
-};
+use crate::Error;
+use crate::system::poll::{every, poll};
+use crate::system::process_group::{Launch, ProcessGroup, describe_exit, last_lines};
+use crate::system::process_registry::ProcessRegistry;
+use brunt_results::directory::Directory;
+use brunt_results::verdict::{Kind, ValidityIssue};
+use brunt_results::{Rate, RunResult, Slo, Span, judge};
 use serde::Serialize;
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub struct LoadStep<'a> {
@@ -132,8 +121,7 @@ impl LoadStep<'_> {
     }
 }
 
-/// Evaluates a result against an SLO. Missing the offered rate violates it too. A limited generator does not
-/// invalidate an SLO that is met: its lag only lengthens response times.
+/// Missing the offered rate violates the SLO too. A limited generator does not: its lag only lengthens response times.
 pub(super) fn evaluate(result: &RunResult, slo: &Slo) -> (SloOutcome, Vec<String>) {
     let mut broken = slo.violations(result);
     broken.extend(judge::rate(result).as_ref().map(ValidityIssue::evidence));

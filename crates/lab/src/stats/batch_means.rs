@@ -28,8 +28,7 @@ pub struct Share {
 /// Fewest seconds that allow an estimate of their variance.
 pub const MIN_SECONDS: usize = 3;
 
-/// Estimates the share of requests below a quantile. `None` for fewer than [`MIN_SECONDS`] seconds with requests, or if all or none
-/// of the requests are below it.
+/// `None` for fewer than [`MIN_SECONDS`] seconds with requests, or if all or none of the requests are below the quantile.
 pub fn share(batches: &[Batch]) -> Option<Share> {
     let batches: Vec<&Batch> = batches.iter().filter(|batch| batch.count > 0).collect();
     let (k, n) = (batches.len() as f64, batches.iter().map(|batch| batch.count as f64).sum::<f64>());

@@ -4,8 +4,7 @@
 const THRESHOLD: f64 = 3.5;
 /// Fewest values among which an outlier is identified.
 const MIN_VALUES: usize = 5;
-/// The 0.75 quantile and the mean absolute deviation of the standard normal distribution: they convert the two scales to
-/// standard deviations.
+/// 0.75 quantile and mean absolute deviation of the standard normal distribution.
 const NORMAL_MAD: f64 = 0.674_489_75;
 const NORMAL_MEAN_AD: f64 = 0.797_884_56;
 

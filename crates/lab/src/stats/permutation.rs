@@ -46,8 +46,7 @@ pub fn p(a: &[f64], b: &[f64], seed: u64) -> Option<f64> {
     Some(f64::from(reached + 1) / f64::from(SAMPLES + 1))
 }
 
-/// The same for paired repeats, `a[i]` with `b[i]`: permutes the order within each pair. `None` also if the sets differ in
-/// length.
+/// The same for pairs `a[i]`, `b[i]`: permutes the order within each pair. `None` also if the sets differ in length.
 pub fn paired(a: &[f64], b: &[f64], seed: u64) -> Option<f64> {
     let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
     if a.is_empty() || a.len() != b.len() || ratios.iter().any(|ratio| !ratio.is_finite()) {

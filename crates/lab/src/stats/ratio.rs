@@ -3,10 +3,8 @@
 //! Rates, times and costs vary by factors, so the t test is on logarithms: Welch's test, which allows unequal variances
 //! (Welch 1947). All values must be above zero.
 
-use super::{
-    Interval,
-    student::{two_sided, two_sided_quantile},
-};
+use super::Interval;
+use super::student::{two_sided, two_sided_quantile};
 
 /// The effect of going from the first set to the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,8 +15,7 @@ pub struct Effect {
     pub p: f64,
 }
 
-/// The ratio of the geometric means of `b` and of `a`; `None` unless both have at least two values and all are above
-/// zero.
+/// Ratio of the geometric means of `b` and `a`; `None` unless both have at least two values and all are above zero.
 pub fn ratio(a: &[f64], b: &[f64], confidence: f64) -> Option<Effect> {
     let ((mean_a, square_a), (mean_b, square_b)) = (logs(a)?, logs(b)?);
     let square = square_a + square_b;

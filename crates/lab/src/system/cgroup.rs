@@ -4,21 +4,16 @@
 //! Invariant: only groups created here are changed. A group is removed on drop; those of a killed run by the next run,
 //! which finds the creator in the group's name.
 
-use super::{
-    poll::{every, poll},
-    proc_stat::start_time,
-};
+use super::poll::{every, poll};
+use super::proc_stat::start_time;
 use crate::fs_error::with_path;
 use brunt_results::Size;
 use rustix::process::{Pid, Signal, kill_process};
-use std::{
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU32, Ordering},
-    time::Duration,
-};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{fs, io, process};
 
 /// Timeout for killed processes to leave the group.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -74,7 +69,6 @@ pub fn remove_orphans() {
     }
 }
 
-/// Removes a group and kills its processes.
 fn remove(path: &Path) {
     poll(REMOVE_TIMEOUT, every(5), || {
         if fs::remove_dir(path).is_ok() || !path.exists() {
@@ -96,7 +90,6 @@ enum Version {
 }
 
 impl Version {
-    /// The file that holds the limit.
     fn file(self) -> &'static str {
         match self {
             Self::One => "memory.limit_in_bytes",

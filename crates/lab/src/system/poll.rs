@@ -1,9 +1,7 @@
 //! Waiting by polling.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Calls `check` until it returns a value or `timeout` has passed, sleeping for `pause()` between calls.
 pub fn poll<T>(

@@ -3,11 +3,9 @@
 //! They lie below the kernel's range for outgoing connections, which the generator's connections use. Each trial gets a
 //! different one, so that a server without SO_REUSEADDR is not blocked by closing connections of the last trial.
 
-use std::{
-    fs, io,
-    net::TcpListener,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::net::TcpListener;
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 /// The lowest port used: above the services that a machine usually runs.
 const LOWEST: u16 = 10_000;
@@ -55,7 +53,6 @@ impl Default for Ports {
     }
 }
 
-/// Whether the port has no listener on 127.0.0.1.
 pub fn is_free(port: u16) -> bool {
     TcpListener::bind(("127.0.0.1", port)).is_ok()
 }

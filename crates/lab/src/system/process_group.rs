@@ -3,24 +3,19 @@
 //! Invariants: dropping the value ends the whole group, after success, errors, Ctrl-C and panics alike; every wait has a
 //! time limit.
 
-use super::{
-    poll::{backoff, poll},
-    proc_stat::is_running,
-    process_registry::ProcessRegistry,
-};
+use super::poll::{backoff, poll};
+use super::proc_stat::is_running;
+use super::process_registry::ProcessRegistry;
 use brunt_results::Cores;
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io,
-    os::unix::process::{CommandExt, ExitStatusExt},
-    path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
 
 /// Time between SIGTERM and SIGKILL.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(2);

@@ -4,20 +4,16 @@
 //! are certainly the recorded ones. Process ids are reused; start times and boot ids are not. A process started just before
 //! the kill, not recorded yet, is found by a variable in its environment.
 
-use super::{
-    poll::{every, poll},
-    proc_stat::{is_running, start_time, stat_field},
-};
+use super::poll::{every, poll};
+use super::proc_stat::{is_running, start_time, stat_field};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::HashSet,
-    fs, io,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    sync::Mutex,
-    time::Duration,
-};
+use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+use std::{fs, io};
 
 /// Environment variable of every program that a run starts: the path of the run's registry.
 const MARK: &str = "BRUNT_RUN";
@@ -35,7 +31,6 @@ struct Entry {
     started: u64,
 }
 
-/// The live process groups, in memory and in a file.
 #[derive(Debug)]
 pub struct ProcessRegistry {
     path: PathBuf,

@@ -1,10 +1,8 @@
 //! ab: closed loop, HTTP/1.0, a connection for each request without `-k`. It prints percentiles in whole milliseconds, so
 //! the table that it writes with `-e` is read, in microseconds.
 
-use super::{
-    external::{ExternalTester, LoadSpec, ParsedOutput},
-    output_parser::{after, lacks, named, number},
-};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::output_parser::{after, lacks, named, number};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 

@@ -5,10 +5,8 @@
 //! A figure that a tester does not report is absent, with the reason.
 
 use crate::{plan::tester::Capabilities, schedule::Cell};
-use brunt_results::{
-    LatencySummary, RunResult,
-    result::{self, Errors, Generator, Responses},
-};
+use brunt_results::result::{Errors, Generator, Responses};
+use brunt_results::{LatencySummary, RunResult, result};
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 /// How to run an external tester and read its output.
@@ -107,8 +105,7 @@ pub struct ParsedOutput {
     pub measured_s: f64,
     pub completed: u64,
     pub failed: u64,
-    /// From sending to the end of the reply; from the intended time at a rate with
-    /// [`Capabilities::corrects_coordinated_omission`].
+    /// Service time; response time at a rate with [`Capabilities::corrects_coordinated_omission`].
     pub times: LatencySummary,
     pub errors: Errors,
     pub opened: Option<u64>,
@@ -128,9 +125,9 @@ impl ParsedOutput {
 }
 
 impl ExternalTester {
-    /// The result without metered figures, and the reasons for absent ones. Over 60 lines: one literal of a result.
-    pub fn result(&self, ask: &LoadSpec, told: ParsedOutput) -> (RunResult, BTreeMap<String, String>) {
-        let name = self.capabilities.name;
+    /// The figures that it does not report, and why.
+    fn absent(&self, ask: &LoadSpec, told: &ParsedOutput) -> BTreeMap<String, String> {
+        let (is_open, corrects) = (ask.rate.is_some(), self.capabilities.corrects_coordinated_omission);
         let mut absent: BTreeMap<String, String> =
             self.absent.iter().map(|(figure, why)| ((*figure).to_owned(), (*why).to_owned())).collect();
         for (figure, why) in self.untold {
@@ -138,30 +135,33 @@ impl ExternalTester {
                 absent.insert(format!("latency.{times}.{figure}"), (*why).to_owned());
             }
         }
-        let mut missing = |figure: &str, why: String| {
-            absent.entry(figure.to_owned()).or_insert(why);
-        };
-        missing("latency.lag", format!("{name} does not say how late it sent by its own fault"));
-        missing("requests.unanswered", format!("{name} does not count requests that it left without a reply"));
-        missing("connections.connect_rate_per_s", format!("{name} does not say how fast it opened connections"));
-        missing("bytes.sent", format!("{name} does not count what it sends"));
-        missing("generator.instructions_user_per_request", format!("{name} is metered for its CPU time alone"));
-        missing("generator.spin_percent", format!("{name} does not say how much of its CPU time is waiting"));
-        if told.received.is_none() {
-            missing("bytes.received", format!("{name} does not count the heads of replies"));
+        let sends = "starts its clock when it sends, not when the request was due: see service";
+        for (figure, why, is_absent) in [
+            ("latency.lag", "does not say how late it sent by its own fault", true),
+            ("requests.unanswered", "does not count requests that it left without a reply", true),
+            ("connections.connect_rate_per_s", "does not say how fast it opened connections", true),
+            ("bytes.sent", "does not count what it sends", true),
+            ("generator.instructions_user_per_request", "is metered for its CPU time alone", true),
+            ("generator.spin_percent", "does not say how much of its CPU time is waiting", true),
+            ("bytes.received", "does not count the heads of replies", told.received.is_none()),
+            ("latency.service", "starts its clock when the request was due: see response", is_open && corrects),
+            ("latency.response", sends, is_open && !corrects),
+        ] {
+            if is_absent {
+                absent.entry(figure.to_owned()).or_insert(format!("{} {why}", self.capabilities.name));
+            }
         }
+        absent
+    }
+
+    /// The result without metered figures, and the reasons for absent ones.
+    pub fn result(&self, ask: &LoadSpec, told: ParsedOutput) -> (RunResult, BTreeMap<String, String>) {
+        let absent = self.absent(ask, &told);
         let open = ask.rate.is_some();
         let (service, response) = match (open, self.capabilities.corrects_coordinated_omission) {
             (false, _) => (told.times.clone(), told.times),
-            (true, true) => {
-                missing("latency.service", format!("{name} starts its clock when the request was due: see response"));
-                (LatencySummary::default(), told.times)
-            }
-            (true, false) => {
-                let why = format!("{name} starts its clock when it sends, not when the request was due: see service");
-                missing("latency.response", why);
-                (told.times, LatencySummary::default())
-            }
+            (true, true) => (LatencySummary::default(), told.times),
+            (true, false) => (told.times, LatencySummary::default()),
         };
         let per_second = |count: u64| if told.measured_s > 0.0 { count as f64 / told.measured_s } else { 0.0 };
         let result = RunResult {
@@ -190,7 +190,7 @@ impl ExternalTester {
             bytes: result::Bytes { sent: 0, received: told.received.unwrap_or(0) },
             responses: Some(Responses { statuses: told.statuses, body_bytes: told.body_bytes }),
             generator: Generator { cores: ask.cores.clone(), ..Generator::default() },
-            ..RunResult::new(name)
+            ..RunResult::new(self.capabilities.name)
         };
         (result, absent)
     }

@@ -1,10 +1,8 @@
 //! h2load in HTTP/1.1 mode: closed loop, or a rate for each connection in steps of 10 ms. It prints mean and extremes of at
 //! most a million request times, and no percentile before version 1.60.
 
-use super::{
-    external::{ExternalTester, LoadSpec, ParsedOutput},
-    output_parser::{after, bytes, lacks, number, time_us},
-};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::output_parser::{after, bytes, lacks, number, time_us};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 

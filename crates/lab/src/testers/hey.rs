@@ -1,9 +1,7 @@
 //! hey: closed loop, or a rate for each worker. It prints times of the first million replies in units of 100 us.
 
-use super::{
-    external::{ExternalTester, LoadSpec, ParsedOutput},
-    output_parser::{after, lacks, number},
-};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::output_parser::{after, lacks, number};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 

@@ -1,10 +1,8 @@
 //! wrk: closed loop over persistent connections. Its rate counts every reply, so failed ones are subtracted; its latency
 //! includes them. Also reads the output of wrk2.
 
-use super::{
-    external::{ExternalTester, LoadSpec, ParsedOutput},
-    output_parser::{after, bytes, lacks, named, time_us},
-};
+use super::external::{ExternalTester, LoadSpec, ParsedOutput};
+use super::output_parser::{after, bytes, lacks, named, time_us};
 use crate::plan::tester;
 use brunt_results::{LatencySummary, result::Errors};
 

@@ -1,14 +1,10 @@
 //! The table of settings.
 
 use super::{Amount, ClientCores, Settings};
-use crate::{
-    plan::{
-        key::{Key, ValueType, optional},
-        template,
-        tester::{self, BRUNT},
-    },
-    suggest::did_you_mean,
-};
+use crate::plan::key::{Key, ValueType, optional};
+use crate::plan::tester::BRUNT;
+use crate::plan::{template, tester};
+use crate::suggest::did_you_mean;
 use brunt_results::{Count, Rate, Size, Span, UnitError};
 use std::{fmt, time::Duration};
 

@@ -45,7 +45,6 @@ impl Axis {
         value.is_finite().then_some(value)
     }
 
-    /// Formats a value as in plans.
     pub fn tick(self, value: f64) -> String {
         match self {
             Self::Rate => Rate(value).to_string(),

@@ -10,7 +10,6 @@ pub struct Bars {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// The load; empty if there is only one.
     pub heading: String,
     pub bars: Vec<Bar>,
 }
@@ -40,7 +39,6 @@ impl Bars {
         self.metric.scale(&self.bars().flat_map(reached).flatten().collect::<Vec<_>>())
     }
 
-    /// Text alternative: the value of each bar.
     pub fn description(&self) -> String {
         let of = |group: &Group| {
             let heading = if group.heading.is_empty() { String::new() } else { format!("{}: ", group.heading) };

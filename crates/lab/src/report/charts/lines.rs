@@ -22,7 +22,6 @@ pub struct Series {
     /// Index of the target, which determines its colour and marker.
     pub number: usize,
     pub name: String,
-    /// Sorted by `x`.
     pub points: Vec<Point>,
 }
 

@@ -1,14 +1,10 @@
 //! Loads of rows: equality and descriptions in words.
 
 use super::axis::Axis;
-use crate::{
-    format::plural,
-    plan::settings::{Amount, ClientCores},
-    report::{
-        Row,
-        tables::columns::{names, shown, spaced},
-    },
-};
+use crate::format::plural;
+use crate::plan::settings::{Amount, ClientCores};
+use crate::report::Row;
+use crate::report::tables::columns::{names, shown, spaced};
 use brunt_results::{Count, Rate};
 
 /// Names of the settings that distinguish rows, without the axis and the `over` axis.
@@ -17,8 +13,7 @@ pub fn telling(rows: &[&Row], axis: Option<Axis>, over: Option<&str>) -> Vec<Str
     names(rows).into_iter().filter(|name| !is_free(name)).collect()
 }
 
-/// A key equal for rows with the same settings under `names`. Amounts per core compare per core: 80 connections per
-/// core are the same load on 1 core and on 4.
+/// Equal for rows with the same settings; 80 connections per core are the same load on 1 core and on 4.
 pub fn key(row: &Row, names: &[String]) -> Vec<Option<String>> {
     names.iter().map(|name| specified(row, name)).collect()
 }

@@ -71,7 +71,6 @@ impl Scale {
         self.is_log
     }
 
-    /// Position of a value, from 0 to 1.
     pub fn place(&self, value: f64) -> f64 {
         let value = if self.is_log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let place = (value - self.low) / (self.high - self.low);

@@ -1,23 +1,19 @@
 //! Selects the charts of a table: line charts over swept numbers, one per combination of the other settings; bar
 //! charts for the remaining rows. Charts without information are omitted.
 
-use super::{
-    axis::Axis,
-    bars::{Bar, Bars, Group},
-    lines::{Lines, Plot, Point, Series},
-    load::{is_same, key, phrases, telling},
-    metric::Metric,
-};
-use crate::{
-    format,
-    report::{Figures, Row, tables::columns::shown},
-    stats::Spread,
-};
+use super::axis::Axis;
+use super::bars::{Bar, Bars, Group};
+use super::lines::{Lines, Plot, Point, Series};
+use super::load::{is_same, key, phrases, telling};
+use super::metric::Metric;
+use crate::format;
+use crate::report::tables::columns::shown;
+use crate::report::{Figures, Row};
+use crate::stats::Spread;
 use brunt_results::judge::RATE_TOLERANCE;
 
 #[derive(Debug, Clone)]
 pub struct ChartSelection<'a> {
-    /// The figure, without the load.
     pub what: String,
     /// Settings shown by the axis or headings.
     pub told: Vec<String>,
@@ -46,11 +42,9 @@ pub fn select_charts<'a>(rows: &[&'a Row], over: Option<&str>, targets: &[String
     charts
 }
 
-/// Rows under the same load.
 type Rows<'a> = Vec<&'a Row>;
 
-/// Splits rows into sets that differ in target and axis value alone, with two axis values for some target, and the
-/// rest.
+/// Sets of rows that differ in target and axis value alone, with two axis values for some target; and the rest.
 fn panels<'a>(rows: &[&'a Row], axis: Axis, over: Option<&str>) -> (Vec<Rows<'a>>, Rows<'a>) {
     let placed: Rows = rows.iter().copied().filter(|row| axis.value(row).is_some()).collect();
     let mut panels = by_load(&placed, &telling(rows, Some(axis), over));
@@ -63,7 +57,6 @@ fn panels<'a>(rows: &[&'a Row], axis: Axis, over: Option<&str>) -> (Vec<Rows<'a>
     (panels, others)
 }
 
-/// Groups rows by equal settings, in order of first occurrence.
 fn by_load<'a>(rows: &[&'a Row], names: &[String]) -> Vec<Rows<'a>> {
     let mut groups: Vec<(Vec<Option<String>>, Rows)> = Vec::new();
     for row in rows {

@@ -1,9 +1,7 @@
 //! Bar charts in HTML and CSS; positions are percent of a track.
 
-use crate::{
-    format::escaped,
-    report::charts::{Bar, Bars, COLOURS, Chart, Metric},
-};
+use crate::format::escaped;
+use crate::report::charts::{Bar, Bars, COLOURS, Chart, Metric};
 use std::fmt::Write;
 
 pub fn card(chart: &Chart, bars: &Bars) -> String {

@@ -1,17 +1,15 @@
 //! Data of the page's script, as JSON: every row with its figures, intervals, verdicts, trials and machines. Charts refer to
 //! rows by index.
 
-use super::{
-    marks::FAILED,
-    spectrum::{self, significant},
-    time_series::{self, TimeSeries},
-    views::View,
-};
-use crate::{
-    report::{Report, Row, Run, charts, notes, tables::columns::varying},
-    run_directory::RunDirectory,
-    stats::Interval,
-};
+use super::marks::FAILED;
+use super::spectrum::significant;
+use super::time_series::TimeSeries;
+use super::views::View;
+use super::{spectrum, time_series};
+use crate::report::tables::columns::varying;
+use crate::report::{Report, Row, Run, charts, notes};
+use crate::run_directory::RunDirectory;
+use crate::stats::Interval;
 use brunt_results::{env::Env, verdict::Kind};
 use serde::{Serialize, Serializer, ser::Error};
 use serde_json::{Value, json};
@@ -20,7 +18,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageData<'a> {
-    /// Names, in plan order.
     pub targets: Vec<String>,
     /// Corners of the markers, in tenths of their radius.
     shapes: &'static [&'static [(i32, i32)]],
@@ -113,7 +110,6 @@ pub fn page_data<'a>(report: &Report, runs: &[Run], views: &'a [View], is_runnin
     PageData { targets, shapes, colours, loads, machines, placements, remedies, odds, rows, views, is_running }
 }
 
-/// Texts that many rows have in common.
 #[derive(Debug, Default)]
 struct Shared {
     machines: Vec<String>,
@@ -178,7 +174,6 @@ impl RowData {
     }
 }
 
-/// Failures, then the other verdicts, worst first.
 fn issues(row: &Row, remedies: &mut Vec<String>) -> Vec<Issue> {
     let mut issues: Vec<Issue> = Vec::new();
     for (repeat, failure) in &row.failures {

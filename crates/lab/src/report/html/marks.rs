@@ -1,9 +1,7 @@
 //! Parts shared by the page's sections: verdicts, target markers and colours.
 
-use crate::report::{
-    Row,
-    charts::{COLOURS, SHAPES},
-};
+use crate::report::Row;
+use crate::report::charts::{COLOURS, SHAPES};
 
 /// Word for a trial without a result, used beside those of [`brunt_results::verdict::Kind`].
 pub const FAILED: &str = "failed";
@@ -29,7 +27,6 @@ pub fn marker(target: usize) -> String {
     format!("<svg class=\"c{colour}\" aria-hidden=true><use href=#m{shape} /></svg>")
 }
 
-/// The marker shapes, defined once per page.
 pub fn shapes() -> String {
     let shape = |corners: &[(i32, i32)]| match corners {
         [] => "<circle r=\"10\"/>".to_owned(),

@@ -1,21 +1,13 @@
 //! The page's body: header, legend, cards, tables, notes.
 
-use super::{
-    bars,
-    data::PageData,
-    marks::{FAILED, chip, marker, shapes},
-    table,
-    views::View,
-};
+use super::data::PageData;
+use super::marks::{FAILED, chip, marker, shapes};
+use super::views::View;
+use super::{bars, table};
+use crate::format::{escaped, plural};
+use crate::report::charts::{Body, Chart};
+use crate::report::{Report, Run, notes};
 use crate::run_directory::CHARTS_FOLDER;
-use crate::{
-    format::{escaped, plural},
-    report::{
-        Report, Run,
-        charts::{Body, Chart},
-        notes,
-    },
-};
 use std::{collections::BTreeMap, fmt::Write, io};
 
 /// The contents of `main`. SVG charts are added while the body stays below `room` bytes.
@@ -67,7 +59,6 @@ fn list(lines: &[String]) -> String {
     if items.is_empty() { items } else { format!("<ul class=\"notes\">\n{items}</ul>\n") }
 }
 
-/// Trials by verdict, in words and as a strip.
 fn tally(report: &Report) -> String {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for row in &report.rows {
@@ -145,7 +136,6 @@ fn loads(data: &PageData) -> String {
     )
 }
 
-/// Line charts as SVG, for readers without scripts.
 fn still(charts: &[Chart], room: usize) -> io::Result<String> {
     let mut out = String::new();
     let mut left_out = 0;

@@ -1,13 +1,10 @@
 //! The report's tables as HTML, without the optional end tags: they are most of a page.
 
 use super::marks::{marker, verdicts};
-use crate::{
-    format::escaped,
-    report::{
-        Report,
-        tables::{Selection, columns::columns, selections},
-    },
-};
+use crate::format::escaped;
+use crate::report::Report;
+use crate::report::tables::columns::columns;
+use crate::report::tables::{Selection, selections};
 use std::fmt::Write;
 
 pub fn all(report: &Report, targets: &[String]) -> String {

@@ -16,7 +16,6 @@ pub struct TimeSeries {
     warm: f64,
     /// End of each second, in seconds since the load began.
     at: Vec<f64>,
-    /// Completed requests per second.
     rate: Vec<Option<f64>>,
     /// Response p99 of the second, in microseconds.
     p99: Vec<Option<f64>>,
@@ -63,7 +62,6 @@ fn list(lines: &[(&Line, f64)], digits: usize, figure: impl Fn(&Line, f64) -> Op
     if all.iter().all(Option::is_none) { Vec::new() } else { all }
 }
 
-/// The repeat with the throughput nearest to the median.
 fn median_repeat(row: &Row) -> Option<u32> {
     let median = row.figures.rate?.median;
     let distance = |rate: &f64| (rate - median).abs();

@@ -1,9 +1,7 @@
 //! Plots of the page: those of the line charts and, for response times, the same points over throughput.
 
-use crate::report::{
-    Report,
-    charts::{Axis, Body, Chart, Lines, Metric, misses},
-};
+use crate::report::Report;
+use crate::report::charts::{Axis, Body, Chart, Lines, Metric, misses};
 use serde::Serialize;
 
 /// A plot. Figures are named by the keys of rows.
@@ -85,7 +83,6 @@ fn percentile(heading: &str) -> &'static str {
     if heading == "p50" { "p50" } else { "p99" }
 }
 
-/// Inserts a percentile into a title: `Response p99 by connections`.
 fn titled(title: &str, heading: &str) -> String {
     if heading.is_empty() {
         title.to_owned()

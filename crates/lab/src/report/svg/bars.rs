@@ -1,10 +1,7 @@
 //! Drawing of bar charts: names at the left, values at the end of the bars.
 
-use super::{
-    Area, Drawn, FAINT, GRID, HEADING, INK, LABEL, LINE, MARGIN, Side, WIDTH, line,
-    markers::{colour, marker},
-    text,
-};
+use super::markers::{colour, marker};
+use super::{Area, Drawn, FAINT, GRID, HEADING, INK, LABEL, LINE, MARGIN, Side, WIDTH, line, text};
 use crate::report::charts::{Bar, Bars, Group, Metric, Scale};
 use plotters::prelude::{Color, Rectangle, ShapeStyle};
 

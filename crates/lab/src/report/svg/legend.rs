@@ -1,10 +1,7 @@
 //! Legend of a line chart, beneath the plots in as many columns as the longest name allows.
 
-use super::{
-    Area, Drawn, FAINT, LABEL, MARGIN, Side, WIDTH, line,
-    markers::{RADIUS, colour, marker},
-    text,
-};
+use super::markers::{RADIUS, colour, marker};
+use super::{Area, Drawn, FAINT, LABEL, MARGIN, Side, WIDTH, line, text};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Legend {

@@ -1,17 +1,11 @@
 //! Drawing of line charts, with the legend beneath the plots.
 
-use super::{
-    Area, Drawn, FAINT, GRID, HEADING, LINE, MARGIN, Side, WIDTH,
-    legend::Legend,
-    line,
-    markers::{RADIUS, colour, marker},
-    text,
-};
+use super::legend::Legend;
+use super::markers::{RADIUS, colour, marker};
+use super::{Area, Drawn, FAINT, GRID, HEADING, LINE, MARGIN, Side, WIDTH, line, text};
 use crate::report::charts::{Lines, Plot, Point, Scale, Series};
-use plotters::{
-    coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter},
-    prelude::{ChartBuilder, Color, LabelAreaPosition, PathElement, ShapeStyle, TRANSPARENT},
-};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::prelude::{ChartBuilder, Color, LabelAreaPosition, PathElement, ShapeStyle, TRANSPARENT};
 use std::ops::Range;
 
 const HEADING_HEIGHT: i32 = 30;

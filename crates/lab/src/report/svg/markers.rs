@@ -20,25 +20,15 @@ pub fn marker(area: &Area, number: usize, (x, y): (i32, i32), radius: i32, is_ho
         .collect();
     let ground = if is_hollow { RGBColor(255, 255, 255) } else { colour };
     let outline = ShapeStyle { color: colour.into(), filled: false, stroke_width: 2 };
-    match corners.as_slice() {
-        [] => {
-            area.draw(&Circle::new((x, y), radius, ShapeStyle::from(ground).filled()))?;
-            if is_hollow {
-                area.draw(&Circle::new((x, y), radius, outline))?;
+    for (style, fill) in [(ShapeStyle::from(ground).filled(), true), (outline, false)] {
+        match corners.as_slice() {
+            _ if !fill && !is_hollow => {}
+            [] => area.draw(&Circle::new((x, y), radius, style))?,
+            &[low, _, high, _] if low.0 < high.0 && low.1 < high.1 && low.0 - x == low.1 - y => {
+                area.draw(&Rectangle::new([low, high], style))?;
             }
-        }
-        &[low, _, high, _] if low.0 < high.0 && low.1 < high.1 && low.0 - x == low.1 - y => {
-            area.draw(&Rectangle::new([low, high], ShapeStyle::from(ground).filled()))?;
-            if is_hollow {
-                area.draw(&Rectangle::new([low, high], outline))?;
-            }
-        }
-        _ => {
-            area.draw(&Polygon::new(corners.clone(), ground))?;
-            if is_hollow {
-                let closed: Vec<(i32, i32)> = corners.iter().chain(corners.first()).copied().collect();
-                area.draw(&PathElement::new(closed, outline))?;
-            }
+            _ if fill => area.draw(&Polygon::new(corners.clone(), ground))?,
+            _ => area.draw(&PathElement::new([&corners[..], &corners[..1]].concat(), style))?,
         }
     }
     Ok(())

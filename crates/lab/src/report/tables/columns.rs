@@ -1,10 +1,9 @@
 //! Columns of the table, the same for every output: the settings that vary, then the figures.
 
-use crate::{
-    format,
-    plan::settings::NAMES,
-    report::{Row, http},
-};
+use crate::format;
+use crate::plan::settings::NAMES;
+use crate::report::{Figures, Row, http};
+use crate::stats::Spread;
 use std::borrow::Borrow;
 
 pub struct Column {
@@ -14,6 +13,23 @@ pub struct Column {
     pub weight: u8,
     pub cells: Vec<String>,
 }
+
+/// Two header lines, weight and text of each figure.
+const FIGURES: &[(&str, &str, u8, fn(&Figures) -> String)] = &[
+    ("response", "p50", 0, |f| format::time(f.p50_us)),
+    ("response", "p99", 0, |f| format::time(f.p99_us)),
+    ("p99", "range", 6, |f| f.p99_interval.map_or(format::ABSENT.to_owned(), |i| format::times(i.low, i.high))),
+    ("response", "p99.9", 3, |f| format::time(f.p999_us)),
+    ("service", "mean", 6, |f| format::time(f.service_mean_us)),
+    ("server", "user %", 1, |f| format::number(f.cpu_user_percent, 1)),
+    ("server", "total %", 0, |f| format::number(f.cpu_percent, 1)),
+    ("server", "MiB", 7, |f| format::mebibytes(f.rss_bytes)),
+    ("bytes", "per conn", 6, |f| format::number(f.rss_per_connection_bytes, 0)),
+    ("kernel", "per conn", 6, |f| format::number(f.slab_per_connection_bytes, 0)),
+    ("", "conn/s", 6, |f| format::number(f.connect_rate, 0)),
+    ("CPU us", "per req", 1, |f| format::number(f.cpu_us_per_request, 2)),
+    ("instr", "per req", 4, |f| format::number(f.instructions_user_per_request, 0)),
+];
 
 /// The columns of these rows, in order. `always` names a setting shown even if it does not vary.
 pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
@@ -44,39 +60,20 @@ pub fn columns(rows: &[&Row], always: Option<&str>) -> Vec<Column> {
             Some(interval) if is_sure => Some((interval.low, interval.high)),
             _ => row.figures.rate.map(|spread| (spread.low, spread.high)),
         };
-        add("", if is_sure { "95 %" } else { "range" }, true, 5, &|row| match ends(row) {
-            Some((low, high)) => format!("{}..{}", rate(low), rate(high)),
-            None => format::ABSENT.to_owned(),
+        add("", if is_sure { "95 %" } else { "range" }, true, 5, &|row| {
+            ends(row).map_or(format::ABSENT.to_owned(), |(low, high)| format!("{}..{}", rate(low), rate(high)))
         });
     }
-    add("x base-", "line", true, 0, &|row| match row.against_baseline {
-        Some(ratio) => format!("{:.3}", ratio.median),
-        None => format::ABSENT.to_owned(),
-    });
+    let baseline = |row: &Row, show: fn(Spread) -> String| row.against_baseline.map_or(format::ABSENT.to_owned(), show);
+    add("x base-", "line", true, 0, &|row| baseline(row, |ratio| format!("{:.3}", ratio.median)));
     if repeated {
-        add("x base-", "line, range", true, 5, &|row| match row.against_baseline {
-            Some(ratio) => format!("{:.2}..{:.2}", ratio.low, ratio.high),
-            None => format::ABSENT.to_owned(),
-        });
+        add("x base-", "line, range", true, 5, &|row| baseline(row, |r| format!("{:.2}..{:.2}", r.low, r.high)));
     }
-    add("response", "p50", true, 0, &|row| format::time(row.figures.p50_us));
-    add("response", "p99", true, 0, &|row| format::time(row.figures.p99_us));
-    add("p99", "range", true, 6, &|row| match row.figures.p99_interval {
-        Some(interval) => format::times(interval.low, interval.high),
-        None => format::ABSENT.to_owned(),
-    });
-    add("response", "p99.9", true, 3, &|row| format::time(row.figures.p999_us));
-    add("service", "mean", true, 6, &|row| format::time(row.figures.service_mean_us));
-    add("server", "user %", true, 1, &|row| format::number(row.figures.cpu_user_percent, 1));
-    add("server", "total %", true, 0, &|row| format::number(row.figures.cpu_percent, 1));
-    add("server", "MiB", true, 7, &|row| format::mebibytes(row.figures.rss_bytes));
-    add("bytes", "per conn", true, 6, &|row| format::number(row.figures.rss_per_connection_bytes, 0));
-    add("kernel", "per conn", true, 6, &|row| format::number(row.figures.slab_per_connection_bytes, 0));
-    add("", "conn/s", true, 6, &|row| format::number(row.figures.connect_rate, 0));
-    add("CPU us", "per req", true, 1, &|row| format::number(row.figures.cpu_us_per_request, 2));
-    add("instr", "per req", true, 4, &|row| format::number(row.figures.instructions_user_per_request, 0));
-    for column in http::COLUMNS {
-        add(column.over, column.name, true, column.weight, &|row| (column.show)(&row.http));
+    for (over, name, weight, show) in FIGURES {
+        add(over, name, true, *weight, &|row| show(&row.figures));
+    }
+    for (over, name, weight, show) in http::COLUMNS {
+        add(over, name, true, *weight, &|row| show(&row.http));
     }
     add("", "verdict", false, 0, &Row::verdict);
     // Figures missing from all rows are listed once below the table.

@@ -3,11 +3,9 @@
 
 use super::{RenderedTable, Selection, column, selections};
 use crate::format::{self, ABSENT};
-use crate::report::{
-    Report, Row,
-    charts::load::phrases,
-    tables::columns::{shown, varying},
-};
+use crate::report::charts::load::phrases;
+use crate::report::tables::columns::{shown, varying};
+use crate::report::{Report, Row};
 
 pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
     selections(report).iter().flat_map(blocks).collect()

@@ -6,27 +6,19 @@
 //! - The tester cannot be read after its end, so it is metered over the middle of its run.
 
 use super::TESTER_OUT;
-use crate::{
-    schedule::Cell,
-    testers::external::{ExternalTester, LoadSpec, ParsedOutput},
-};
-use brunt_meter::{
-    HostMeter, ServerMeter, proc_net,
-    process::{Tree, Usage, Window},
-    server::all_absent,
-};
-use brunt_results::{
-    RunResult,
-    directory::{Directory, SeriesWriter},
-    env::Env,
-    judge::judge,
-    result::Generator,
-    series::Second,
-};
-use std::{
-    fs, io,
-    time::{Duration, Instant},
-};
+use crate::schedule::Cell;
+use crate::testers::external::{ExternalTester, LoadSpec, ParsedOutput};
+use brunt_meter::process::{Tree, Usage, Window};
+use brunt_meter::server::all_absent;
+use brunt_meter::{HostMeter, ServerMeter, proc_net};
+use brunt_results::RunResult;
+use brunt_results::directory::{Directory, SeriesWriter};
+use brunt_results::env::Env;
+use brunt_results::judge::judge;
+use brunt_results::result::Generator;
+use brunt_results::series::Second;
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
 pub(super) struct ExternalMeter {
     server: Result<ServerMeter, String>,

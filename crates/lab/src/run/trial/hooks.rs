@@ -2,13 +2,9 @@
 //! something; both have a time limit.
 
 use super::{Result, TrialContext, TrialError, TrialGroup, TrialRunner};
-use crate::{
-    run::preflight,
-    system::{
-        poll::{every, poll},
-        process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
-    },
-};
+use crate::run::preflight;
+use crate::system::poll::{every, poll};
+use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
 use std::{fs::File, sync::atomic::Ordering};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

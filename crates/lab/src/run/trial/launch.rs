@@ -9,12 +9,10 @@ use crate::{
 };
 use brunt_results::Cores;
 use rustix::process::{Resource, getrlimit};
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io,
-    path::PathBuf,
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::PathBuf;
+use std::{fs, io};
 
 /// What is settled before any process of the trials is started.
 pub(super) struct TrialContext {
@@ -52,7 +50,6 @@ impl TrialContext {
 }
 
 impl TrialRunner<'_> {
-    /// What starts the target under its limits.
     pub(super) fn target_launch(
         &self,
         group: &TrialGroup,

@@ -1,17 +1,11 @@
 //! One tester run against a running target. If the target dies meanwhile, the trial fails whatever the tester wrote.
 
-use super::{
-    Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialError, TrialGroup, TrialRecord, TrialRunner,
-    external_meter::{ExternalMeter, poll_interval},
-};
-use crate::{
-    plan::tester::BRUNT,
-    system::{
-        poll::poll,
-        process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines},
-    },
-    testers::external,
-};
+use super::external_meter::{ExternalMeter, poll_interval};
+use super::{Result, TARGET_LOG, TESTER_LOG, TESTER_OUT, TrialError, TrialGroup, TrialRecord, TrialRunner};
+use crate::plan::tester::BRUNT;
+use crate::system::poll::poll;
+use crate::system::process_group::{Launch, ProcessGroup, STOP_TIMEOUT, describe_exit, last_lines};
+use crate::testers::external;
 use brunt_results::{RunResult, directory::Directory};
 use std::{collections::BTreeMap, fs::File, path::Path, sync::atomic::Ordering, time::Duration};
 
@@ -115,7 +109,6 @@ impl TrialRunner<'_> {
     }
 }
 
-/// Why a tester run has no result, and which process failed.
 enum TesterEnd {
     Interrupted,
     Target(String),
