@@ -59,31 +59,34 @@ fn range(text: &str) -> Option<(IpAddr, u64)> {
     }
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let (first, last): (IpAddr, IpAddr) = (first.parse().ok()?, last.parse().ok()?);
-    let distance = match (first, last) {
-        (IpAddr::V4(first), IpAddr::V4(last)) => u128::from(last.to_bits().checked_sub(first.to_bits())?),
-        (IpAddr::V6(first), IpAddr::V6(last)) => last.to_bits().checked_sub(first.to_bits())?,
-        _ => return None,
-    };
+    let distance = bits(last).checked_sub(bits(first)).filter(|_| first.is_ipv4() == last.is_ipv4())?;
     Some((first, u64::try_from(distance).unwrap_or(MAX_COUNT).saturating_add(1).min(MAX_COUNT)))
 }
 
 /// The host addresses of a network: with more than two addresses, without the network's own and the broadcast address.
 fn network(address: IpAddr, length: u32) -> Option<(IpAddr, u64)> {
-    let bits = if address.is_ipv4() { 32 } else { 128 };
-    let free = u32::checked_sub(bits, length)?;
-    let mask = u128::MAX.checked_shl(free).unwrap_or(0);
-    let first = match address {
-        IpAddr::V4(address) => IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & mask as u32)),
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask)),
-    };
+    let free = u32::checked_sub(if address.is_ipv4() { 32 } else { 128 }, length)?;
+    let first = with_bits(address, bits(address) & u128::MAX.checked_shl(free).unwrap_or(0));
     let count = 1u64.checked_shl(free).unwrap_or(MAX_COUNT).min(MAX_COUNT);
     Some(if count > 2 { (offset(first, 1), count - 2) } else { (first, count) })
 }
 
 fn offset(first: IpAddr, distance: u64) -> IpAddr {
-    match first {
-        IpAddr::V4(first) => IpAddr::V4(Ipv4Addr::from_bits(first.to_bits().wrapping_add(distance as u32))),
-        IpAddr::V6(first) => IpAddr::V6(Ipv6Addr::from_bits(first.to_bits().wrapping_add(u128::from(distance)))),
+    with_bits(first, bits(first).wrapping_add(distance.into()))
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
+/// The address of these bits, of the family of `like`.
+fn with_bits(like: IpAddr, bits: u128) -> IpAddr {
+    match like {
+        IpAddr::V4(_) => Ipv4Addr::from_bits(bits as u32).into(),
+        IpAddr::V6(_) => Ipv6Addr::from_bits(bits).into(),
     }
 }
 

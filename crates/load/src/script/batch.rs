@@ -54,18 +54,18 @@ fn first(text: &[u8]) -> Option<(&str, usize)> {
 /// End of the chunks that begin at `at`, trailers included.
 fn chunks(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
-        let (size, behind) = line(text, at)?;
+        let (size, start) = line(text, at)?;
         let digits = size.split(|byte| *byte == b';').next()?.trim_ascii();
         let size = usize::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
-        at = behind;
+        at = start;
         if size == 0 {
             break;
         }
         at = at.checked_add(size)?.checked_add(2)?;
     }
     loop {
-        let (trailer, behind) = line(text, at)?;
-        at = behind;
+        let (trailer, next) = line(text, at)?;
+        at = next;
         if trailer.is_empty() {
             return Some(at);
         }

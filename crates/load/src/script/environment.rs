@@ -12,7 +12,7 @@ const PRELUDE: &str = include_str!("prelude.luau");
 /// A VM for a script, and the names of the globals that are not the script's.
 pub(super) fn vm(program: &Program) -> std::result::Result<(Vm, HashSet<Vec<u8>>), ScriptError> {
     let vm = Vm::new(&program.name, program.limits, &["wrk", "package"])?;
-    install(vm.lua(), program).map_err(|error| program.fault(error))?;
+    install(vm.lua(), program).map_err(|error| program.script_error(error))?;
     let predefined = plain::names(&vm.lua().globals());
     Ok((vm, predefined))
 }
@@ -92,6 +92,6 @@ pub(super) fn start(
         }
         Ok((wrk.get("init")?, arguments))
     };
-    let (init, arguments) = prepare().map_err(|error| program.fault(error))?;
+    let (init, arguments) = prepare().map_err(|error| program.script_error(error))?;
     vm.call_within(program.limits.start, &init, arguments)
 }

@@ -61,7 +61,7 @@ struct Program {
 }
 
 impl Program {
-    fn fault(&self, text: impl std::fmt::Display) -> ScriptError {
+    fn script_error(&self, text: impl std::fmt::Display) -> ScriptError {
         ScriptError::new(Kind::Script, &self.name, text)
     }
 }
@@ -107,7 +107,7 @@ impl Wrk {
         let thread = || ThreadHandle::new(program.facts.addresses[0], globals.clone());
         let threads: Vec<ThreadHandle> = std::iter::repeat_with(thread).take(count).collect();
         for (setup, thread) in setup.iter().flat_map(|setup| threads.iter().map(move |thread| (setup, thread))) {
-            let thread = vm.lua().create_userdata(thread.clone()).map_err(|error| program.fault(error))?;
+            let thread = vm.lua().create_userdata(thread.clone()).map_err(|error| program.script_error(error))?;
             vm.call_within::<()>(program.limits.start, setup, thread)?;
         }
         let transfer = Transfer {
@@ -144,10 +144,10 @@ impl Wrk {
             thread.state().globals = left.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
         }
         let (lua, program) = (self.vm.lua(), &self.transfer.program);
-        let fault = |error| program.fault(error);
-        let summary = summary.table(lua).map_err(fault)?;
+        let script_error = |error| program.script_error(error);
+        let summary = summary.table(lua).map_err(script_error)?;
         let [latency, requests] = [latency, requests].map(|numbers| lua.create_userdata(numbers.clone()));
-        let arguments = (summary, latency.map_err(fault)?, requests.map_err(fault)?);
+        let arguments = (summary, latency.map_err(script_error)?, requests.map_err(script_error)?);
         self.vm.call_within(program.limits.start, done, arguments)
     }
 }

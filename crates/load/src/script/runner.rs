@@ -16,11 +16,11 @@ const MAX_DELAY_MS: f64 = 86_400_000.0;
 
 pub(super) fn source(transfer: &Arc<Transfer>, thread: usize) -> Result<Box<dyn Source>, String> {
     if thread >= transfer.addresses.len() {
-        return Err(transfer.program.fault(format!("load thread {thread} was not set up")).to_string());
+        return Err(transfer.program.script_error(format!("load thread {thread} was not set up")).to_string());
     }
     match Runner::new(transfer, thread) {
         Ok(runner) => Ok(Box::new(runner)),
-        Err(fault) => Err(fault.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -57,8 +57,8 @@ impl Runner {
             Some(request) => Requests::Called(request, None),
             None => {
                 let text: mlua::Result<LuaString> = vm.lua().load("return wrk.request()").set_name("=wrk").call(());
-                let text = text.map_err(|error| program.fault(error))?.as_bytes().to_vec();
-                let batch = batch::of(&text).map_err(|error| program.fault(error))?;
+                let text = text.map_err(|error| program.script_error(error))?.as_bytes().to_vec();
+                let batch = batch::of(&text).map_err(|error| program.script_error(error))?;
                 Requests::Fixed(text, batch)
             }
         };
@@ -67,15 +67,15 @@ impl Runner {
         Ok(Self { vm, requests, response, delay, stopped, error: None, transfer, thread, predefined })
     }
 
-    fn fault(&self, text: impl std::fmt::Display) -> String {
-        self.transfer.program.fault(text).to_string()
+    fn script_error(&self, text: impl std::fmt::Display) -> String {
+        self.transfer.program.script_error(text).to_string()
     }
 
     /// Calls a function without a result, and keeps its error for the next request.
     fn notify(&mut self, function: &Function, arguments: mlua::Result<impl IntoLuaMulti>) {
         let result = match arguments {
-            Ok(arguments) => self.vm.call::<()>(function, arguments).map_err(|fault| fault.to_string()),
-            Err(error) => Err(self.fault(error)),
+            Ok(arguments) => self.vm.call::<()>(function, arguments).map_err(|error| error.to_string()),
+            Err(error) => Err(self.script_error(error)),
         };
         if let Err(error) = result {
             self.error.get_or_insert(error);
@@ -95,24 +95,26 @@ impl Source for Runner {
             }
             Requests::Called(request, last) => (&*request, last),
         };
-        let fault = |text: String| self.transfer.program.fault(text).to_string();
-        let returned = self.vm.call(request, ()).map_err(|fault| fault.to_string())?;
+        let script_error = |text: String| self.transfer.program.script_error(text).to_string();
+        let returned = self.vm.call(request, ()).map_err(|error| error.to_string())?;
         let Value::String(text) = returned else {
             let kind = returned.type_name();
-            return Err(fault(format!("request() returned a {kind}: return a text, as wrk.format() makes")));
+            return Err(script_error(format!("request() returned a {kind}: return a text, as wrk.format() makes")));
         };
         out.extend_from_slice(&text.as_bytes());
         let batch = match last {
             // The last text is alive, so no other one can have its address.
             Some((last, batch)) if last.to_pointer() == text.to_pointer() => *batch,
             _ => {
-                let batch = batch::of(&text.as_bytes()).map_err(|error| fault(format!("request(): {error}")))?;
+                let batch = batch::of(&text.as_bytes()).map_err(|error| script_error(format!("request(): {error}")))?;
                 *last = Some((text, batch));
                 batch
             }
         };
         if self.stopped.get() && self.response.is_none() {
-            return Err(self.fault("thread:stop() takes effect with a response: define response(), if an empty one"));
+            return Err(
+                self.script_error("thread:stop() takes effect with a response: define response(), if an empty one")
+            );
         }
         Ok(batch)
     }
@@ -147,10 +149,12 @@ impl Source for Runner {
                 }
                 _ => {
                     let kind = value.type_name();
-                    self.fault(format!("delay() returned a {kind}: return milliseconds from 0 to {MAX_DELAY_MS}"))
+                    self.script_error(format!(
+                        "delay() returned a {kind}: return milliseconds from 0 to {MAX_DELAY_MS}"
+                    ))
                 }
             },
-            Err(fault) => fault.to_string(),
+            Err(error) => error.to_string(),
         };
         self.error.get_or_insert(error);
         None

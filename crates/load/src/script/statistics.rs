@@ -50,16 +50,9 @@ impl Numbers {
         if nanos.is_empty() {
             return Self::default();
         }
-        Self {
-            values: nanos
-                .iter_recorded()
-                .map(|value| (us(value.value_iterated_to()), value.count_at_value()))
-                .collect(),
-            min: us(nanos.min()),
-            max: us(nanos.max()),
-            mean: nanos.mean() / 1e3,
-            stdev: nanos.stdev() / 1e3,
-        }
+        let values = nanos.iter_recorded().map(|v| (us(v.value_iterated_to()), v.count_at_value())).collect();
+        let (min, max, mean, stdev) = (us(nanos.min()), us(nanos.max()), nanos.mean() / 1e3, nanos.stdev() / 1e3);
+        Self { values, min, max, mean, stdev }
     }
 
     /// Requests per second of load threads, one value for each thread and second.

@@ -45,7 +45,7 @@ pub fn text(text: &str) -> Result<Wrk, brunt_luau::ScriptError> {
 
 /// The source of thread 0, or the error at its start.
 pub fn source(script: &str) -> Result<Box<dyn Source>, String> {
-    text(script).map_err(|fault| fault.to_string())?.script().source(0)
+    text(script).map_err(|error| error.to_string())?.script().source(0)
 }
 
 pub fn next(source: &mut Box<dyn Source>) -> (String, Batch) {
