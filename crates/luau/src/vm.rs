@@ -78,10 +78,7 @@ impl Vm {
         }
     }
 
-    /// Calls a function within [`Limits::call`].
-    ///
-    /// # Errors
-    /// If it fails, or exceeds a limit. The machine can be used again.
+    /// Calls a function within [`Limits::call`]. After an error the machine can be used again.
     #[inline]
     pub fn call<R: FromLuaMulti>(&self, function: &Function, arguments: impl IntoLuaMulti) -> Result<R, ScriptError> {
         self.call_within(self.limits.call, function, arguments)

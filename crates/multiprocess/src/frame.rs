@@ -63,10 +63,8 @@ pub fn read<M: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<Option<(
     socket.read_exact(&mut length[1..])?;
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_LENGTH {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("a message of {length} bytes exceeds the limit of {MAX_LENGTH}"),
-        ));
+        let error = format!("a message of {length} bytes exceeds the limit of {MAX_LENGTH}");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, error));
     }
     let mut bytes = vec![0; length];
     socket.read_exact(&mut bytes)?;

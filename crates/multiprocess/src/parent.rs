@@ -72,10 +72,8 @@ struct Worker {
 }
 
 impl Workers {
-    /// Starts `count` processes of this executable with these arguments and waits until all of them run.
-    ///
-    /// # Errors
-    /// Any of [`StartError`]; processes already started are killed.
+    /// Starts `count` processes of this executable with these arguments and waits until all of them run. After an error,
+    /// processes already started are killed.
     pub fn start(args: &[&str], count: usize, is_cancelled: impl Fn() -> bool) -> Result<Self, StartError> {
         // If it fails, dropping `all` kills those that run.
         let mut all = Self { workers: Vec::with_capacity(count) };
@@ -120,9 +118,6 @@ impl Workers {
 
     /// Sends a message to one worker, with a file if there is one. An exited worker is no error here; it is reported as
     /// [`WorkerEvent::Exited`].
-    ///
-    /// # Errors
-    /// The message cannot be serialized.
     pub fn send(&self, worker: usize, message: &impl Serialize, file: Option<BorrowedFd<'_>>) -> io::Result<()> {
         match frame::write(&self.workers[worker].socket, message, file) {
             Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => Ok(()),

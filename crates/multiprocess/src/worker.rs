@@ -20,10 +20,7 @@ pub(crate) const HELLO: u8 = b'H';
 pub struct Parent(UnixStream);
 
 impl Parent {
-    /// Connects to the parent over standard input and reports that this worker runs.
-    ///
-    /// # Errors
-    /// Standard input is not a connected socket: the process was not started as a worker.
+    /// Connects to the parent over standard input, which must be a connected socket, and reports that this worker runs.
     pub fn from_stdin() -> io::Result<Self> {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         socket.peer_addr()?;

@@ -66,20 +66,17 @@ pub struct ClientConfig {
 
 /// The configuration for one host, with its session cache. Cheap to clone; clones share both.
 #[derive(Clone)]
-pub struct Connector(Arc<Host>);
+pub struct Connector(pub(crate) Arc<Host>);
 
-struct Host {
-    config: Arc<rustls::ClientConfig>,
-    name: ServerName<'static>,
+pub(crate) struct Host {
+    pub(crate) config: Arc<rustls::ClientConfig>,
+    pub(crate) name: ServerName<'static>,
     text: String,
     certificate_requested: Arc<AtomicBool>,
 }
 
 impl ClientConfig {
-    /// Reads the certificates that `options` names.
-    ///
-    /// # Errors
-    /// One line that names the file, the cause and the remedy.
+    /// Reads the certificates that `options` names. Errors are one line with the file, the cause and the remedy.
     pub fn new(options: &ClientOptions) -> Result<Self, String> {
         let provider = provider();
         let versions = match options.version {
@@ -122,14 +119,6 @@ impl Connector {
     /// the client's handshake is complete.
     pub fn was_certificate_requested(&self) -> bool {
         self.0.certificate_requested.load(Relaxed)
-    }
-
-    pub(crate) fn config(&self) -> Arc<rustls::ClientConfig> {
-        Arc::clone(&self.0.config)
-    }
-
-    pub(crate) fn name(&self) -> ServerName<'static> {
-        self.0.name.clone()
     }
 }
 

@@ -16,10 +16,7 @@ struct Parts {
 }
 
 impl Identity {
-    /// Reads both files, which may be the same.
-    ///
-    /// # Errors
-    /// One line that names the file, the cause and the remedy.
+    /// Reads both files, which may be the same. Errors are one line with the file, the cause and the remedy.
     pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
         let source = format!("the certificate '{}' with the key '{}'", certificate.display(), key.display());
         let (chain, key) = (pem::certificates(certificate)?, pem::key(key)?);

@@ -6,7 +6,7 @@ use std::{fmt, path::Path, sync::Arc};
 
 /// The configuration of a server, for any number of connections. Cheap to clone.
 #[derive(Clone)]
-pub struct Acceptor(Arc<ServerConfig>);
+pub struct Acceptor(pub(crate) Arc<ServerConfig>);
 
 impl Acceptor {
     /// A server with this identity. With `client_ca`, a file of certificate authorities, each client needs a certificate
@@ -28,10 +28,6 @@ impl Acceptor {
         config.alpn_protocols = vec![PROTOCOL.to_vec(), b"http/1.0".to_vec()];
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         Ok(Self(Arc::new(config)))
-    }
-
-    pub(crate) fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.0)
     }
 }
 

@@ -14,6 +14,7 @@ use rustls::{
     server::{ServerConnectionData, UnbufferedServerConnection},
     unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedConnectionCommon, UnbufferedStatus},
 };
+use std::sync::Arc;
 
 /// Plain text of one record, in bytes.
 const RECORD: usize = 16 << 10;
@@ -48,7 +49,7 @@ pub struct HandshakeInfo {
 impl Session {
     /// The client's end. Appends its first message to `out`.
     pub fn client(connector: &Connector, out: &mut Vec<u8>) -> Result<Self, TlsError> {
-        let connection = UnbufferedClientConnection::new(connector.config(), connector.name())?;
+        let connection = UnbufferedClientConnection::new(Arc::clone(&connector.0.config), connector.0.name.clone())?;
         let mut session = Self { end: End::Client(Box::new(connection)), partial: Vec::new(), closed_by_peer: false };
         session.receive(&mut [], &mut Vec::new(), out)?;
         Ok(session)
@@ -56,14 +57,12 @@ impl Session {
 
     /// The server's end, which waits for the client's first message.
     pub fn server(acceptor: &Acceptor) -> Result<Self, TlsError> {
-        let connection = UnbufferedServerConnection::new(acceptor.config())?;
+        let connection = UnbufferedServerConnection::new(Arc::clone(&acceptor.0))?;
         Ok(Self { end: End::Server(Box::new(connection)), partial: Vec::new(), closed_by_peer: false })
     }
 
-    /// Processes received bytes, which are decrypted in place. Appends plain text to `plain` and replies to `out`.
-    ///
-    /// # Errors
-    /// On any violation of the protocol. `out` then ends with the alert: send it and close.
+    /// Processes received bytes, which are decrypted in place. Appends plain text to `plain` and replies to `out`, which ends
+    /// with an alert if the protocol was violated: send it and close.
     pub fn receive(&mut self, bytes: &mut [u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), TlsError> {
         if self.partial.is_empty() {
             let used = self.process(bytes, plain, out)?;
@@ -90,10 +89,7 @@ impl Session {
         Ok(used?)
     }
 
-    /// Appends `bytes` to `out` as records.
-    ///
-    /// # Errors
-    /// Before the handshake is complete, and when the keys are exhausted.
+    /// Appends `bytes` to `out` as records. Fails before the handshake is complete, and when the keys are exhausted.
     pub fn encrypt(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), TlsError> {
         self.write(Message::Data(bytes), out)
     }

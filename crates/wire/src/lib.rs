@@ -1,6 +1,4 @@
-//! Network protocols as state machines without I/O: bytes in, events out; messages in, bytes out.
-//!
-//! No sockets, no clock, no allocation per message: protocols are tested without a network.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 pub mod echo;

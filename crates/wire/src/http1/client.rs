@@ -1,19 +1,4 @@
 //! The client's side of one connection: parses responses, and matches them to requests.
-//!
-//! ```
-//! use brunt_wire::http1::{Persistence, Limits, client::{Connection, Event, Request}};
-//!
-//! let (mut connection, mut out) = (Connection::default(), Vec::new());
-//! let sent = Request::get("localhost:8080", "/").encode(&mut out, None).unwrap();
-//! connection.sent(sent).unwrap();
-//!
-//! let mut input = &b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"[..];
-//! // Most responses arrive in one piece ...
-//! let response = connection.next_whole(&mut input, &Limits::CLIENT).unwrap();
-//! assert_eq!((response.head.status, response.body, response.head.persistence), (200, &b"hi"[..], Persistence::Keep));
-//! // ... and others are reported as events.
-//! assert!(connection.next(&mut input, &Limits::CLIENT).is_none());
-//! ```
 
 use super::{
     Body, EncodeError, Fields, Limits, ParseError, Persistence,

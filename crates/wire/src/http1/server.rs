@@ -1,29 +1,4 @@
 //! The server's side of one connection: parses requests.
-//!
-//! ```
-//! use brunt_wire::http1::{DateHeader, Limits, Response, server::{Connection, Event}};
-//!
-//! let (limits, date) = (Limits::default(), DateHeader::new(Some("doc"), 784111777).unwrap());
-//! let (mut connection, mut out) = (Connection::default(), Vec::new());
-//! let mut responded = false;
-//! let mut input = &b"GET /a HTTP/1.1\r\nHost: x\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n"[..];
-//! while let Some(event) = connection.next(&mut input, &limits) {
-//!     match event {
-//!         Event::Head(head) => {
-//!             let response = Response::new(&mut out, head.meta(), &date, 200).unwrap();
-//!             let _persistence = response.body(head.path().as_bytes());
-//!             responded = true;
-//!         }
-//!         Event::End(_) => responded = false,
-//!         Event::Error(error) if !responded => {
-//!             let _close = Response::error(&mut out, &date, error);
-//!         }
-//!         Event::Body(_) | Event::Trailers(_) | Event::Error(_) => {}
-//!     }
-//! }
-//! // Both responses are in `out`, in order, for one write.
-//! assert_eq!(out.windows(6).filter(|bytes| bytes == b"200 OK").count(), 2);
-//! ```
 
 use super::{
     Body, Fields, Head, Limits, ParseError, Persistence,
