@@ -62,7 +62,7 @@ pub struct Schedule {
 
 #[derive(Debug, Clone)]
 enum Process {
-    Constant { rate: f64, share: Share, cycle: u64, place: u64 },
+    Constant { rate: f64, share: Share, cycle: u64, index: u64 },
     Poisson { mean_ns: f64, random: Xoshiro256PlusPlus },
 }
 
@@ -73,7 +73,7 @@ impl Schedule {
     /// The schedule of one thread at `rate` requests per second over all threads.
     pub fn new(arrival: Arrival, rate: f64, seed: u64, share: Share) -> Self {
         let process = match arrival {
-            Arrival::Constant => Process::Constant { rate, share, cycle: 0, place: 0 },
+            Arrival::Constant => Process::Constant { rate, share, cycle: 0, index: 0 },
             Arrival::Poisson => {
                 let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
                 // Sequences 2^128 draws apart: threads have different gaps.
@@ -105,13 +105,13 @@ impl Schedule {
         let intended = self.peek();
         self.taken += 1;
         match &mut self.process {
-            Process::Constant { rate, share, cycle, place } => {
-                *place += 1;
-                if *place == share.own() as u64 {
-                    *place = 0;
+            Process::Constant { rate, share, cycle, index } => {
+                *index += 1;
+                if *index == share.own() as u64 {
+                    *index = 0;
                     *cycle += share.connections as u64;
                 }
-                self.next = due(*cycle + *place * share.threads as u64 + share.thread as u64, *rate);
+                self.next = due(*cycle + *index * share.threads as u64 + share.thread as u64, *rate);
             }
             Process::Poisson { mean_ns, random } => self.next += gap(*mean_ns, random),
         }

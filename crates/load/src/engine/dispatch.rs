@@ -45,11 +45,11 @@ async fn wait<P>(worker: &Worker<P>, margin: &mut Margin, mut now: u64, due: u64
     while now < due {
         let activity = worker.core.borrow().activity;
         yield_now().await;
-        let after = worker.clock.now();
+        let end = worker.clock.now();
         if worker.core.borrow().activity == activity {
-            worker.spin_ns.set(worker.spin_ns.get() + (after - now));
+            worker.spin_ns.set(worker.spin_ns.get() + (end - now));
         }
-        now = after;
+        now = end;
     }
 }
 

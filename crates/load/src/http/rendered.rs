@@ -10,8 +10,8 @@ use std::ops::Range;
 
 const MAX_ORDER: u64 = 10_000;
 /// Longest order with all variants.
-const MAX_PLACES: usize = 1 << 20;
-/// All bytes together; a large body is rendered once for each place in a pipeline.
+const MAX_VARIED_ORDER: usize = 1 << 20;
+/// All bytes together; a large body is rendered once for each position in a pipeline.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// How requests share a connection.
@@ -31,7 +31,7 @@ impl Pipeline {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     bytes: Vec<u8>,
-    /// By place in the order: the batch that begins there.
+    /// By index in the order: the batch that begins there.
     keeping: Vec<Range<usize>>,
     /// The same for the last batch of a connection; empty if connections are never closed.
     closing: Vec<Range<usize>>,
@@ -82,8 +82,8 @@ impl Rendered {
         let (keeping, closing) = (encoded(true)?, encoded(false)?);
         let longest = closing.iter().chain(&keeping).map(Vec::len).max().unwrap_or(0) as u64;
         let per_batch = batch.requests();
-        let places = if per_batch == 1 { requests.len() } else { order.len() } as u64;
-        let total = places * u64::from(per_batch) * longest * (1 + u64::from(reuse.is_some()));
+        let batches = if per_batch == 1 { requests.len() } else { order.len() } as u64;
+        let total = batches * u64::from(per_batch) * longest * (1 + u64::from(reuse.is_some()));
         if total > MAX_BYTES {
             return Err(format!(
                 "the requests would take {total} bytes and may take {MAX_BYTES}: lower --pipeline, --weight, --vary or the body"
@@ -97,7 +97,7 @@ impl Rendered {
         Ok(all)
     }
 
-    /// Lays out the batches that begin at each place of the order; the last request of each comes from `last`.
+    /// Lays out the batches that begin at each index of the order; the last request of each comes from `last`.
     fn lay_out(&mut self, order: &[usize], first: &[Vec<u8>], last: &[Vec<u8>]) -> Vec<Range<usize>> {
         let before_last = self.batch.requests() as usize - 1;
         if before_last == 0 {
@@ -105,12 +105,12 @@ impl Rendered {
             let ranges: Vec<Range<usize>> = last.iter().map(|request| self.append([request])).collect();
             return order.iter().map(|request| ranges[*request].clone()).collect();
         }
-        let request = |place: usize| order[place % order.len()];
-        let batch = |place: usize| {
-            let end = place + before_last;
-            (place..end).map(move |place| &first[request(place)]).chain([&last[request(end)]])
+        let request = |index: usize| order[index % order.len()];
+        let batch = |index: usize| {
+            let end = index + before_last;
+            (index..end).map(move |index| &first[request(index)]).chain([&last[request(end)]])
         };
-        (0..order.len()).map(|place| self.append(batch(place))).collect()
+        (0..order.len()).map(|index| self.append(batch(index))).collect()
     }
 
     fn append(&mut self, requests: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Range<usize> {
@@ -123,32 +123,32 @@ impl Rendered {
         self.vary.map(|vary| vary.variants)
     }
 
-    pub(crate) fn places(&self) -> usize {
+    pub(crate) fn order_len(&self) -> usize {
         self.keeping.len()
     }
 
     /// The longest batch alone, in a closed loop.
     pub(crate) fn longest(&self) -> Self {
-        let place = (0..self.places()).max_by_key(|place| self.keeping[*place].len()).unwrap_or(0);
+        let index = (0..self.order_len()).max_by_key(|index| self.keeping[*index].len()).unwrap_or(0);
         let (batch, pipeline) = (self.batch, Pipeline::Batches(self.batch.requests()));
         let mut one = Self { bytes: Vec::new(), keeping: Vec::new(), closing: Vec::new(), batch, pipeline, vary: None };
-        one.keeping = vec![one.append([&self.bytes[self.range(place, false)]])];
+        one.keeping = vec![one.append([&self.bytes[self.range(index, false)]])];
         if !self.closing.is_empty() {
-            one.closing = vec![one.append([&self.bytes[self.range(place, true)]])];
+            one.closing = vec![one.append([&self.bytes[self.range(index, true)]])];
         }
         one
     }
 
     /// Length in bytes of the longest batch, of those that end a connection if `last`.
     pub fn longest_bytes(&self, last: bool) -> usize {
-        (0..self.places()).map(|place| self.range(place, last).len()).max().unwrap_or(0)
+        (0..self.order_len()).map(|index| self.range(index, last).len()).max().unwrap_or(0)
     }
 
-    /// Where the batch that begins at `place` lies; `last` if it is the connection's last.
+    /// Where the batch that begins at `index` lies; `last` if it is the connection's last.
     #[inline]
-    pub(crate) fn range(&self, place: usize, last: bool) -> Range<usize> {
+    pub(crate) fn range(&self, index: usize, last: bool) -> Range<usize> {
         let ranges = if last && !self.closing.is_empty() { &self.closing } else { &self.keeping };
-        ranges[place].clone()
+        ranges[index].clone()
     }
 
     #[inline]
@@ -180,7 +180,7 @@ fn expand(
     let Some(vary) = vary else {
         return Ok((order, targets.iter().map(|target| (template.clone(), target.clone())).collect()));
     };
-    let most = MAX_PLACES / order.len();
+    let most = MAX_VARIED_ORDER / order.len();
     if !(1..=most).contains(&(vary.variants as usize)) {
         return Err(format!("--vary {}: 1 to {most} variants of these requests can be prepared", vary.variants));
     }
@@ -234,7 +234,7 @@ fn encode(template: &Template, target: &RequestTarget, keep_alive: bool) -> Resu
     }
 }
 
-/// The order of the targets: each place goes to the one furthest behind its share.
+/// The order of the targets: each position goes to the one furthest behind its share.
 fn order(targets: &[RequestTarget]) -> Result<Vec<usize>, String> {
     if targets.is_empty() || targets.iter().any(|target| target.weight == 0) {
         return Err("there is no URL, or one with a weight of 0: give each a weight of at least 1".to_owned());

@@ -103,9 +103,9 @@ impl Receiver {
                 self.shared.connecting.advance(&self.progress, &now);
                 self.progress = now;
             }
-            Report::Failed(why) => {
+            Report::Failed(reason) => {
                 self.is_done = true;
-                let error = LoadError::Process(format!("process {}: {why}", self.process + 1));
+                let error = LoadError::Process(format!("process {}: {reason}", self.process + 1));
                 self.pass_on(self.first, Message::Failed(error));
             }
             Report::Done { taken: counts } => {

@@ -65,10 +65,10 @@ impl Test {
         self.wakes[index].0.load(Relaxed)
     }
 
-    fn has_capacity(&self, place: usize) -> bool {
+    fn has_capacity(&self, slot: usize) -> bool {
         match self.scheduler.depth {
-            1 => self.scheduler.slots[place].is_idle(),
-            _ => self.scheduler.pipelines[place].capacity > 0,
+            1 => self.scheduler.slots[slot].is_idle(),
+            _ => self.scheduler.pipelines[slot].capacity > 0,
         }
     }
 
@@ -310,46 +310,46 @@ proptest! {
         for (index, what, pause) in steps {
             now += pause * MS;
             test.scheduler.dispatch(now);
-            let place = index as usize;
-            let awaits_reply = test.scheduler.slots[place].times().is_some();
+            let slot = index as usize;
+            let awaits_reply = test.scheduler.slots[slot].times().is_some();
             match what {
-                0 if open[place] => {
+                0 if open[slot] => {
                     test.scheduler.lost(index, now, Failure::Reset);
-                    open[place] = false;
+                    open[slot] = false;
                 }
-                1 if !open[place] => {
+                1 if !open[slot] => {
                     for _ in 0..depth {
                         test.request(index, now);
                     }
-                    (open[place], closing[place]) = (true, false);
+                    (open[slot], closing[slot]) = (true, false);
                 }
                 2 => test.scheduler.sweep(now, 10 * MS),
-                3 if open[place] && awaits_reply && depth > 1 => {
+                3 if open[slot] && awaits_reply && depth > 1 => {
                     test.send_assigned(index, now);
                     test.scheduler.stop_sending(index, now);
-                    closing[place] = true;
+                    closing[slot] = true;
                 }
-                _ if open[place] && test.scheduler.is_timed_out(index) => {
+                _ if open[slot] && test.scheduler.is_timed_out(index) => {
                     test.scheduler.lost(index, now, Failure::Timeout);
-                    open[place] = false;
+                    open[slot] = false;
                 }
-                _ if open[place] && awaits_reply && !closing[place] => open[place] = test.answer(index, now),
-                _ if open[place] && awaits_reply => {
-                    open[place] = test.scheduler.record_reply(index, now, Ok(()), |_| ());
-                    match test.scheduler.pipelines[place].queued.is_empty() {
+                _ if open[slot] && awaits_reply && !closing[slot] => open[slot] = test.answer(index, now),
+                _ if open[slot] && awaits_reply => {
+                    open[slot] = test.scheduler.record_reply(index, now, Ok(()), |_| ());
+                    match test.scheduler.pipelines[slot].queued.is_empty() {
                         true => {
                             test.scheduler.suspend(index);
-                            open[place] = false;
+                            open[slot] = false;
                         }
                         false => test.scheduler.remove_oldest(index),
                     }
                 }
-                _ if open[place] => {
+                _ if open[slot] => {
                     test.send_assigned(index, now);
                 }
                 _ => (),
             }
-            prop_assert_eq!(test.scheduler.available, (0..4).filter(|place| test.has_capacity(*place)).count());
+            prop_assert_eq!(test.scheduler.available, (0..4).filter(|slot| test.has_capacity(*slot)).count());
         }
         let taken = test.scheduler.schedule.as_ref().unwrap().taken();
         let outcome = test.end();

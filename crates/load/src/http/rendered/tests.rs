@@ -19,10 +19,10 @@ fn render(template: &Template, weights: &[u32], pipeline: Pipeline, reuse: Optio
     Rendered::render(template, &targets(weights), None, pipeline, reuse).unwrap()
 }
 
-/// The batch that begins at each place, as text.
+/// The batch that begins at each index, as text.
 fn batches(rendered: &Rendered, last: bool) -> Vec<String> {
-    let text = |place| String::from_utf8(rendered.bytes(rendered.range(place, last)).to_vec()).unwrap();
-    (0..rendered.places()).map(text).collect()
+    let text = |index| String::from_utf8(rendered.bytes(rendered.range(index, last)).to_vec()).unwrap();
+    (0..rendered.order_len()).map(text).collect()
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn the_longest_batch_is_rendered_alone() {
 fn each_round_takes_the_next_variant_of_equal_length() {
     let vary = Some(Vary { variants: 3, seed: 5 });
     let rendered = Rendered::render(&template(), &targets(&[2, 1]), vary, Batches(1), Some(9)).unwrap();
-    assert_eq!((rendered.places(), rendered.variants()), (9, Some(3)));
+    assert_eq!((rendered.order_len(), rendered.variants()), (9, Some(3)));
     let (kept, last) = (batches(&rendered, false), batches(&rendered, true));
     let path = |text: &String| text[5..6].to_owned();
     assert_eq!(kept.iter().map(path).collect::<String>(), "abaabaaba");
@@ -157,7 +157,7 @@ fn each_round_takes_the_next_variant_of_equal_length() {
     let batch = &batches(&four, false)[1];
     let order: Vec<&str> = batch.split("GET /a?vary=").skip(1).map(|request| &request[..16]).collect();
     assert_eq!(order, [&tokens[3], &tokens[6], &tokens[0], &tokens[3]]);
-    for variants in [0, MAX_PLACES as u32 + 1] {
+    for variants in [0, MAX_VARIED_ORDER as u32 + 1] {
         let error = Rendered::render(&template(), &targets(&[1]), Some(Vary { variants, seed: 1 }), Batches(1), None);
         assert!(error.unwrap_err().contains("--vary"));
     }

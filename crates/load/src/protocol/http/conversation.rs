@@ -184,10 +184,10 @@ impl<'w> HttpConversation<'w> {
     }
 
     /// Takes the end of a reply that arrived in pieces.
-    fn finish(&mut self, core: &mut Core<HttpProtocol>, now: u64, after: Persistence, is_all: bool) -> Taken {
+    fn finish(&mut self, core: &mut Core<HttpProtocol>, now: u64, persistence: Persistence, is_all: bool) -> Taken {
         let partial = self.partial.take().unwrap_or_default();
         let Partial { status, length, ref body, ref fields } = *partial;
-        let reply = Reply { status, length, after, fields: ReplyFields::Kept(fields), body };
+        let reply = Reply { status, length, persistence, fields: ReplyFields::Kept(fields), body };
         let taken = self.answer(core, now, &reply, is_all);
         self.partial = Some(partial);
         taken
@@ -213,7 +213,7 @@ impl<'w> HttpConversation<'w> {
         {
             self.worker.shared.close_at(now);
         }
-        let closes = reply.after == Persistence::Close;
+        let closes = reply.persistence == Persistence::Close;
         if !is_last {
             core.scheduler.remove_oldest(self.index);
             return match closes {
@@ -266,8 +266,9 @@ impl<'w> HttpConversation<'w> {
             {
                 Some(WholeResponse { head, body }) => {
                     let length = body.len() as u64;
-                    let (status, after, fields) = (head.status, head.persistence, ReplyFields::Whole(head.fields));
-                    self.answer(core, now, &Reply { status, length, after, fields, body }, input.is_empty())
+                    let (status, persistence, fields) =
+                        (head.status, head.persistence, ReplyFields::Whole(head.fields));
+                    self.answer(core, now, &Reply { status, length, persistence, fields, body }, input.is_empty())
                 }
                 None => match self.event(core, now, &mut input) {
                     Some(taken) => taken,

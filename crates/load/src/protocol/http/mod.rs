@@ -42,7 +42,7 @@ enum RequestSource {
 
 struct RoundRobin {
     all: Arc<Rendered>,
-    place: usize,
+    position: usize,
 }
 
 impl RoundRobin {
@@ -50,10 +50,10 @@ impl RoundRobin {
     fn next(&mut self, out: &mut Outgoing, sent: u64, reuse: u64) {
         out.batch = self.all.batch;
         out.last = sent + u64::from(out.batch.requests()) >= reuse;
-        out.range = self.all.range(self.place, out.last);
-        self.place += out.batch.requests() as usize;
-        if self.place >= self.all.places() {
-            self.place %= self.all.places();
+        out.range = self.all.range(self.position, out.last);
+        self.position += out.batch.requests() as usize;
+        if self.position >= self.all.order_len() {
+            self.position %= self.all.order_len();
         }
     }
 }
@@ -81,7 +81,8 @@ impl HttpProtocol {
             let source = match &host.requests {
                 // Threads begin at different places, or all would send a rare request at once.
                 Requests::Rendered(all) => {
-                    let turns = RoundRobin { all: Arc::clone(all), place: share.thread * all.places() / share.threads };
+                    let turns =
+                        RoundRobin { all: Arc::clone(all), position: share.thread * all.order_len() / share.threads };
                     if http.depth() > 1 { RequestSource::Queued(turns) } else { RequestSource::Rendered(turns) }
                 }
                 Requests::Script(script) => RequestSource::Script(script.source(share.thread)?),

@@ -35,7 +35,7 @@ pub(super) struct Partial {
 pub(super) struct Reply<'a> {
     pub status: u16,
     pub length: u64,
-    pub after: Persistence,
+    pub persistence: Persistence,
     pub fields: ReplyFields<'a>,
     /// Empty unless checked or shown to a script.
     pub body: &'a [u8],
