@@ -116,17 +116,14 @@ impl Args {
     }
 
     fn parse(&self) -> Result<Invocation, ArgError> {
-        match self.words.split_first() {
-            Some((tool, words)) => match tool.as_str() {
-                "wrk" | "wrk2" => wrk::parse(words),
-                "ab" => ab::parse(words),
-                "fortio" => fortio::parse(words),
-                "-h" | "--help" => Err(ArgError::Help(HELP.to_owned())),
-                other => Err(ArgError::Usage(format!("brunt as '{other}': known are wrk, wrk2, ab and fortio"))),
-            },
-            None => {
-                Err(ArgError::Usage("no tool is given: add wrk, wrk2, ab or fortio, then that tool's flags".to_owned()))
-            }
+        let missing = "no tool is given: add wrk, wrk2, ab or fortio, then that tool's flags";
+        let (tool, words) = self.words.split_first().ok_or_else(|| ArgError::Usage(missing.to_owned()))?;
+        match tool.as_str() {
+            "wrk" | "wrk2" => wrk::parse(words),
+            "ab" => ab::parse(words),
+            "fortio" => fortio::parse(words),
+            "-h" | "--help" => Err(ArgError::Help(HELP.to_owned())),
+            other => Err(ArgError::Usage(format!("brunt as '{other}': known are wrk, wrk2, ab and fortio"))),
         }
     }
 }
@@ -171,10 +168,10 @@ fn accept_any_certificate(load: &mut Vec<String>, url: &str) {
 /// Host, port and path of a URL, as these tools print them.
 fn address(url: &str) -> (String, String, String) {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let (place, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    let (host, port) = match place.rsplit_once(':') {
+    let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port),
-        _ => (place, if url.starts_with("https://") { "443" } else { "80" }),
+        _ => (authority, if url.starts_with("https://") { "443" } else { "80" }),
     };
     (host.trim_matches(['[', ']']).to_owned(), port.to_owned(), path.to_owned())
 }

@@ -105,7 +105,7 @@ fn text(findings: &[Finding]) -> String {
             let _ = writeln!(text, "{:indent$}{}", "", finding.consequence);
         }
         if let Some(remedy) = &finding.remedy {
-            let _ = writeln!(text, "{:indent$}mend it: {remedy}", "");
+            let _ = writeln!(text, "{:indent$}remedy: {remedy}", "");
         }
     }
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();

@@ -79,9 +79,9 @@ fn precision(text: &str) -> Result<f64, String> {
 }
 
 /// Flags of brunt load that the search sets.
-const OURS_LONG: [&str; 8] =
+const LONG_FLAGS: [&str; 8] =
     ["--rate", "--qps", "--rate-per-core", "--duration", "--requests", "--out", "--json", "--fail-if"];
-const OURS_SHORT: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
+const SHORT_FLAGS: [&str; 5] = ["-R", "-q", "-d", "-z", "-n"];
 
 impl Args {
     pub fn run(&self) -> Result<ExitCode, Error> {
@@ -99,8 +99,9 @@ impl Args {
         };
         // A second signal is ignored: exiting at once would leave a load running.
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
-        let found =
-            registered(&request.out, || slo_search::run(&request, &stop, &mut |next, step| self.tell(next, step)))?;
+        let found = registered(&request.out, || {
+            slo_search::run(&request, &stop, &mut |next, step| self.report_step(next, step))
+        })?;
         let Some(found) = found else {
             let _ = writeln!(io::stderr(), "interrupted; the loads so far are in {}", request.out.display());
             return Ok(ExitCode::Failed);
@@ -118,18 +119,18 @@ impl Args {
 
     fn check(&self) -> Result<(), Error> {
         if let Some(to) = self.to.filter(|to| to.0 < self.from.0) {
+            let from = self.from;
             return Err(Error::Usage(format!(
-                "--to {to} is below --from {}: the search starts there and increases",
-                self.from
+                "--to {to} is below --from {from}: the search starts there and increases"
             )));
         }
-        let is_ours = |word: &&String| {
+        let is_set_by_search = |word: &&String| {
             let name = word.split('=').next().unwrap_or(word);
             // A short flag may have its value attached.
-            OURS_LONG.contains(&name)
-                || !name.starts_with("--") && OURS_SHORT.iter().any(|short| name.starts_with(short))
+            LONG_FLAGS.contains(&name)
+                || !name.starts_with("--") && SHORT_FLAGS.iter().any(|short| name.starts_with(short))
         };
-        match self.load.iter().find(is_ours) {
+        match self.load.iter().find(is_set_by_search) {
             Some(word) => Err(Error::Usage(format!(
                 "{word} after the URL: the search sets rate, duration and files of each load (--from, --to, --step, \
                  --confirm, --out, before the URL)"
@@ -138,7 +139,7 @@ impl Args {
         }
     }
 
-    fn tell(&self, next: &Attempt, step: Option<&Step>) {
+    fn report_step(&self, next: &Attempt, step: Option<&Step>) {
         if self.quiet {
             return;
         }

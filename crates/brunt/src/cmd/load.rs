@@ -133,6 +133,15 @@ pub struct Args {
     no_meter: bool,
 }
 
+fn usage<T>(message: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Usage(message.into()))
+}
+
+/// The first of these flags that was given.
+fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
+    flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+}
+
 /// Values of --arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Arrival {

@@ -2,7 +2,9 @@
 
 use super::{
     address::{self, Protocol, Url},
+    first_given,
     tls::Tls,
+    usage,
 };
 use brunt_lab::Error;
 use brunt_load::{
@@ -62,49 +64,42 @@ pub(super) struct Flags {
     expect_body: Option<String>,
 }
 
-/// Parsed values of -H.
-struct Fields {
-    host: Option<String>,
-    others: Vec<(String, String)>,
-}
-
 /// Requests for one host.
-struct Asked {
+struct HostRequests {
     /// Name or address, port, TLS.
     host: (String, u16, bool),
-    goals: Vec<RequestTarget>,
+    targets: Vec<RequestTarget>,
 }
 
 impl Flags {
     /// The first of these flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
-        let flags = [
+        let given = first_given(&[
             ("-X", self.method.is_some()),
             ("-H", !self.header.is_empty()),
             ("--body", self.body.is_some()),
             ("--expect-status", self.expect_status.is_some()),
             ("--expect-length", self.expect_length.is_some()),
             ("--expect-body", self.expect_body.is_some()),
-        ];
-        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag).or_else(|| self.shaping())
+        ]);
+        given.or_else(|| self.shaping())
     }
 
     /// The first given flag that a script makes meaningless.
     pub(super) fn shaping(&self) -> Option<&'static str> {
-        let flags = [
+        first_given(&[
             ("--weight", !self.weight.is_empty()),
             ("--pipeline", self.pipeline.is_some()),
             ("--vary", self.vary.is_some()),
             ("--no-keepalive", self.no_keepalive),
             ("--reuse", self.reuse.is_some()),
             ("--http1.0", self.http10),
-        ];
-        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+        ])
     }
 
     /// Method, headers and body as typed, as initial values for a script.
     pub(super) fn typed(&self) -> Result<Typed, Error> {
-        let Fields { host, others: mut fields } = self.fields()?;
+        let (host, mut fields) = self.fields()?;
         fields.extend(host.map(|host| ("Host".to_owned(), host)));
         let body = self.body.as_deref().map(body).transpose()?;
         let method = self.method.clone().or_else(|| body.is_some().then(|| "POST".to_owned()));
@@ -125,79 +120,82 @@ impl Flags {
             (true, None) => Some(1),
             (false, reuse) => reuse.map(|count| count.0),
         };
-        let Fields { host, others: fields } = self.fields()?;
-        let asked = self.asked(urls, host.as_deref())?;
+        let (host, fields) = self.fields()?;
+        let hosts = self.by_host(urls, host.as_deref())?;
         let body = self.body.as_deref().map(body).transpose()?;
         let default = if body.is_some() { "POST" } else { "GET" };
         let method = self.method.clone().unwrap_or_else(|| default.to_owned());
         if method == "HEAD" && (self.expect_length.is_some() || self.expect_body.is_some()) {
-            return usage("-X HEAD: its replies have no body; remove --expect-length and --expect-body".to_owned());
+            return usage("-X HEAD: its replies have no body; remove --expect-length and --expect-body");
         }
-        let form = Template { method, fields, body, http10: self.http10 };
+        let template = Template { method, fields, body, http10: self.http10 };
         let pipeline = match (self.pipeline, is_open) {
             (None, _) => Pipeline::NONE,
             (Some(depth), true) => Pipeline::Single(depth),
             (Some(depth), false) => Pipeline::Batches(depth),
         };
         let vary = self.vary.map(|Count(count)| Vary { variants: u32::try_from(count).unwrap_or(u32::MAX), seed });
-        let render = |asked: &Asked| Rendered::render(&form, &asked.goals, vary, pipeline, reuse).map_err(Error::Usage);
-        let rendered = asked.iter().map(render).collect::<Result<Vec<_>, _>>()?;
+        let render = |requests: &HostRequests| {
+            Rendered::render(&template, &requests.targets, vary, pipeline, reuse).map_err(Error::Usage)
+        };
+        let rendered = hosts.iter().map(render).collect::<Result<Vec<_>, _>>()?;
         let expect = Expect {
             statuses: self.expect_status.clone().unwrap_or_default(),
             length: self.expect_length.map(|size| size.0),
             body: self.expect_body.clone().map(String::into_bytes),
         };
-        let clients = tls.clients(asked.iter().any(|asked| asked.host.2))?;
-        let host = |(asked, rendered): (&Asked, Rendered)| {
-            let (name, port, tls) = &asked.host;
+        let clients = tls.clients(hosts.iter().any(|requests| requests.host.2))?;
+        let host = |(requests, rendered): (&HostRequests, Rendered)| {
+            let (name, port, tls) = &requests.host;
             let tls = clients.as_ref().filter(|_| *tls).map(|clients| clients.connector(name));
             Ok(Host {
                 tls: tls.transpose().map_err(Error::Usage)?,
                 address: address::resolve(name, *port, timeout)?,
                 requests: Requests::Rendered(Arc::new(rendered)),
-                weight: asked.goals.iter().map(|goal| u64::from(goal.weight)).sum(),
+                weight: requests.targets.iter().map(|target| u64::from(target.weight)).sum(),
             })
         };
-        let hosts = asked.iter().zip(rendered).map(host).collect::<Result<_, Error>>()?;
+        let hosts = hosts.iter().zip(rendered).map(host).collect::<Result<_, Error>>()?;
         Ok(Target::Http(Http { hosts, reuse, expect }))
     }
 
-    fn fields(&self) -> Result<Fields, Error> {
-        let mut fields = Fields { host: None, others: Vec::new() };
+    /// Values of -H: that of Host, and all other fields.
+    fn fields(&self) -> Result<(Option<String>, Vec<(String, String)>), Error> {
+        let (mut host, mut others) = (None, Vec::new());
         for header in &self.header {
             let Some((name, value)) = header.split_once(':') else {
                 return usage(format!("-H '{}' is not of the form 'Name: value'", header.escape_debug()));
             };
             let value = value.trim_matches([' ', '\t']).to_owned();
             if !name.eq_ignore_ascii_case("host") {
-                fields.others.push((name.to_owned(), value));
-            } else if fields.host.replace(value).is_some() {
-                return usage("-H gives Host more than once".to_owned());
+                others.push((name.to_owned(), value));
+            } else if host.replace(value).is_some() {
+                return usage("-H gives Host more than once");
             }
         }
-        Ok(fields)
+        Ok((host, others))
     }
 
     /// Groups the requests by host, in order of first mention.
-    fn asked(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<Asked>, Error> {
+    fn by_host(&self, urls: &[Url], host: Option<&str>) -> Result<Vec<HostRequests>, Error> {
         if !self.weight.is_empty() && self.weight.len() != urls.len() {
             let (weights, urls) = (self.weight.len(), urls.len());
             return usage(format!("--weight has {weights} numbers for {urls} URLs: give one for each"));
         }
-        let mut all: Vec<Asked> = Vec::new();
+        let mut all: Vec<HostRequests> = Vec::new();
         for (number, url) in urls.iter().enumerate() {
             let Protocol::Http { authority, target, tls } = &url.protocol else {
-                return usage("http:// and other protocols cannot be loaded together".to_owned());
+                return usage("http:// and other protocols cannot be loaded together");
             };
-            let goal = RequestTarget {
+            let target = RequestTarget {
                 host: host.unwrap_or(authority).to_owned(),
                 target: target.clone(),
                 weight: self.weight.get(number).copied().unwrap_or(1),
             };
             let host = (url.host.clone(), url.port, *tls);
-            match all.iter_mut().find(|asked| asked.host == host) {
-                Some(asked) => asked.goals.push(goal),
-                None => all.push(Asked { host, goals: vec![goal] }),
+            match all.iter_mut().find(|requests| requests.host == host) {
+                Some(requests) => requests.targets.push(target),
+                None => all.push(HostRequests { host, targets: vec![target] }),
             }
         }
         Ok(all)
@@ -213,8 +211,4 @@ fn body(text: &str) -> Result<Vec<u8>, Error> {
         return usage(format!("--body @{path} is {} long; at most {} is allowed", Size(length), Size(LARGEST_BODY)));
     }
     fs::read(path).map_err(failed)
-}
-
-fn usage<T>(message: String) -> Result<T, Error> {
-    Err(Error::Usage(message))
 }

@@ -6,6 +6,7 @@
 use super::{
     Args, Arrival,
     address::{self, Protocol, Url},
+    first_given, usage,
 };
 use brunt_lab::Error;
 use brunt_load::{Endpoint, Options, Target};
@@ -32,7 +33,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Err
     let rate = rate(args, threads.len() as f64)?;
     let (duration, warmup) = times(args)?;
     if let Some(pid) = args.server_pid.filter(|_| args.no_meter) {
-        return usage(&format!("--server-pid {pid} and --no-meter: give one of them"));
+        return usage(format!("--server-pid {pid} and --no-meter: give one of them"));
     }
     if args.requests == Some(Count(0)) {
         return usage("-n 0: at least 1 request is needed");
@@ -41,7 +42,7 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Err
     let target = target(args, &urls, rate.is_some(), seed)?;
     let hosts = target.endpoints().len() as u64;
     if connections < hosts {
-        return usage(&format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
+        return usage(format!("-c {connections} is less than the {hosts} hosts: each needs a connection; raise -c"));
     }
     Ok(Options {
         url: args.urls.join(" "),
@@ -67,12 +68,10 @@ pub(super) fn options(args: &Args, allowed: Option<&str>) -> Result<Options, Err
 /// Load threads of each generator process; several processes if the connections exceed the limit of open files.
 pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<usize>>>, Error> {
     let connections = Count(options.connections as u64);
-    let layout = brunt_load::processes::layout(options);
-    if let Ok(layout) = &layout
-        && layout.len() == 1
-    {
-        return Ok(layout.clone());
-    }
+    let layout = match brunt_load::processes::layout(options) {
+        Ok(layout) if layout.len() == 1 => return Ok(layout),
+        layout => layout,
+    };
     // This machine holds both ends of local connections.
     let ends = if options.target.endpoints().iter().any(is_local) { 2 } else { 1 };
     if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, ends) {
@@ -81,7 +80,7 @@ pub(super) fn layout(args: &Args, options: &Options) -> Result<Vec<Vec<Option<us
     let layout = layout.map_err(|error| Error::Failed(error.to_string()))?;
     let processes = layout.len();
     let alone = |flag: &str, why: &str| {
-        usage(&format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
+        usage(format!("{flag}: {why}, and -c {connections} takes {processes} processes; leave {flag} out or lower -c"))
     };
     if args.requests.is_some() {
         return alone("-n", "requests are counted within one process; use -d");
@@ -97,20 +96,26 @@ fn target(args: &Args, urls: &[Url], is_open: bool, seed: u64) -> Result<Target,
     match urls {
         [] => usage("there is no URL: name what to load, as http://127.0.0.1:8080/"),
         [Url { protocol: Protocol::Http { .. }, .. }, ..] => {
-            let stray = [("--size", args.size.is_some()), ("--no-verify", args.no_verify)];
-            match stray.iter().find(|(_, given)| *given) {
-                Some((flag, _)) => usage(&format!("{flag} means nothing with http://: leave it out")),
+            match first_given(&[("--size", args.size.is_some()), ("--no-verify", args.no_verify)]) {
+                Some(flag) => usage(format!("{flag} means nothing with http://: leave it out")),
                 None => args.http.target(urls, &args.tls, args.timeout.0, is_open, seed),
             }
         }
-        [Url { protocol: Protocol::Tcp, .. }, _, ..] => usage("tcp:// takes one URL alone"),
-        [Url { protocol: Protocol::Unix, .. }, _, ..] => usage("unix:// takes one URL alone"),
-        [Url { host, port, protocol: protocol @ (Protocol::Tcp | Protocol::Unix) }] => {
+        [Url { host, port, protocol }, others @ ..] => {
             let scheme = if *protocol == Protocol::Tcp { "tcp" } else { "unix" };
-            if let Some(flag) = args.http.given().or_else(|| args.tls.given()) {
-                return usage(&format!("{flag} means nothing with {scheme}://: leave it out, or load an http:// URL"));
+            if !others.is_empty() {
+                return usage(format!("{scheme}:// takes one URL alone"));
             }
-            let size = size(args)?;
+            if let Some(flag) = args.http.given().or_else(|| args.tls.given()) {
+                return usage(format!("{flag} means nothing with {scheme}://: leave it out, or load an http:// URL"));
+            }
+            let size = match args.size.unwrap_or(MESSAGE) {
+                Size(0) => return usage("--size 0B: a message has at least 1B"),
+                size if size > LARGEST_MESSAGE => {
+                    return usage(format!("--size {size}: the largest message is {LARGEST_MESSAGE}"));
+                }
+                Size(size) => size as usize,
+            };
             let endpoint = match protocol {
                 Protocol::Unix => Endpoint::Unix(host.into()),
                 _ => address::resolve(host, *port, args.timeout.0)?.into(),
@@ -124,30 +129,18 @@ fn is_local(endpoint: &Endpoint) -> bool {
     endpoint.ip().is_none_or(|address| brunt_meter::listener::is_local(address.ip()))
 }
 
-fn size(args: &Args) -> Result<usize, Error> {
-    match args.size.unwrap_or(MESSAGE) {
-        Size(0) => usage("--size 0B: a message has at least 1B"),
-        size if size > LARGEST_MESSAGE => usage(&format!("--size {size}: the largest message is {LARGEST_MESSAGE}")),
-        Size(size) => Ok(size as usize),
-    }
-}
-
-fn usage<T>(message: &str) -> Result<T, Error> {
-    Err(Error::Usage(message.to_owned()))
-}
-
 fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Error> {
     match (args.threads, &args.cores) {
         (Some(Count(0)), _) => usage("-t 0: at least 1 thread is needed"),
-        (Some(count), _) if count.0 > MOST_THREADS => usage(&format!("-t {count}: at most {MOST_THREADS} threads")),
-        (Some(count), Some(cores)) if count.0 != cores.count() as u64 => usage(&format!(
+        (Some(count), _) if count.0 > MOST_THREADS => usage(format!("-t {count}: at most {MOST_THREADS} threads")),
+        (Some(count), Some(cores)) if count.0 != cores.count() as u64 => usage(format!(
             "-t {count} and --cores {cores}, which names {}: one thread is pinned to each core; leave -t out",
             cores.count()
         )),
         (_, Some(cores)) => {
             let allowed: Option<Cores> = allowed.and_then(|list| list.parse().ok());
             match allowed.filter(|allowed| cores.0.iter().any(|core| !allowed.0.contains(core))) {
-                Some(allowed) => usage(&format!("--cores {cores}: this process may run on {allowed} only")),
+                Some(allowed) => usage(format!("--cores {cores}: this process may run on {allowed} only")),
                 None => Ok(cores.0.iter().copied().map(Some).collect()),
             }
         }
@@ -159,16 +152,16 @@ fn threads(args: &Args, allowed: Option<&str>) -> Result<Vec<Option<usize>>, Err
 fn connections(args: &Args, threads: u64) -> Result<u64, Error> {
     let (connections, flag) = match (args.connections, args.connections_per_core) {
         (Some(all), Some(each)) => {
-            return usage(&format!("-c {all} and --connections-per-core {each}: give one of them"));
+            return usage(format!("-c {all} and --connections-per-core {each}: give one of them"));
         }
         (Some(all), None) => (all.0, format!("-c {all}")),
         (None, Some(each)) => (each.0.saturating_mul(threads), format!("--connections-per-core {each}")),
         (None, None) => (CONNECTIONS.max(threads), String::new()),
     };
     match connections {
-        0 => usage(&format!("{flag}: at least 1 connection is needed")),
-        n if n > MOST_CONNECTIONS => usage(&format!("{flag}: at most {} connections", Count(MOST_CONNECTIONS))),
-        n if n < threads => usage(&format!(
+        0 => usage(format!("{flag}: at least 1 connection is needed")),
+        n if n > MOST_CONNECTIONS => usage(format!("{flag}: at most {} connections", Count(MOST_CONNECTIONS))),
+        n if n < threads => usage(format!(
             "{flag} is less than the {threads} threads: each thread needs a connection; raise -c or lower -t"
         )),
         n => Ok(n),
@@ -177,7 +170,7 @@ fn connections(args: &Args, threads: u64) -> Result<u64, Error> {
 
 fn rate(args: &Args, threads: f64) -> Result<Option<f64>, Error> {
     match (args.rate, args.rate_per_core) {
-        (Some(all), Some(each)) => usage(&format!("--rate {all} and --rate-per-core {each}: give one of them")),
+        (Some(all), Some(each)) => usage(format!("--rate {all} and --rate-per-core {each}: give one of them")),
         (None, None) if args.arrival.is_some() => {
             usage("--arrival needs a rate: add -R or --rate-per-core, for a closed loop has no schedule")
         }
@@ -197,10 +190,10 @@ fn times(args: &Args) -> Result<(Duration, Duration), Error> {
     for (flag, time, least_ms) in [("-d", duration, 10), ("-T", args.timeout.0, 1), ("--warmup", warmup, 0)] {
         let (time, least, most) = (Span(time), Span(Duration::from_millis(least_ms)), Span(LONGEST));
         if time < least {
-            return usage(&format!("{flag} {time}: it must be at least {least}"));
+            return usage(format!("{flag} {time}: it must be at least {least}"));
         }
         if time > most {
-            return usage(&format!("{flag} {time}: it can be at most {most}"));
+            return usage(format!("{flag} {time}: it can be at most {most}"));
         }
     }
     Ok((duration, warmup))

@@ -17,9 +17,8 @@ pub(super) struct Progress {
     last_s: f64,
     errors: u64,
     started: Instant,
-    /// Times of the next permanent lines: seconds since the start while connecting, seconds of the run after that.
-    next_connecting_s: f64,
-    next_second_s: f64,
+    /// Time of the next permanent line: since the start while connecting, in seconds of the run after that.
+    next_line_s: f64,
 }
 
 impl Progress {
@@ -35,8 +34,7 @@ impl Progress {
             last_s: 0.0,
             errors: 0,
             started: Instant::now(),
-            next_connecting_s: PLAIN_EVERY,
-            next_second_s: PLAIN_EVERY,
+            next_line_s: PLAIN_EVERY,
         }
     }
 
@@ -44,21 +42,24 @@ impl Progress {
     pub(super) fn connecting(&mut self, opened: u64, of: u64) {
         let since_s = self.started.elapsed().as_secs_f64();
         let text = format!("{since_s:>4.1} s  {opened} of {} opened", format::plural(of, "connection"));
-        if self.line.is_plain() && since_s >= self.next_connecting_s {
-            self.line.print(&text);
-            self.next_connecting_s += PLAIN_EVERY;
-        }
-        self.line.set(text);
+        self.show(text, since_s);
     }
 
     /// Shows one second of the series.
     pub(super) fn second(&mut self, second: &Second) {
         self.errors += second.failed;
+        if self.last_s == 0.0 {
+            self.next_line_s = PLAIN_EVERY;
+        }
         let text = self.describe(second);
         self.last_s = second.at_s;
-        if self.line.is_plain() && second.at_s + 0.5 >= self.next_second_s {
+        self.show(text, second.at_s + 0.5);
+    }
+
+    fn show(&mut self, text: String, now_s: f64) {
+        if self.line.is_plain() && now_s >= self.next_line_s {
             self.line.print(&text);
-            self.next_second_s += PLAIN_EVERY;
+            self.next_line_s += PLAIN_EVERY;
         }
         self.line.set(text);
     }

@@ -3,6 +3,7 @@
 use super::{
     Args,
     address::{self, Protocol},
+    usage,
 };
 use brunt_lab::Error;
 use brunt_load::{
@@ -28,7 +29,6 @@ impl Scripting {
     /// Replaces the requests described by other flags with the script's. Their values are the initial contents of the
     /// table `wrk`.
     pub(super) fn install(&self, args: &Args, options: &mut Options) -> Result<Option<Wrk>, Error> {
-        let usage = |text: String| Err(Error::Usage(text));
         let Some(path) = &self.script else {
             return match self.script_arguments.first() {
                 Some(first) => usage(format!("-- {first}: arguments after -- are for a script; add --script FILE")),
@@ -47,9 +47,7 @@ impl Scripting {
         };
         let parsed = address::parse(url)?;
         let Protocol::Http { authority, target, tls } = parsed.protocol else { return usage(no_http) };
-        let [host] = &mut http.hosts[..] else {
-            return usage(format!("--script {name} takes one host"));
-        };
+        let [host] = &mut http.hosts[..] else { return usage(format!("--script {name} takes one host")) };
         let (method, headers, body) = args.http.typed()?;
         let facts = Facts {
             url: url.clone(),
@@ -65,10 +63,9 @@ impl Scripting {
         };
         let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| Error::Usage(fault.to_string()))?;
         if let Some(other) = wrk.addresses().iter().find(|address| **address != host.address) {
-            return usage(format!(
-                "the script {name} sends a thread to {other}: all threads go to the address of the URL, {}",
-                host.address
-            ));
+            let message =
+                format!("the script {name} sends a thread to {other}: all threads go to the address of the URL");
+            return usage(format!("{message}, {}", host.address));
         }
         host.requests = Requests::Script(wrk.script());
         Ok(Some(wrk))

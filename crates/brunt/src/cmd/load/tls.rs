@@ -1,5 +1,6 @@
 //! Flags for https:// targets: trust and client certificates.
 
+use super::{first_given, usage};
 use brunt_lab::Error;
 use brunt_tls::{ClientConfig, ClientOptions, Identity, Trust, Version};
 use std::path::PathBuf;
@@ -32,23 +33,20 @@ pub(super) struct Tls {
 impl Tls {
     /// The first of these flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
-        let flags = [
+        first_given(&[
             ("--insecure", self.insecure),
             ("--cacert", self.cacert.is_some()),
             ("--cert", self.cert.is_some()),
             ("--no-resumption", self.no_resumption),
             ("--tls-version", self.tls_version.is_some()),
-        ];
-        flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
+        ])
     }
 
     /// TLS client configuration, if any URL needs it.
     pub(super) fn clients(&self, wanted: bool) -> Result<Option<ClientConfig>, Error> {
         if !wanted {
             return match self.given() {
-                Some(flag) => Err(Error::Usage(format!(
-                    "{flag} means nothing without https://: leave it out, or load such a URL"
-                ))),
+                Some(flag) => usage(format!("{flag} means nothing without https://: leave it out, or load such a URL")),
                 None => Ok(None),
             };
         }
@@ -61,9 +59,9 @@ impl Tls {
             (Some(certificate), Some(key)) => Some(Identity::read(certificate, key).map_err(Error::Failed)?),
             _ => None,
         };
-        let asked =
-            ClientOptions { trust, identity, version: self.tls_version, disable_resumption: self.no_resumption };
-        ClientConfig::new(&asked).map(Some).map_err(Error::Failed)
+        let (version, disable_resumption) = (self.tls_version, self.no_resumption);
+        let options = ClientOptions { trust, identity, version, disable_resumption };
+        ClientConfig::new(&options).map(Some).map_err(Error::Failed)
     }
 }
 
