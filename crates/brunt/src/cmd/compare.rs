@@ -9,7 +9,11 @@ use brunt_lab::{
     compare::{self, Bound, ResultSet},
 };
 use brunt_results::ExitCode;
+use clap::value_parser;
 use std::path::{Path, PathBuf};
+
+/// Heading in --help.
+const MEASURING: &str = "Measuring first";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -56,17 +60,17 @@ pub struct Args {
     quiet: bool,
 
     /// Measure the two targets of this plan first, in turns (ABBA); flags for brunt run follow --
-    #[arg(long, value_name = "PLAN", help_heading = "Measuring first", requires = "targets", conflicts_with = "dirs")]
+    #[arg(long, value_name = "PLAN", help_heading = MEASURING, requires = "targets", conflicts_with = "dirs")]
     plan: Option<String>,
     /// Trials per target and cell [default: 16]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-          help_heading = "Measuring first", requires = "plan")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), requires = "plan",
+          help_heading = MEASURING)]
     repeat: Option<u32>,
     /// Run directory [default: runs/compare, or runs/compare-2 and so on if that one is finished]
-    #[arg(long, value_name = "DIR", help_heading = "Measuring first", requires = "plan")]
+    #[arg(long, value_name = "DIR", help_heading = MEASURING, requires = "plan")]
     out: Option<PathBuf>,
     /// Flags for brunt run
-    #[arg(last = true, value_name = "RUN FLAGS", help_heading = "Measuring first", requires = "plan")]
+    #[arg(last = true, value_name = "RUN FLAGS", help_heading = MEASURING, requires = "plan")]
     run: Vec<String>,
 }
 

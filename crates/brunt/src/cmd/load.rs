@@ -64,7 +64,8 @@ pub struct Args {
     #[arg(short = 'n', long, value_name = "N", help_heading = LOAD)]
     requests: Option<Count>,
     /// Open loop: requests per second over all connections
-    #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE", help_heading = LOAD)]
+    #[arg(short = 'R', long, visible_short_alias = 'q', visible_alias = "qps", value_name = "RATE",
+          help_heading = LOAD)]
     rate: Option<Rate>,
     /// Open loop: requests per second per load thread
     #[arg(long, value_name = "RATE", help_heading = LOAD)]

@@ -25,10 +25,14 @@ use brunt_lab::{
     testers::Tester,
 };
 use brunt_results::{ExitCode, Span};
+use clap::value_parser;
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
+
+/// Heading in --help.
+const OVERRIDES: &str = "Plan overrides";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -78,24 +82,23 @@ pub struct Args {
     quiet: bool,
 
     /// Run only these cells: NAME=VALUE,...; repeating a name adds a value, another name narrows
-    #[arg(long, value_name = "CELLS", help_heading = "Plan overrides")]
+    #[arg(long, value_name = "CELLS", help_heading = OVERRIDES)]
     only: Vec<String>,
     /// Trials per cell
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
-          help_heading = "Plan overrides")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1000), help_heading = OVERRIDES)]
     repeat: Option<u32>,
     /// Maximum retries of a trial disturbed by the machine
-    #[arg(long, alias = "again", value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100),
-          help_heading = "Plan overrides")]
+    #[arg(long, alias = "again", value_name = "N", value_parser = value_parser!(u32).range(0..=100),
+          help_heading = OVERRIDES)]
     retries: Option<u32>,
     /// Measured window of every trial
-    #[arg(long, short, value_name = "TIME", help_heading = "Plan overrides")]
+    #[arg(long, short, value_name = "TIME", help_heading = OVERRIDES)]
     duration: Option<Span>,
     /// Any other setting, for every cell, for example connections=500
-    #[arg(long, value_name = "NAME=VALUE", help_heading = "Plan overrides")]
+    #[arg(long, value_name = "NAME=VALUE", help_heading = OVERRIDES)]
     set: Vec<String>,
     /// Seed of the trial order and of the loads
-    #[arg(long, value_name = "N", help_heading = "Plan overrides")]
+    #[arg(long, value_name = "N", help_heading = OVERRIDES)]
     seed: Option<u64>,
 
     /// Program that accepts the arguments of `brunt load`, in place of this binary

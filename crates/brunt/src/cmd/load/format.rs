@@ -5,13 +5,16 @@ use brunt_results::LatencySummary;
 
 /// Formats a time in microseconds.
 pub(super) fn time(us: f64) -> String {
-    let (value, unit) = match us {
-        us if us < 0.9995 => (us * 1e3, "ns"),
-        us if us < 999.5 => (us, "us"),
-        us if us < 999.5e3 => (us / 1e3, "ms"),
-        us => (us / 1e6, "s"),
-    };
-    format!("{} {unit}", three_digits(value))
+    scaled(us * 1e3, 1e3, [" ns", " us", " ms", " s"])
+}
+
+/// Formats in the first unit with fewer than four digits, or the last; each is `step` times the one before.
+fn scaled(mut value: f64, step: f64, units: [&str; 4]) -> String {
+    let mut unit = 0;
+    while value >= 999.5 && unit < 3 {
+        (value, unit) = (value / step, unit + 1);
+    }
+    format!("{}{}", three_digits(value), units[unit])
 }
 
 /// Formats three significant digits, without an exponent.
@@ -30,14 +33,11 @@ pub(super) fn rate(per_second: f64) -> String {
 
 /// Formats a byte count.
 pub(super) fn bytes(bytes: f64) -> String {
-    let mut value = bytes;
-    for unit in ["B", "KiB", "MiB", "GiB"] {
-        if value < 999.5 {
-            return format!("{} {unit}", if unit == "B" { format!("{value:.0}") } else { three_digits(value) });
-        }
-        value /= 1024.0;
+    if bytes < 999.5 {
+        format!("{bytes:.0} B")
+    } else {
+        scaled(bytes / 1024.0, 1024.0, [" KiB", " MiB", " GiB", " TiB"])
     }
-    format!("{} TiB", three_digits(value))
 }
 
 /// Formats a percentage of one core.
@@ -47,12 +47,7 @@ pub(super) fn percent(percent: f64) -> String {
 
 /// Formats a large count: 950, 12.3k, 4.56M.
 pub(super) fn amount(value: f64) -> String {
-    match value {
-        v if v < 999.5 => three_digits(v),
-        v if v < 999.5e3 => format!("{}k", three_digits(v / 1e3)),
-        v if v < 999.5e6 => format!("{}M", three_digits(v / 1e6)),
-        v => format!("{}G", three_digits(v / 1e9)),
-    }
+    scaled(value, 1e3, ["", "k", "M", "G"])
 }
 
 /// Formats the figure, or `-`.
@@ -82,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_change_where_the_digits_run_out() {
+    fn three_digits_are_shown_in_a_fitting_unit() {
         for (us, shown) in [
             (0.0, "0 ns"),
             (0.25, "250 ns"),
