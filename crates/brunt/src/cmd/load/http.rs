@@ -19,7 +19,10 @@ const HEADING: &str = "HTTP";
 const LARGEST_BODY: u64 = 64 << 20;
 
 /// Method, headers and body, as far as given.
-type Typed = (Option<String>, Vec<(String, String)>, Option<Vec<u8>>);
+type Typed = (Option<String>, Vec<Field>, Option<Vec<u8>>);
+
+/// Name and value of a header.
+type Field = (String, String);
 
 /// Flags valid only with http:// and https://.
 #[derive(Debug, clap::Args)]
@@ -160,7 +163,7 @@ impl Flags {
     }
 
     /// Values of -H: that of Host, and all other fields.
-    fn fields(&self) -> Result<(Option<String>, Vec<(String, String)>), Error> {
+    fn fields(&self) -> Result<(Option<String>, Vec<Field>), Error> {
         let (mut host, mut others) = (None, Vec::new());
         for header in &self.header {
             let Some((name, value)) = header.split_once(':') else {

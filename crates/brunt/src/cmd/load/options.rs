@@ -306,7 +306,7 @@ mod tests {
             ("http://a/ http://a/x --weight 1,0", "at least 1"),
             ("http://a/ --no-keepalive --reuse 3", "--reuse 3"),
             ("http://a/ --pipeline 4 --reuse 6", "multiple"),
-            ("http://a/ --pipeline 4 -R 1k --reuse 3", "never under way"),
+            ("http://a/ --pipeline 4 -R 1k --reuse 3", "never has so many in flight"),
             ("http://a/ --pipeline 0", "--pipeline 0"),
             ("http://a/ -H nocolon", "'nocolon'"),
             ("http://a/ -H Connection:close", "--no-keepalive"),
