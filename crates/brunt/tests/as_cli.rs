@@ -103,7 +103,7 @@ fn number(text: &str, start: &str) -> f64 {
 }
 
 #[test]
-fn wrk_prints_its_page_and_the_verdict_elsewhere() {
+fn wrk_prints_its_page_to_stdout_and_the_verdict_to_stderr() {
     let web = Web::start();
     let (stdout, stderr) = good(&format!("wrk -t1 -c4 -d1 --latency {}", web.url()));
     assert!(
@@ -156,7 +156,7 @@ fn fortio_keeps_stdout_for_json() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_line_and_the_right_status() {
+fn errors_are_one_line_with_the_right_status() {
     for (words, code, needle) in [
         ("wrk --frobnicate http://127.0.0.1:1/", 2, "no flag '--frobnicate'"),
         ("siege http://127.0.0.1:1/", 2, "known are wrk, wrk2, ab and fortio"),

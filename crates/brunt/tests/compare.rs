@@ -100,7 +100,7 @@ fn results_that_may_not_be_believed_are_exit_3_unless_allowed() {
 }
 
 #[test]
-fn what_holds_no_results_is_named() {
+fn a_directory_without_results_is_an_error() {
     let home = tempfile::tempdir().unwrap();
     fs::create_dir(home.path().join("empty")).unwrap();
     repeats(home.path(), "one", 3, 1000.0, |_| ());
@@ -147,7 +147,7 @@ fn two_targets_of_a_plan_are_measured_in_turns_and_compared() {
 }
 
 #[test]
-fn a_plan_that_is_refused_leaves_nothing_behind() {
+fn a_rejected_plan_leaves_nothing_behind() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("plan.toml"), PLAN).unwrap();
     let output = compare(home.path(), &["--plan", "plan.toml", "--targets", "a,d"]);

@@ -14,7 +14,7 @@ fn findings(output: &Output) -> Vec<(String, String)> {
 }
 
 #[test]
-fn it_says_the_same_in_both_forms_and_its_exit_code_says_whether_anything_is_bad() {
+fn text_and_json_agree_and_the_exit_code_tells_of_bad_findings() {
     let output = doctor(&["--json"], &[]);
     let findings = findings(&output);
     let bad = findings.iter().any(|(_, state)| state == "bad");
@@ -24,7 +24,7 @@ fn it_says_the_same_in_both_forms_and_its_exit_code_says_whether_anything_is_bad
 }
 
 #[test]
-fn a_billion_connections_fit_nowhere_and_it_says_what_they_would_need() {
+fn a_billion_connections_exceed_every_limit_with_their_needs() {
     let output = doctor(&["--for", "1G", "--json"], &[]);
     assert_eq!(output.status.code(), Some(3));
     let findings = findings(&output);
@@ -55,7 +55,7 @@ fn a_ceiling_that_was_never_measured_is_unknown() {
 }
 
 #[test]
-fn what_cannot_be_a_number_is_a_usage_error() {
+fn an_invalid_number_is_a_usage_error() {
     let output = doctor(&["--for", "many"], &[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("many"));

@@ -111,7 +111,7 @@ fn an_index_that_cannot_be_written_is_one_warning_and_no_failure() {
 }
 
 #[test]
-fn what_was_moved_is_found_by_looking_for_it() {
+fn moved_directories_are_found_by_rebuild() {
     let home = scene(false);
     told(&brunt(home.path(), &RUN), 0);
     fs::rename(home.path().join("runs/scene"), home.path().join("kept")).unwrap();

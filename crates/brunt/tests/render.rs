@@ -54,7 +54,7 @@ fn a_report_is_rendered_again_from_the_directory_alone() {
 }
 
 #[test]
-fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
+fn a_run_leaves_a_page_that_can_be_rendered_elsewhere() {
     let home = scene();
     let left = fs::read_to_string(home.path().join("runs/scene/report.html")).unwrap();
     assert!(left.starts_with("<!doctype html>") && left.contains("<h1>scene</h1>"), "{left}");
@@ -81,7 +81,7 @@ fn a_run_leaves_a_page_and_it_can_be_made_again_anywhere() {
 }
 
 #[test]
-fn runs_share_a_page_in_which_each_series_bears_the_name_of_its_run() {
+fn runs_share_a_page_with_series_named_by_run() {
     let home = scene();
     let run = ["run", "plan.toml", "--quiet", "--tester", "sh", "--out", "later"];
     told(&brunt(home.path(), &run), 0);
@@ -133,7 +133,7 @@ fn pythons_csv_reader_finds_every_trial_and_key() {
 }
 
 #[test]
-fn what_cannot_be_exported_is_named() {
+fn errors_of_export_name_the_cause() {
     let home = scene();
     let (_, stderr) = told(&brunt(home.path(), &["export", "--to", "hgrm", "runs/scene"]), 2);
     assert!(stderr.contains("name one of them, as runs/scene/trials/CELL/1"), "{stderr}");

@@ -125,7 +125,7 @@ fn quick_measures_three_models_and_prints_a_table() {
 }
 
 #[test]
-fn a_dry_run_tells_cells_and_time_and_starts_nothing() {
+fn a_dry_run_prints_cells_and_duration_and_starts_nothing() {
     let scene = Scene::new("");
     let output = scene.command("ping-pong-peak --dry-run").output().unwrap();
     assert_code(&output, 0);
@@ -136,7 +136,7 @@ fn a_dry_run_tells_cells_and_time_and_starts_nothing() {
 }
 
 #[test]
-fn a_finished_run_is_kept_and_the_next_goes_beside_it() {
+fn a_finished_run_is_kept_and_the_next_is_written_beside_it() {
     let scene = Scene::new(ECHO).tester("ok", ":");
     assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
     assert_code(&scene.fake("plan.toml --quiet").output().unwrap(), 0);
@@ -154,7 +154,7 @@ fn a_finished_run_is_kept_and_the_next_goes_beside_it() {
 }
 
 #[test]
-fn resume_goes_on_with_the_last_run_and_never_begins_one() {
+fn resume_continues_the_last_run_and_never_starts_one() {
     let scene = Scene::new(ECHO).tester("ok", ":");
     let none = scene.fake("plan.toml --resume").output().unwrap();
     assert_code(&none, 2);
@@ -199,7 +199,7 @@ fn quiet_prints_only_the_table() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
+fn ctrl_c_keeps_finished_trials_and_leaves_no_process() {
     // The first trial ends at once, the second only by a signal.
     let scene = Scene::new(ECHO).tester("ok", "[ -e first ] && sleep 300; touch first");
     let mut run = scene.fake("plan.toml").spawn().unwrap();
@@ -227,7 +227,7 @@ fn ctrl_c_keeps_what_is_done_and_leaves_no_process() {
 }
 
 #[test]
-fn a_killed_run_is_taken_up_and_what_it_left_running_is_ended() {
+fn a_killed_run_is_continued_and_its_leftovers_are_killed() {
     let scene = Scene::new(ECHO).tester("ok", "sleep 300");
     let mut run = scene.fake("plan.toml").spawn().unwrap();
     let groups = scene.groups(2);
@@ -264,7 +264,7 @@ fn results_not_to_be_trusted_are_exit_3_when_asked_for() {
 }
 
 #[test]
-fn a_missing_tool_skips_its_target_and_says_how_to_get_it() {
+fn a_missing_tool_skips_its_target_with_a_remedy() {
     let needy = "[[target]]\nname = 'needy'\nneeds = ['no-such-compiler']\ncommand = ['sh']\n";
     let scene = Scene::new(&format!("{needy}{ECHO}")).tester("ok", ":");
     let output = scene.fake("plan.toml").output().unwrap();
@@ -314,7 +314,7 @@ fn two_runs_do_not_share_a_directory() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let scene = Scene::new(ECHO).tester("ok", ":");
     let mut run = scene.fake("plan.toml").spawn().unwrap();
     drop(run.stdout.take());

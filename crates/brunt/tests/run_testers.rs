@@ -97,7 +97,7 @@ fn tester_output_becomes_a_result_with_metered_figures() {
         assert!(second["server_rss_bytes"].as_u64().unwrap() > 0, "{second}");
         assert!(second["server_cpu_user_percent"].is_f64() && second["server_cpu_system_percent"].is_f64(), "{second}");
         for figure in ["sent", "completed", "failed", "connections", "offered", "p50_us", "p99_us", "lag_p99_us"] {
-            assert!(second[figure].is_null(), "{figure} was told by nobody: {second}");
+            assert!(second[figure].is_null(), "{figure} must be null: {second}");
         }
     }
 }
@@ -123,7 +123,7 @@ fn at_a_rate_only_the_service_time_is_known_and_the_report_shows_it() {
 }
 
 #[test]
-fn a_tester_that_fails_or_babbles_fails_its_trial_and_a_missing_one_is_skipped() {
+fn a_tester_that_fails_or_prints_nonsense_fails_its_trial_and_a_missing_one_is_skipped() {
     let scene = Scene::new(&format!("[sweep]\ntester = ['wrk', 'ab', 'hey', 'h2load']\n{EPOLL}"))
         .tester("wrk", "echo nothing that can be read")
         .tester("ab", "echo cannot start here >&2; exit 3")
@@ -143,7 +143,7 @@ fn a_tester_that_fails_or_babbles_fails_its_trial_and_a_missing_one_is_skipped()
 }
 
 #[test]
-fn loads_that_a_tester_cannot_make_are_skipped_with_a_way_out() {
+fn loads_that_a_tester_cannot_make_are_skipped_with_a_remedy() {
     let plan = "[[sweep]]\ntester = ['wrk', 'fortio']\nrate = '1k'\narrival = 'poisson'\n\
                 [[sweep]]\ntester = 'h2load'\nkeepalive = false\n";
     let any = "exit 1";

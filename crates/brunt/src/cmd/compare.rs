@@ -12,7 +12,6 @@ use brunt_results::ExitCode;
 use clap::value_parser;
 use std::path::{Path, PathBuf};
 
-/// Heading in --help.
 const MEASURING: &str = "Measuring first";
 
 #[derive(Debug, clap::Args)]

@@ -38,13 +38,11 @@ pub struct Args {
 
 /// A parsed command line of another tool.
 struct Invocation {
-    /// Arguments for `brunt load`.
     load: Vec<String>,
     /// Text printed before the load.
     head: String,
     /// Prints text to stderr: fortio keeps stdout for JSON.
     on_stderr: bool,
-    /// Formats the result.
     page: Box<dyn FnOnce(&Measurement) -> Page>,
 }
 
@@ -66,11 +64,8 @@ struct Page {
     files: Vec<(PathBuf, String)>,
 }
 
-/// Reason not to run a load.
 enum ArgError {
-    /// Help or version text was requested.
     Help(String),
-    /// Error message.
     Usage(String),
 }
 

@@ -7,7 +7,6 @@ use brunt_results::{Count, ExitCode, Rate, calibration::Calibrations, state_dir}
 use brunt_runtime::{BackendKind, Runtime};
 use std::{fmt::Write as _, time::Duration};
 
-/// Duration of the CPU interference measurement.
 const WATCH: Duration = Duration::from_millis(500);
 
 #[derive(Debug, clap::Args)]

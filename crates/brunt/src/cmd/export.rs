@@ -45,7 +45,6 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// Values of --to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Csv,

@@ -143,7 +143,6 @@ fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
     flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
 }
 
-/// Values of --arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Arrival {
     Constant,
@@ -282,7 +281,6 @@ impl Args {
         })
     }
 
-    /// Prints the crossed bounds and returns the exit code.
     fn conclude(&self, result: &RunResult) -> ExitCode {
         match () {
             () if report_crossed(self.fail_if.iter().filter_map(|bound| bound.crossed(result))) => ExitCode::Threshold,

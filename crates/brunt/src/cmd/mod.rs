@@ -84,14 +84,12 @@ fn report_crossed(crossed: impl Iterator<Item = String>) -> bool {
     crossed.inspect(|sentence| _ = writeln!(io::stderr(), "threshold crossed: {sentence}")).count() > 0
 }
 
-/// Parses a percentage as a share.
 fn share(text: &str, is_valid: impl Fn(f64) -> bool, expected: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let percent = percent.filter(|percent| is_valid(*percent));
     percent.map(|percent| percent / 100.0).ok_or_else(|| format!("expected a percentage {expected}, for example 3%"))
 }
 
-/// Prints an error and returns its exit code.
 fn report_error(error: &Error) -> ExitCode {
     let text = error.to_string();
     // Errors of clap begin with the word already.

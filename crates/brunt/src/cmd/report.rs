@@ -50,7 +50,6 @@ impl Args {
         Ok(ExitCode::Good)
     }
 
-    /// Writes one page for all directories.
     fn html(&self, file: &Path) -> Result<(), Error> {
         let named = |why: String| format!("--html {}: {why}", file.display());
         let read = |dir: &PathBuf| {

@@ -31,7 +31,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Heading in --help.
 const OVERRIDES: &str = "Plan overrides";
 
 #[derive(Debug, clap::Args)]
@@ -106,7 +105,6 @@ pub struct Args {
     tester: Option<PathBuf>,
 }
 
-/// Values of --order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Order {
     Shuffled,
@@ -181,7 +179,6 @@ impl Args {
         Ok(plan)
     }
 
-    /// Writes and prints the report; returns the exit code.
     fn conclude(&self, request: &Request, finish: &Summary) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &RunDirectory::at(&request.out))?;
@@ -214,7 +211,7 @@ fn no_uring() -> Option<String> {
     }
 }
 
-/// This command line, quoted for a shell.
+/// This command line, with the bare name of the program.
 fn command() -> Vec<String> {
     let mut words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(program) = words.first_mut() {

@@ -48,7 +48,6 @@ pub fn on_each(signal: i32, act: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// A flag set by the first of these signals.
 pub fn flag(signals: &[i32], second: Repeated) -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = flag.clone();

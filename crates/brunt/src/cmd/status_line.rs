@@ -21,7 +21,6 @@ impl StatusLine {
         Self { bar: ProgressBar::with_draw_target(None, target).with_style(style), quiet }
     }
 
-    /// Prints a permanent line.
     pub(super) fn print(&self, line: &str) {
         if !self.quiet {
             self.bar.suspend(|| drop(writeln!(io::stderr(), "{line}")));
@@ -35,7 +34,6 @@ impl StatusLine {
         }
     }
 
-    /// Removes the line before the result is printed.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }

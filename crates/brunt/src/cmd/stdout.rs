@@ -15,7 +15,6 @@ pub(super) fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Prints indented JSON.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Error::Failed(error.to_string()))?;
     Ok(print(&format!("{text}\n"))?)

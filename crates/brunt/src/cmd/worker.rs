@@ -20,7 +20,6 @@ enum Work {
 }
 
 impl Args {
-    /// Runs the command.
     pub fn run(self) -> ExitCode {
         let parent = match brunt_multiprocess::Parent::from_stdin() {
             Ok(parent) => parent,

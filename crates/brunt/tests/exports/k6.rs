@@ -31,7 +31,7 @@ fn a_reporter_of_k6_shows_every_metric() {
 }
 
 #[test]
-fn both_shapes_say_the_same_in_milliseconds() {
+fn both_formats_agree_in_milliseconds() {
     let scene = Scene::new();
     let metrics = scene.json(&["export", "--to", "k6", "http"])["metrics"].clone();
     for of in [&metrics["http_req_duration"], &metrics["http_req_duration"]["values"], &metrics["iteration_duration"]] {

@@ -79,7 +79,7 @@ fn ctrl_c_in_the_warm_up_ends_at_once() {
 }
 
 #[test]
-fn a_second_ctrl_c_does_not_wait_for_a_target_that_stands_still() {
+fn a_second_ctrl_c_does_not_wait_for_a_stopped_target() {
     let _alone = alone();
     let killed = || {
         let mut target = Target::start();

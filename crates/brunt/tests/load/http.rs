@@ -50,7 +50,7 @@ fn a_ceiling_over_http_holds_for_the_same_requests_and_replies_alone() {
 }
 
 #[test]
-fn flags_change_what_is_asked_and_what_is_expected() {
+fn flags_change_requests_and_checks() {
     let _alone = alone();
     let target = Target::start_web();
     let flags = "-n 100 -c 2 -t2 --warmup 0s --json - --quiet --allow-untrusted --no-meter";
@@ -92,7 +92,7 @@ fn flags_change_what_is_asked_and_what_is_expected() {
 }
 
 #[test]
-fn several_urls_are_asked_for_by_weight() {
+fn several_urls_are_requested_by_weight() {
     let _alone = alone();
     let target = Target::start_web();
     let mut command = load(&target.http("/status/404"), "-n 400 -c 2 --warmup 0s --json - --quiet --allow-untrusted");
@@ -158,7 +158,7 @@ impl Drop for Nginx {
 
 /// A real server that closes connections after ten requests and announces it in the tenth reply.
 #[test]
-fn nginx_and_its_limit_of_requests_cost_nothing() {
+fn the_request_limit_of_nginx_causes_no_errors() {
     let _alone = alone();
     let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());
     let Some(nginx) = nginx else {

@@ -141,7 +141,7 @@ fn the_directory_holds_the_whole_trial() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_an_error_before_the_load() {
+fn an_unwritable_path_is_an_error_before_the_load() {
     for (flag, place) in [("--out", "/proc/brunt/trial"), ("--json", "/proc/brunt.json")] {
         // Nothing listens there: a started load would report another error.
         let output = load("tcp://127.0.0.1:9", "-d 5s --quiet").args([flag, place]).output().unwrap();
@@ -153,7 +153,7 @@ fn a_place_that_cannot_be_written_is_an_error_before_the_load() {
 }
 
 #[test]
-fn the_page_says_what_kind_of_loop_it_was_and_dashes_what_it_cannot_know() {
+fn the_page_names_the_kind_of_loop_and_has_dashes_for_unknown_figures() {
     let _alone = alone();
     let target = Target::start();
     let page = |flags: &str| {
@@ -191,7 +191,7 @@ fn a_name_with_several_addresses_finds_the_one_that_listens() {
 }
 
 #[test]
-fn a_process_that_is_not_there_cannot_be_metered() {
+fn a_missing_process_cannot_be_metered() {
     let target = Target::start();
     let output = load(&target.url(), "-n 10 --quiet --server-pid 1073741824").output().unwrap();
     assert_code(&output, &[1]);
@@ -221,7 +221,7 @@ fn a_calibration_is_measured_once_and_used_by_later_runs_of_the_same_load() {
 }
 
 #[test]
-fn what_cannot_be_calibrated_or_kept_is_an_error_before_the_load() {
+fn calibrations_that_cannot_be_made_or_stored_are_errors_before_the_load() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();

@@ -98,7 +98,7 @@ fn a_script_stops_its_run_and_slows_it() {
 }
 
 #[test]
-fn a_wrong_script_is_refused_with_its_line() {
+fn an_invalid_script_is_an_error_with_its_line() {
     let target = Target::start_web();
     for (script, flags, code, words) in [
         ("x =", "", 2, "test.lua:1: "),

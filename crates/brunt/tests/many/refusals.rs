@@ -29,7 +29,7 @@ fn a_load_larger_than_the_machine_or_its_ports_names_the_limit() {
 }
 
 #[test]
-fn what_only_one_process_can_do_is_named() {
+fn flags_for_one_process_are_errors_with_several() {
     refused("load tcp://127.0.0.1:7100 -c 400 -n 1000", 2, &["-n: ", "-c 400 takes ", "use -d"]);
     refused("load tcp://127.0.0.1:7100 -c 400 --calibrate", 2, &["--calibrate: "]);
     refused(
@@ -49,10 +49,8 @@ fn nothing_listens() {
 }
 
 #[test]
-fn the_worker_command_and_its_old_name_need_a_socket_from_a_parent() {
-    for command in ["worker load", "mate load"] {
-        let output = brunt(command).stdin(std::process::Stdio::null()).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("brunt starts this by itself"), "{}", told(&output));
-    }
+fn the_worker_command_needs_a_socket_from_a_parent() {
+    let output = brunt("worker load").stdin(std::process::Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("brunt starts this by itself"), "{}", told(&output));
 }

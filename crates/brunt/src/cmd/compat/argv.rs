@@ -52,7 +52,6 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// Parses the arguments of `tool`.
     pub(super) fn read(
         tool: &'static str,
         syntax: Syntax,
@@ -116,12 +115,10 @@ impl Given {
         Ok(Self { tool, flags, args })
     }
 
-    /// Values of a flag in order.
     fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
         self.args.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_str())
     }
 
-    /// The last value of a flag.
     pub(super) fn last(&self, name: &str) -> Option<&str> {
         self.values(name).next_back()
     }

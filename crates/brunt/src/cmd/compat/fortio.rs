@@ -50,7 +50,6 @@ const FLAGS: &[Flag] = &[
     flag("-no-reresolve", "", "names are resolved once"),
 ];
 
-/// Bytes of -payload-size.
 const LARGEST_PAYLOAD: u64 = 1 << 20;
 
 /// Command-line values shown on the page.
@@ -166,7 +165,6 @@ fn time(value: &str) -> Result<f64, String> {
     go_format::seconds(value).ok_or_else(|| format!("'{value}' is not a time such as 1m30s"))
 }
 
-/// Formats seconds for `brunt load`.
 fn span(seconds: f64) -> String {
     Span(Duration::from_secs_f64(seconds.min(1e9))).to_string()
 }

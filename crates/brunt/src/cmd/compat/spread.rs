@@ -13,13 +13,11 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Computes from recorded times.
     pub(super) fn of(times: &Histogram<u64>) -> Self {
         let values = || times.iter_recorded().map(|at| (at.value_iterated_to() as f64, at.count_at_value() as f64));
         Self::weighted(&values().collect::<Vec<_>>())
     }
 
-    /// Computes from plain numbers.
     pub(super) fn of_numbers(numbers: &[f64]) -> Self {
         Self::weighted(&numbers.iter().map(|number| (*number, 1.0)).collect::<Vec<_>>())
     }

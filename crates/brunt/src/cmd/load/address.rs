@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-/// Supported URL forms, for error messages.
 const SCHEMES: &str =
     "tcp://HOST:PORT or unix://PATH (an echo server), http:// and https://HOST[:PORT]/PATH (a web server)";
 

@@ -3,7 +3,6 @@
 use brunt_lab::stats::supports_quantile;
 use brunt_results::LatencySummary;
 
-/// Formats a time in microseconds.
 pub(super) fn time(us: f64) -> String {
     scaled(us * 1e3, 1e3, [" ns", " us", " ms", " s"])
 }
@@ -31,7 +30,6 @@ pub(super) fn rate(per_second: f64) -> String {
     format!("{} requests/s", three_digits(per_second))
 }
 
-/// Formats a byte count.
 pub(super) fn bytes(bytes: f64) -> String {
     if bytes < 999.5 {
         format!("{bytes:.0} B")
@@ -40,7 +38,6 @@ pub(super) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// Formats a percentage of one core.
 pub(super) fn percent(percent: f64) -> String {
     format!("{percent:.1} %")
 }
@@ -50,7 +47,6 @@ pub(super) fn amount(value: f64) -> String {
     scaled(value, 1e3, ["", "k", "M", "G"])
 }
 
-/// Formats the figure, or `-`.
 pub(super) fn or_dash(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), show)
 }

@@ -21,7 +21,6 @@ const LARGEST_BODY: u64 = 64 << 20;
 /// Method, headers and body, as far as given.
 type Typed = (Option<String>, Vec<Field>, Option<Vec<u8>>);
 
-/// Name and value of a header.
 type Field = (String, String);
 
 /// Flags valid only with http:// and https://.
@@ -75,7 +74,6 @@ struct HostRequests {
 }
 
 impl Flags {
-    /// The first of these flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let given = first_given(&[
             ("-X", self.method.is_some()),

@@ -28,9 +28,7 @@ pub(super) struct LoadObserver {
 /// Observations that are not figures of the result.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// Reasons for absent figures.
     pub absent: BTreeMap<String, String>,
-    /// First write error of the series.
     pub series_error: Option<io::Error>,
 }
 

@@ -53,7 +53,6 @@ impl Drop for Beside {
 }
 
 impl Output {
-    /// Opens the output files.
     pub(super) fn create(out: Option<&Path>, json: Option<&Path>) -> io::Result<Self> {
         let directory = out.map(Directory::create).transpose()?;
         Ok(Self { directory, json: json.map(Json::create).transpose()? })
@@ -74,12 +73,10 @@ impl Output {
         }
     }
 
-    /// Opens the series for writing during the load.
     pub(super) fn series(&self) -> io::Result<Option<SeriesWriter>> {
         self.directory.as_ref().map(Directory::series).transpose()
     }
 
-    /// Writes all results after the load.
     pub(super) fn write(&mut self, env: &Env, hlog: &[u8], result: &RunResult) -> io::Result<()> {
         if let Some(directory) = &self.directory {
             directory.write_env(env)?;

@@ -22,7 +22,6 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Prints the announcement of the load.
     pub(super) fn new(options: &Options, processes: usize, quiet: bool) -> Self {
         let line = StatusLine::new(quiet);
         line.print(&announcement(options, processes));
@@ -38,14 +37,12 @@ impl Progress {
         }
     }
 
-    /// Shows the number of open connections.
     pub(super) fn connecting(&mut self, opened: u64, of: u64) {
         let since_s = self.started.elapsed().as_secs_f64();
         let text = format!("{since_s:>4.1} s  {opened} of {} opened", format::plural(of, "connection"));
         self.show(text, since_s);
     }
 
-    /// Shows one second of the series.
     pub(super) fn second(&mut self, second: &Second) {
         self.errors += second.failed;
         if self.last_s == 0.0 {

@@ -72,7 +72,6 @@ impl Scripting {
     }
 }
 
-/// Calls the script's `done` with the summary of the run.
 pub(super) fn done(
     wrk: &Wrk,
     result: &RunResult,

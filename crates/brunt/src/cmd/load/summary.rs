@@ -187,7 +187,6 @@ fn server(rows: &mut Rows, facts: &Facts) {
     }
 }
 
-/// Server cost per request.
 fn cost(server: &Server) -> String {
     let all = server.cpu_percent().filter(|all| *all > 0.0);
     let mut text = format!("{} CPU/request", or_dash(server.cpu_us_per_request, time));
@@ -204,7 +203,6 @@ fn cost(server: &Server) -> String {
     text + &counts.collect::<String>()
 }
 
-/// Bytes per second over the measured window.
 fn per_second(result: &RunResult, count: u64) -> String {
     format!("{}/s", bytes(count as f64 / result.load.measured_s.max(1e-9)))
 }

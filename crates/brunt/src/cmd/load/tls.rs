@@ -31,7 +31,6 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    /// The first of these flags that was given.
     pub(super) fn given(&self) -> Option<&'static str> {
         first_given(&[
             ("--insecure", self.insecure),

@@ -9,7 +9,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A plan and its origin.
 #[derive(Debug)]
 pub(super) struct Chosen {
     pub(super) plan: Plan,
@@ -18,7 +17,6 @@ pub(super) struct Chosen {
     pub(super) base: PathBuf,
 }
 
-/// Finds and reads a plan.
 pub(super) fn plan(name: &str) -> Result<Chosen, Error> {
     if let Some(text) = builtin::text(name) {
         // Built-in plans are also files in this folder of a clone; their relative paths are the same either way.

@@ -19,7 +19,6 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Prints the announcement of the experiment.
     pub(super) fn new(request: &Request, schedule: &Schedule, machine: &Machine, quiet: bool) -> Self {
         let line = StatusLine::new(quiet);
         let mut lines = headlines(&request.plan, schedule, machine, &RunDirectory::at(&request.out), request.fresh);

@@ -7,14 +7,12 @@ use brunt_results::RunResult;
 use hdrhistogram::Histogram;
 use std::fmt::{Display, Write};
 
-/// Text printed before the load.
 pub(super) fn head(options: &PageOptions) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let done = if options.quiet { ".....done" } else { "" };
     format!("This is ApacheBench, Version 2.3 <brunt {version}>\n\nBenchmarking {} (be patient){done}\n", options.host)
 }
 
-/// Text and files written after the load.
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
     // ab counts replies with error statuses as complete.
     let done = measured.result.requests.completed + measured.result.errors.status;
@@ -146,7 +144,6 @@ fn times(out: &mut String, options: &PageOptions, measured: &Measurement) {
     let _ = writeln!(out, " 100%  {:5} (longest request)", ms(measured.response.max() as f64));
 }
 
-/// CSV table of `-e`.
 fn csv(times: &Histogram<u64>) -> String {
     let mut out = String::from("Percentage served,Time in ms\n");
     for percent in 0..=100u32 {
@@ -156,7 +153,6 @@ fn csv(times: &Histogram<u64>) -> String {
     out
 }
 
-/// Rounds to whole milliseconds.
 fn ms(nanos: f64) -> u64 {
     (nanos / 1e6).round() as u64
 }

@@ -30,7 +30,6 @@ struct Bin {
     count: u64,
 }
 
-/// Text printed before the load.
 pub(super) fn head(options: &PageOptions) -> String {
     let PageOptions { url, connections, .. } = options;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -65,7 +64,6 @@ pub(super) fn head(options: &PageOptions) -> String {
     out
 }
 
-/// Text and files written after the load.
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> Page {
     let bins = bins(&measured.service, options.resolution);
     let page = || format!("{:#}\n", document(options, measured, &bins));
@@ -123,7 +121,6 @@ fn histogram(out: &mut String, options: &PageOptions, times: &Histogram<u64>, bi
     }
 }
 
-/// Non-empty bins.
 fn bins(times: &Histogram<u64>, resolution: f64) -> Vec<Bin> {
     let (all, min, max) = (times.len() as f64, times.min() as f64 / 1e9, times.max() as f64 / 1e9);
     let mut counts = vec![0u64; ENDS.len() + 1];
@@ -217,7 +214,6 @@ fn rate_text(options: &PageOptions) -> String {
     if options.qps > 0.0 { shortest(options.qps) } else { "max".to_owned() }
 }
 
-/// Seconds since 1970-01-01 UTC.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -6,14 +6,12 @@ use crate::cmd::compat::{Measurement, spread::Spread};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 
-/// Text printed before the load.
 pub(super) fn head(options: &PageOptions) -> String {
     let PageOptions { url, threads, connections, .. } = options;
     let time = scaled(options.seconds, 60.0, "s", &["m"], 0);
     format!("Running {time} test @ {url}\n  {threads} threads and {connections} connections\n")
 }
 
-/// Text printed after the load.
 pub(super) fn page(options: &PageOptions, measured: &Measurement) -> String {
     let result = measured.result;
     let latency = if options.has_rate { &measured.response } else { &measured.service };
