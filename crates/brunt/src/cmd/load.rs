@@ -236,13 +236,13 @@ impl Args {
         };
         let report = report.map_err(|error| Error::Failed(error.to_string()))?;
         let mut result = report.result;
-        let seen = observer.end(&report.seconds, &mut result);
+        let (absent, series_error) = observer.end(&report.seconds, &mut result);
         env.backend = Some(match report.fallback {
             Some(why) => format!("{} ({why})", report.backend),
             None => report.backend.to_string(),
         });
 
-        env.absent.extend(seen.absent);
+        env.absent.extend(absent);
         if result.connections.connect_rate_per_s.is_none() {
             let why = "no connection was opened before the load began".to_owned();
             env.absent.insert("connections.connect_rate_per_s".to_owned(), why);
@@ -265,7 +265,7 @@ impl Args {
             seconds: report.seconds,
             no_server,
             script,
-            late_error: seen.series_error.or(not_calibrated),
+            late_error: series_error.or(not_calibrated),
             lost: report.lost,
         })
     }

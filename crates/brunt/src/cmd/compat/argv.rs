@@ -91,11 +91,7 @@ impl Given {
                     (None, true) => "true".to_owned(),
                     (None, false) => next(flag)?,
                 };
-                if syntax == Syntax::Go && flag.value.is_empty() && switch(&value).is_none() {
-                    let name = flag.name();
-                    return Err(ArgError::Usage(format!("brunt as {tool} {name}: '{value}' is not true or false")));
-                }
-                args.push((flag.name(), value));
+                args.push((flag.name(), checked(tool, syntax, flag, value)?));
             } else {
                 let mut rest = word[1..].chars();
                 while let Some(letter) = rest.next() {
@@ -177,6 +173,17 @@ impl Given {
             [] => Err(ArgError::Usage(format!("brunt as {tool}: no address; add http://HOST:PORT/"))),
             [_, more, ..] => Err(ArgError::Usage(format!("brunt as {tool}: one address is enough, what is '{more}'?"))),
         }
+    }
+}
+
+/// In Go's syntax the value of a switch is a boolean.
+fn checked(tool: &str, syntax: Syntax, flag: &Flag, value: String) -> Result<String, ArgError> {
+    match syntax {
+        Syntax::Go if flag.value.is_empty() && switch(&value).is_none() => {
+            let name = flag.name();
+            Err(ArgError::Usage(format!("brunt as {tool} {name}: '{value}' is not true or false")))
+        }
+        _ => Ok(value),
     }
 }
 

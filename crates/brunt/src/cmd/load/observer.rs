@@ -25,13 +25,6 @@ pub(super) struct LoadObserver {
     progress: Progress,
 }
 
-/// Observations that are not figures of the result.
-#[derive(Debug)]
-pub(super) struct Seen {
-    pub absent: BTreeMap<String, String>,
-    pub series_error: Option<io::Error>,
-}
-
 impl LoadObserver {
     pub(super) fn new(
         server: Option<ServerMeter>,
@@ -42,8 +35,13 @@ impl LoadObserver {
         Self { server, own: None, host: HostMeter::new(), series, seconds_seen: 0, series_error: None, stop, progress }
     }
 
-    /// Fills the metered figures into the result, once all seconds are known.
-    pub(super) fn end(mut self, seconds: &[Second], result: &mut RunResult) -> Seen {
+    /// Fills the metered figures into the result, once all seconds are known. Returns the reasons for absent figures and
+    /// the first write error of the series.
+    pub(super) fn end(
+        mut self,
+        seconds: &[Second],
+        result: &mut RunResult,
+    ) -> (BTreeMap<String, String>, Option<io::Error>) {
         self.progress.end();
         // The last partial second may be complete only after all load threads have ended.
         for second in seconds.iter().skip(self.seconds_seen) {
@@ -63,7 +61,7 @@ impl LoadObserver {
         result.host = host;
         absent.extend(missing);
         result.interrupted |= self.stop.load(Ordering::Relaxed);
-        Seen { absent, series_error: self.series_error }
+        (absent, self.series_error)
     }
 
     fn push(&mut self, second: &Second) {

@@ -8,6 +8,7 @@ use crate::cmd::compat::{
     spread::Spread,
 };
 use hdrhistogram::Histogram;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
     fmt::Write,
@@ -23,6 +24,8 @@ const ENDS: &[u32] = &[
 ];
 
 /// Bin bounds in seconds, cumulative percentage, count.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
 struct Bin {
     start: f64,
     end: f64,
@@ -160,16 +163,13 @@ fn document(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> Valu
     let result = measured.result;
     let calls = result.requests.completed + result.errors.total();
     let elapsed = result.load.measured_s;
-    let counted = |times: &Histogram<u64>, bins: &[Bin]| {
+    let counted = |times: &Histogram<u64>| {
         let spread = Spread::of(times);
-        let data = bins
-            .iter()
-            .map(|bin| json!({"Start": bin.start, "End": bin.end, "Percent": bin.percent, "Count": bin.count}));
         let percentile = |p: &f64| json!({"Percentile": p, "Value": times.value_at_percentile(*p) as f64 / 1e9});
         json!({
             "Count": times.len(), "Min": times.min() as f64 / 1e9, "Max": times.max() as f64 / 1e9,
             "Sum": spread.mean / 1e9 * times.len() as f64, "Avg": spread.mean / 1e9, "StdDev": spread.stdev / 1e9,
-            "Data": data.collect::<Vec<_>>(),
+            "Data": bins,
             "Percentiles": options.percentiles.iter().map(percentile).collect::<Vec<_>>(),
         })
     };
@@ -197,7 +197,7 @@ fn document(options: &PageOptions, measured: &Measurement, bins: &[Bin]) -> Valu
         "ActualDuration": (elapsed * 1e9).round() as u64,
         "NumThreads": options.connections,
         "Version": format!("brunt {}", env!("CARGO_PKG_VERSION")),
-        "DurationHistogram": counted(&measured.service, bins),
+        "DurationHistogram": counted(&measured.service),
         "Exactly": options.requests.unwrap_or(0),
         "Jitter": false,
         "Uniform": true,
