@@ -1,7 +1,6 @@
 //! All trials of a directory with the settings of their cells. Read-only.
 
 use crate::Error;
-use crate::plan::settings::NAMES;
 use crate::run_directory::{RunDirectory, TrialOutcome};
 use crate::schedule::Cell;
 use brunt_results::{RunResult, directory::Directory};
@@ -62,10 +61,8 @@ impl Group {
     /// All settings of the cell, target first, with totals instead of amounts per core.
     pub(super) fn values(&self) -> Vec<(String, String)> {
         let Some(cell) = &self.cell else { return Vec::new() };
-        let own = cell.settings.custom_axes.keys().map(String::as_str);
-        let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
         let value = |name: &str| (name.to_owned(), cell.value(name).unwrap_or_default());
-        std::iter::once(("target".to_owned(), cell.target.clone())).chain(names.map(value)).collect()
+        std::iter::once(("target".to_owned(), cell.target.clone())).chain(cell.settings.names().map(value)).collect()
     }
 
     /// The swept settings, with numbers without units.

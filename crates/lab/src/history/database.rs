@@ -71,24 +71,11 @@ fn failure(code: i32, message: String) -> rusqlite::Error {
 
 /// Whether deleting the file may help: every error except those of the environment (locks, permissions, disk).
 pub(super) fn is_unusable(error: &rusqlite::Error) -> bool {
-    use ErrorCode::{
-        CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, FileLockingProtocolFailed, OutOfMemory, PermissionDenied,
-        ReadOnly, SystemIoFailure,
-    };
-    !matches!(
-        error.sqlite_error_code(),
-        Some(
-            CannotOpen
-                | DatabaseBusy
-                | DatabaseLocked
-                | DiskFull
-                | FileLockingProtocolFailed
-                | OutOfMemory
-                | PermissionDenied
-                | ReadOnly
-                | SystemIoFailure
-        )
-    )
+    use ErrorCode as Code;
+    let of_environment =
+        [Code::CannotOpen, Code::DatabaseBusy, Code::DatabaseLocked, Code::DiskFull, Code::OutOfMemory];
+    let of_files = [Code::FileLockingProtocolFailed, Code::PermissionDenied, Code::ReadOnly, Code::SystemIoFailure];
+    !error.sqlite_error_code().is_some_and(|code| of_environment.contains(&code) || of_files.contains(&code))
 }
 
 pub(super) fn explain(folder: &Path, error: &rusqlite::Error) -> Error {

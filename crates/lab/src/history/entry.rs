@@ -1,7 +1,6 @@
 //! The indexed contents of a directory. Read-only.
 
 use crate::Error;
-use crate::plan::settings::NAMES;
 use crate::run_directory::{Experiment, RunDirectory, TrialOutcome};
 use brunt_results::{RunResult, directory::Directory, env::Env};
 use serde::{Deserialize, Serialize};
@@ -114,8 +113,7 @@ impl Entry {
                 let started_unix_s = store.record(cell.id(), repeat).map(|record| record.started_unix_s);
                 trials.push(Trial { repeat, place: format!("trials/{}/{repeat}", cell.id()), started_unix_s, kept });
             }
-            let own = cell.settings.custom_axes.keys().map(String::as_str);
-            let names = NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own);
+            let names = cell.settings.names();
             cells.push(Cell {
                 target: cell.target.clone(),
                 combination: cell.combination().to_owned(),

@@ -72,36 +72,27 @@ pub(super) struct Clause {
 impl Filter {
     /// The condition on the joined tables `directory`, `cell` and `trial`.
     pub(super) fn clause(&self) -> Clause {
-        let mut words = vec!["1".to_owned()];
-        let mut parameters = Vec::new();
-        let mut add = |words: &mut Vec<String>, sql: &str, values: Vec<Value>| {
-            words.push(sql.to_owned());
-            parameters.extend(values);
-        };
-        if let Some(plan) = &self.plan {
-            add(&mut words, "directory.plan = ?", vec![plan.clone().into()]);
-        }
-        if let Some(unix_s) = self.since_unix_s {
-            let unix_s = i64::try_from(unix_s).unwrap_or(i64::MAX);
-            add(&mut words, "directory.started_unix_s >= ?", vec![unix_s.into()]);
-        }
-        if let Some(target) = &self.target {
-            add(&mut words, "cell.target = ?", vec![target.clone().into()]);
-        }
-        if let Some(verdict) = &self.verdict {
-            add(&mut words, "trial.verdict = ?", vec![verdict.clone().into()]);
+        let text = |value: &Option<String>| value.clone().map(Value::from);
+        let since = self.since_unix_s.map(|unix_s| Value::from(i64::try_from(unix_s).unwrap_or(i64::MAX)));
+        let (mut words, mut parameters) = (vec!["1".to_owned()], Vec::new());
+        for (sql, value) in [
+            ("directory.plan = ?", text(&self.plan)),
+            ("directory.started_unix_s >= ?", since),
+            ("cell.target = ?", text(&self.target)),
+            ("trial.verdict = ?", text(&self.verdict)),
+        ] {
+            words.extend(value.is_some().then(|| sql.to_owned()));
+            parameters.extend(value);
         }
         for bound in &self.bounds {
             let order = if bound.is_above() { '>' } else { '<' };
-            let sql = format!("trial.{} {order} ?", column(bound.figure()));
-            add(&mut words, &sql, vec![bound.bound().into()]);
+            words.push(format!("trial.{} {order} ?", column(bound.figure())));
+            parameters.push(bound.bound().into());
         }
+        let exists = "EXISTS (SELECT 1 FROM value WHERE value.cell = cell.id AND value.name = ? AND value.value = ?)";
         for NamedValue { name, value } in &self.values {
-            add(
-                &mut words,
-                "EXISTS (SELECT 1 FROM value WHERE value.cell = cell.id AND value.name = ? AND value.value = ?)",
-                vec![name.clone().into(), value.clone().into()],
-            );
+            words.push(exists.to_owned());
+            parameters.extend([name.clone().into(), value.clone().into()]);
         }
         Clause { sql: words.join(" AND "), parameters }
     }

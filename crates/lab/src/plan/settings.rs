@@ -135,6 +135,12 @@ impl Settings {
         })
     }
 
+    /// All settings and the plan's own axes; totals stand for amounts per core.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let own = self.custom_axes.keys().map(String::as_str);
+        NAMES.iter().copied().filter(|name| !name.ends_with("_per_core")).chain(own)
+    }
+
     pub fn keeps_alive(&self) -> bool {
         self.keepalive != Some(false)
     }

@@ -19,8 +19,10 @@ pub struct Figures {
     pub bytes_per_response: Option<f64>,
 }
 
-/// Two header lines, weight and text of each column; see [`super::tables::columns`].
-pub(super) const COLUMNS: &[(&str, &str, u8, fn(&Figures) -> String)] = &[
+/// Two header lines, weight and text of a column; see [`super::tables::columns`].
+pub(super) type Shown<F> = (&'static str, &'static str, u8, fn(&F) -> String);
+
+pub(super) const COLUMNS: &[Shown<Figures>] = &[
     ("service", "p50", 4, |f| format::time(f.p50_us)),
     ("p90", "/p50", 4, |f| percent(f.p90_percent)),
     ("p99", "/p50", 4, |f| percent(f.p99_percent)),

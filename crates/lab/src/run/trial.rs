@@ -203,12 +203,8 @@ impl TrialRunner<'_> {
         tick(0, "starting the target");
         let fail = |why| TrialError::failed(0, why, last_lines(&group.dir().join(TARGET_LOG), 3));
         let mut target = ProcessGroup::start(launch, self.registry).map_err(|e| fail(e.to_string()))?;
-        self.wait_until_listening(&mut target, context.port, group.target.ready_timeout.0, tick).map_err(|error| {
-            match error {
-                NotListening::Interrupted => TrialError::Interrupted,
-                NotListening::Failed(why) => fail(with_cause(why, &cgroup)),
-            }
-        })?;
+        self.wait_until_listening(&mut target, context.port, group.target.ready_timeout.0, tick)
+            .map_err(|why| why.map_or(TrialError::Interrupted, |why| fail(with_cause(why, &cgroup))))?;
         let mut records = Vec::new();
         for (index, trial) in group.trials.iter().enumerate() {
             let mut record = group.record(trial, context, &words);
@@ -244,21 +240,22 @@ impl TrialRunner<'_> {
         Ok(())
     }
 
+    /// The error has no reason if the user is stopping the run.
     fn wait_until_listening(
         &self,
         target: &mut ProcessGroup,
         port: u16,
         timeout: Duration,
         tick: &mut Tick,
-    ) -> std::result::Result<(), NotListening> {
+    ) -> std::result::Result<(), Option<String>> {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let listening = poll(timeout, backoff(50), || {
             if self.stop.load(Ordering::Relaxed) {
-                return Some(Err(NotListening::Interrupted));
+                return Some(Err(None));
             }
             if let Some(status) = target.ended() {
                 let why = format!("the target {} before it accepted a connection", describe_exit(status));
-                return Some(Err(NotListening::Failed(why)));
+                return Some(Err(Some(why)));
             }
             if TcpStream::connect_timeout(&address, Duration::from_millis(250)).is_ok() {
                 return Some(Ok(()));
@@ -268,13 +265,8 @@ impl TrialRunner<'_> {
         });
         let within = brunt_results::Span(timeout);
         let late = || format!("the target did not listen on 127.0.0.1:{port} within {within}");
-        listening.unwrap_or_else(|| Err(NotListening::Failed(late())))
+        listening.unwrap_or_else(|| Err(Some(late())))
     }
-}
-
-enum NotListening {
-    Interrupted,
-    Failed(String),
 }
 
 /// Adds to a failure that the target exceeded its memory limit, if it did.

@@ -85,42 +85,28 @@ pub const TABLE: &[Setting] = &[
     },
     Setting {
         key: optional("connections", ValueType::Count, "Connections in total."),
-        set: |settings, text| {
-            let count = count(text, MOST_CONNECTIONS)?;
-            settings.connections = Some(Amount::Total(count.0));
-            Ok(count.to_string())
-        },
-        get: |settings| match settings.connections {
-            Some(Amount::Total(n)) => Some(Count(n).to_string()),
-            _ => None,
+        set: |settings, text| connections(settings, text, Amount::Total),
+        get: |settings| match settings.connections? {
+            Amount::Total(n) => Some(Count(n).to_string()),
+            Amount::PerCore(_) => None,
         },
     },
     Setting {
         key: optional("connections_per_core", ValueType::Count, "Connections for each generator core."),
-        set: |settings, text| {
-            let count = count(text, MOST_CONNECTIONS)?;
-            settings.connections = Some(Amount::PerCore(count.0));
-            Ok(count.to_string())
-        },
-        get: |settings| match settings.connections {
-            Some(Amount::PerCore(n)) => Some(Count(n).to_string()),
-            _ => None,
+        set: |settings, text| connections(settings, text, Amount::PerCore),
+        get: |settings| match settings.connections? {
+            Amount::PerCore(n) => Some(Count(n).to_string()),
+            Amount::Total(_) => None,
         },
     },
     Setting {
         key: optional("rate", ValueType::Rate, "Offered requests per second; max (default): closed loop."),
-        set: |settings, text| {
-            settings.rate = rate(text)?.map(|r| Amount::Total(r.0));
-            Ok(rate_text(&settings.rate))
-        },
+        set: |settings, text| rate(settings, text, Amount::Total),
         get: |settings| (!is_per_core(&settings.rate)).then(|| rate_text(&settings.rate)),
     },
     Setting {
         key: optional("rate_per_core", ValueType::Rate, "Offered requests per second for each generator core."),
-        set: |settings, text| {
-            settings.rate = rate(text)?.map(|r| Amount::PerCore(r.0));
-            Ok(rate_text(&settings.rate))
-        },
+        set: |settings, text| rate(settings, text, Amount::PerCore),
         get: |settings| is_per_core(&settings.rate).then(|| rate_text(&settings.rate)),
     },
     Setting {
@@ -198,11 +184,16 @@ fn is_per_core(rate: &Option<Amount<f64>>) -> bool {
     matches!(rate, Some(Amount::PerCore(_)))
 }
 
-fn rate(text: &str) -> Result<Option<Rate>, String> {
-    if text == MAX {
-        return Ok(None);
-    }
-    text.parse().map(Some).map_err(|e: UnitError| format!("{e}, or 'max' for a closed loop"))
+fn rate(settings: &mut Settings, text: &str, amount: fn(f64) -> Amount<f64>) -> Result<String, String> {
+    let rate = || text.parse().map_err(|e: UnitError| format!("{e}, or 'max' for a closed loop"));
+    settings.rate = if text == MAX { None } else { rate().map(|rate: Rate| Some(amount(rate.0)))? };
+    Ok(rate_text(&settings.rate))
+}
+
+fn connections(settings: &mut Settings, text: &str, amount: fn(u64) -> Amount<u64>) -> Result<String, String> {
+    let count = count(text, MOST_CONNECTIONS)?;
+    settings.connections = Some(amount(count.0));
+    Ok(count.to_string())
 }
 
 fn cores(text: &str) -> Result<usize, String> {

@@ -1,7 +1,7 @@
 //! Columns of the table, the same for every output: the settings that vary, then the figures.
 
 use crate::format;
-use crate::plan::settings::NAMES;
+use crate::plan::settings::Settings;
 use crate::report::{Figures, Row, http};
 use crate::stats::Spread;
 use std::borrow::Borrow;
@@ -14,8 +14,7 @@ pub struct Column {
     pub cells: Vec<String>,
 }
 
-/// Two header lines, weight and text of each figure.
-const FIGURES: &[(&str, &str, u8, fn(&Figures) -> String)] = &[
+const FIGURES: &[http::Shown<Figures>] = &[
     ("response", "p50", 0, |f| format::time(f.p50_us)),
     ("response", "p99", 0, |f| format::time(f.p99_us)),
     ("p99", "range", 6, |f| f.p99_interval.map_or(format::ABSENT.to_owned(), |i| format::times(i.low, i.high))),
@@ -87,12 +86,10 @@ pub fn varying<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {
 
 /// Names of all settings, built-in ones first; totals and amounts per core share a name.
 pub fn names<R: Borrow<Row>>(rows: &[R]) -> Vec<String> {
-    let mut names: Vec<String> =
-        NAMES.iter().filter(|name| !name.ends_with("_per_core")).map(|n| (*n).to_owned()).collect();
-    for row in rows.iter().map(R::borrow) {
-        for own in row.cell.settings.custom_axes.keys().filter(|own| !names.contains(own)).cloned().collect::<Vec<_>>()
-        {
-            names.push(own);
+    let mut names: Vec<String> = Settings::default().names().map(str::to_owned).collect();
+    for own in rows.iter().flat_map(|row| row.borrow().cell.settings.custom_axes.keys()) {
+        if !names.contains(own) {
+            names.push(own.clone());
         }
     }
     names
