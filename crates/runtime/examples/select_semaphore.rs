@@ -1,5 +1,5 @@
-//! Select, semaphore and notification from runtime-agnostic crates: an echo that serves four clients at a time and can
-//! be told to hang up on all of them.
+//! Select, semaphore and notification from runtime-agnostic crates: an echo server that serves four clients at a time
+//! and can disconnect all of them.
 //!
 //! - `async_lock::Semaphore` limits the clients served at once; later ones wait for a permit.
 //! - `event_listener::Event` notifies all clients when one of them sends a line `quit`.

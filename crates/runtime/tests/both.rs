@@ -343,14 +343,14 @@ fn dropping_a_runtime_in_full_flight_returns_every_descriptor() {
 }
 
 #[test]
-fn a_bad_backend_name_is_an_error_that_says_what_would_do() {
+fn a_bad_backend_name_is_an_error_that_lists_the_valid_ones() {
     let me = std::env::current_exe().unwrap();
     if std::env::var("BRUNT_BACKEND").is_ok_and(|value| value == "kqueue") {
         let error = Runtime::builder().env_prefix("BRUNT").build().unwrap_err().to_string();
         assert!(error.contains("BRUNT_BACKEND is 'kqueue'") && error.contains("uring or epoll"), "{error}");
         return;
     }
-    let args = ["--exact", "a_bad_backend_name_is_an_error_that_says_what_would_do"];
+    let args = ["--exact", "a_bad_backend_name_is_an_error_that_lists_the_valid_ones"];
     assert!(std::process::Command::new(me).args(args).env("BRUNT_BACKEND", "kqueue").status().unwrap().success());
 }
 

@@ -283,7 +283,7 @@ fn without_a_deadline_the_worker_waits_for_other_threads_as_usual() {
 }
 
 #[test]
-fn a_real_clock_is_the_machines_and_cannot_be_moved() {
+fn a_real_clock_cannot_be_advanced() {
     let runtime = Runtime::new().unwrap();
     let refused = runtime.block_on(async {
         let (before, time, after) = (Instant::now(), now(), Instant::now());

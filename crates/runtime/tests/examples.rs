@@ -262,10 +262,10 @@ fn tls_echo() {
     let connector = TlsConnector::from(Arc::new(config));
     for backend in backends() {
         let server = Example::start("tls_echo", backend);
-        // Whoever does not speak TLS is let go, and the others do not notice.
-        let mut rude = server.connect();
-        rude.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
-        rude.read_to_end(&mut Vec::new()).unwrap();
+        // A client that does not speak TLS is disconnected and does not affect others.
+        let mut plain = server.connect();
+        plain.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+        plain.read_to_end(&mut Vec::new()).unwrap();
         let talk = async {
             let stream = brunt_runtime::net::TcpStream::connect(server.address).await.unwrap();
             let name = ServerName::try_from("localhost").unwrap();

@@ -41,9 +41,9 @@ enum Op {
     /// Drops the newest kept buffer.
     Forget,
     /// Polls a read, a receive, or both in turn, and drops the futures.
-    GiveUp(usize, u8),
+    DropRead(usize, u8),
     /// Polls a write and a flush once and drops the futures.
-    GiveUpWriting(usize, usize),
+    DropWrite(usize, usize),
     Flush(usize),
     /// Shuts the write direction down.
     HalfClose(usize),
@@ -62,8 +62,8 @@ fn op() -> impl Strategy<Value = Op> {
         3 => side().prop_map(Op::Keep),
         3 => side().prop_map(Op::Send),
         1 => Just(Op::Forget),
-        4 => (side(), 0u8..3).prop_map(|(side, how)| Op::GiveUp(side, how)),
-        2 => (side(), size).prop_map(|(side, size)| Op::GiveUpWriting(side, size)),
+        4 => (side(), 0u8..3).prop_map(|(side, how)| Op::DropRead(side, how)),
+        2 => (side(), size).prop_map(|(side, size)| Op::DropWrite(side, size)),
         1 => side().prop_map(Op::Flush),
         1 => side().prop_map(Op::HalfClose),
         2 => (0u8..4).prop_map(Op::Yield),
@@ -91,6 +91,10 @@ async fn must<T>(what: &str, future: impl Future<Output = std::io::Result<T>>) -
         Ok(Err(error)) => Err(TestCaseError::fail(format!("{what}: {error}"))),
         Err(_) => Err(TestCaseError::fail(format!("{what}: nothing happens"))),
     }
+}
+
+fn failed(error: std::io::Error) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
 }
 
 /// Polls once.
@@ -129,20 +133,6 @@ impl Pair {
 
     async fn apply(&mut self, op: &Op) -> Result<(), TestCaseError> {
         match *op {
-            Op::Write(side, size) if !self.closed[side] => {
-                let bytes = self.fresh(size);
-                let mut rest = bytes.as_slice();
-                // Without a reader the sockets may fill.
-                while let Ok(len) = timeout(Duration::from_millis(2), self.streams[side].write(rest)).await {
-                    let len = len.map_err(|error| TestCaseError::fail(error.to_string()))?;
-                    prop_assert!((1..=rest.len()).contains(&len));
-                    self.due[1 - side].extend(&rest[..len]);
-                    rest = &rest[len..];
-                    if rest.is_empty() {
-                        break;
-                    }
-                }
-            }
             Op::Read(side, size) => {
                 let mut into = vec![0; size];
                 if self.may_wait(side) {
@@ -159,62 +149,84 @@ impl Pair {
                     self.kept.push_back((received, copy));
                 }
             }
-            Op::Send(side) if !self.closed[side] => {
-                if let Some((received, copy)) = self.kept.pop_front() {
-                    prop_assert_eq!(&*received, copy.as_slice(), "a kept buffer has changed");
-                    // A pending send owns its buffer and drops it with the future.
-                    if let Ok(sent) = timeout(Duration::from_millis(2), self.streams[side].send(received)).await {
-                        sent.map_err(|error| TestCaseError::fail(error.to_string()))?;
-                        self.due[1 - side].extend(copy);
-                    }
-                }
-            }
             Op::Forget => {
                 if let Some((received, copy)) = self.kept.pop_back() {
                     prop_assert_eq!(&*received, copy, "a kept buffer has changed");
                 }
             }
-            Op::GiveUp(side, how) => {
+            Op::DropRead(side, how) => {
                 let mut into = [0; 50];
                 if how != 0
                     && let Some(received) = now(self.streams[side].recv()).await
                 {
-                    let received = received.map_err(|error| TestCaseError::fail(error.to_string()))?;
-                    self.got(side, &received)?;
+                    self.got(side, &received.map_err(failed)?)?;
                 }
                 if how != 1
                     && let Some(len) = now(self.streams[side].read(&mut into)).await
                 {
-                    let len = len.map_err(|error| TestCaseError::fail(error.to_string()))?;
-                    self.got(side, &into[..len])?;
+                    self.got(side, &into[..len.map_err(failed)?])?;
                 }
-            }
-            Op::GiveUpWriting(side, size) if !self.closed[side] => {
-                let bytes = self.fresh(size);
-                if let Some(len) = now(self.streams[side].write(&bytes)).await {
-                    let len = len.map_err(|error| TestCaseError::fail(error.to_string()))?;
-                    self.due[1 - side].extend(&bytes[..len]);
-                }
-                let _ = now(self.streams[side].flush()).await;
             }
             Op::Flush(side) => {
                 // The other side may have to read first.
                 if let Ok(flushed) = timeout(Duration::from_millis(2), self.streams[side].flush()).await {
-                    flushed.map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    flushed.map_err(failed)?;
                 }
-            }
-            Op::HalfClose(side) if !self.closed[side] => {
-                let closed = timeout(Duration::from_millis(2), self.streams[side].shutdown(Shutdown::Write)).await;
-                self.closed[side] = closed.is_ok();
-                closed.unwrap_or(Ok(())).map_err(|error| TestCaseError::fail(error.to_string()))?;
             }
             Op::Yield(times) => {
                 for _ in 0..times {
                     yield_now().await;
                 }
             }
-            // No writes after the shutdown.
-            Op::Write(..) | Op::Send(_) | Op::GiveUpWriting(..) | Op::HalfClose(_) => (),
+            Op::Write(side, _) | Op::Send(side) | Op::DropWrite(side, _) | Op::HalfClose(side) => {
+                // No writes after the shutdown.
+                if !self.closed[side] {
+                    self.apply_write(op).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn apply_write(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        match *op {
+            Op::Write(side, size) => {
+                let bytes = self.fresh(size);
+                let mut rest = bytes.as_slice();
+                // Without a reader the sockets may fill.
+                while let Ok(len) = timeout(Duration::from_millis(2), self.streams[side].write(rest)).await {
+                    let len = len.map_err(failed)?;
+                    prop_assert!((1..=rest.len()).contains(&len));
+                    self.due[1 - side].extend(&rest[..len]);
+                    rest = &rest[len..];
+                    if rest.is_empty() {
+                        break;
+                    }
+                }
+            }
+            Op::Send(side) => {
+                if let Some((received, copy)) = self.kept.pop_front() {
+                    prop_assert_eq!(&*received, copy.as_slice(), "a kept buffer has changed");
+                    // A pending send owns its buffer and drops it with the future.
+                    if let Ok(sent) = timeout(Duration::from_millis(2), self.streams[side].send(received)).await {
+                        sent.map_err(failed)?;
+                        self.due[1 - side].extend(copy);
+                    }
+                }
+            }
+            Op::DropWrite(side, size) => {
+                let bytes = self.fresh(size);
+                if let Some(len) = now(self.streams[side].write(&bytes)).await {
+                    self.due[1 - side].extend(&bytes[..len.map_err(failed)?]);
+                }
+                let _ = now(self.streams[side].flush()).await;
+            }
+            Op::HalfClose(side) => {
+                let closed = timeout(Duration::from_millis(2), self.streams[side].shutdown(Shutdown::Write)).await;
+                self.closed[side] = closed.is_ok();
+                closed.unwrap_or(Ok(())).map_err(failed)?;
+            }
+            _ => unreachable!("{op:?} does not write"),
         }
         Ok(())
     }

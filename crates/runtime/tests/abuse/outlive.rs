@@ -11,29 +11,29 @@ use brunt_runtime::{
 use std::{io::ErrorKind, net::Shutdown, time::Duration};
 
 /// Objects that outlive their runtime.
-struct Relics {
+struct Leftovers {
     stream: TcpStream,
     listener: TcpListener,
     received: RecvBuf,
     handle: brunt_runtime::JoinHandle<()>,
 }
 
-fn relics(backend: BackendKind) -> Relics {
+fn leftovers(backend: BackendKind) -> Leftovers {
     let runtime = build(backend);
     runtime.block_on(guarded(async {
         let (listener, address) = listen();
         let (mut client, mut server) = pair_at(&listener, address).await;
         client.write_all(b"old").await.unwrap();
         let received = server.recv().await.unwrap();
-        Relics { stream: client, listener, received, handle: spawn(std::future::pending()) }
+        Leftovers { stream: client, listener, received, handle: spawn(std::future::pending()) }
     }))
 }
 
 #[test]
-fn relics_never_affect_the_next_runtime() {
+fn leftover_streams_never_affect_the_next_runtime() {
     for backend in backends() {
         for order in 0..2 {
-            let mut old = relics(backend);
+            let mut old = leftovers(backend);
             // The next runtime on this thread uses the same slots.
             let runtime = build(backend);
             runtime.block_on(guarded(async {
@@ -103,10 +103,10 @@ fn runtimes_are_created_and_dropped_without_limit() {
     for n in 0..300 {
         let backend = nth_backend(n);
         if n % 3 == 0 {
-            kept.push(relics(backend));
+            kept.push(leftovers(backend));
         } else {
-            drop(relics(backend));
+            drop(leftovers(backend));
         }
     }
-    assert!(kept.iter().all(|relics| *relics.received == *b"old"));
+    assert!(kept.iter().all(|leftovers| *leftovers.received == *b"old"));
 }

@@ -206,7 +206,7 @@ fn a_nested_block_on_panics_and_says_why() {
 }
 
 #[test]
-fn outside_of_a_runtime_a_clear_message() {
+fn calls_outside_a_runtime_panic_with_a_clear_message() {
     let message = panic_message(|| drop(spawn(async {})));
     assert!(message.contains("inside Runtime::block_on"), "{message}");
     let message = panic_message(|| assert_eq!(brunt_runtime::metrics().tasks, 0));
