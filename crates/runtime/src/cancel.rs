@@ -12,8 +12,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// A flag that is set once and can be awaited on any thread. Clones are the same token; cancelling a token cancels its
-/// children.
+/// A flag that is set once and can be awaited on any thread. Clones are the same token; children are cancelled with it.
 ///
 /// ```
 /// use brunt_runtime::CancellationToken;

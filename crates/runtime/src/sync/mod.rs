@@ -1,7 +1,6 @@
 //! Shared state between threads: the lock, under loom or not, and a queue of waiters.
 //!
-//! Locks are held for a few instructions and never while foreign code runs: wakers are called, and values dropped, after
-//! the lock is released.
+//! Locks are held for a few instructions, never while foreign code (a waker, a destructor) runs.
 
 #[cfg(all(test, loom))]
 mod model;

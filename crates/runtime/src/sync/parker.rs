@@ -1,5 +1,4 @@
-//! For loom tests: what a thread sleeps on, such as an eventfd. A lost wake-up is a thread that sleeps forever, which loom
-//! reports as a deadlock.
+//! For loom tests: what a thread sleeps on, such as an eventfd. Loom reports a lost wake-up as a deadlock.
 
 use loom::sync::{Condvar, Mutex};
 
@@ -27,8 +26,7 @@ impl Parker {
     }
 }
 
-/// Tries all interleavings with at most three preemptions, which find all known kinds of errors; without a bound some tests
-/// would take hours.
+/// Tries all interleavings with at most three preemptions; without that bound some tests would take hours.
 pub(crate) fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
