@@ -1,107 +1,114 @@
-//! For tests on the fake ring: whether everything the runtime has is in exactly one place.
+//! For tests on the simulated ring: checks that each buffer and each request is in exactly one place.
 
 use super::Io;
 use crate::{
-    buffers::recv::{BUFFERS, NO_BUFFER, OVERFLOW_START},
-    driver::Driver,
-    driver::user_data::OpKind,
-    io::conn::{Source, flag},
+    buffers::recv::{BUFFERS, NO_BUFFER, OVERFLOW_START, RecvBuffers},
+    driver::{Driver, user_data::OpKind},
+    io::conn::{Conn, flag},
     sim::Ring,
+    slab::Key,
 };
 use std::{collections::HashMap, time::Instant};
 
-/// Who has which buffer.
+/// Requests of a connection, and the flags set while they are open.
+const REQUESTS: [(OpKind, u16); 3] =
+    [(OpKind::Receive, flag::RECEIVING), (OpKind::Send, flag::SENDING), (OpKind::Connect, flag::CONNECTING)];
+
+/// Where each buffer is, the send buffers in use, and the contradictions found.
 #[derive(Default)]
-struct Book {
+struct Account {
     places: HashMap<u16, &'static str>,
+    blocks: Vec<u32>,
     faults: Vec<String>,
 }
 
-impl Book {
+impl Account {
+    fn fault(&mut self, fault: String) {
+        self.faults.push(fault);
+    }
+
     fn enter(&mut self, buffer: u16, place: &'static str) {
         if let Some(other) = self.places.insert(buffer, place) {
-            self.faults.push(format!("buffer {buffer} is {place} and {other}"));
+            self.fault(format!("buffer {buffer} is {place} and {other}"));
+        }
+    }
+
+    fn enter_conn(&mut self, key: Key, conn: &Conn, buffers: &mut RecvBuffers, open: &[(OpKind, Key)]) {
+        for (kind, bit) in REQUESTS {
+            if conn.has(bit) != open.contains(&(kind, key)) {
+                self.fault(format!("{key:?} has flags {:#b}, but the open requests are {open:?}", conn.flags));
+            }
+        }
+        if conn.has(flag::SENDING) {
+            match conn.source.as_buffer() {
+                Some(buffer) => self.enter(buffer, "being sent"),
+                None => self.blocks.push(conn.source.as_block()),
+            }
+        }
+        let mut segment = conn.front();
+        for _ in 0..conn.inbox_len {
+            let Some(buffer) = segment else { break };
+            self.enter(buffer, "in an inbox");
+            segment = Some(buffers.segment(buffer).next).filter(|next| *next != NO_BUFFER);
+        }
+        if segment.is_some() {
+            self.fault(format!("{key:?} has more than its {} segments", conn.inbox_len));
         }
     }
 }
 
 impl Io {
-    /// Counts everything; says what is in two places or in none.
+    /// # Errors
+    /// The contradictions found.
     pub fn audit(&mut self) -> Result<(), String> {
         let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return Ok(()) };
         let kernel = sim.kernel();
-        let mut book = Book::default();
-        kernel.held.iter().for_each(|buffer| book.enter(*buffer, "with the kernel"));
-        let is_large = |buffer: &&u16| (BUFFERS..OVERFLOW_START).contains(*buffer);
-        let held = kernel.held.len() - kernel.held.iter().filter(is_large).count();
-        if held != self.replenisher.available() as usize {
-            book.faults.push(format!("{} buffers are counted as provided, {held} are", self.replenisher.available()));
+        let mut account = Account::default();
+        kernel.held.iter().for_each(|buffer| account.enter(*buffer, "held by the kernel"));
+        let held = kernel.held.iter().filter(|buffer| !(BUFFERS..OVERFLOW_START).contains(*buffer)).count();
+        let provided = self.replenisher.available();
+        if held != provided as usize {
+            account.fault(format!("{provided} buffers are counted as provided, {held} are"));
         }
-        self.buffers.free_overflow().iter().for_each(|spare| book.enter(*spare, "at home"));
-        let mut blocks = Vec::new();
-        let kinds =
-            [(OpKind::Receive, flag::RECEIVING), (OpKind::Send, flag::SENDING), (OpKind::Connect, flag::CONNECTING)];
+        self.buffers.free_overflow().iter().for_each(|buffer| account.enter(*buffer, "free"));
         for key in self.conns.keys() {
             let conn = self.conns.get(key).expect("the key is live");
-            for (kind, bit) in kinds {
-                if conn.has(bit) != kernel.open.contains(&(kind, key)) {
-                    book.faults.push(format!("{key:?} has flags {:#b}, and of requests {:?}", conn.flags, kernel.open));
-                }
-            }
-            if conn.has(flag::SENDING) {
-                let source: Source = conn.source;
-                match source.as_buffer() {
-                    Some(buffer) => book.enter(buffer, "being sent"),
-                    None => blocks.push(source.as_block()),
-                }
-            }
-            let (mut segment, mut many) = (conn.front(), 0);
-            while let Some(buffer) = segment {
-                book.enter(buffer, "in an inbox");
-                let next = self.buffers.segment(buffer).next;
-                segment = (next != NO_BUFFER).then_some(next);
-                many += 1;
-                if many > conn.inbox_len {
-                    book.faults.push(format!("{key:?} has more than its {} segments", conn.inbox_len));
-                    break;
-                }
-            }
+            account.enter_conn(key, conn, &mut self.buffers, &kernel.open);
         }
-        for (kind, key) in kernel.open.iter().filter(|(kind, _)| kinds.iter().any(|(of, _)| of == kind)) {
+        for (kind, key) in kernel.open.iter().filter(|(kind, _)| REQUESTS.iter().any(|(of, _)| of == kind)) {
             if self.conns.get(*key).is_none() {
-                book.faults.push(format!("{kind:?} of {key:?}, which is gone, is open"));
+                account.fault(format!("{kind:?} of {key:?}, which is gone, is open"));
             }
         }
         if kernel.in_flight() as usize != kernel.open.len() {
-            book.faults.push(format!("{} requests are counted, {:?} are open", kernel.in_flight(), kernel.open));
+            account.fault(format!("{} requests are counted, {:?} are open", kernel.in_flight(), kernel.open));
         }
-        drop(kernel);
         let known: Vec<u16> = self.buffers.known().collect();
-        let leased = known.iter().filter(|buffer| !book.places.contains_key(buffer)).count();
-        if leased != self.buffers.leased as usize || known.len() != book.places.len() + leased {
-            let (all, places) = (known.len(), book.places.len());
-            let counted = self.buffers.leased;
-            book.faults.push(format!("of {all} buffers {places} are somewhere, and {counted} leased"));
+        let lent = known.iter().filter(|buffer| !account.places.contains_key(buffer)).count();
+        let (all, found, counted) = (known.len(), account.places.len(), self.buffers.leased);
+        if lent != counted as usize || all != found + lent {
+            account.fault(format!("of {all} buffers {found} were found, and {counted} are counted as lent"));
         }
-        blocks.sort_unstable();
-        if blocks != self.send_buffers.busy() {
-            book.faults.push(format!("blocks {blocks:?} are being sent, {:?} are not free", self.send_buffers.busy()));
+        let (mut sent, busy) = (std::mem::take(&mut account.blocks), self.send_buffers.busy());
+        sent.sort_unstable();
+        if sent != busy {
+            account.fault(format!("send buffers {sent:?} are being sent, {busy:?} are not free"));
         }
-        if book.faults.is_empty() { Ok(()) } else { Err(book.faults.join("; ")) }
+        if account.faults.is_empty() { Ok(()) } else { Err(account.faults.join("; ")) }
     }
 
-    /// Whether a connection that wants a buffer has to wait for one: there is none.
+    /// Whether a connection that needs a buffer has to wait because none is left.
     pub fn no_buffer_is_left(&self) -> bool {
         let Driver::Uring(Ring::Sim(sim)) = &self.driver else { return false };
         sim.kernel().net.lent.is_empty() && self.buffers.all_are_out()
     }
 
-    /// As if the time of all sends that linger were over.
+    /// Makes the limit of all lingering sends expire.
     pub fn age(&mut self) {
         self.lingering.iter_mut().for_each(|lingering| lingering.until = Instant::now());
     }
 
-    /// What is still there, in words; nothing if nothing is.
+    /// What is left, in words; `None` if nothing is.
     pub fn remains(&self) -> Option<String> {
         let counts = [
             ("connections", self.conns.len()),
@@ -112,11 +119,10 @@ impl Io {
             ("waiting connections", usize::from(!self.replenisher.is_idle())),
             ("foreign wakers", self.wakers.foreign_count()),
             ("tasks", self.wakers.task_count()),
-            ("blocks", self.send_buffers.busy().len()),
-            ("leases", self.buffers.leased as usize),
+            ("send buffers", self.send_buffers.busy().len()),
+            ("lent buffers", self.buffers.leased as usize),
         ];
-        let left: Vec<String> =
-            counts.iter().filter(|(_, many)| *many > 0).map(|(what, many)| format!("{many} {what}")).collect();
+        let left: Vec<_> = counts.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{n} {what}")).collect();
         (!left.is_empty()).then(|| left.join(", "))
     }
 }
