@@ -20,8 +20,7 @@ pub fn pin_to_core(core: usize) -> io::Result<()> {
     sched_setaffinity(None, &set).map_err(|errno| named(errno.into()))
 }
 
-/// Resets the calling thread's affinity to that of the process's main thread: a helper thread inherits the core of the
-/// worker that started it.
+/// Resets a helper thread's affinity, inherited from the worker that started it, to that of the main thread.
 pub(crate) fn reset() {
     // Best effort: a thread that stays pinned still works.
     if let Ok(cores) = sched_getaffinity(Some(rustix::process::getpid())) {

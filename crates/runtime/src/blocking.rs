@@ -13,11 +13,9 @@ use std::{
     time::Duration,
 };
 
-/// Most threads of the pool. Blocking work waits, so the number of cores does not bound it: 64 fill a disk's queue of some
-/// 32 requests and tolerate a few dozen lookups at an unreachable name server. Many more would crowd the workers' cores
-/// when all wake at once.
+/// Maximum of threads. Blocking work waits, so the number of cores is no bound: 64 fill a disk's queue of some 32 requests
+/// and tolerate a few dozen lookups at an unreachable name server. Many more would crowd the cores when all wake at once.
 const MAX_THREADS: usize = 64;
-/// Idle time after which a thread ends.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 static POOL: Pool =

@@ -99,9 +99,8 @@ impl Builder {
         Ok(self)
     }
 
-    /// Lets the user of the program choose by environment variables, which [`build`](Self::build) reads: `PREFIX_BACKEND`
-    /// (`uring` or `epoll`) unless a backend is set here, and `PREFIX_RING` as [`without_ring_features`]. Without a prefix, the
-    /// default, no variable is read.
+    /// Lets environment variables choose: `PREFIX_BACKEND` (`uring` or `epoll`), unless a backend is set here, and
+    /// `PREFIX_RING` as [`without_ring_features`]. [`build`](Self::build) reads them; by default it reads none.
     ///
     /// [`without_ring_features`]: Self::without_ring_features
     pub fn env_prefix(mut self, prefix: &'static str) -> Self {
@@ -127,8 +126,7 @@ impl Builder {
     /// next deadline when nothing is. [`time::advance`](crate::time::advance) moves it.
     ///
     /// The kernel and other threads run in real time. While sockets are open, the clock waits one real millisecond for them
-    /// before it jumps: a peer or thread that takes longer appears silent until the next deadline. Without a deadline the
-    /// runtime sleeps as usual.
+    /// before it jumps; a slower peer appears silent until the next deadline. Without a deadline the runtime sleeps.
     pub fn virtual_clock(mut self, on: bool) -> Self {
         self.virtual_clock = on;
         self

@@ -22,8 +22,7 @@ macro_rules! metrics {
             $($(#[$doc])* pub $name: u64,)*
             /// Time spent spinning.
             pub spin_time: Duration,
-            /// Turns by number of events: 0, 1, 2 to 3, 4 to 7, and so on in powers of two; the last counts turns with 1024
-            /// or more.
+            /// Turns by number of events: 0, 1, 2 to 3, 4 to 7, and so on in powers of two, up to 1024 or more.
             pub batches: [u64; BATCHES],
         }
 
@@ -105,8 +104,7 @@ impl Metrics {
 pub struct MetricsHandle(Arc<Block>);
 
 impl MetricsHandle {
-    /// The counters as of the worker's last turn, without a lock. Each counter is exact; two of them may be a turn apart. After
-    /// the runtime is dropped, its last values.
+    /// The counters as of the worker's last turn, also after the runtime is dropped. Each is exact; two may be a turn apart.
     pub fn read(&self) -> Metrics {
         self.0.read()
     }

@@ -42,9 +42,8 @@ struct DropPages {
     result: io::Result<()>,
 }
 
-/// Drops the text pages of one loaded object. `smaps` may be out of date: another thread may have unmapped a library since
-/// and mapped its own memory there. So only ranges of currently loaded objects are dropped: while this callback runs, the
-/// loader's lock keeps every object loaded.
+/// Drops the text pages of one loaded object. `smaps` may be out of date, and other memory mapped where a library was: only
+/// ranges of loaded objects are dropped, and the loader's lock keeps them loaded while this callback runs.
 unsafe extern "C" fn drop_pages(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the loader passes a valid description, and `data` as given by `drop_text_pages`.
     let (info, state) = unsafe { (&*info, &mut *data.cast::<DropPages>()) };
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_process_goes_on_with_less() {
+    fn dropped_text_pages_are_mapped_again() {
         let resident = || -> u64 {
             let status = fs::read_to_string("/proc/self/status").unwrap();
             let line = status.lines().find_map(|line| line.strip_prefix("RssFile:")).unwrap();

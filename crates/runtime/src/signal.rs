@@ -58,8 +58,7 @@ impl Signal {
         1 << self as u32
     }
 
-    /// Runs the signal's default action, which for most terminates the process. For the second Ctrl-C, when a graceful
-    /// shutdown takes too long.
+    /// Runs the signal's default action, which usually ends the process: for a second Ctrl-C during a graceful shutdown.
     pub fn emulate_default(self) -> io::Result<()> {
         emulate_default_handler(self.number())
     }
@@ -113,8 +112,7 @@ impl Signals {
         Ok(this)
     }
 
-    /// The next signal. Several of one kind may be merged, none is lost; different kinds come in no particular order. Dropping
-    /// the future loses nothing.
+    /// The next signal. Several of one kind may be merged, none is lost; kinds come in no particular order. Cancel-safe.
     pub async fn recv(&mut self) -> Signal {
         poll_fn(|cx| self.poll_recv(cx)).await
     }

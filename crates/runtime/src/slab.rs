@@ -119,14 +119,11 @@ impl<T: Default> Slab<T> {
         Some(value)
     }
 
-    fn slots(&self) -> &[Slot<T>] {
-        // SAFETY: below `used` every slot was written, and the borrow of `self` keeps them as they are.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) }
-    }
-
     /// The keys of all live slots; not for hot paths.
     pub fn keys(&self) -> Vec<Key> {
-        let live = self.slots().iter().enumerate().filter(|(_, slot)| slot.generation & 1 == 1);
+        // SAFETY: below `used` every slot was written, and the borrow of `self` keeps them as they are.
+        let slots = unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) };
+        let live = slots.iter().enumerate().filter(|(_, slot)| slot.generation & 1 == 1);
         live.map(|(index, slot)| Key { index: index as u32, generation: slot.generation }).collect()
     }
 }

@@ -16,9 +16,9 @@ pub fn now() -> Instant {
     executor::now()
 }
 
-/// Advances a virtual clock, as if this thread had been busy for `duration`: timers due meanwhile fire late, together, in the
-/// order of their deadlines, and their tasks have run when this returns. To let each fire on time, `sleep` instead. Must be
-/// called inside `block_on`.
+/// Advances a virtual clock, as if this thread had been busy: timers due meanwhile fire late, in the order of their
+/// deadlines, and their tasks have run when this returns. To fire each on time, `sleep` instead. Must be called inside
+/// `block_on`.
 ///
 /// # Panics
 /// If the runtime was not built with a [virtual clock](crate::Builder::virtual_clock).
@@ -139,8 +139,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick and returns the time it was due. A late caller gets one tick for all it missed; the phase never
-    /// shifts.
+    /// Waits for the next tick and returns the time it was due. Missed ticks are merged into one; the phase never shifts.
     pub async fn tick(&mut self) -> Instant {
         let due = self.next;
         sleep_until(due).await;

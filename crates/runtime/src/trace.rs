@@ -1,7 +1,6 @@
 //! `tracing` events and spans for an operator's log; nothing without the feature `tracing`.
 //!
-//! A subscriber is foreign code: nothing of the worker may be borrowed, and no lock held, where one of these is used. Not for
-//! anything that happens once per request.
+//! A subscriber is foreign code: nothing of the worker may be borrowed or locked. Never used once per request.
 
 /// Emits an event: `event!(WARN, "message"; name = value, ...)`, with values that implement `Display`.
 macro_rules! event {
@@ -50,7 +49,6 @@ impl BufferShortage {
     pub fn observe(&self, _: u16, _: impl FnOnce() -> u64) {}
 }
 
-/// The guard of a span without the feature.
 #[cfg(not(feature = "tracing"))]
 pub(crate) struct NoSpan;
 

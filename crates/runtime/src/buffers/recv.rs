@@ -21,21 +21,17 @@ pub(crate) const OVERFLOW_BATCH: u16 = 64;
 pub(crate) const BUFFERS: u16 = RING - OVERFLOW_BATCH;
 /// Blocks of one large buffer, which divides long messages into fewer pieces.
 const LARGE_BLOCKS: u16 = 8;
-/// Bytes of one large buffer.
 pub(crate) const LARGE_SIZE: usize = BUFFER_SIZE * LARGE_BLOCKS as usize;
 /// Large buffers of a worker at most (4 MiB), and entries of the kernel's ring of them.
 pub(crate) const LARGE_RING: u16 = 128;
 /// Large buffers provided at first use; more follow when they run out.
 const LARGE_FIRST: u16 = 32;
-/// The first overflow buffer.
 pub(crate) const OVERFLOW_START: u16 = BUFFERS + LARGE_RING * LARGE_BLOCKS;
-/// All buffers, overflow included: 256 MiB, the limit of what slow readers and peers can make a worker hold. Fewer in unit
-/// tests, which exhaust them.
+/// All buffers, overflow included: at most 256 MiB a worker. Fewer in unit tests, which exhaust them.
 const ALL: u16 = if cfg!(test) { OVERFLOW_START + 1088 } else { NO_BUFFER };
 const BYTES: usize = BUFFER_SIZE * ALL as usize;
 /// Buffers provided at the start; more follow when they run out.
 const FIRST: u16 = 128;
-/// Stands for no buffer.
 pub(crate) const NO_BUFFER: u16 = u16::MAX;
 
 /// The position of a segment in its buffer, and the next segment of the same connection.
@@ -106,7 +102,6 @@ impl RecvBuffers {
         Some(buffer)
     }
 
-    /// Makes room for the segments of the first `many` buffers.
     fn reserve_segments(&mut self, many: u16) {
         let many = self.segments.len().max(usize::from(many));
         self.segments.resize(many, Segment::EMPTY);
@@ -151,7 +146,7 @@ impl RecvBuffers {
 
 impl Drop for RecvBuffers {
     fn drop(&mut self) {
-        // Otherwise leaked: only a completion ends a request, not the closing of the ring, and a `RecvBuf` may outlive its runtime.
+        // Otherwise leaked: closing the ring ends no request, only a completion does, and a `RecvBuf` may outlive its runtime.
         if self.reaped && self.leased == 0 {
             // SAFETY: mapped in `new` with this length. No `RecvBuf` refers to it, and every request that did has completed.
             unsafe { mm::unmap(self.base, BYTES) };
@@ -161,7 +156,6 @@ impl Drop for RecvBuffers {
 
 #[cfg(test)]
 impl RecvBuffers {
-    /// All that were ever provided.
     pub fn known(&self) -> impl Iterator<Item = u16> {
         let large = (0..self.large_provided).map(|nth| BUFFERS + nth * LARGE_BLOCKS);
         (0..self.provided).chain(large).chain(OVERFLOW_START..self.next_overflow)

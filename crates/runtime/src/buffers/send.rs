@@ -98,7 +98,6 @@ impl Drop for SendBuffers {
 
 #[cfg(test)]
 impl SendBuffers {
-    /// Buffers in use, in order.
     pub fn busy(&self) -> Vec<u32> {
         (0..self.groups.len() as u32 * GROUP).filter(|block| !self.free.contains(block)).collect()
     }

@@ -92,8 +92,7 @@ impl Epoll {
         if std::mem::replace(&mut self.has_large, true) { Opened::Before } else { Opened::Now }
     }
 
-    /// Sets the interest in a descriptor; returns whether it is in the set afterwards. Without interest it leaves the set,
-    /// because end-of-file cannot be masked.
+    /// Sets the interest in a descriptor; returns whether it is in the set. EOF cannot be masked, so without interest it is not.
     pub fn watch(
         &self,
         kind: OpKind,

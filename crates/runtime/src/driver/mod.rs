@@ -48,19 +48,18 @@ pub(crate) enum Driver {
 impl Driver {
     /// Sets up the wanted backend, or io_uring with epoll as the fallback. The second value says why it is not io_uring.
     pub fn new(wanted: Option<BackendKind>, features: Features) -> io::Result<(Self, Option<String>)> {
-        match wanted {
-            Some(BackendKind::Uring) => Uring::new(features).map(|uring| (Self::Uring(uring), None)).map_err(|error| {
-                io::Error::new(
-                    error.kind(),
-                    format!("io_uring was asked for and is not available: {}", explain(&error)),
-                )
-            }),
-            Some(BackendKind::Epoll) => Ok((Self::Epoll(Epoll::new()?), Some("epoll was asked for".to_owned()))),
-            None => match Uring::new(features) {
-                Ok(uring) => Ok((Self::Uring(uring), None)),
-                Err(error) => Ok((Self::Epoll(Epoll::new()?), Some(explain(&error)))),
+        let reason = match wanted {
+            Some(BackendKind::Epoll) => "epoll was asked for".to_owned(),
+            _ => match Uring::new(features) {
+                Ok(uring) => return Ok((Self::Uring(uring), None)),
+                Err(error) if wanted.is_some() => {
+                    let message = format!("io_uring was asked for and is not available: {}", explain(&error));
+                    return Err(io::Error::new(error.kind(), message));
+                }
+                Err(error) => explain(&error),
             },
-        }
+        };
+        Ok((Self::Epoll(Epoll::new()?), Some(reason)))
     }
 
     pub fn kind(&self) -> BackendKind {
@@ -116,7 +115,6 @@ impl Driver {
         any
     }
 
-    /// Submits what is queued and waits for events.
     #[inline]
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
         match self {

@@ -15,8 +15,7 @@ use std::{
 
 /// A handle to a runtime, for any thread: spawns tasks there.
 ///
-/// A closure travels to the runtime's thread and makes the future there, so the closure and the output are `Send` and the
-/// future need not be.
+/// A closure makes the future on the runtime's thread, so the closure and the output are `Send` and the future need not be.
 ///
 /// ```
 /// use brunt_runtime::{Handle, Runtime};

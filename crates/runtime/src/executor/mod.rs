@@ -15,7 +15,6 @@ use std::{
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-    /// All workers alive on this thread.
     static LIVE: RefCell<Vec<*const Worker>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -27,7 +26,6 @@ pub(crate) unsafe fn register(worker: *const Worker) {
     LIVE.with(|live| live.borrow_mut().push(worker));
 }
 
-/// Removes a worker from those of this thread.
 pub(crate) fn unregister(worker: *const Worker) {
     // The thread may be ending, and the list gone already.
     let _ = LIVE.try_with(|live| live.borrow_mut().retain(|live| !ptr::eq(*live, worker)));

@@ -1,7 +1,7 @@
 //! Adaptive spinning: polling for work for a few microseconds before a sleep.
 //!
 //! With few connections the next request often arrives before a sleeping core has been woken. Spins that find work make
-//! spinning more frequent; spins in vain make it rare, so an idle or slow server sleeps at once.
+//! spinning more frequent; others make it rare, so an idle or slow server sleeps at once.
 
 use crate::metrics::Metrics;
 use std::{
@@ -14,8 +14,7 @@ use std::{
 const HIT: u32 = 4;
 const MISS: u32 = 6;
 const MAX_CREDIT: u32 = 16;
-/// Sleeps without a spin after a miss without credit. Each further miss doubles them, up to `MAX_DOUBLINGS` times: at worst
-/// one spin in 512 sleeps.
+/// Sleeps without a spin after a miss without credit, doubled by further misses up to `MAX_DOUBLINGS` times (512 sleeps).
 const REST: u32 = 8;
 const MAX_DOUBLINGS: u32 = 6;
 /// Polls between two readings of the clock.

@@ -111,7 +111,6 @@ impl Worker {
         self.timers.borrow_mut()
     }
 
-    /// Tasks alive, without the future of `block_on`.
     pub fn task_count(&self) -> usize {
         self.scheduler.tasks.len()
     }
@@ -130,7 +129,6 @@ impl Worker {
         })
     }
 
-    /// The counters as of now.
     pub fn metrics(&self) -> Metrics {
         let mut metrics = self.io().report();
         self.spin.borrow().report(&mut metrics);
@@ -147,7 +145,6 @@ impl Worker {
         handle
     }
 
-    /// Counts a task that ended in a panic.
     pub fn count_panic(&self) {
         self.panicked_tasks.set(self.panicked_tasks.get() + 1);
     }
@@ -157,7 +154,6 @@ impl Worker {
         self.published.publish(|| self.metrics());
     }
 
-    /// Runs `future` and all spawned tasks until `future` is done.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         assert!(!self.running.replace(true), "block_on was called inside itself");
         let _running = OnDrop(|| self.running.set(false));
@@ -182,7 +178,6 @@ impl Worker {
         }
     }
 
-    /// Polls the tasks that are ready, up to a bound.
     fn run_ready(&self) {
         let tasks = &*self.scheduler.tasks;
         tasks.begin_batch();
@@ -201,8 +196,7 @@ impl Worker {
         self.polls.set(self.polls.get() + polls);
     }
 
-    /// Removes a task that has ended. If nothing else refers to it, its output is dropped here, and a panic in that
-    /// destructor ends here.
+    /// Removes a task that has ended. Dropping its output, if this is the last reference, may panic: the panic ends here.
     fn remove(&self, key: crate::slab::Key, progress: Progress) {
         if progress == Progress::Panicked {
             self.count_panic();
@@ -321,7 +315,6 @@ impl fmt::Debug for Worker {
     }
 }
 
-/// Calls a function when dropped, also by a panic.
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {

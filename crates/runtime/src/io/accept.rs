@@ -28,7 +28,6 @@ impl Io {
         self.listeners.insert(Listener { fd: Some(fd), ..Listener::default() })
     }
 
-    /// The descriptor of a live listener.
     pub fn listener_fd(&mut self, key: Key) -> io::Result<BorrowedFd<'_>> {
         self.listeners.get(key).and_then(|listener| listener.fd.as_ref()).map(AsFd::as_fd).ok_or_else(closed)
     }
@@ -86,7 +85,7 @@ impl Io {
                 Err(rustix::io::Errno::AGAIN) => return,
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::CONNABORTED) => (),
                 Err(errno) => {
-                    // Usually out of descriptors. Level-triggered epoll would report the listener for ever, so it leaves the
+                    // Usually out of descriptors. Level-triggered epoll would report the listener forever, so it leaves the
                     // set until the next `poll_accept`.
                     let Some(listener) = self.listeners.get(key) else { return };
                     if let (Driver::Epoll(epoll), Some(fd)) = (&self.driver, &listener.fd) {

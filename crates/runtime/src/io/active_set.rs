@@ -5,8 +5,7 @@ use crate::slab::Key;
 /// Turns between two resets: a connection counts as active for one to two periods after its last data.
 const PERIOD: u64 = 16;
 
-/// Recently active connections, a bit each: slot number plus generation modulo 64, so that short connections that use the
-/// same slot in turn count as many.
+/// Recently active connections, a bit each by slot number plus generation, so short ones in the same slot count as many.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ActiveSet {
     now: u64,

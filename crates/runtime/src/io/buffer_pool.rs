@@ -5,12 +5,11 @@
 //! after one use, so the usual set is restored when the shortage is over.
 //!
 //! Invariants:
-//! - `available` = buffers provided - completions with `F_BUFFER` (large buffers aside). The kernel may have taken more,
-//!   whose completions are on their way, so it is an upper bound of what the kernel's ring holds, and 0 means that the
-//!   ring is empty.
+//! - `available` = buffers provided - completions with `F_BUFFER` (large buffers aside): an upper bound of what the kernel's
+//!   ring holds, as completions may be on their way; 0 means that the ring is empty.
 //! - `available` never exceeds the entries of the ring ([`RING`]).
 //! - A connection that found no buffer tries again at the start of a later turn, never in the same: one armed again in the
-//!   turn in which it failed can fail in that turn for ever.
+//!   turn in which it failed can fail in that turn forever.
 
 use super::Io;
 use crate::{
@@ -22,8 +21,7 @@ use std::collections::VecDeque;
 
 /// Waiting connections that may try again in one turn.
 const RETRIES: usize = 64;
-/// Turns without a change before overflow buffers are added. Until then tasks that are about to run and sends that have just
-/// begun may return some.
+/// Turns without a change before overflow buffers are added: tasks about to run and sends just begun may return some.
 const REPLENISH_DELAY: u8 = 2;
 /// No overflow buffer is left: only a returned buffer helps, and the worker may sleep.
 const EXHAUSTED: u8 = u8::MAX;
@@ -44,7 +42,6 @@ impl Replenisher {
         Self { waiting: VecDeque::new(), available: 0, last: (0, 0), idle_turns: 0 }
     }
 
-    /// A completion took a buffer from the ring.
     #[inline(always)]
     pub fn on_buffer_used(&mut self, buffer: u16) {
         // One comparison: large buffers lie between the usual ones and the overflow.
@@ -180,7 +177,7 @@ impl Io {
 
 #[cfg(test)]
 mod tests {
-    //! Unit tests have few spares: what happens when those are out, too.
+    //! In unit tests, which have few overflow buffers: behaviour when those are used up as well.
     use crate::{
         BackendKind, Runtime,
         net::{RecvBuf, TcpListener, TcpStream},
@@ -207,57 +204,57 @@ mod tests {
         (client, listener.accept().await.unwrap())
     }
 
-    /// Every buffer there is, as leases.
+    /// Takes every buffer.
     async fn take_all() -> Vec<RecvBuf> {
-        let (mut leases, (mut client, mut server)) = (Vec::new(), pair().await);
+        let (mut taken, (mut client, mut server)) = (Vec::new(), pair().await);
         loop {
             client.write_all(b"x").await.unwrap();
             match timeout(Duration::from_millis(100), server.recv()).await {
-                Ok(lease) => leases.push(lease.unwrap()),
-                Err(_) => return leases,
+                Ok(received) => taken.push(received.unwrap()),
+                Err(_) => return taken,
             }
         }
     }
 
-    /// Polls a future once and forgets it.
-    async fn touch<T>(future: impl Future<Output = T>) {
+    /// Polls a future once and drops it.
+    async fn poll_once<T>(future: impl Future<Output = T>) {
         let mut future = pin!(future);
         let polled = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await;
         drop(polled);
     }
 
-    async fn answers(mut stream: TcpStream) {
-        while let Ok(lease) = stream.recv().await {
-            stream.send(lease).await.unwrap();
+    async fn echo(mut stream: TcpStream) {
+        while let Ok(received) = stream.recv().await {
+            stream.send(received).await.unwrap();
         }
     }
 
     #[test]
-    fn idle_connections_in_the_queue_for_buffers_let_others_through() {
+    fn idle_connections_that_wait_for_buffers_do_not_delay_others() {
         on_both(async || {
-            let leases = take_all().await;
-            assert!(leases.len() >= usize::from(super::BUFFERS) + 1000, "{}", leases.len());
-            // More idle connections than buffers, all of which ask for one before the one that needs it.
+            let taken = take_all().await;
+            assert!(taken.len() >= usize::from(super::BUFFERS) + 1000, "{}", taken.len());
+            // More idle connections than buffers, all waiting for one before the connection that needs it.
             let mut idle = Vec::new();
-            for _ in 0..leases.len() + 500 {
+            for _ in 0..taken.len() + 500 {
                 let (client, server) = pair().await;
-                spawn(answers(server));
+                spawn(echo(server));
                 idle.push(client);
             }
             sleep(Duration::from_millis(5)).await;
             let (mut client, server) = pair().await;
-            spawn(answers(server));
+            spawn(echo(server));
             client.write_all(b"at last").await.unwrap();
             sleep(Duration::from_millis(5)).await;
-            // The best of some times: on a busy machine the last of the idle ones may just have come.
+            // The best of several: on a busy machine the last idle connections may just have arrived.
             let mut turns = u64::MAX;
             for _ in 0..20 {
                 let before = crate::metrics();
                 sleep(Duration::from_millis(50)).await;
                 turns = turns.min(crate::metrics().turns - before.turns);
             }
-            assert!(turns < 20, "{turns} turns though nothing can be done");
-            drop(leases);
+            assert!(turns < 20, "{turns} turns without any work");
+            drop(taken);
             let mut answer = [0; 7];
             client.read_exact(&mut answer).await.unwrap();
             assert_eq!(&answer, b"at last");
@@ -270,19 +267,19 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_does_not_take_the_place_of_others_in_the_queue() {
+    fn a_closed_connection_that_waits_for_a_buffer_does_not_delay_others() {
         on_both(async || {
-            let mut leases = take_all().await;
+            let mut taken = take_all().await;
             let ((mut gone, mut first), (mut client, mut second)) = (pair().await, pair().await);
             gone.write_all(b"never read").await.unwrap();
-            touch(first.recv()).await;
+            poll_once(first.recv()).await;
             sleep(Duration::from_millis(5)).await;
             client.write_all(b"me").await.unwrap();
-            touch(second.recv()).await;
+            poll_once(second.recv()).await;
             sleep(Duration::from_millis(5)).await;
             drop(first);
-            // One buffer; the connection that has waited longest for it is gone.
-            leases.pop();
+            // One buffer; the connection that waited for it longest is closed.
+            taken.pop();
             assert_eq!(*second.recv().await.unwrap(), *b"me");
         });
     }

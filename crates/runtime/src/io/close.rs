@@ -56,7 +56,6 @@ impl Io {
         }
     }
 
-    /// The deadline of the oldest lingering send.
     pub fn lingering_until(&self) -> Option<Instant> {
         self.lingering.front().map(|lingering| lingering.until)
     }

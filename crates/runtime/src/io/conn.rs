@@ -137,7 +137,6 @@ impl Conn {
         all_short
     }
 
-    /// Appends a filled buffer to the inbox.
     #[inline]
     pub fn push_segment(&mut self, buffers: &mut RecvBuffers, buffer: u16, len: u16) {
         let segment = buffers.segment(buffer);
@@ -153,13 +152,11 @@ impl Conn {
         self.inbox_len += 1;
     }
 
-    /// The oldest filled buffer of the inbox.
     #[inline]
     pub fn front(&self) -> Option<u16> {
         (self.inbox_head != NO_BUFFER).then_some(self.inbox_head)
     }
 
-    /// Removes the oldest filled buffer from the inbox.
     #[inline]
     pub fn pop_segment(&mut self, buffers: &mut RecvBuffers) -> Option<u16> {
         let buffer = self.front()?;

@@ -37,7 +37,6 @@ impl Io {
         key
     }
 
-    /// Waits until the connect has ended.
     pub fn poll_connected(&mut self, key: Key, cx: &Context<'_>) -> Poll<io::Result<()>> {
         let Some(conn) = self.conns.get(key) else { return Poll::Ready(Err(closed())) };
         if conn.has(flag::CONNECTING) {
@@ -61,7 +60,6 @@ impl Io {
         self.update_interest(key);
     }
 
-    /// Handles the end of a connect.
     pub(super) fn connected(&mut self, key: Key, result: i32) {
         if matches!(self.driver, Driver::Uring(_)) {
             self.addresses.retain(|(of, _)| *of != key);

@@ -3,8 +3,7 @@
 //! ```text
 //! poll_* (a task asks) -> driver: request or interest -> turn: completion or event -> state of the connection -> Wakers
 //! ```
-//! Invariant: no user code runs in here. Events end in [`Wakers`], which make tasks ready and keep foreign wakers until nothing
-//! is borrowed.
+//! Invariant: no user code runs here. Events end in [`Wakers`], which keep foreign wakers until nothing is borrowed.
 
 mod accept;
 mod active_set;
@@ -74,8 +73,7 @@ pub(crate) struct Io {
 }
 
 impl Io {
-    /// `few` is the largest number of active connections with which the worker may spin. Returns also why the backend is not
-    /// io_uring, if so.
+    /// `few` is the limit of active connections for spinning. Also returns why the backend is not io_uring, if so.
     pub fn new(
         wanted: Option<BackendKind>,
         features: Features,
@@ -112,7 +110,6 @@ impl Io {
         self.driver.kind()
     }
 
-    /// The optional features of the ring; none on epoll.
     pub fn features(&self) -> Vec<RingFeature> {
         match &self.driver {
             Driver::Uring(uring) => uring.features(),
@@ -120,12 +117,10 @@ impl Io {
         }
     }
 
-    /// Adds a connected socket.
     pub fn adopt(&mut self, fd: OwnedFd) -> Key {
         self.conns.insert(Conn::new(fd.into_raw_fd()))
     }
 
-    /// The descriptor of a live connection.
     pub fn fd(&mut self, key: Key) -> io::Result<BorrowedFd<'_>> {
         let conn = self.conns.get(key).ok_or_else(closed)?;
         // SAFETY: a live slot owns its open descriptor, and the borrow of `self` keeps it from being closed.
@@ -137,7 +132,6 @@ impl Io {
         self.active.is_some_and(|active| active.is_few())
     }
 
-    /// Whether waiting would return at once.
     #[inline]
     pub fn has_work(&mut self) -> bool {
         match &mut self.driver {
@@ -146,7 +140,6 @@ impl Io {
         }
     }
 
-    /// Whether requests wait to be submitted.
     #[inline]
     pub fn has_queued(&mut self) -> bool {
         match &mut self.driver {
@@ -186,13 +179,11 @@ impl Io {
         }
     }
 
-    /// The counters as of now.
     pub fn report(&self) -> Metrics {
         let (connections, spare_buffers) = (self.conns.len() as u64, u64::from(self.buffers.overflow_in_use()));
         Metrics { connections, spare_buffers, ..self.metrics }
     }
 
-    /// Handles all completions.
     fn reap(&mut self) {
         loop {
             let mut batch = [const { MaybeUninit::uninit() }; BATCH];
@@ -208,7 +199,6 @@ impl Io {
         }
     }
 
-    /// Handles one completion.
     #[inline(always)]
     fn completed(&mut self, data: u64, result: i32, flags: u32) {
         let (kind, key) = OpKind::untag(data);
@@ -242,7 +232,6 @@ impl Io {
         }
     }
 
-    /// Counts a request that has posted its last completion.
     #[inline]
     fn count_ended(&mut self, more: bool) {
         if !more && let Driver::Uring(uring) = &mut self.driver {
@@ -250,7 +239,6 @@ impl Io {
         }
     }
 
-    /// Handles all events of epoll.
     fn ready(&mut self) {
         while let Driver::Epoll(epoll) = &mut self.driver
             && let Some(event) = epoll.next_event()

@@ -132,7 +132,6 @@ impl Io {
         }
     }
 
-    /// Returns the buffer of data whose connection is gone.
     #[cold]
     fn drop_received(&mut self, buffer: Option<u16>) {
         if let Some(buffer) = buffer {
@@ -168,7 +167,7 @@ impl Io {
         }
         self.wakers.wake(&mut conn.reader);
         if matches!(self.driver, Driver::Epoll(_)) {
-            // Level-triggered epoll reports an ended descriptor for ever.
+            // Level-triggered epoll would report an ended descriptor forever.
             conn.clear(flag::RECEIVING);
             self.update_interest(key);
         }
@@ -257,8 +256,7 @@ impl Io {
             let Some(buffer) = conn.front() else { break };
             let segment = *self.buffers.segment(buffer);
             let len = usize::from(segment.len).min(into.len());
-            // SAFETY: the segment lies inside its buffer, which is filled and no longer the kernel's; `into` is the
-            // caller's and cannot overlap it.
+            // SAFETY: the segment lies inside its buffer, which the kernel has completed; the caller's `into` cannot overlap it.
             unsafe {
                 let from = self.buffers.address(buffer).add(usize::from(segment.offset));
                 from.copy_to_nonoverlapping(NonNull::from(&mut *into).cast(), len);

@@ -143,7 +143,6 @@ impl Io {
         unsafe { start.add(usize::from(offset)) }
     }
 
-    /// Submits the rest of a send.
     #[inline]
     fn continue_send(&mut self, key: Key) {
         let Some(conn) = self.conns.get(key) else { return };

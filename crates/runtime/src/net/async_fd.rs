@@ -1,7 +1,6 @@
 //! `AsyncFd`: readiness of any descriptor.
 //!
-//! For datagrams, pipes, timerfd, inotify, devices, and sockets of other libraries. The owner does the I/O: it tries first
-//! and waits on `WouldBlock`.
+//! For datagrams, pipes, timerfd, inotify, devices, and sockets of other libraries: try the I/O, wait on `WouldBlock`.
 
 use crate::{
     executor,
@@ -94,8 +93,7 @@ impl<F: AsFd> AsyncFd<F> {
         self.poll_ready(Direction::Output, cx)
     }
 
-    /// Calls `attempt`, and again whenever the descriptor is readable, until it returns anything but `WouldBlock`. Dropping the
-    /// future loses nothing.
+    /// Calls `attempt` whenever the descriptor is readable, until it returns anything but `WouldBlock`. Cancel-safe.
     pub async fn read_with<T>(&self, mut attempt: impl FnMut(&F) -> io::Result<T>) -> io::Result<T> {
         poll_fn(|cx| self.poll_read_with(cx, &mut attempt)).await
     }
@@ -105,8 +103,7 @@ impl<F: AsFd> AsyncFd<F> {
         self.poll_with(Direction::Input, cx, attempt)
     }
 
-    /// Calls `attempt`, and again whenever the descriptor is writable, until it returns anything but `WouldBlock`. Dropping the
-    /// future loses nothing.
+    /// Calls `attempt` whenever the descriptor is writable, until it returns anything but `WouldBlock`. Cancel-safe.
     pub async fn write_with<T>(&self, mut attempt: impl FnMut(&F) -> io::Result<T>) -> io::Result<T> {
         poll_fn(|cx| self.poll_write_with(cx, &mut attempt)).await
     }

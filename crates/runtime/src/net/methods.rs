@@ -14,7 +14,7 @@ use std::{
 macro_rules! reading {
     ($($head:tt)+) => {
         $($head)+ {
-            /// Copies received bytes into `into`; 0 is the end of the stream. Dropping the future loses nothing.
+            /// Copies received bytes into `into`; 0 is the end of the stream. Cancel-safe.
             pub async fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
                 poll_fn(|cx| self.poll_read(cx, into)).await
             }
@@ -39,8 +39,7 @@ macro_rules! reading {
                 Ok(())
             }
 
-            /// Lends the next received segment without a copy; an empty one is the end of the stream. Dropping the
-            /// future loses nothing.
+            /// Lends the next received segment without a copy; an empty one is the end of the stream. Cancel-safe.
             #[inline]
             pub fn recv(&mut self) -> RecvFuture<'_> {
                 RecvFuture { conn: self.conn() }

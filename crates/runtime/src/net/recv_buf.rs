@@ -9,8 +9,7 @@ use std::{
 
 /// Bytes received from a stream, lent without a copy. Empty at the end of the stream.
 ///
-/// Dropping it returns the buffer to the worker, which has about two thousand: keep it for the length of a request, and
-/// copy what must live longer.
+/// Dropping it returns the buffer. A worker has about two thousand: keep it for one request, and copy what must live longer.
 pub struct RecvBuf {
     start: NonNull<u8>,
     len: u32,

@@ -7,8 +7,7 @@ use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs},
 };
 
-/// A host name or address and a port: from `"example.org:80"`, `"[::1]:80"`, `("example.org", 80)`, or a
-/// `SocketAddr`.
+/// A host and a port: from `"example.org:80"`, `"[::1]:80"`, `("example.org", 80)`, or a `SocketAddr`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HostPort {
     text: String,

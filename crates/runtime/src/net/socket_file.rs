@@ -79,8 +79,7 @@ fn explain(path: &Path, address: &SockAddr, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot listen on '{}': {what}", display(path)))
 }
 
-/// Whether no program listens on the socket file. Probed with a datagram socket, which fails either way, so that a listener
-/// gets no connection from it.
+/// Whether no program listens on the socket file. A datagram socket probes it, which fails without connecting to a listener.
 fn is_stale(address: &SockAddr) -> bool {
     let probe = Socket::new(Domain::UNIX, Type::DGRAM.nonblocking().cloexec(), None);
     let refused = |socket: Socket| socket.connect(address).map_err(|error| error.raw_os_error());

@@ -74,9 +74,8 @@ impl Stream<Tcp> {
         self.conn().socket(|socket| socket.set_linger(Some(Duration::ZERO)))
     }
 
-    /// Sends a keepalive probe after each `period` of silence, rounded up to whole seconds, at most 32,767 s. After
-    /// net.ipv4.tcp_keepalive_probes unanswered ones (9 by default) the connection fails with `TimedOut`. `None`, the
-    /// default, sends none.
+    /// Sends a keepalive probe after each `period` of silence, rounded up to seconds, at most 32,767 s; `None` sends none.
+    /// The connection fails with `TimedOut` after net.ipv4.tcp_keepalive_probes (9 by default) without an answer.
     pub fn set_keepalive(&self, period: Option<Duration>) -> io::Result<()> {
         let Some(period) = period else { return self.conn().socket(|socket| socket.set_keepalive(false)) };
         let seconds = period.as_secs().saturating_add(u64::from(period.subsec_nanos() > 0)).max(1);

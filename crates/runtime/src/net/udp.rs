@@ -55,8 +55,7 @@ impl Datagram {
 }
 
 impl UdpSocket {
-    /// Binds a socket to `address`, without SO_REUSEPORT. For one socket a worker, set that option on a standard socket and use
-    /// [`from_std`](Self::from_std).
+    /// Binds a socket to `address`, without SO_REUSEPORT. To set it, use [`from_std`](Self::from_std) with a standard socket.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket =
             Socket::new(Domain::for_address(address), Type::DGRAM.nonblocking().cloexec(), Some(Protocol::UDP))?;

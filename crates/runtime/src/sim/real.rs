@@ -1,7 +1,6 @@
 //! The random programs on a real ring: the same tasks on socket pairs whose far ends are played by other tasks.
 //!
-//! Checks the bytes of both directions and that nothing leaks, but not what only the simulated kernel knows: which waits are
-//! justified and where each buffer is.
+//! Checks the bytes of both directions and leaks, but not the waits and buffers, which only the simulated kernel can judge.
 
 use super::{
     conn_task,

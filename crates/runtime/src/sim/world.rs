@@ -256,8 +256,7 @@ impl World {
         kernel.net.socks[sock].failed || kernel.net.socks[sock].taken.len() == self.progress.borrow()[sock].wrote.len()
     }
 
-    /// After the runtime is dropped: no descriptor may be open, kept buffers must not have changed, and no check may have
-    /// found a fault.
+    /// After the runtime is dropped: no descriptor is open, kept buffers have not changed, and no fault was found.
     pub fn check_end(&self) -> Result<(), TestCaseError> {
         for (buffer, copy) in self.kept.borrow_mut().drain(..) {
             self.check_kept(&buffer, &copy);

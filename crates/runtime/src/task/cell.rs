@@ -131,8 +131,7 @@ impl<F: Future> Runnable for TaskCell<F> {
         }
         self.state.set(POLLING);
         let polled = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the cell lives on one thread. `POLLING` was clear, checked above, and is set during this poll, which
-            // keeps every other access from the stage.
+            // SAFETY: the cell lives on one thread. `POLLING`, clear before and set during this poll, excludes other accesses.
             let Stage::Running(future) = (unsafe { &mut *self.stage.get() }) else {
                 unreachable!("a task that is not done has a future")
             };

@@ -36,15 +36,12 @@ impl Drop for Entered {
     }
 }
 
-/// The scheduler whose `block_on` runs here, if any.
 #[inline]
 fn try_current<'a>() -> Option<&'a Scheduler> {
-    // SAFETY: `enter` demands that the scheduler outlives the time it is current; the callers, all in `task`, do not keep the
-    // reference.
+    // SAFETY: by `enter` the scheduler outlives the time it is current; no caller, all in `task`, keeps the reference.
     unsafe { CURRENT.get().as_ref() }
 }
 
-/// The scheduler whose `block_on` runs here.
 pub(super) fn current<'a>() -> &'a Scheduler {
     try_current().expect("this must be called inside Runtime::block_on")
 }
@@ -58,7 +55,6 @@ pub(crate) fn wake(token: Token) {
     }
 }
 
-/// Wakes a task of another worker.
 #[cold]
 fn wake_elsewhere(token: Token) {
     if let Some(sleeper) = registry::post(token) {

@@ -17,7 +17,6 @@ pub(crate) struct Mailbox {
 
 #[derive(Default)]
 pub(crate) struct Mail {
-    /// Tasks to wake.
     pub tokens: Vec<Token>,
     /// Closures that spawn tasks on the worker.
     pub spawns: Vec<SpawnFn>,
@@ -63,7 +62,6 @@ impl Mailbox {
         self.mail.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Whether mail may be waiting.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.pending.load(Ordering::Relaxed)
@@ -71,8 +69,7 @@ impl Mailbox {
 
     /// Takes all mail. Called by the worker only.
     pub fn take(&self) -> Mail {
-        // Cleared first: mail posted in between is taken now, and costs one more look in vain. The lock orders this store before
-        // that of every later poster.
+        // Cleared first: mail posted in between is taken now. The lock orders this store before that of every later poster.
         self.pending.store(false, Ordering::Relaxed);
         std::mem::take(&mut *self.lock())
     }
@@ -96,7 +93,6 @@ impl Mailbox {
         true
     }
 
-    /// Ends the sleep.
     pub fn wake_up(&self) {
         self.sleeping.store(false, Ordering::Relaxed);
     }

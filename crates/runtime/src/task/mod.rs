@@ -43,7 +43,7 @@ impl Token {
     }
 
     pub fn foreign(key: Key) -> Self {
-        Self(u64::from(FOREIGN) << 48 | u64::from(key.generation) << 24 | u64::from(key.index))
+        Self::new(FOREIGN, key)
     }
 
     #[inline]

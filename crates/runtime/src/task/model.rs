@@ -1,5 +1,4 @@
-//! Loom tests of a task's life: a wake-up from another thread races with the poll, the abort or the end of the task, and
-//! with the task that joins it.
+//! Loom tests of a task's life: a wake-up from another thread races with the poll, the abort, the end and the joiner.
 //!
 //! `RUSTFLAGS='--cfg loom' cargo test -p brunt-runtime --lib task::model --release`
 

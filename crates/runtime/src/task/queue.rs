@@ -12,8 +12,7 @@ struct Entry {
 
 /// Shared by the worker, which runs tasks, and by its I/O, which wakes them.
 ///
-/// Invariant: no method runs user code or calls another method while it holds a reference to the state, so each has that
-/// state to itself.
+/// Invariant: no method runs user code or calls another method while it refers to the state, so it has the state to itself.
 pub(crate) struct Tasks(UnsafeCell<State>);
 
 struct State {
@@ -23,7 +22,6 @@ struct State {
     /// The running batch and the position in it: plain vectors are cheaper per task than a ring buffer.
     batch: Vec<Key>,
     next: usize,
-    /// The future of `block_on` is ready.
     main_ready: bool,
 }
 
@@ -40,7 +38,6 @@ impl Tasks {
         unsafe { &mut *self.0.get() }
     }
 
-    /// Adds a task and makes it ready.
     pub fn insert(&self, task: Rc<dyn Runnable>) -> Key {
         let state = self.state();
         let key = state.entries.insert(Entry { task: Some(task), queued: true });
@@ -62,7 +59,6 @@ impl Tasks {
         }
     }
 
-    /// Makes the future of `block_on` ready.
     pub fn wake_main(&self) {
         self.state().main_ready = true;
     }
@@ -84,8 +80,7 @@ impl Tasks {
         }
     }
 
-    /// Returns the next task of the batch; it may be woken again from here on, also by itself. The pointer is valid until
-    /// the task is removed.
+    /// The next task of the batch, which may be woken again from here on. The pointer is valid until the task is removed.
     #[inline(always)]
     pub fn pop(&self) -> Option<(Key, *const dyn Runnable)> {
         let state = self.state();
@@ -111,7 +106,6 @@ impl Tasks {
         state.woken.is_empty() && state.next == state.batch.len() && !state.main_ready
     }
 
-    /// Tasks alive, without the future of `block_on`.
     pub fn len(&self) -> usize {
         self.state().entries.len()
     }

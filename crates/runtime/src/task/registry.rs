@@ -11,25 +11,22 @@ use std::{
 /// The part of a worker that other threads may touch.
 pub(crate) struct Remote {
     pub mailbox: Mailbox,
-    /// The number of the worker.
     pub id: u16,
     /// An eventfd that ends its sleep.
     pub wake_fd: Arc<OwnedFd>,
-    /// Its ring, if that takes messages from other rings. A duplicate owned by this struct: a request may name it as long as
-    /// the struct lives, and it is never another file's.
+    /// Its ring, if it takes messages from others: a duplicate, so requests may name it while this struct lives.
     pub ring_fd: Option<OwnedFd>,
 }
 
 impl Remote {
-    /// Writes to the eventfd.
     pub fn wake(&self) {
         // The only error of a non-blocking write to an eventfd is a full counter, and then the worker wakes already.
         let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());
     }
 }
 
-/// A number is used again after its worker has ended, unless a stream, listener, timer or buffer has outlived the worker
-/// and would be taken for one of the new worker's. A stale token wakes a task of the new worker in vain, which is harmless.
+/// A number is reused after its worker has ended, unless a stream, listener, timer or buffer has outlived the worker and
+/// would be mistaken for one of the new worker. A stale token may wake a task of the new worker, which is harmless.
 static SLOTS: Mutex<Vec<Slot>> = Mutex::new(Vec::new());
 
 enum Slot {
@@ -70,7 +67,6 @@ pub(crate) fn post(token: Token) -> Option<Arc<Remote>> {
     find(token.worker()).filter(|remote| remote.mailbox.post(token))
 }
 
-/// Writes to the eventfd of the worker of that number, if it is alive.
 pub(crate) fn wake(worker: u16) {
     if let Some(remote) = find(worker) {
         remote.wake();

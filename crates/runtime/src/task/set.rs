@@ -1,7 +1,6 @@
 //! `JoinSet`: tasks joined in the order in which they end.
 //!
-//! A task queues its number when its future is dropped, and the set looks at that queue alone: joining costs the same in a
-//! set of any size.
+//! A task queues its number when its future is dropped, so joining costs the same in a set of any size.
 
 use super::{JoinError, JoinHandle, catch_panic, context};
 use std::{
@@ -98,8 +97,7 @@ impl<T> JoinSet<T> {
         Poll::Pending
     }
 
-    /// Aborts every task at its next await point. The tasks remain to be joined, as aborted or with the output they have
-    /// already.
+    /// Aborts every task at its next await point. They remain to be joined, as aborted or with their output.
     pub fn abort_all(&self) {
         self.tasks.iter().flatten().for_each(JoinHandle::abort);
     }

@@ -1,6 +1,6 @@
-//! What waits for an event: a task of this worker as a packed word, or a foreign waker by reference.
+//! Waiters for an event: a task of this worker as a packed word, or a foreign waker by reference.
 //!
-//! The common case, a future polled directly by a task of this worker, costs no clone and no reference count.
+//! The common case, a future polled by a task of this worker, costs no clone and no reference count.
 
 use super::{Token, catch_panic, queue::Tasks, waker};
 use crate::slab::Slab;
@@ -9,8 +9,7 @@ use std::{
     task::{Context, Waker},
 };
 
-/// Empty (0), the token of a task, or an index into [`Wakers::foreign`]. Two halves: an alignment of four bytes keeps
-/// connection slots small.
+/// Empty (0), the token of a task, or an index into [`Wakers::foreign`]. In two halves, to be aligned to four bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Waiter([u32; 2]);
 
@@ -39,11 +38,10 @@ impl Waiter {
     }
 }
 
-/// A foreign waker to be used once nothing is borrowed. Both uses run foreign code: dropping the last waker of a task
-/// drops that task.
+/// A foreign waker to wake or drop once nothing is borrowed, as both run foreign code.
 pub(crate) enum Due {
     Wake(Waker),
-    Drop(#[expect(dead_code, reason = "it is held for its destructor")] Waker),
+    Drop(#[expect(dead_code, reason = "held for its destructor")] Waker),
 }
 
 impl Due {
@@ -57,8 +55,7 @@ impl Due {
     }
 }
 
-/// Registers waiters and wakes them: tasks of this worker at once, foreign wakers (of a combinator or another executor)
-/// later.
+/// Registers waiters and wakes them: tasks of this worker at once, foreign wakers (of combinators, other executors) later.
 ///
 /// Invariant: a foreign waker is neither woken nor dropped while the worker is borrowed, but put on `due`. It is *cloned*
 /// under the borrow. That is sound: a clone that calls into the runtime meets a borrowed `RefCell` and panics, and
@@ -121,7 +118,7 @@ impl Wakers {
         self.due.extend(self.foreign.remove(token.key()).flatten().map(Due::Wake));
     }
 
-    /// Empties the waiter without waking it: a combinator that was woken for having polled would poll for ever.
+    /// Empties the waiter without waking it: a combinator woken because it polled would poll forever.
     pub fn forget(&mut self, waiter: &mut Waiter) {
         let waiter = std::mem::take(waiter);
         if waiter.is_foreign() {

@@ -13,7 +13,6 @@ static VTABLE: RawWakerVTable = RawWakerVTable::new(
 
 const _: () = assert!(size_of::<usize>() == 8, "tokens are packed in a 64-bit pointer");
 
-/// The waker of a task.
 #[inline]
 pub(crate) fn new(token: Token) -> Waker {
     // SAFETY: the vtable never dereferences its data, which is the token itself as an address; all four functions are
@@ -21,7 +20,7 @@ pub(crate) fn new(token: Token) -> Waker {
     unsafe { Waker::new(std::ptr::without_provenance(token.0 as usize), &VTABLE) }
 }
 
-/// The token inside a waker of ours.
+/// The token of a waker of this module.
 #[inline]
 pub(crate) fn token(waker: &Waker) -> Option<Token> {
     std::ptr::eq(waker.vtable(), &VTABLE).then(|| Token(waker.data().addr() as u64))

@@ -1,5 +1,4 @@
-//! A worker's clock: the machine's, or for tests a virtual one that stands still while anything is ready and otherwise
-//! jumps to the next deadline.
+//! A worker's clock: the machine's, or a virtual one that jumps to the next deadline when no work is ready.
 //!
 //! Invariant: never goes back. The kernel and other threads always live in real time.
 
@@ -21,13 +20,10 @@ struct Virtual {
     events: Cell<u64>,
 }
 
-/// Outcome of a turn.
 pub(crate) struct TurnOutcome {
     /// No task is ready and no wake-up is pending.
     pub idle: bool,
-    /// Events reported by the kernel so far.
     pub events: u64,
-    /// The next deadline.
     pub next: Option<Instant>,
 }
 

@@ -21,10 +21,8 @@ use std::{
 /// A tick is 2^10 ns. With longer ticks a slot of thousands of timers is walked for each one that comes due.
 const TICK_BITS: u32 = 10;
 const LEVEL_BITS: u32 = 6;
-/// Slots of a level.
 const SLOTS: usize = 1 << LEVEL_BITS;
 const LEVELS: usize = (u64::BITS - TICK_BITS).div_ceil(LEVEL_BITS) as usize;
-/// Later than any deadline.
 const NEVER: u64 = u64::MAX;
 /// Timers processed in one turn, rounded up to whole slots: after a long pause the rest follows in later turns.
 const WORK_A_TURN: usize = 1024;
@@ -81,7 +79,6 @@ pub(crate) struct Timers {
     /// The `least` of the first slot, in nanoseconds and as an `Instant` for the check in every turn.
     next: u64,
     next_at: Instant,
-    /// Origin of the nanosecond count.
     start: Instant,
     /// Due timers of one slot, in order: deadline, position in the slot, number.
     due: Vec<(u64, u32, u32)>,
@@ -103,19 +100,16 @@ impl Timers {
         }
     }
 
-    /// Timers alive, fired or pending.
     pub fn len(&self) -> usize {
         self.timers.len()
     }
 
-    /// Whether no timer is pending.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.next == NEVER
     }
 
-    /// When to call `fire` again: the first deadline, or earlier if the earliest timer of a slot was removed and left others
-    /// there, which costs one unnecessary call.
+    /// When to call `fire` again: the first deadline, or earlier if that timer was removed from a slot with others.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         (self.next != NEVER).then_some(self.next_at)
@@ -149,7 +143,6 @@ impl Timers {
         }
     }
 
-    /// Removes a timer, fired or pending.
     pub fn remove(&mut self, key: Key, wakers: &mut Wakers) {
         let Some(timer) = self.timers.get(key) else { return };
         let links = timer.links;
@@ -201,7 +194,6 @@ impl Timers {
         Some(level * SLOTS + self.occupied.get(level)?.trailing_zeros() as usize)
     }
 
-    /// The only timer of a slot, if it has exactly one.
     fn alone_in(&self, slot: usize) -> Option<u32> {
         let Links { previous, next } = self.slots[slot].links;
         (previous == next).then_some(next)

@@ -18,7 +18,6 @@ pub(super) struct BufferRing {
 }
 
 impl BufferRing {
-    /// Maps an empty ring and registers it as that group.
     pub fn new(ring: &IoUring, count: u16, group: u16) -> io::Result<Self> {
         let buffer_ring = Self { entries: mm::map(bytes(count))?, count, tail: 0 };
         let address = buffer_ring.entries.as_ptr() as u64;

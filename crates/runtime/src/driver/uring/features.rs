@@ -1,6 +1,4 @@
-//! The optional features of a ring: which there are, which this kernel has, which are left out.
-//!
-//! A feature is found by trying or by what the kernel says of itself, never by its version.
+//! The optional features of a ring, detected by trying or from the flags the kernel reports, never by its version.
 
 use std::io;
 
@@ -45,21 +43,13 @@ pub(crate) enum Feature {
 pub(crate) struct Features([Option<&'static str>; ALL.len()]);
 
 impl Features {
-    /// All features but those named: names separated by commas, or `plain` for all. `source` names the origin of the list in
-    /// an error.
+    /// All features but those named, separated by commas, or `plain` for all. Errors name the `source` of the list.
     pub fn without(names: &str, source: &str) -> io::Result<Self> {
         let mut features = Self([None; ALL.len()]);
         for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let mut any = false;
-            for (feature, known, ..) in ALL {
-                if name == known || name == "plain" {
-                    features.0[feature as usize] = Some(LEFT_OUT);
-                    any = true;
-                }
-            }
-            if !any {
-                let known: Vec<&str> = ALL.iter().map(|(_, known, ..)| *known).collect();
-                let known = known.join(", ");
+            let named = ALL.iter().filter(|(_, known, ..)| name == *known || name == "plain");
+            if named.map(|(feature, ..)| features.0[*feature as usize] = Some(LEFT_OUT)).count() == 0 {
+                let known = ALL.map(|(_, known, ..)| known).join(", ");
                 let message =
                     format!("{source} leaves out '{name}'; it can leave out {known}, or plain for all of them");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -72,19 +62,16 @@ impl Features {
         self.0[feature as usize].is_none()
     }
 
-    /// Marks a feature that the kernel lacks.
     pub fn miss(&mut self, feature: Feature) {
         self.0[feature as usize].get_or_insert(KERNEL);
     }
 
     pub fn report(&self) -> Vec<RingFeature> {
-        let rung = |(feature, name, since, gives): (Feature, _, _, _)| RingFeature {
-            name,
-            since,
-            gives,
-            missing: self.0[feature as usize],
+        let report = |(feature, name, since, gives)| {
+            let missing = self.0[feature as usize];
+            RingFeature { name, since, gives, missing }
         };
-        ALL.into_iter().map(rung).collect()
+        ALL.into_iter().map(report).collect()
     }
 }
 

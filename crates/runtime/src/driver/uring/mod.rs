@@ -1,7 +1,6 @@
 //! The io_uring backend: one ring a worker, one `io_uring_enter` a turn.
 //!
-//! Needs what Linux 6.1 brought (deferred task work, multishot accept and receive, provided buffer rings), found by
-//! trying and never by version.
+//! Needs features of Linux 6.1, detected by trying: deferred task work, multishot accept and receive, provided buffer rings.
 //!
 //! Invariant: memory that a request refers to stays valid and untouched until its last completion. The methods that hand
 //! memory to the kernel are `unsafe` and demand this; `Io::shut_down` reaps every request before the memory is freed.
@@ -47,7 +46,7 @@ pub(crate) struct Uring {
     buffers: BufferRing,
     /// Set up when the first connection wants it; `Err` if the kernel refused.
     large: Option<Result<BufferRing, ()>>,
-    /// Requests the kernel holds that will post at least one more completion (cancels and the bell aside).
+    /// Requests the kernel holds that will post at least one more completion (except cancels and the wake descriptor).
     in_flight: u32,
     enter_flags: u32,
     features: Features,
@@ -67,7 +66,6 @@ impl Uring {
         Ok(Self { ring, buffers, large: None, in_flight: 0, enter_flags, features, messaged: Vec::new() })
     }
 
-    /// The optional features, and why each is missing if so.
     pub fn features(&self) -> Vec<RingFeature> {
         self.features.report()
     }
@@ -86,17 +84,13 @@ impl Uring {
         unsafe { self.buffers.provide(buffers.address(buffer), BUFFER_SIZE as u32, buffer) };
     }
 
-    /// Sets the second group up, once.
     pub fn open_large(&mut self) -> Opened {
-        match &self.large {
-            Some(Ok(_)) => return Opened::Before,
-            Some(Err(())) => return Opened::Refused,
-            None => (),
+        let first = self.large.is_none();
+        match self.large.get_or_insert_with(|| BufferRing::new(&self.ring, LARGE_RING, LARGE_GROUP).map_err(drop)) {
+            Ok(_) if first => Opened::Now,
+            Ok(_) => Opened::Before,
+            Err(()) => Opened::Refused,
         }
-        let opened = BufferRing::new(&self.ring, LARGE_RING, LARGE_GROUP).map_err(drop);
-        let outcome = if opened.is_ok() { Opened::Now } else { Opened::Refused };
-        self.large = Some(opened);
-        outcome
     }
 
     /// Provides a large buffer to the kernel.
@@ -163,13 +157,11 @@ impl Uring {
         self.push(&opcode::PollAdd::new(Fd(fd), events as u32).build().user_data(kind.tag(key)));
     }
 
-    /// Cancels a request; its last completion says how it ended.
     pub fn cancel(&mut self, kind: OpKind, key: Key) {
         let cancel = opcode::AsyncCancel::new(kind.tag(key)).build().user_data(OpKind::Cancel.tag(key));
         self.push(&cancel.flags(squeue::Flags::SKIP_SUCCESS));
     }
 
-    /// Completes at every write to the eventfd.
     pub fn arm_wake_fd(&mut self, fd: RawFd) {
         let poll = opcode::PollAdd::new(Fd(fd), libc::POLLIN as u32).multi(true);
         self.push(&poll.build().user_data(OpKind::WakeFd.tag(Key { index: 0, generation: 0 })));
@@ -202,12 +194,11 @@ impl Uring {
         !self.ring.completion().is_empty() || self.ring.submission().taskrun()
     }
 
-    /// Whether requests wait to be submitted.
     pub fn has_queued(&mut self) -> bool {
         !self.ring.submission().is_empty()
     }
 
-    /// Submits what is queued and waits: not at all for `Some(0)`, for ever for `None`.
+    /// Submits what is queued and waits for completions; without a timeout if `None`.
     pub fn wait(&mut self, timeout: Option<Duration>, metrics: &mut Metrics) {
         let queue = self.ring.submission();
         let (queued, overflow) = (queue.len() as u32, queue.cq_overflow());
@@ -234,7 +225,6 @@ impl Uring {
         }
     }
 
-    /// Takes completions off the ring, as many as there are and fit.
     #[inline]
     pub fn take<'a>(&mut self, into: &'a mut [MaybeUninit<cqueue::Entry>]) -> &'a [cqueue::Entry] {
         self.ring.completion().fill(into)

@@ -1,4 +1,4 @@
-//! What a timer costs: `cargo test --release -p brunt-runtime --lib wheel::measure -- --ignored --nocapture`.
+//! The cost of a timer: `cargo test --release -p brunt-runtime --lib wheel::measure -- --ignored --nocapture`.
 
 use super::Timers;
 use crate::task::{queue::Tasks, waiter::Wakers};
@@ -11,14 +11,14 @@ use std::{
 
 const ROUNDS: usize = 300_000;
 
-/// A timer fires, and is armed anew.
+/// A timer fires and is armed again.
 struct Event {
     at: u64,
-    who: usize,
+    timer: usize,
     next: u64,
 }
 
-/// The first deadlines of so many timers with deadlines up to `most` nanoseconds ahead, and what becomes of them.
+/// The first deadlines of `standing` timers, up to `most` nanoseconds ahead, and the events that follow.
 fn schedule(standing: usize, most: u64) -> (Vec<u64>, Vec<Event>) {
     let mut seed = 7u64;
     // Marsaglia, "Xorshift RNGs", 2003.
@@ -29,18 +29,19 @@ fn schedule(standing: usize, most: u64) -> (Vec<u64>, Vec<Event>) {
         1 + seed % most
     };
     let first: Vec<u64> = (0..standing).map(|_| ahead()).collect();
-    let mut due: BTreeSet<(u64, usize)> = first.iter().enumerate().map(|(who, deadline)| (*deadline, who)).collect();
+    let mut due: BTreeSet<(u64, usize)> =
+        first.iter().enumerate().map(|(timer, deadline)| (*deadline, timer)).collect();
     let event = |_| {
-        let (at, who) = due.pop_first().unwrap();
+        let (at, timer) = due.pop_first().unwrap();
         let next = at + ahead();
-        due.insert((next, who));
-        Event { at, who, next }
+        due.insert((next, timer));
+        Event { at, timer, next }
     };
     let events = (0..ROUNDS).map(event).collect();
     (first, events)
 }
 
-/// Nanoseconds a round, the best of some.
+/// Nanoseconds a round, best of 20 runs.
 fn best(mut rounds: impl FnMut() -> Duration) -> f64 {
     let best = (0..20).map(|_| rounds()).min().unwrap();
     best.as_nanos() as f64 / ROUNDS as f64
@@ -48,7 +49,7 @@ fn best(mut rounds: impl FnMut() -> Duration) -> f64 {
 
 #[test]
 #[ignore = "a measurement"]
-fn what_a_timer_costs() {
+fn cost_of_a_timer() {
     let start = Instant::now();
     let at = |nanos: u64| start + Duration::from_nanos(nanos);
     let mut wakers = Wakers::new(Rc::new(Tasks::new()));
@@ -80,8 +81,8 @@ fn what_a_timer_costs() {
             let (mut timers, mut keys, begun) = begin();
             for event in &events {
                 timers.fire(at(event.at), &mut wakers);
-                timers.remove(keys[event.who], &mut wakers);
-                keys[event.who] = timers.insert(at(event.next));
+                timers.remove(keys[event.timer], &mut wakers);
+                keys[event.timer] = timers.insert(at(event.next));
             }
             begun.elapsed()
         });

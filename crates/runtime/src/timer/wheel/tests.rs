@@ -1,4 +1,4 @@
-//! The wheel against a sorted map, and at its limits.
+//! The wheel compared with a sorted map, and at its limits.
 
 use super::*;
 use crate::task::{queue::Tasks, waiter::Due};
@@ -10,16 +10,16 @@ use std::{
     task::{Wake, Waker},
 };
 
-/// A waker that writes down whose it is.
-struct Scribe(u64, Arc<Mutex<Vec<u64>>>);
+/// A waker that logs its number.
+struct LogWaker(u64, Arc<Mutex<Vec<u64>>>);
 
-impl Wake for Scribe {
+impl Wake for LogWaker {
     fn wake(self: Arc<Self>) {
         self.1.lock().unwrap().push(self.0);
     }
 }
 
-/// The wheel, what it must do, and what it has done.
+/// A wheel, its model, and the log of fired timers.
 struct Bench {
     wheel: Timers,
     wakers: Wakers,
@@ -27,13 +27,14 @@ struct Bench {
     armed: u64,
     now: u64,
     log: Arc<Mutex<Vec<u64>>>,
-    forgot: bool,
+    /// A pending timer was removed, so `next_deadline` may be early.
+    removed: bool,
 }
 
 impl Bench {
     fn new() -> Self {
         let (wheel, wakers) = (Timers::new(Instant::now()), Wakers::new(Rc::new(Tasks::new())));
-        Self { wheel, wakers, model: BTreeMap::new(), armed: 0, now: 0, log: Arc::default(), forgot: false }
+        Self { wheel, wakers, model: BTreeMap::new(), armed: 0, now: 0, log: Arc::default(), removed: false }
     }
 
     fn at(&self, nanos: u64) -> Instant {
@@ -42,18 +43,18 @@ impl Bench {
 
     fn arm(&mut self, deadline: u64) {
         let key = self.wheel.insert(self.at(deadline));
-        let waker = Waker::from(Arc::new(Scribe(self.armed, self.log.clone())));
+        let waker = Waker::from(Arc::new(LogWaker(self.armed, self.log.clone())));
         assert!(!self.wheel.poll(key, &mut self.wakers, &Context::from_waker(&waker)));
         self.model.insert((deadline, self.armed), key);
         self.armed += 1;
     }
 
-    fn forget(&mut self, pick: usize) {
+    fn remove(&mut self, pick: usize) {
         let Some((&name, _)) = self.model.iter().nth(pick % self.model.len().max(1)) else { return };
         let key = self.model.remove(&name).unwrap();
         self.wheel.remove(key, &mut self.wakers);
         self.wheel.remove(key, &mut self.wakers);
-        self.forgot = true;
+        self.removed = true;
     }
 
     /// One turn; returns the woken timers.
@@ -70,7 +71,7 @@ impl Bench {
         while self.wheel.next_deadline().is_some_and(|next| next <= self.at(self.now)) {
             fired.extend(self.fire());
             turns += 1;
-            prop_assert!(turns < 1000, "it turns without an end");
+            prop_assert!(turns < 1000, "it turns without end");
         }
         let later = self.model.split_off(&(self.now + 1, 0));
         let due = mem::replace(&mut self.model, later);
@@ -84,18 +85,18 @@ impl Bench {
     }
 
     fn check(&mut self) -> Result<(), TestCaseError> {
-        self.forgot &= !self.model.is_empty();
+        self.removed &= !self.model.is_empty();
         let least = self.model.keys().next().map(|(deadline, _)| self.at(*deadline));
         let next = self.wheel.next_deadline();
         prop_assert_eq!(next.is_some(), least.is_some());
-        prop_assert!(next <= least && (self.forgot || next == least), "{:?} instead of {:?}", next, least);
+        prop_assert!(next <= least && (self.removed || next == least), "{:?} instead of {:?}", next, least);
         prop_assert_eq!(self.wheel.len(), self.model.len());
         prop_assert_eq!(self.wheel.is_idle(), self.model.is_empty());
         Ok(())
     }
 }
 
-/// From nanoseconds to weeks, every magnitude as often as every other.
+/// From nanoseconds to weeks, all magnitudes equally likely.
 fn span() -> impl Strategy<Value = u64> {
     (1u32..=51, any::<u64>()).prop_map(|(bits, n)| n >> (64 - bits))
 }
@@ -104,11 +105,11 @@ fn span() -> impl Strategy<Value = u64> {
 enum Op {
     Arm(u64),
     ArmOverdue(u64),
-    /// As often as that, for the same time.
+    /// Several timers with one deadline.
     ArmMany(u64, u8),
-    Forget(usize),
+    Remove(usize),
     Advance(u64),
-    /// To that many nanoseconds before the first deadline.
+    /// To this many nanoseconds before the first deadline.
     AdvanceToFirst(u64),
 }
 
@@ -117,7 +118,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => span().prop_map(Op::Arm),
         1 => span().prop_map(Op::ArmOverdue),
         1 => (span(), 2u8..30).prop_map(|(n, many)| Op::ArmMany(n, many)),
-        4 => any::<usize>().prop_map(Op::Forget),
+        4 => any::<usize>().prop_map(Op::Remove),
         3 => span().prop_map(Op::Advance),
         2 => (0u64..2).prop_map(Op::AdvanceToFirst),
     ]
@@ -126,14 +127,14 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn fires_in_order_nothing_early_and_nothing_late(ops in proptest::collection::vec(op(), 1..200)) {
+    fn fires_on_time_and_in_order(ops in proptest::collection::vec(op(), 1..200)) {
         let mut bench = Bench::new();
         for op in ops {
             match op {
                 Op::Arm(n) => bench.arm(bench.now + n),
                 Op::ArmOverdue(n) => bench.arm(bench.now.saturating_sub(n)),
                 Op::ArmMany(n, many) => (0..many).for_each(|_| bench.arm(bench.now + n)),
-                Op::Forget(pick) => bench.forget(pick),
+                Op::Remove(pick) => bench.remove(pick),
                 Op::Advance(n) => bench.advance(bench.now + n)?,
                 Op::AdvanceToFirst(n) => {
                     let first = bench.model.keys().next().map_or(0, |(deadline, _)| *deadline);
@@ -143,16 +144,16 @@ proptest! {
             bench.check()?;
         }
         while !bench.model.is_empty() {
-            bench.forget(0);
+            bench.remove(0);
             bench.check()?;
         }
     }
 }
 
 #[test]
-fn a_hundred_thousand_due_timers_take_many_turns_and_keep_their_order() {
+fn many_due_timers_take_many_turns_and_keep_their_order() {
     let mut bench = Bench::new();
-    // 1 us apart, armed in an order far from that of their deadlines.
+    // 1 us apart, armed in a different order.
     (0..100_000u64).for_each(|n| bench.arm(1 + n * 7_919 % 100_000 * 1_000));
     bench.now = 3_600_000_000_000;
     let (mut fired, mut most) = (Vec::new(), 0);
@@ -166,7 +167,7 @@ fn a_hundred_thousand_due_timers_take_many_turns_and_keep_their_order() {
 }
 
 #[test]
-fn the_ends_of_time_are_deadlines_like_others() {
+fn past_and_far_deadlines_fire_like_others() {
     let mut wheel = Timers::new(Instant::now());
     let (mut wakers, start) = (Wakers::new(Rc::new(Tasks::new())), wheel.start);
     let year = Duration::from_secs(365 * 24 * 3600);
