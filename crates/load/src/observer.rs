@@ -4,20 +4,14 @@ use brunt_results::series::Second;
 
 /// Called on the thread that called [`crate::run`], never on a load thread, so it may be slow without effect on the load.
 pub trait Observer {
-    /// `opened` of all `of` connections are open. Called a few times a second until the load begins.
-    fn connecting(&mut self, opened: u64, of: u64) {
-        let _ = (opened, of);
-    }
-    /// The warm-up is about to start; `threads` are the kernel ids of the load threads.
-    fn started(&mut self, threads: &[u32]) {
-        let _ = threads;
-    }
+    /// Connections open so far, and all of them. Called a few times a second until the load begins.
+    fn connecting(&mut self, _opened: u64, _of: u64) {}
+    /// The warm-up is about to start. Passes the kernel ids of the load threads.
+    fn started(&mut self, _threads: &[u32]) {}
     /// The measured window has just opened.
     fn window_opened(&mut self) {}
     /// A second, of the warm-up or the window, is complete. May fill in more fields.
-    fn second(&mut self, second: &mut Second) {
-        let _ = second;
-    }
+    fn second(&mut self, _second: &mut Second) {}
     /// The measured window has just closed; connections are still open and the target is still running.
     fn window_closed(&mut self) {}
     /// Polled a few times a second; true ends the run early and keeps what was measured.
