@@ -2,11 +2,7 @@
 
 use brunt_results::Span;
 use serde::{Deserialize, Serialize};
-use std::{
-    fmt, io,
-    ops::{Add, AddAssign},
-    time::Duration,
-};
+use std::{fmt, io, ops::Add, time::Duration};
 
 /// Connections of a server, in total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,17 +17,9 @@ pub struct Counts {
 
 impl Add for Counts {
     type Output = Self;
-    fn add(mut self, other: Self) -> Self {
-        self += other;
-        self
-    }
-}
-
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Self) {
-        self.accepted += other.accepted;
-        self.failed += other.failed;
-        self.cut += other.cut;
+    fn add(self, other: Self) -> Self {
+        let (accepted, failed) = (self.accepted + other.accepted, self.failed + other.failed);
+        Self { accepted, failed, cut: self.cut + other.cut }
     }
 }
 
@@ -49,17 +37,11 @@ pub struct Waits {
     pub longest: Duration,
 }
 
-impl Waits {
-    pub(crate) fn add(&mut self, wait: Duration) {
-        *self += Self { count: 1, total: wait, longest: wait };
-    }
-}
-
-impl AddAssign for Waits {
-    fn add_assign(&mut self, other: Self) {
-        self.count += other.count;
-        self.total += other.total;
-        self.longest = self.longest.max(other.longest);
+impl Add for Waits {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        let (count, total) = (self.count + other.count, self.total + other.total);
+        Self { count, total, longest: self.longest.max(other.longest) }
     }
 }
 

@@ -49,11 +49,7 @@ pub(crate) fn run(
             left.inspect_err(|_| stop.cancel())
         }
     });
-    let mut left = 0;
-    for result in results {
-        left += result.and_then(|left| left).map_err(ServeError::Worker)?;
-    }
-    Ok(left)
+    results.into_iter().try_fold(0, |left, result| Ok(left + result??))
 }
 
 enum Native {}

@@ -115,7 +115,7 @@ impl Processes {
         while done.contains(&false) {
             match self.events.recv_timeout(POLL) {
                 Ok((process, WorkerEvent::Message(Report::Done(more)))) => {
-                    counts += more;
+                    counts = counts + more;
                     done[process] = true;
                 }
                 Ok((_, WorkerEvent::Message(Report::Notice(notice)))) => _ = notices.send(notice),

@@ -51,20 +51,14 @@ fn run(context: &ModelContext, backend: BackendKind) -> Result<Counts, ServeErro
             if leader && !failed.is_cancelled() {
                 context.listening(backend);
             }
-            match listeners {
-                Ok(listeners) if !failed.is_cancelled() => {
-                    serve(listeners, options, stop).await.map_err(ServeError::Worker)
-                }
-                Ok(_) => Ok(Counts::default()),
-                Err(error) => Err(error),
+            let listeners = listeners?;
+            if failed.is_cancelled() {
+                return Ok::<_, ServeError>(Counts::default());
             }
+            Ok(serve(listeners, options, stop).await?)
         }
     });
-    let mut counts = Counts::default();
-    for result in results {
-        counts += result.map_err(ServeError::Worker)??;
-    }
-    Ok(counts)
+    results.into_iter().try_fold(Counts::default(), |counts, result| Ok(counts + result??))
 }
 
 /// A builder for the runtime of this model, also used by HTTP.
@@ -86,41 +80,41 @@ async fn serve(
     options: &Options,
     stop: &CancellationToken,
 ) -> io::Result<Counts> {
-    let tally = Tally(Rc::new(Shared { counts: Cell::default(), service: options.service }));
+    let shared = Rc::new(Shared { counts: Cell::default(), service: options.service });
     let mut acceptors = Vec::new();
     for listener in tcp {
-        acceptors.push(spawn(accept(TcpListener::from_std(listener)?, tally.clone())));
+        acceptors.push(spawn(accept(TcpListener::from_std(listener)?, shared.clone())));
     }
-    acceptors.extend(unix.into_iter().map(|listener| spawn(accept(listener, tally.clone()))));
+    acceptors.extend(unix.into_iter().map(|listener| spawn(accept(listener, shared.clone()))));
     stop.cancelled().await;
     acceptors.iter().for_each(brunt_runtime::JoinHandle::abort);
     let left = brunt_runtime::drain(options.grace).await;
-    let mut counts = tally.0.counts.get();
+    let mut counts = shared.counts.get();
     counts.cut = left as u64;
     Ok(counts)
 }
 
-async fn accept<F: Family>(listener: Listener<F>, tally: Tally) {
+async fn accept<F: Family>(listener: Listener<F>, shared: Rc<Shared>) {
     loop {
         // An error concerns one connection; `accept` itself waits when descriptors run out.
         let Ok(stream) = listener.accept().await else { continue };
-        tally.change(|counts| counts.accepted += 1);
-        spawn(connection(stream, tally.clone()));
+        shared.count(Counts { accepted: 1, ..Counts::default() });
+        spawn(connection(stream, shared.clone()));
     }
 }
 
 /// Echoes from the receive buffer. One flat future, because its size is the memory of a connection.
-async fn connection<F: Family>(mut stream: Stream<F>, tally: Tally) {
+async fn connection<F: Family>(mut stream: Stream<F>, shared: Rc<Shared>) {
     let error = loop {
         match stream.recv().await {
-            Ok(lease) if lease.is_empty() => return,
-            Ok(lease) => {
-                let Service::Echo(work) = tally.0.service else { continue };
+            Ok(bytes) if bytes.is_empty() => return,
+            Ok(bytes) => {
+                let Service::Echo(work) = shared.service else { continue };
                 match work.pause() {
                     Some(time) => sleep(time).await,
                     None => work.compute(),
                 }
-                if let Err(error) = stream.send(lease).await {
+                if let Err(error) = stream.send(bytes).await {
                     break error;
                 }
             }
@@ -128,23 +122,18 @@ async fn connection<F: Family>(mut stream: Stream<F>, tally: Tally) {
         }
     };
     if is_failure(&error) {
-        tally.change(|counts| counts.failed += 1);
+        shared.count(Counts { failed: 1, ..Counts::default() });
     }
 }
 
 /// State shared by the tasks of one worker.
-#[derive(Clone)]
-struct Tally(Rc<Shared>);
-
 struct Shared {
     counts: Cell<Counts>,
     service: Service,
 }
 
-impl Tally {
-    fn change(&self, change: impl FnOnce(&mut Counts)) {
-        let mut counts = self.0.counts.get();
-        change(&mut counts);
-        self.0.counts.set(counts);
+impl Shared {
+    fn count(&self, more: Counts) {
+        self.counts.set(self.counts.get() + more);
     }
 }

@@ -49,7 +49,7 @@ fn run(context: &ModelContext) -> Result<Counts, ServeError> {
         let counts = reactor.run(producer, context.stop, options.grace)?;
         let mut waits = Waits::default();
         for thread in threads {
-            waits += thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
+            waits = waits + thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
         }
         io::Result::Ok((counts, waits))
     })?;
@@ -97,7 +97,8 @@ impl WorkQueue {
         let mut buffer = vec![0; BUFFER];
         let mut waits = Waits::default();
         while let Some(Request { key, connection, since }) = self.take() {
-            waits.add(since.elapsed());
+            let wait = since.elapsed();
+            waits = waits + Waits { count: 1, total: wait, longest: wait };
             let mut serve = |mut connection: MutexGuard<Connection>| -> Result<(), Closed> {
                 connection.turn(&mut buffer, self.service)?;
                 Ok(self.set.change(key, &connection, Producer::FLAGS)?)

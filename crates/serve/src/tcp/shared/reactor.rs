@@ -149,31 +149,7 @@ impl Reactor {
         let mut events = Vec::with_capacity(EVENTS);
         // When listeners go (back) into the set; they leave it while descriptors have run out.
         let mut again = matches!(source, Source::Listeners(_)).then(Instant::now);
-        while !shutdown.is_over() {
-            match &mut source {
-                Source::Listeners(listeners) if shutdown.has_begun() => {
-                    // Closing does not remove a socket from the set if another process has it open (epoll(7)).
-                    listeners.drain(..).for_each(|from| set.remove(&from));
-                    again = None;
-                    if served.connections.is_empty() {
-                        break;
-                    }
-                }
-                Source::Listeners(listeners) => {
-                    if again.is_some_and(|again| Instant::now() >= again) {
-                        listeners.iter().try_for_each(|from| set.add(from, LISTENER, EventFlags::empty()))?;
-                        again = None;
-                    }
-                }
-                Source::Inbox(inbox) => loop {
-                    match inbox.try_recv() {
-                        Ok(socket) => served.admit(socket),
-                        Err(TryRecvError::Empty) => break,
-                        Err(TryRecvError::Disconnected) if served.connections.is_empty() => return Ok(served.counts),
-                        Err(TryRecvError::Disconnected) => break,
-                    }
-                },
-            }
+        while !shutdown.is_over() && served.prepare(&mut source, &mut again, shutdown.has_begun())? {
             events.clear();
             set.wait(&mut events, until_first([shutdown.deadline(), again]))?;
             for event in &events {
@@ -215,6 +191,32 @@ struct Served<'a, H: Dispatch> {
 }
 
 impl<H: Dispatch> Served<'_, H> {
+    /// Updates the source before a turn. Returns false if the loop ends: it gets no more connections and has none.
+    fn prepare(&mut self, source: &mut Source, again: &mut Option<Instant>, is_stopping: bool) -> io::Result<bool> {
+        let is_open = match source {
+            Source::Listeners(listeners) if is_stopping => {
+                // Closing does not remove a socket from the set if another process has it open (epoll(7)).
+                listeners.drain(..).for_each(|from| self.set.remove(&from));
+                *again = None;
+                false
+            }
+            Source::Listeners(listeners) => {
+                if again.is_some_and(|again| Instant::now() >= again) {
+                    listeners.iter().try_for_each(|from| self.set.add(from, LISTENER, EventFlags::empty()))?;
+                    *again = None;
+                }
+                true
+            }
+            Source::Inbox(inbox) => loop {
+                match inbox.try_recv() {
+                    Ok(socket) => self.admit(socket),
+                    Err(error) => break error == TryRecvError::Empty,
+                }
+            },
+        };
+        Ok(is_open || !self.connections.is_empty())
+    }
+
     fn accept(&mut self, listeners: &[TcpListener]) -> Taken {
         // The event does not name the listener. Usually there is one; trying another costs a system call.
         let exhausted = listeners.iter().any(|listener| {
