@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::mpsc, time::Duration};
 use tcp::shared::context::ModelContext;
 
-/// What is done with received data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Service {
     /// Sent back, after this work.
@@ -79,30 +78,23 @@ impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listen(address, error) => {
-                write!(f, "cannot listen on {address}: {error}")?;
-                match error.kind() {
-                    io::ErrorKind::AddrInUse => {
-                        write!(f, "; another process has it: stop that one or choose another port")
-                    }
-                    io::ErrorKind::PermissionDenied => write!(f, "; ports below 1024 need CAP_NET_BIND_SERVICE"),
-                    io::ErrorKind::AddrNotAvailable => write!(f, "; this machine has no such address"),
-                    _ => Ok(()),
-                }
+                let remedy = match error.kind() {
+                    io::ErrorKind::AddrInUse => "; another process has it: stop that one or choose another port",
+                    io::ErrorKind::PermissionDenied => "; ports below 1024 need CAP_NET_BIND_SERVICE",
+                    io::ErrorKind::AddrNotAvailable => "; this machine has no such address",
+                    _ => "",
+                };
+                write!(f, "cannot listen on {address}: {error}{remedy}")
             }
             Self::Worker(error) => write!(f, "cannot start a worker: {error}"),
             Self::Failed(text) => f.write_str(text),
             Self::DuplicateAddress(address) => {
-                write!(
-                    f,
-                    "cannot listen on {address} for two purposes: give each listener, and --metrics, its own port"
-                )
+                let remedy = "give each listener, and --metrics, its own port";
+                write!(f, "cannot listen on {address} for two purposes: {remedy}")
             }
             Self::Log(path, error) => {
-                write!(
-                    f,
-                    "cannot write the access log '{}': {error}; choose another file, or - for stdout",
-                    path.display()
-                )
+                let path = path.display();
+                write!(f, "cannot write the access log '{path}': {error}; choose another file, or - for stdout")
             }
         }
     }

@@ -111,7 +111,6 @@ pub(crate) fn reserve(addresses: &[SocketAddr], share: bool) -> Result<Vec<Reser
 }
 
 impl Reserved {
-    /// Adopts a listener received from another process.
     pub(crate) fn adopt(listener: TcpListener, address: SocketAddr, only_v6: bool) -> Self {
         Self { address, only_v6, first: Mutex::new(Some(listener)) }
     }
@@ -120,7 +119,6 @@ impl Reserved {
         self.only_v6
     }
 
-    /// Returns a listener for one worker.
     pub fn listener(&self) -> Result<TcpListener, ServeError> {
         if let Some(first) = self.first.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Ok(first);

@@ -50,11 +50,7 @@ impl fmt::Display for Waits {
         // Rounded to microseconds, the useful precision of the clock.
         let micros = |nanos: u128| Span(Duration::from_micros((nanos / 1000) as u64));
         let mean = micros(self.total.as_nanos() / u128::from(self.count.max(1)));
-        write!(
-            f,
-            "{} requests waited for a thread: {mean} on average, {} at most",
-            self.count,
-            micros(self.longest.as_nanos())
-        )
+        let longest = micros(self.longest.as_nanos());
+        write!(f, "{} requests waited for a thread: {mean} on average, {longest} at most", self.count)
     }
 }

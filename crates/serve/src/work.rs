@@ -44,7 +44,6 @@ impl Work {
         }
     }
 
-    /// Does the CPU-bound work.
     pub(crate) fn compute(self) {
         match self {
             Self::None | Self::Sleep(_) => {}
@@ -126,7 +125,7 @@ mod tests {
 
     /// The numbers are those that Python's hashlib finds.
     #[test]
-    fn the_proof_is_the_first_number_with_so_many_zero_bits() {
+    fn the_proof_is_the_first_number_with_enough_zero_bits() {
         for (bits, number) in [(1, 0), (3, 1), (12, 4), (13, 6482), (14, 10_277), (16, 24_364)] {
             assert_eq!(proof(bits), number, "{bits} bits");
         }
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_writes_a_colon() {
+    fn a_colon_is_accepted_for_plans() {
         assert_eq!("sleep:10ms".parse(), Ok(Work::Sleep(Duration::from_millis(10))));
         assert_eq!("sha256:12".parse(), Ok(Work::Sha256(12)));
     }
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_work_is_refused_in_one_line_that_shows_the_way() {
+    fn invalid_work_is_refused_with_a_remedy() {
         for (text, says) in [
             ("", "write none, sleep=10ms"),
             ("slep=10ms", "'slep=10ms' is no work"),
@@ -173,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(which in 0usize..4, micros in 1u64..10_000_000, bits in 1u32..=24) {
+        fn printed_work_parses(which in 0usize..4, micros in 1u64..10_000_000, bits in 1u32..=24) {
             let time = Duration::from_micros(micros);
             let work = [Work::None, Work::Sleep(time), Work::Spin(time), Work::Sha256(bits)][which];
             prop_assert_eq!(work.to_string().parse::<Work>(), Ok(work));

@@ -100,7 +100,7 @@ fn an_address_given_twice_is_one() {
 }
 
 #[test]
-fn without_a_model_it_takes_the_best_there_is() {
+fn the_default_model_is_the_best_available() {
     let server = Server::start(serve(&format!("--listen 127.0.0.1:{}", free_port())));
     assert!(["io_uring", "epoll"].contains(&server.backend.as_str()), "{}", server.backend);
     ask(&mut connect(server.address()), b"fine");

@@ -13,7 +13,7 @@ use std::{
 const SLACK: Duration = Duration::from_secs(20);
 
 #[test]
-fn idle_clients_delay_the_end_by_the_grace_and_no_more() {
+fn idle_clients_delay_the_end_by_the_grace_period_only() {
     for model in models() {
         for signal in ["TERM", "INT"] {
             let server = Server::of_model(model, "--grace 300ms");
@@ -48,7 +48,7 @@ fn without_clients_the_end_comes_at_once() {
 }
 
 #[test]
-fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
+fn a_message_in_progress_is_echoed_completely() {
     for model in models() {
         let server = Server::of_model(model, "--grace 10m");
         let mut client = connect(server.address());
@@ -80,7 +80,7 @@ fn a_client_in_the_middle_of_a_message_gets_all_of_it_back() {
 }
 
 #[test]
-fn what_was_sent_before_the_cut_comes_back() {
+fn messages_before_the_close_are_echoed() {
     for model in models() {
         let server = Server::of_model(model, "--grace 200ms");
         let mut client = connect(server.address());

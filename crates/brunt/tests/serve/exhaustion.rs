@@ -34,7 +34,7 @@ fn served(clients: &mut [Client]) -> usize {
 }
 
 #[test]
-fn out_of_descriptors_only_waiting_clients_wait() {
+fn without_descriptors_open_connections_are_served() {
     let _alone = alone();
     for model in models() {
         let flags = format!("--listen 127.0.0.1:{} --model {model}", free_port());

@@ -34,7 +34,7 @@ fn there_and_back(stream: TcpStream, pieces: &[(usize, u64)], at_once: usize) ->
 }
 
 #[test]
-fn whatever_pieces_come_in_the_same_bytes_go_back() {
+fn the_echo_does_not_depend_on_how_input_is_split() {
     let servers: Vec<_> = models().map(|model| (model, Server::of_model(model, ""))).collect();
     let len = prop_oneof![1..100usize, 1..10_000usize, 60_000..140_000usize];
     let pause = prop_oneof![Just(0u64), 0..500u64];
@@ -52,7 +52,7 @@ fn whatever_pieces_come_in_the_same_bytes_go_back() {
 }
 
 #[test]
-fn slow_readers_delay_no_other_and_lose_nothing() {
+fn slow_readers_lose_nothing_and_delay_no_others() {
     for model in models() {
         let server = Server::of_model(model, "");
         let (mut slow, mut other) = (connect(server.address()), connect(server.address()));

@@ -31,7 +31,7 @@ fn there_is_a_process_for_each_core() {
 }
 
 #[test]
-fn workers_end_with_their_parent_whatever_ends_it() {
+fn workers_end_with_their_parent() {
     for signal in ["KILL", "TERM", "ABRT"] {
         let server = Server::of_model("prefork", "--grace 10m");
         let (address, workers) = (server.address(), server.family().split_off(1));
@@ -59,7 +59,7 @@ fn a_worker_that_is_killed_ends_the_server() {
 }
 
 #[test]
-fn a_signal_to_all_of_them_is_one_stop() {
+fn a_signal_to_the_process_group_is_one_stop() {
     let server = Server::of_model("prefork", "--grace 300ms");
     let mut client = connect(server.address());
     ask(&mut client, b"hello");

@@ -47,7 +47,7 @@ fn a_port_of_another_brunt_is_refused_and_never_shared() {
 }
 
 #[test]
-fn of_many_started_at_once_on_one_port_one_serves() {
+fn one_of_many_servers_started_at_once_gets_the_port() {
     for model in models() {
         let address = format!("127.0.0.1:{}", free_port());
         let mut children: Vec<_> = (0..8)
@@ -86,7 +86,7 @@ fn of_many_started_at_once_on_one_port_one_serves() {
 }
 
 #[test]
-fn a_core_that_is_not_there_is_refused() {
+fn an_absent_core_is_refused() {
     for model in models() {
         for cores in ["1023", "0,1023", "1023,0"] {
             let said = refused(serve(&format!("--listen 127.0.0.1:0 --cores {cores} --model {model}")), 1);
@@ -96,7 +96,7 @@ fn a_core_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn an_address_that_is_not_ours_is_refused() {
+fn an_address_of_another_host_is_refused() {
     for model in models() {
         // TEST-NET-1 of RFC 5737, not assigned to any interface.
         let said = refused(serve(&format!("--listen 192.0.2.1:{} --model {model}", free_port())), 1);

@@ -133,7 +133,7 @@ fn the_file_of_a_killed_server_is_replaced() {
 }
 
 #[test]
-fn of_many_that_replace_a_file_at_once_one_serves() {
+fn one_of_many_servers_started_at_once_replaces_the_file() {
     for model in MODELS {
         let (_folder, path) = socket();
         leave_stale(&path, "epoll");
@@ -202,7 +202,7 @@ fn a_file_that_is_not_a_socket_is_kept() {
 }
 
 #[test]
-fn what_serves_tcp_only_refuses_a_path() {
+fn services_for_tcp_refuse_a_unix_socket() {
     let (folder, path) = socket();
     let listen = format!("--listen unix:{}", path.display());
     for model in models().filter(|model| !MODELS.contains(model)) {

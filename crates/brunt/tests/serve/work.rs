@@ -114,7 +114,7 @@ fn discard_reads_and_never_answers() {
 }
 
 #[test]
-fn a_pool_tells_how_long_requests_have_waited() {
+fn a_pool_reports_queueing_times() {
     let server = Server::of_model("pool", "--pool 2 --work sleep=20ms");
     assert!(server.backend.starts_with("one epoll loop, 2 pool threads"), "{}", server.backend);
     ten_at_once(&server);

@@ -62,8 +62,8 @@ fn assert_others_unaffected(crowded: &Server, control: &Server, crowd: &str) {
 }
 
 #[test]
-fn ten_thousand_half_requests_cost_others_nothing() {
-    if !with_descriptors(HALF, "crowds::ten_thousand_half_requests_cost_others_nothing") {
+fn ten_thousand_half_requests_do_not_slow_others() {
+    if !with_descriptors(HALF, "crowds::ten_thousand_half_requests_do_not_slow_others") {
         return;
     }
     let _alone = alone();
@@ -86,7 +86,7 @@ fn ten_thousand_half_requests_cost_others_nothing() {
 }
 
 #[test]
-fn clients_that_read_nothing_cost_others_nothing() {
+fn clients_that_read_nothing_do_not_slow_others() {
     let _alone = alone();
     for model in MODELS {
         let (server, control) = (server(model), server(model));

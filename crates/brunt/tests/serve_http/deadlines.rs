@@ -12,7 +12,7 @@ on_every_model! {
     heads_that_never_end_are_408
     bodies_that_never_end_are_408
     idle_connections_are_closed_and_busy_ones_are_not
-    clients_that_do_not_read_are_given_up
+    clients_that_do_not_read_are_reset
 }
 
 fn ms(ms: u64) -> Duration {
@@ -70,7 +70,7 @@ fn idle_connections_are_closed_and_busy_ones_are_not(model: &str) {
     assert!(took >= ms(1990), "{took:?}");
 }
 
-fn clients_that_do_not_read_are_given_up(model: &str) {
+fn clients_that_do_not_read_are_reset(model: &str) {
     let server = start(model, "--service httpbin --send-timeout 400ms --metrics 127.0.0.1:0");
     let start = Instant::now();
     let mut greedy = TcpStream::connect(server.address()).unwrap();

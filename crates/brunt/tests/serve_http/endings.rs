@@ -5,8 +5,8 @@ use std::{thread, time::Duration};
 
 on_every_model! {
     idle_connections_end_at_once
-    a_request_under_way_is_answered_and_is_the_last
-    what_takes_longer_than_the_grace_is_cut
+    a_request_in_progress_is_the_last_one_answered
+    requests_longer_than_the_grace_period_are_closed
 }
 
 /// Timeout on a busy machine; grace periods that must not elapse are far longer.
@@ -33,7 +33,7 @@ fn asks(server: &Server, target: &str, more: &str) -> Client {
     client
 }
 
-fn a_request_under_way_is_answered_and_is_the_last(model: &str) {
+fn a_request_in_progress_is_the_last_one_answered(model: &str) {
     let server = start(model, "--grace 10m --service httpbin");
     let mut client = asks(&server, "/delay/2", "GET /status/201 HTTP/1.1\r\nHost: a\r\n\r\n");
     server.signal("TERM");
@@ -44,7 +44,7 @@ fn a_request_under_way_is_answered_and_is_the_last(model: &str) {
     assert!(said.contains("1 connections served, 0 failed, 0 closed at the end of the grace period"), "{said}");
 }
 
-fn what_takes_longer_than_the_grace_is_cut(model: &str) {
+fn requests_longer_than_the_grace_period_are_closed(model: &str) {
     let server = start(model, "--grace 300ms --service httpbin");
     let mut client = asks(&server, "/delay/9", "");
     server.signal("TERM");

@@ -4,11 +4,11 @@ use crate::{client::*, on_every_model};
 use std::time::{Duration, Instant};
 
 on_every_model! {
-    resets_are_resets
-    truncated_answers_announce_what_does_not_come
-    garbage_is_no_http
+    a_reset_fault_resets_the_connection
+    truncated_responses_announce_the_whole_length
+    garbage_is_not_http
     stalled_requests_end_with_the_idle_deadline
-    schedules_hit_what_they_say
+    faults_follow_their_schedules
     connections_are_refused_by_the_listener
 }
 
@@ -20,7 +20,7 @@ fn faulty(model: &str, keys: &str, flags: &str) -> (crate::server::Server, tempf
     start_routes(model, &routes, flags)
 }
 
-fn resets_are_resets(model: &str) {
+fn a_reset_fault_resets_the_connection(model: &str) {
     let (server, _directory) = faulty(model, "kind = \"reset\"", "");
     let mut client = Client::connect(server.address());
     assert_eq!(client.get("/fine").text(), "fine");
@@ -28,7 +28,7 @@ fn resets_are_resets(model: &str) {
     assert_eq!(client.reset(), (true, Vec::new()));
 }
 
-fn truncated_answers_announce_what_does_not_come(model: &str) {
+fn truncated_responses_announce_the_whole_length(model: &str) {
     for bytes in [0, 4] {
         let (server, _directory) = faulty(model, &format!("kind = \"truncate\", bytes = {bytes}"), "");
         let mut client = Client::connect(server.address());
@@ -39,7 +39,7 @@ fn truncated_answers_announce_what_does_not_come(model: &str) {
     }
 }
 
-fn garbage_is_no_http(model: &str) {
+fn garbage_is_not_http(model: &str) {
     let (server, _directory) = faulty(model, "kind = \"garbage\"", "");
     let mut client = Client::connect(server.address());
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -56,7 +56,7 @@ fn stalled_requests_end_with_the_idle_deadline(model: &str) {
     assert!(start.elapsed() >= Duration::from_millis(990), "{:?}", start.elapsed());
 }
 
-fn schedules_hit_what_they_say(model: &str) {
+fn faults_follow_their_schedules(model: &str) {
     let hits = |keys: &str| {
         let (server, _directory) = faulty(model, &format!("kind = \"truncate\", {keys}"), "");
         let hit = |_| {

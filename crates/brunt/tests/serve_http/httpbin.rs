@@ -4,12 +4,12 @@ use crate::{client::*, on_every_model};
 use std::time::{Duration, Instant};
 
 on_every_model! {
-    every_path_answers_as_its_name_says
-    wishes_are_capped
-    clients_control_the_answer_by_field_or_query
+    every_path_has_its_response
+    client_requests_are_capped
+    clients_override_responses_by_field_or_query
 }
 
-fn every_path_answers_as_its_name_says(model: &str) {
+fn every_path_has_its_response(model: &str) {
     let server = start(model, "--service httpbin");
     let mut client = Client::connect(server.address());
     assert_eq!(client.get("/status/418").status, 418);
@@ -40,7 +40,7 @@ fn every_path_answers_as_its_name_says(model: &str) {
     assert_eq!(client.get("/nothing/here").status, 404);
 }
 
-fn wishes_are_capped(model: &str) {
+fn client_requests_are_capped(model: &str) {
     let server = start(model, "--service httpbin");
     let mut client = Client::connect(server.address());
     let too_much = [
@@ -62,7 +62,7 @@ fn wishes_are_capped(model: &str) {
     }
 }
 
-fn clients_control_the_answer_by_field_or_query(model: &str) {
+fn clients_override_responses_by_field_or_query(model: &str) {
     let routes = "[[listener]]\nlisten = \"127.0.0.1:1\"\nservice = \"hello\"\ncontrol = true\n[[route]]\npath = \"/firm\"\ntext = \"firm\"\n";
     let (server, _directory) = start_routes(model, routes, "");
     let mut client = Client::connect(server.address());

@@ -5,8 +5,8 @@ use crate::{client::*, on_every_model, server::pattern};
 on_every_model! {
     heads_are_bounded
     bodies_are_bounded
-    a_megabyte_of_head_is_cut_off
-    what_is_no_http_is_refused
+    a_head_of_a_megabyte_is_refused_early
+    bytes_that_are_not_http_are_refused
 }
 
 fn heads_are_bounded(model: &str) {
@@ -40,7 +40,7 @@ fn bodies_are_bounded(model: &str) {
     assert_eq!((client.answer().status, client.rest()), (413, Vec::new()));
 }
 
-fn a_megabyte_of_head_is_cut_off(model: &str) {
+fn a_head_of_a_megabyte_is_refused_early(model: &str) {
     let server = start(model, "");
     let mut other = Client::connect(server.address());
     let mut client = Client::connect(server.address());
@@ -53,7 +53,7 @@ fn a_megabyte_of_head_is_cut_off(model: &str) {
     assert_eq!(other.get("/").status, 200);
 }
 
-fn what_is_no_http_is_refused(model: &str) {
+fn bytes_that_are_not_http_are_refused(model: &str) {
     let server = start(model, "");
     for (garbage, status) in
         [("\x16\x03\x01\x02\0\x01\0\x01", 400), ("GET / HTTP/2.0\r\n\r\n", 505), ("GET /\r\n\r\n", 400)]

@@ -4,19 +4,19 @@ use crate::{client::*, on_every_model, server::*};
 use std::net::TcpListener;
 
 on_every_model! {
-    hello_says_the_same_on_one_connection_and_stamps_it
-    echo_gives_bodies_back_however_they_are_framed
-    whoami_tells_path_and_address
+    hello_is_constant_with_a_date
+    echo_returns_bodies_of_any_framing
+    whoami_returns_path_and_address
     a_pipeline_is_answered_in_order
-    a_request_in_single_bytes_is_a_request
+    a_request_may_arrive_byte_by_byte
     head_is_get_without_the_body
-    expectations_are_met_before_the_body
-    old_clients_are_kept_only_if_they_ask
-    a_client_that_has_closed_its_half_gets_its_answers
+    expect_100_is_answered_before_the_body
+    http_1_0_connections_stay_open_only_on_request
+    a_half_closed_client_gets_its_responses
     connect_is_not_a_tunnel
 }
 
-fn hello_says_the_same_on_one_connection_and_stamps_it(model: &str) {
+fn hello_is_constant_with_a_date(model: &str) {
     let server = start(model, "");
     let mut client = Client::connect(server.address());
     for path in ["/", "/any/path?at=all"] {
@@ -35,7 +35,7 @@ fn hello_says_the_same_on_one_connection_and_stamps_it(model: &str) {
     assert_eq!((answer.field("Server"), answer.field("Date"), answer.text()), (None, None, "Hi, there!\n"));
 }
 
-fn echo_gives_bodies_back_however_they_are_framed(model: &str) {
+fn echo_returns_bodies_of_any_framing(model: &str) {
     let server = start(model, "--service echo");
     let mut client = Client::connect(server.address());
     for length in [0, 1, 4096, 100_000, 3 << 20] {
@@ -48,7 +48,7 @@ fn echo_gives_bodies_back_however_they_are_framed(model: &str) {
     assert_eq!((answer.text(), answer.field("Content-Type")), ("hello, world", Some("text/x")));
 }
 
-fn whoami_tells_path_and_address(model: &str) {
+fn whoami_returns_path_and_address(model: &str) {
     let server = start(model, "--service whoami");
     let answer = Client::connect(server.address()).get("/some/path?x=1");
     assert_eq!(answer.text(), "You are requesting /some/path from 127.0.0.1\n");
@@ -73,7 +73,7 @@ fn a_pipeline_is_answered_in_order(model: &str) {
     }
 }
 
-fn a_request_in_single_bytes_is_a_request(model: &str) {
+fn a_request_may_arrive_byte_by_byte(model: &str) {
     let server = start(model, "--service echo");
     let mut client = Client::connect(server.address());
     for _ in 0..2 {
@@ -98,7 +98,7 @@ fn head_is_get_without_the_body(model: &str) {
     }
 }
 
-fn expectations_are_met_before_the_body(model: &str) {
+fn expect_100_is_answered_before_the_body(model: &str) {
     let server = start(model, "--service echo --max-body 1KiB");
     let mut client = Client::connect(server.address());
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
@@ -112,7 +112,7 @@ fn expectations_are_met_before_the_body(model: &str) {
     assert_eq!(client.rest(), b"");
 }
 
-fn old_clients_are_kept_only_if_they_ask(model: &str) {
+fn http_1_0_connections_stay_open_only_on_request(model: &str) {
     let server = start(model, "");
     let mut client = Client::connect(server.address());
     for _ in 0..2 {
@@ -133,7 +133,7 @@ fn old_clients_are_kept_only_if_they_ask(model: &str) {
     assert_eq!(answer.text().lines().count(), 3);
 }
 
-fn a_client_that_has_closed_its_half_gets_its_answers(model: &str) {
+fn a_half_closed_client_gets_its_responses(model: &str) {
     let server = start(model, "--service httpbin");
     let mut client = Client::connect(server.address());
     client.send("GET /delay/300ms HTTP/1.1\r\nHost: a\r\n\r\nGET /status/201 HTTP/1.1\r\nHost: a\r\n\r\n");

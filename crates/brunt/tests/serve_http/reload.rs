@@ -12,8 +12,8 @@ use std::{
 };
 
 on_every_model! {
-    a_reload_under_load_drops_nobody
-    a_bad_file_keeps_the_old_routes_and_says_why
+    a_reload_under_load_drops_no_connection
+    an_invalid_file_keeps_the_old_routes
 }
 
 fn route(text: &str) -> String {
@@ -30,7 +30,7 @@ fn until(client: &mut Client, text: &str) {
     }
 }
 
-fn a_reload_under_load_drops_nobody(model: &str) {
+fn a_reload_under_load_drops_no_connection(model: &str) {
     let (server, directory) = start_routes(model, &route("0"), &format!("--cores {}", cores(1)[0]));
     let (ended, answers) = (AtomicBool::new(false), AtomicU32::new(0));
     // Killed on drop if the test fails.
@@ -60,7 +60,7 @@ fn a_reload_under_load_drops_nobody(model: &str) {
     assert!(answers.load(Ordering::Relaxed) > 0);
 }
 
-fn a_bad_file_keeps_the_old_routes_and_says_why(model: &str) {
+fn an_invalid_file_keeps_the_old_routes(model: &str) {
     let (mut server, directory) = start_routes(model, &route("old"), "");
     let file = directory.path().join("routes.toml");
     let mut client = Client::connect(server.address());

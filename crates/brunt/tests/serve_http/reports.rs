@@ -4,11 +4,11 @@ use crate::{client::*, on_every_model};
 use std::time::Duration;
 
 on_every_model! {
-    metrics_count_what_was_done
+    metrics_count_requests_and_bytes
     the_log_has_a_line_for_each_request
 }
 
-fn metrics_count_what_was_done(model: &str) {
+fn metrics_count_requests_and_bytes(model: &str) {
     let routes = "[[route]]\npath = \"/\"\ntext = \"x\"\n[[route]]\npath = \"/reset\"\nname = \"breaks\"\nfault = { kind = \"reset\" }\n";
     let (server, _directory) = start_routes(model, routes, "--metrics 127.0.0.1:0");
     let mut client = Client::connect(server.address());

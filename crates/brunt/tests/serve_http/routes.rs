@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 on_every_model! {
     the_most_exact_route_answers
-    every_kind_of_answer
-    delays_hold_answers_back
-    large_answers_go_in_pieces
+    every_kind_of_response
+    delays_hold_responses_back
+    large_responses_are_sent_in_pieces
 }
 
 fn the_most_exact_route_answers(model: &str) {
@@ -62,7 +62,7 @@ text = "two"
     assert_eq!(Client::connect(server.addresses[2]).get("/two").text(), "two");
 }
 
-fn every_kind_of_answer(model: &str) {
+fn every_kind_of_response(model: &str) {
     let routes = r#"
 [[route]]
 path = "/plain"
@@ -136,7 +136,7 @@ text = "posted"
     assert_eq!(client.head().field("Content-Length"), Some("6"));
 }
 
-fn delays_hold_answers_back(model: &str) {
+fn delays_hold_responses_back(model: &str) {
     let routes = r#"
 [[route]]
 path = "/constant"
@@ -169,7 +169,7 @@ delay = { usual = "10ms", rare = "60ms", share = 0.5 }
     assert!(start.elapsed() >= Duration::from_millis(300));
 }
 
-fn large_answers_go_in_pieces(model: &str) {
+fn large_responses_are_sent_in_pieces(model: &str) {
     let routes = "[[route]]\npath = \"/large\"\nsize = \"40MiB\"\n[[route]]\npath = \"/kept\"\nsize = \"3MiB\"\nchunks = { pieces = 7 }\n";
     let (server, _directory) = start_routes(model, routes, "");
     let before = server.resident();

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 on_every_model! {
     the_scripts_of_the_tutorial_answer
-    a_script_makes_every_kind_of_answer
-    an_error_is_a_500_a_line_and_a_count
-    a_hanging_script_holds_nobody_for_long
-    a_script_is_read_again_and_a_bad_one_is_not_taken
+    a_script_makes_every_kind_of_response
+    an_error_is_a_500_logged_and_counted
+    a_hanging_script_delays_others_briefly
+    a_script_is_reloaded_unless_it_is_invalid
     a_route_has_a_script
 }
 
@@ -38,7 +38,7 @@ fn the_scripts_of_the_tutorial_answer(model: &str) {
     }
 }
 
-fn a_script_makes_every_kind_of_answer(model: &str) {
+fn a_script_makes_every_kind_of_response(model: &str) {
     let (server, _directory) = start_script(
         model,
         r#"function on_request(req)
@@ -69,7 +69,7 @@ fn a_script_makes_every_kind_of_answer(model: &str) {
     assert!(client.reset().0);
 }
 
-fn an_error_is_a_500_a_line_and_a_count(model: &str) {
+fn an_error_is_a_500_logged_and_counted(model: &str) {
     let text = "function on_request(req)\n  if req.path == '/' then error('no') end\n  return 'yes'\nend";
     let (mut server, directory) = start_script(model, text, "--metrics 127.0.0.1:0");
     let mut client = Client::connect(server.address());
@@ -90,7 +90,7 @@ fn an_error_is_a_500_a_line_and_a_count(model: &str) {
     assert!(status.success() && rest.matches("test.luau:2").count() < 50, "{rest}");
 }
 
-fn a_hanging_script_holds_nobody_for_long(model: &str) {
+fn a_hanging_script_delays_others_briefly(model: &str) {
     let text = "function on_request(req) while req.path == '/hang' do end return 'here' end";
     let (server, _directory) = start_script(model, text, "--script-time 30ms");
     let (mut bad, mut good) = (Client::connect(server.address()), Client::connect(server.address()));
@@ -103,7 +103,7 @@ fn a_hanging_script_holds_nobody_for_long(model: &str) {
     }
 }
 
-fn a_script_is_read_again_and_a_bad_one_is_not_taken(model: &str) {
+fn a_script_is_reloaded_unless_it_is_invalid(model: &str) {
     let (mut server, directory) = start_script(model, "function on_request() return 'old' end", "");
     let file = directory.path().join("test.luau");
     let mut client = Client::connect(server.address());
@@ -139,7 +139,7 @@ fn a_route_has_a_script(model: &str) {
 }
 
 #[test]
-fn what_is_wrong_with_a_script_is_said_at_once() {
+fn script_errors_are_reported_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("test.luau");
     let refused = |text: &str, flags: &str| {

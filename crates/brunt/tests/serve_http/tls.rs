@@ -18,13 +18,13 @@ use std::{
 };
 
 on_every_model! {
-    a_certificate_made_at_the_start_serves_our_own_client
+    a_self_signed_certificate_works_with_brunt_load
     curl_openssl_and_python_are_served
-    files_are_read_again_at_a_hangup
-    clients_are_asked_for_a_certificate
-    half_a_greeting_and_none_are_given_up
-    what_is_no_tls_is_refused_and_counted
-    faults_are_made_beneath_tls
+    sighup_reloads_the_files
+    clients_must_have_a_certificate
+    incomplete_handshakes_are_closed
+    bytes_that_are_not_tls_are_refused_and_counted
+    faults_act_below_tls
     bodies_of_any_size_pass_both_ways
 }
 
@@ -102,7 +102,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-fn a_certificate_made_at_the_start_serves_our_own_client(model: &str) {
+fn a_self_signed_certificate_works_with_brunt_load(model: &str) {
     let mut server = start(model, "--tls --metrics 127.0.0.1:0");
     let made = server.line();
     assert!(made.contains("made a certificate for localhost, 127.0.0.1, ::1; SHA-256 "), "{made}");
@@ -192,7 +192,7 @@ print('well')
     }
 }
 
-fn files_are_read_again_at_a_hangup(model: &str) {
+fn sighup_reloads_the_files(model: &str) {
     let authority = Authority::new();
     let other = Authority::new();
     authority.sign("one");
@@ -218,7 +218,7 @@ fn files_are_read_again_at_a_hangup(model: &str) {
     assert!(!trusted(&authority.file("ca.pem")));
 }
 
-fn clients_are_asked_for_a_certificate(model: &str) {
+fn clients_must_have_a_certificate(model: &str) {
     let authority = Authority::new();
     ["one", "client"].iter().for_each(|name| authority.sign(name));
     let (server, _directory) = start_routes(
@@ -247,7 +247,7 @@ fn clients_are_asked_for_a_certificate(model: &str) {
     }
 }
 
-fn half_a_greeting_and_none_are_given_up(model: &str) {
+fn incomplete_handshakes_are_closed(model: &str) {
     let server = start(model, "--tls --header-timeout 300ms --metrics 127.0.0.1:0");
     let begun = Instant::now();
     let mut silent = TcpStream::connect(server.address()).unwrap();
@@ -266,7 +266,7 @@ fn half_a_greeting_and_none_are_given_up(model: &str) {
     assert!(load(&server, "/", "-k -n 5 -c 1").status.success());
 }
 
-fn what_is_no_tls_is_refused_and_counted(model: &str) {
+fn bytes_that_are_not_tls_are_refused_and_counted(model: &str) {
     let server = start(model, "--tls --metrics 127.0.0.1:0");
     let mut plain = Client::connect(server.address());
     plain.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -275,7 +275,7 @@ fn what_is_no_tls_is_refused_and_counted(model: &str) {
     Client::connect(server.addresses[1]).metrics(&["brunt_http_tls_handshakes_total{kind=\"failed\"} 1".to_owned()]);
 }
 
-fn faults_are_made_beneath_tls(model: &str) {
+fn faults_act_below_tls(model: &str) {
     let routes = ["reset", "truncate", "garbage", "stall"]
         .map(|kind| format!("[[route]]\npath = \"/{kind}\"\ntext = \"0123456789\"\nfault = {{ kind = \"{kind}\" }}\n"));
     let listener = "[[listener]]\nlisten = \"127.0.0.1:1\"\ntls = true\n";

@@ -16,7 +16,6 @@ pub(crate) enum Action {
     Write,
     /// Sleep, then step again.
     Pause(Duration),
-    /// Close.
     Close,
     /// Close although the head announced more bytes.
     Cut,
@@ -25,7 +24,6 @@ pub(crate) enum Action {
     /// Shut down writing, and close when the client has closed or this many bytes have been discarded. Closing at once would
     /// reset the connection under a client that is still sending, and lose the response (RFC 9112, 9.6).
     Linger(usize),
-    /// Reset the connection.
     Reset,
     /// Send nothing until the client or a deadline ends the connection.
     Stall,

@@ -41,7 +41,6 @@ pub(crate) trait ServerTransport: Transport<RecvBuf: 'static> + Endpoint + 'stat
     fn sleep(duration: Duration) -> impl Future<Output = ()> + 'static;
 }
 
-/// Serves a connection to its end.
 pub(crate) async fn serve<S: ServerTransport>(stream: S, listener: u16, worker: Rc<Worker>) {
     let mut hot =
         Hot { stream, conversation: Conversation::new(listener), guard: ConnectionGuard::new(worker), begun: false };
@@ -83,7 +82,6 @@ enum Rare<S: ServerTransport> {
     },
     /// Everything is written; close the connection.
     Done,
-    /// A deadline has passed.
     Expired,
     Failed(io::Error),
 }
@@ -172,7 +170,7 @@ impl<S: ServerTransport> Hot<S> {
             }
             Rare::Done => self.last(Action::Close).await,
             Rare::Expired => {
-                // Addrs that the server itself has asked for are no timeouts.
+                // The stop of the server expires connections too; those are not timeouts.
                 if !worker.is_stopping() {
                     worker.counters.late.add(1);
                 }
@@ -218,7 +216,6 @@ impl<S: ServerTransport> Hot<S> {
         .await
     }
 
-    /// Ends the connection.
     async fn last(&mut self, how: Action) -> io::Result<bool> {
         match how {
             Action::Reset => {

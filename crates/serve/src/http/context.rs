@@ -10,7 +10,6 @@ use std::{net::TcpListener, path::PathBuf, sync::Arc, time::Duration};
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Listeners and routes.
     pub plan: Plan,
     pub model: Model,
     /// One worker per entry, pinned to that core; `None` leaves the thread to the scheduler.

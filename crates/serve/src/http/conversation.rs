@@ -23,7 +23,6 @@ use brunt_wire::http1::{
 };
 use std::{io, net::SocketAddr};
 
-/// The addresses of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Addrs {
     pub peer: SocketAddr,
@@ -72,7 +71,6 @@ struct PartialRequest {
     wanted: bool,
 }
 
-/// What one step works with.
 struct Step<'a, E> {
     worker: &'a Worker,
     listener: &'a Listener,

@@ -36,7 +36,6 @@ const TICK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mi
 const BATCH: usize = 8;
 const BATCH_PAUSE: Duration = Duration::from_millis(1);
 
-/// The deadlines of a worker's connections.
 pub(crate) struct Deadlines {
     tick: Duration,
     now: Cell<u32>,
@@ -56,7 +55,6 @@ struct Wait {
     expired: bool,
 }
 
-/// The entry of one connection.
 pub(crate) struct DeadlineEntry {
     index: Cell<usize>,
     waker: RefCell<Option<Waker>>,
@@ -90,7 +88,6 @@ impl Deadlines {
         entry
     }
 
-    /// Removes a connection.
     pub fn remove(&self, entry: &DeadlineEntry) {
         let mut entries = self.entries.borrow_mut();
         let index = entry.index.get();
@@ -101,7 +98,6 @@ impl Deadlines {
         }
     }
 
-    /// Begins a phase.
     #[inline]
     pub fn begin(&self, entry: &DeadlineEntry, phase: Phase) {
         self.waits.borrow_mut()[entry.index.get()] = self.wait(phase);
@@ -176,7 +172,6 @@ impl Deadlines {
 }
 
 impl DeadlineEntry {
-    /// Sets the waker of the connection.
     pub fn set_waker(&self, waker: &Waker) {
         *self.waker.borrow_mut() = Some(waker.clone());
     }

@@ -37,7 +37,6 @@ impl Counter {
     }
 }
 
-/// The counters of one worker.
 #[derive(Default)]
 pub(crate) struct Counters {
     answers: Vec<Box<[Counter]>>,
@@ -62,7 +61,6 @@ impl Counters {
         Self { answers: (0..listeners).map(|_| statuses()).collect(), ..Self::default() }
     }
 
-    /// Counts a response.
     #[inline]
     pub fn answered(&self, listener: u16, status: u16) {
         let counter =
@@ -78,7 +76,6 @@ impl Counters {
         self.answered(listener, status);
     }
 
-    /// Counts an injected fault.
     pub fn injected(&self, fault: Fault) {
         self.faults[index(fault)].add(1);
     }
@@ -138,7 +135,6 @@ impl HandlerTime {
     }
 }
 
-/// All metrics of a server.
 pub(crate) struct Metrics {
     listeners: Vec<String>,
     workers: Vec<Arc<Counters>>,
@@ -166,12 +162,10 @@ impl Metrics {
         lock(&self.script_errors).insert(name.to_owned(), errors);
     }
 
-    /// The sum of a counter over all workers.
     pub fn sum(&self, count: impl Fn(&Counters) -> u64) -> u64 {
         self.workers.iter().map(|worker| count(worker)).sum()
     }
 
-    /// All metrics as text.
     pub fn page(&self) -> String {
         let mut page = Page(String::with_capacity(4096));
         page.family("requests_total", "counter", "Requests answered, by listener and status.", self.requests());

@@ -30,11 +30,9 @@ pub(crate) fn filling(length: usize) -> Vec<u8> {
     FILLING.iter().copied().cycle().take(length).collect()
 }
 
-/// Outcome of a step.
 pub(crate) enum Progress {
     /// Continue after this action.
     Wait(Action),
-    /// The response is complete.
     Done(Persistence),
 }
 
@@ -69,7 +67,6 @@ pub(crate) fn length(body: &Content) -> Option<u64> {
     }
 }
 
-/// Appends a complete response.
 pub(crate) fn write(
     response: &Response,
     body: &[u8],
@@ -117,7 +114,6 @@ enum Stage {
     Over,
 }
 
-/// The unsent part of a body.
 enum Rest {
     Whole(Rc<[u8]>, usize),
     Filled(u64, u64),

@@ -10,16 +10,13 @@ use super::{
 use brunt_wire::http1::{Head, Method, StaticResponse};
 use std::{cell::RefCell, sync::Arc};
 
-/// The listeners of a plan, ready to serve.
 pub(crate) struct Router {
     listeners: Vec<Listener>,
 }
 
-/// The routes and connection settings of one listener.
 pub(crate) struct Listener {
     /// Exact paths first, then prefixes, longer ones first.
     routes: Vec<Route>,
-    /// When connections are reset on accept.
     pub refuse: Option<RefCell<Trigger>>,
     pub tls: Option<brunt_tls::Acceptor>,
 }
@@ -29,7 +26,6 @@ pub(crate) struct Route {
     pub responder: Responder,
 }
 
-/// Produces the response of a route.
 pub(crate) enum Responder {
     /// Precomputed bytes.
     Static {
@@ -51,7 +47,6 @@ pub(crate) enum NoRoute {
 }
 
 impl Router {
-    /// Builds the router of one worker.
     pub fn new(plan: &Plan, shared: &Shared, worker: usize) -> Self {
         let listeners = (0..).zip(&plan.listeners);
         let seed = |number: u64| plan.seed ^ ((worker as u64) << 48 | number << 32);
@@ -70,7 +65,7 @@ impl Listener {
     fn new(plan: &ListenerPlan, seed: u64, refuse_seed: u64, shared: &Shared) -> Self {
         let mut routes: Vec<&RoutePlan> = plan.routes.iter().collect();
         // Stable: of equally specific routes, the first in the file wins.
-        routes.sort_by_key(|route| (!route.path.is_exact(), std::cmp::Reverse(route.path.length())));
+        routes.sort_by_key(|route| std::cmp::Reverse(route.path.specificity()));
         let route = |(index, route): (u64, &RoutePlan)| Route {
             plan: route.clone(),
             responder: Responder::new(route, seed ^ index, shared),
@@ -79,7 +74,6 @@ impl Listener {
         Self { routes: (0..).zip(routes).map(route).collect(), refuse, tls: plan.tls.clone() }
     }
 
-    /// The route of a request.
     #[inline]
     pub fn find(&self, head: &Head<'_>) -> Result<&Route, NoRoute> {
         match &self.routes[..] {
@@ -123,7 +117,6 @@ impl Responder {
 }
 
 impl NoRoute {
-    /// The 404 or 405 response.
     pub fn response(self) -> Response {
         let Self::Method(mut methods) = self else { return Response::text(404, b"404 Not Found\n") };
         // RFC 9110, 9.3.2: a resource that takes GET takes HEAD.

@@ -36,7 +36,6 @@ impl Shared {
         }
     }
 
-    /// The plan and its version.
     pub fn plan(&self) -> (u64, Arc<Plan>) {
         let plan = lock(&self.plan);
         (self.version.load(Ordering::Relaxed), plan.clone())

@@ -58,7 +58,6 @@ pub(crate) fn run(
 
 enum Tokio {}
 
-/// A listener and the buffers of its connections.
 struct Listener {
     listener: TcpListener,
     spares: Rc<Spares>,
@@ -93,7 +92,6 @@ impl Model for Tokio {
     }
 }
 
-/// Unused buffers.
 #[derive(Default)]
 struct Spares(RefCell<Vec<Vec<u8>>>);
 

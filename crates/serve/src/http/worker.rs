@@ -20,7 +20,6 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The value of `Server`.
 const NAME: &str = "brunt";
 
 pub(crate) struct Worker {
@@ -111,7 +110,6 @@ impl Worker {
         self.stopping.get()
     }
 
-    /// Flushes and closes the log.
     pub fn end(&self) {
         if let Some(mut log) = self.log.borrow_mut().take() {
             self.counters.lost_lines.add(log.flush());

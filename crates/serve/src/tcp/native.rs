@@ -126,7 +126,6 @@ async fn connection<F: Family>(mut stream: Stream<F>, shared: Rc<Shared>) {
     }
 }
 
-/// State shared by the tasks of one worker.
 struct Shared {
     counts: Cell<Counts>,
     service: Service,

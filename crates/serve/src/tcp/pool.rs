@@ -66,7 +66,6 @@ struct Request {
     since: Instant,
 }
 
-/// State shared by the loop and the threads.
 struct WorkQueue {
     set: Arc<Set>,
     wake_fd: Arc<WakeFd>,

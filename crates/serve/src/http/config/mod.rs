@@ -32,7 +32,6 @@ pub(crate) struct ListenerPlan {
     pub name: String,
     pub addresses: Vec<SocketAddr>,
     pub routes: Vec<RoutePlan>,
-    /// When connections are reset on accept.
     pub refuse: Option<When>,
     /// `None` for plain TCP.
     pub tls: Option<brunt_tls::Acceptor>,
@@ -87,7 +86,6 @@ pub(crate) enum Body {
     Filled(u64),
     /// The body of the request, with its media type.
     Echo,
-    /// The request as JSON.
     Reflect,
 }
 
@@ -153,7 +151,6 @@ impl FromStr for Service {
 }
 
 impl Plan {
-    /// One service on these addresses.
     pub fn service(service: Service, addresses: Vec<SocketAddr>) -> Self {
         let (name, routes) = (service.to_string(), vec![service.route()]);
         Self { listeners: vec![ListenerPlan { name, addresses, routes, ..ListenerPlan::default() }], seed: 1 }
@@ -175,7 +172,6 @@ impl Plan {
         Self { listeners: services.into_iter().flat_map(one).collect(), seed: 1 }
     }
 
-    /// Sets TLS on every listener.
     pub fn with_tls(mut self, tls: Option<&brunt_tls::Acceptor>) -> Self {
         self.listeners.iter_mut().for_each(|listener| listener.tls = tls.cloned());
         self
@@ -249,14 +245,12 @@ impl Path {
         }
     }
 
-    pub fn is_exact(&self) -> bool {
-        matches!(self, Self::Exact(_))
-    }
-
-    pub fn length(&self) -> usize {
+    /// Exact paths precede prefixes; longer ones precede shorter ones.
+    pub fn specificity(&self) -> (bool, usize) {
         match self {
-            Self::Any => 0,
-            Self::Exact(path) | Self::Prefix(path) => path.len(),
+            Self::Any => (false, 0),
+            Self::Exact(path) => (true, path.len()),
+            Self::Prefix(path) => (false, path.len()),
         }
     }
 }

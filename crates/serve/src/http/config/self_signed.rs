@@ -36,7 +36,6 @@ impl CertCache {
         Ok(identity)
     }
 
-    /// A line per certificate: its names and SHA-256.
     pub fn made(&self) -> Vec<String> {
         let made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |(names, identity): &(Vec<String>, Identity)| {

@@ -41,9 +41,7 @@ pub(crate) const MAX_BUFFERED: usize = 64 << 10;
 
 /// Longest delay, pause or drip that a client can request.
 pub(crate) const MAX_CLIENT_DELAY: Duration = Duration::from_secs(10);
-/// Largest body that a client can request.
 pub(crate) const MAX_CLIENT_BYTES: u64 = 16 << 20;
-/// Most pieces or events that a client can request.
 pub(crate) const MAX_CLIENT_PIECES: u64 = 1000;
 /// Most lines that a client can request; each repeats the request's head.
 pub(crate) const MAX_CLIENT_LINES: u64 = 100;

@@ -51,7 +51,6 @@ impl Trigger {
     }
 }
 
-/// The distribution of response delays.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Delay {
     Constant(Duration),

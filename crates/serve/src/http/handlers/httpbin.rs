@@ -142,7 +142,6 @@ fn sse(request: &Request<'_>) -> Parsed<Response> {
     Ok(response)
 }
 
-/// The pause between pieces.
 fn interval(duration: Duration, pieces: u64) -> Duration {
     duration / (pieces.saturating_sub(1).max(1) as u32)
 }

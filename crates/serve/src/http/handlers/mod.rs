@@ -19,7 +19,6 @@ use httpbin::Httpbin;
 use overrides::Overrides;
 use std::sync::Arc;
 
-/// Builds the handler of a route for one worker.
 pub(crate) fn build(route: &RoutePlan, seed: u64, shared: &Shared) -> Box<dyn Handler> {
     let handler: Box<dyn Handler> = match &route.action {
         RouteAction::Respond(spec) => Box::new(SpecHandler::new(spec, seed, shared.started)),

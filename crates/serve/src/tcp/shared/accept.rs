@@ -19,12 +19,10 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 /// Connections accepted before open ones have their turn.
 const AT_ONCE: usize = 256;
 
-/// Outcome of [`take`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// Some or all pending connections; with more pending, the listener stays readable.
     Some,
-    /// Out of descriptors or memory.
     Exhausted,
 }
 

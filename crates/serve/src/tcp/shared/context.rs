@@ -24,7 +24,6 @@ pub struct ServerModel {
     pub(crate) run: fn(&ModelContext) -> Result<Counts, ServeError>,
 }
 
-/// How a model uses several cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Workers {
     /// A thread named `worker-N` per core.
@@ -48,7 +47,6 @@ pub enum Concurrency {
     Unlimited,
 }
 
-/// What a model needs to serve.
 pub(crate) struct ModelContext<'a> {
     pub options: &'a Options,
     pub stop: &'a CancellationToken,
@@ -68,12 +66,10 @@ impl<'a> ModelContext<'a> {
         Ok(Self { options, stop, notices, reserved: listen::reserve(&addresses, share)? })
     }
 
-    /// The listeners of one worker.
     pub fn listeners(&self) -> Result<Vec<TcpListener>, ServeError> {
         self.reserved.iter().map(Reserved::listener).collect()
     }
 
-    /// Announces that all workers listen.
     pub fn listening(&self, backend: impl Display) {
         let others = listen::other_than_tcp(&self.options.listen);
         let addresses = self.reserved.iter().map(|reserved| reserved.address.into()).chain(others.cloned()).collect();

@@ -36,7 +36,6 @@ const EVENTS: usize = 64;
 const WAKE: u64 = u64::MAX;
 const LISTENER: u64 = u64::MAX - 1;
 
-/// Where connections come from.
 pub(crate) enum Source {
     /// The loop accepts.
     Listeners(Vec<TcpListener>),
@@ -46,7 +45,6 @@ pub(crate) enum Source {
 
 /// How ready connections are served.
 pub(crate) trait Dispatch {
-    /// State kept per connection.
     type State;
     /// Additional epoll flags of connections.
     const FLAGS: EventFlags;
@@ -66,7 +64,6 @@ pub(crate) struct Inline {
     service: Service,
 }
 
-/// An epoll set.
 pub(crate) struct Set(OwnedFd);
 
 /// An event loop that is not running yet.
@@ -116,7 +113,6 @@ impl Set {
         Ok(epoll::modify(&self.0, &connection.socket, EventData::new_u64(key as u64), wanted | flags)?)
     }
 
-    /// Waits for events and appends them.
     fn wait(&self, events: &mut Vec<epoll::Event>, most: Option<Duration>) -> io::Result<()> {
         match epoll::wait(&self.0, spare_capacity(events), timespec(most).as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -182,7 +178,6 @@ impl Reactor {
     }
 }
 
-/// The connections of a loop.
 struct Served<'a, H: Dispatch> {
     set: &'a Set,
     dispatch: H,
@@ -245,7 +240,6 @@ impl<H: Dispatch> Served<'_, H> {
         }
     }
 
-    /// Closes it, which takes it out of the set.
     fn end(&mut self, key: usize, closed: Closed) {
         self.connections.remove(key);
         self.counts.failed += u64::from(closed.failed);

@@ -70,12 +70,11 @@ impl<'a> Shutdown<'a> {
         self.deadline.is_some()
     }
 
-    /// Whether the grace time is closed.
+    /// Whether the grace time is over.
     pub fn is_over(&mut self) -> bool {
         self.has_begun() && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Latest time to wake up.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }

@@ -129,7 +129,6 @@ impl<'t, 'a> Table<'t, 'a> {
         Self { text, place, entries, known: Vec::new() }
     }
 
-    /// Takes the entry of a key, if present.
     pub fn take(&mut self, key: &'static str) -> Option<Entry<'t, 'a>> {
         self.known.push(key);
         let at = self.entries.iter().position(|(own, ..)| *own == key)?;
