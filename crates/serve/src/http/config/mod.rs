@@ -32,6 +32,7 @@ pub(crate) struct ListenerPlan {
     pub name: String,
     pub addresses: Vec<SocketAddr>,
     pub routes: Vec<RoutePlan>,
+    /// When connections are reset on accept.
     pub refuse: Option<When>,
     /// `None` for plain TCP.
     pub tls: Option<brunt_tls::Acceptor>,
