@@ -125,7 +125,7 @@ pub async fn yield_now() {
 /// Waits until every spawned task of this runtime has ended, at most for `limit`; returns how many are left. Must be
 /// awaited by the future of `block_on`: a task would wait for itself.
 pub async fn drain(limit: Duration) -> usize {
-    let deadline = time::after(limit);
+    let deadline = time::from_now(limit);
     let mut pause = Duration::from_micros(200);
     loop {
         let left = executor::current(|worker| worker.task_count());

@@ -23,7 +23,7 @@ pub fn now() -> Instant {
 /// # Panics
 /// If the runtime was not built with a [virtual clock](crate::Builder::virtual_clock).
 pub async fn advance(duration: Duration) {
-    let to = after(duration);
+    let to = from_now(duration);
     executor::current(|worker| worker.clock.set(to));
     // One turn fires the timers; the next comes after the woken tasks have run.
     crate::yield_now().await;
@@ -32,7 +32,7 @@ pub async fn advance(duration: Duration) {
 
 /// Waits for `duration`.
 pub fn sleep(duration: Duration) -> Sleep {
-    sleep_until(after(duration))
+    sleep_until(from_now(duration))
 }
 
 /// Waits until `deadline`.
@@ -40,7 +40,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep { deadline, timer: None }
 }
 
-pub(crate) fn after(duration: Duration) -> Instant {
+pub(crate) fn from_now(duration: Duration) -> Instant {
     saturating_add(now(), duration)
 }
 
@@ -128,7 +128,7 @@ pub async fn timeout<F: Future>(duration: Duration, future: F) -> Result<F::Outp
 /// If `period` is zero.
 pub fn interval(period: Duration) -> Interval {
     assert!(!period.is_zero(), "an interval needs a period above zero");
-    Interval { next: after(period), period }
+    Interval { next: from_now(period), period }
 }
 
 /// The ticks of [`interval`].

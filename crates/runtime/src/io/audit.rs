@@ -19,24 +19,24 @@ const REQUESTS: [(OpKind, u16); 3] =
 struct Account {
     places: HashMap<u16, &'static str>,
     blocks: Vec<u32>,
-    faults: Vec<String>,
+    violations: Vec<String>,
 }
 
 impl Account {
-    fn fault(&mut self, fault: String) {
-        self.faults.push(fault);
+    fn report(&mut self, violation: String) {
+        self.violations.push(violation);
     }
 
     fn enter(&mut self, buffer: u16, place: &'static str) {
         if let Some(other) = self.places.insert(buffer, place) {
-            self.fault(format!("buffer {buffer} is {place} and {other}"));
+            self.report(format!("buffer {buffer} is {place} and {other}"));
         }
     }
 
     fn enter_conn(&mut self, key: Key, conn: &Conn, buffers: &mut RecvBuffers, open: &[(OpKind, Key)]) {
         for (kind, bit) in REQUESTS {
             if conn.has(bit) != open.contains(&(kind, key)) {
-                self.fault(format!("{key:?} has flags {:#b}, but the open requests are {open:?}", conn.flags));
+                self.report(format!("{key:?} has flags {:#b}, but the open requests are {open:?}", conn.flags));
             }
         }
         if conn.has(flag::SENDING) {
@@ -52,7 +52,7 @@ impl Account {
             segment = Some(buffers.segment(buffer).next).filter(|next| *next != NO_BUFFER);
         }
         if segment.is_some() {
-            self.fault(format!("{key:?} has more than its {} segments", conn.inbox_len));
+            self.report(format!("{key:?} has more than its {} segments", conn.inbox_len));
         }
     }
 }
@@ -68,7 +68,7 @@ impl Io {
         let held = kernel.held.iter().filter(|buffer| !(BUFFERS..OVERFLOW_START).contains(*buffer)).count();
         let provided = self.replenisher.available();
         if held != provided as usize {
-            account.fault(format!("{provided} buffers are counted as provided, {held} are"));
+            account.report(format!("{provided} buffers are counted as provided, {held} are"));
         }
         self.buffers.free_overflow().iter().for_each(|buffer| account.enter(*buffer, "free"));
         for key in self.conns.keys() {
@@ -77,24 +77,24 @@ impl Io {
         }
         for (kind, key) in kernel.open.iter().filter(|(kind, _)| REQUESTS.iter().any(|(of, _)| of == kind)) {
             if self.conns.get(*key).is_none() {
-                account.fault(format!("{kind:?} of {key:?}, which is gone, is open"));
+                account.report(format!("{kind:?} of {key:?}, which is gone, is open"));
             }
         }
         if kernel.in_flight() as usize != kernel.open.len() {
-            account.fault(format!("{} requests are counted, {:?} are open", kernel.in_flight(), kernel.open));
+            account.report(format!("{} requests are counted, {:?} are open", kernel.in_flight(), kernel.open));
         }
         let known: Vec<u16> = self.buffers.known().collect();
         let lent = known.iter().filter(|buffer| !account.places.contains_key(buffer)).count();
         let (all, found, counted) = (known.len(), account.places.len(), self.buffers.leased);
         if lent != counted as usize || all != found + lent {
-            account.fault(format!("of {all} buffers {found} were found, and {counted} are counted as lent"));
+            account.report(format!("of {all} buffers {found} were found, and {counted} are counted as lent"));
         }
         let (mut sent, busy) = (std::mem::take(&mut account.blocks), self.send_buffers.busy());
         sent.sort_unstable();
         if sent != busy {
-            account.fault(format!("send buffers {sent:?} are being sent, {busy:?} are not free"));
+            account.report(format!("send buffers {sent:?} are being sent, {busy:?} are not free"));
         }
-        if account.faults.is_empty() { Ok(()) } else { Err(account.faults.join("; ")) }
+        if account.violations.is_empty() { Ok(()) } else { Err(account.violations.join("; ")) }
     }
 
     /// Whether a connection that needs a buffer has to wait because none is left.

@@ -50,7 +50,7 @@ pub(super) async fn accept(world: Rc<World>, plans: Rc<Vec<ConnPlan>>, listener:
                 let sock = world.kernel.borrow_mut().net.accepted.pop_front().expect("it was accepted");
                 world.spawn(plans[sock].abort, run(world.clone(), sock, plans.clone(), Some(stream)));
             }
-            Err(error) => world.fault(format!("accept: {error}")),
+            Err(error) => world.report(format!("accept: {error}")),
         }
     }
 }
@@ -229,7 +229,7 @@ impl Connection<'_> {
 
     fn flushed(&self, what: &str, flushed: io::Result<()>) {
         if self.world.check(self.me, what, flushed).is_some() && !self.world.is_flushed(self.me) {
-            self.world.fault(format!("socket {}: {what} did not wait", self.me));
+            self.world.report(format!("socket {}: {what} did not wait", self.me));
         }
     }
 

@@ -1,5 +1,5 @@
 //! The simulated kernel: takes requests, executes them in an order chosen by the script, and posts completions. It tracks
-//! everything lent to it and records violations as faults.
+//! everything lent to it and reports violations of the contract.
 
 use super::{
     net::{Net, POISON},
@@ -61,8 +61,8 @@ impl Kernel {
         Self { net, capacity, ..Self::default() }
     }
 
-    fn fault(&mut self, what: String) {
-        self.net.faults.push(what);
+    fn report(&mut self, what: String) {
+        self.net.violations.push(what);
     }
 
     pub fn in_flight(&self) -> u32 {
@@ -76,11 +76,11 @@ impl Kernel {
     /// The runtime provides a receive buffer.
     pub fn lend(&mut self, buffer: u16, start: NonNull<u8>, large: bool) {
         if !self.held.insert(buffer) {
-            self.fault(format!("buffer {buffer} was provided twice"));
+            self.report(format!("buffer {buffer} was provided twice"));
         }
         let capacity = usize::from(if large { LARGE_RING } else { RING });
         if self.net.group(large).0.len() >= capacity {
-            self.fault("more buffers were provided than the ring holds".to_owned());
+            self.report("more buffers were provided than the ring holds".to_owned());
         }
         let size = self.net.group(large).1;
         self.check_apart(start.as_ptr() as usize, size, "a provided buffer");
@@ -105,15 +105,15 @@ impl Kernel {
     /// Memory of a send in flight must not be used for anything else.
     fn check_apart(&mut self, start: usize, len: usize, what: &str) {
         if let Some((key, ..)) = self.sends.iter().find(|(_, at, long)| start < at + long && *at < start + len) {
-            let fault = format!("{what} is the memory of send {key:?}, which is in flight");
-            self.fault(fault);
+            let violation = format!("{what} is the memory of send {key:?}, which is in flight");
+            self.report(violation);
         }
     }
 
     pub fn receive(&mut self, key: Key, fd: RawFd, large: bool) {
         let sock = self.sock(fd);
         if large && self.large != Some(true) {
-            self.fault(format!("receive {key:?} names a group of buffers that is not there"));
+            self.report(format!("receive {key:?} names a group of buffers that is not there"));
         }
         self.push(What::Receive { large }, OpKind::Receive, key, sock);
     }
@@ -127,7 +127,7 @@ impl Kernel {
         // SAFETY: the caller lends `len` bytes from here.
         let copy = unsafe { std::slice::from_raw_parts(from.as_ptr(), len) }.to_vec();
         if copy.is_empty() {
-            self.fault(format!("send {key:?} of nothing"));
+            self.report(format!("send {key:?} of nothing"));
         }
         let sock = self.sock(fd);
         self.push(What::Send(Sending { from, copy, done: 0 }), OpKind::Send, key, sock);
@@ -168,7 +168,7 @@ impl Kernel {
 
     fn push(&mut self, what: What, kind: OpKind, key: Key, sock: usize) {
         if self.open.contains(&(kind, key)) {
-            self.fault(format!("a second {kind:?} of {key:?} while the first one is open"));
+            self.report(format!("a second {kind:?} of {key:?} while the first one is open"));
         }
         self.open.push((kind, key));
         self.in_flight += 1;
@@ -195,7 +195,7 @@ impl Kernel {
             .filter(|request| self.net.socks[request.sock].stage == Stage::Closed)
             .map(|request| format!("{:?} {:?} is open and its descriptor closed", request.kind, request.key))
             .collect();
-        self.net.faults.extend(closed);
+        self.net.violations.extend(closed);
     }
 
     /// Whether waiting would return at once.
@@ -350,7 +350,7 @@ impl Kernel {
         if let Some(buffer) = cqueue::buffer_select(completion.flags)
             && !self.held.remove(&buffer)
         {
-            self.fault(format!("buffer {buffer} is returned and was not provided"));
+            self.report(format!("buffer {buffer} is returned and was not provided"));
         }
         let watch = OpKind::untag_watch(completion.data);
         let of = |(kind, key): (Option<OpKind>, Key)| kind.map(|kind| (kind, key));
@@ -380,8 +380,8 @@ impl Kernel {
     /// Closes the ring; the runtime then frees what it has lent.
     pub fn close(&mut self) {
         if !self.dead && (!self.open.is_empty() || self.in_flight != 0) {
-            let fault = format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight);
-            self.fault(fault);
+            let violation = format!("the ring was closed with {:?} open and {} in flight", self.open, self.in_flight);
+            self.report(violation);
         }
         self.net.socks.iter_mut().for_each(Sock::update);
     }

@@ -1,4 +1,4 @@
-//! State of a simulated kernel: sockets and their peers, memory lent to it, and faults found.
+//! State of a simulated kernel: sockets and their peers, memory lent to it, and violations found.
 
 use super::{script::Script, socket::Sock};
 use crate::buffers::recv::{BUFFER_SIZE, LARGE_SIZE};
@@ -19,7 +19,7 @@ pub(crate) struct Net {
     pub large: VecDeque<(u16, NonNull<u8>)>,
     /// A completion of the wake descriptor was posted and not yet taken.
     pub wake_posted: bool,
-    pub faults: Vec<String>,
+    pub violations: Vec<String>,
 }
 
 impl Net {

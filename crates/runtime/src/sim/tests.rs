@@ -115,7 +115,7 @@ async fn scenario(world: &Rc<World>, plan: &Plan) {
     executor::current(|worker| worker.io().age());
     world.until_idle().await;
     if let Some(left) = executor::current(|worker| worker.io().remains()) {
-        world.fault(format!("{left} are left"));
+        world.report(format!("{left} are left"));
     }
 }
 
@@ -201,5 +201,8 @@ fn memory_the_kernel_does_not_return_is_never_freed() {
     let mut kernel = kernel.borrow_mut();
     kernel.net.socks[0].update();
     assert_eq!(kernel.net.socks[0].stage, Stage::Closed, "the descriptor is closed anyway");
-    assert!(kernel.net.faults.is_empty() || kernel.net.faults.iter().all(|fault| fault.contains("descriptor closed")));
+    assert!(
+        kernel.net.violations.is_empty()
+            || kernel.net.violations.iter().all(|violation| violation.contains("descriptor closed"))
+    );
 }

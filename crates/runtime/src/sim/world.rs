@@ -95,7 +95,7 @@ impl World {
             if let Err(error) = task.await
                 && error.is_panic()
             {
-                self.fault(error.to_string());
+                self.report(error.to_string());
             }
         }
         self.kept.borrow_mut().clear();
@@ -108,35 +108,35 @@ impl World {
 
     pub fn check_kept(&self, buffer: &[u8], copy: &[u8]) {
         if buffer != copy {
-            self.fault("a kept buffer has changed".to_owned());
+            self.report("a kept buffer has changed".to_owned());
         }
     }
 
-    pub fn fault(&self, what: String) {
-        self.kernel.borrow_mut().net.faults.push(what);
+    pub fn report(&self, what: String) {
+        self.kernel.borrow_mut().net.violations.push(what);
     }
 
     pub fn audit(&self) {
-        if let Err(fault) = executor::current(|worker| worker.io().audit()) {
-            self.fault(fault);
+        if let Err(violation) = executor::current(|worker| worker.io().audit()) {
+            self.report(violation);
         }
     }
 
-    pub fn begins(&self, who: usize) -> DoneGuard<'_> {
-        self.set(who, Activity::Runs);
-        DoneGuard(self, who)
+    pub fn begins(&self, index: usize) -> DoneGuard<'_> {
+        self.set(index, Activity::Runs);
+        DoneGuard(self, index)
     }
 
-    fn set(&self, who: usize, doing: Activity) {
-        self.progress.borrow_mut()[who].doing = doing;
+    fn set(&self, index: usize, doing: Activity) {
+        self.progress.borrow_mut()[index].doing = doing;
     }
 
     /// Awaits `future`, recording why.
-    pub async fn during<T>(&self, who: usize, doing: Activity, foreign: bool, future: impl Future<Output = T>) -> T {
+    pub async fn during<T>(&self, index: usize, doing: Activity, foreign: bool, future: impl Future<Output = T>) -> T {
         self.audit();
         let mut future = pin!(future);
         poll_fn(|cx| {
-            self.set(who, doing);
+            self.set(index, doing);
             let polled = if foreign {
                 let relay: Waker = Arc::new(Relay(cx.waker().clone())).into();
                 future.as_mut().poll(&mut Context::from_waker(&relay))
@@ -144,7 +144,7 @@ impl World {
                 future.as_mut().poll(cx)
             };
             if polled.is_ready() {
-                self.set(who, Activity::Runs);
+                self.set(index, Activity::Runs);
             }
             polled
         })
@@ -156,7 +156,7 @@ impl World {
         let task = &mut self.progress.borrow_mut()[sock];
         let expected = (task.got..).map(|position| socket::byte(sock, position));
         if !bytes.iter().copied().eq(expected.take(bytes.len())) {
-            self.fault(format!("socket {sock}: other bytes than were sent, at {}", task.got));
+            self.report(format!("socket {sock}: other bytes than were sent, at {}", task.got));
         }
         task.got += bytes.len();
         let (sent, fin) = {
@@ -164,7 +164,7 @@ impl World {
             (sock.sent, sock.fin && !sock.reader_told)
         };
         if bytes.is_empty() && !(fin && sent == task.got) {
-            self.fault(format!("socket {sock}: an end after {} of {sent} bytes, fin {fin}", task.got));
+            self.report(format!("socket {sock}: an end after {} of {sent} bytes, fin {fin}", task.got));
         }
     }
 
@@ -182,7 +182,7 @@ impl World {
         result
             .inspect_err(|error| {
                 if !failed {
-                    self.fault(format!("socket {sock}: {what}: {error}, without a cause"));
+                    self.report(format!("socket {sock}: {what}: {error}, without a cause"));
                 }
             })
             .ok()
@@ -206,10 +206,10 @@ impl World {
     pub async fn settle(&self) {
         self.until_idle().await;
         let no_buffers = executor::current(|worker| worker.io().no_buffer_is_left());
-        let mut faults = Vec::new();
+        let mut violations = Vec::new();
         let kernel = self.kernel.borrow();
-        for (who, task) in self.progress.borrow().iter().enumerate() {
-            let sock = kernel.net.socks.get(who);
+        for (index, task) in self.progress.borrow().iter().enumerate() {
+            let sock = kernel.net.socks.get(index);
             let stuck = match task.doing {
                 Activity::Nothing => false,
                 Activity::Runs | Activity::Sleeps | Activity::Watches => true,
@@ -217,34 +217,34 @@ impl World {
                 Activity::Reads => {
                     sock.is_some_and(|sock| (sock.is_readable() && !no_buffers) || sock.received > task.got)
                 }
-                Activity::Writes => !kernel.waits_for_peer(who),
+                Activity::Writes => !kernel.waits_for_peer(index),
                 Activity::Accepts => !kernel.net.backlog.is_empty() || !kernel.net.accepted.is_empty(),
             };
             if stuck {
-                faults.push(format!("task {who} {:?} without cause; got {}, {sock:?}", task.doing, task.got));
+                violations.push(format!("task {index} {:?} without cause; got {}, {sock:?}", task.doing, task.got));
             }
         }
         drop(kernel);
-        faults.into_iter().for_each(|fault| self.fault(fault));
+        violations.into_iter().for_each(|violation| self.report(violation));
     }
 
     /// Checks that what was written was sent, in order and once: all of it, unless the peer stopped reading or failed.
     pub fn check_sent(&self, all: bool) {
-        let mut faults = Vec::new();
+        let mut violations = Vec::new();
         let kernel = self.kernel.borrow();
-        for (who, (task, sock)) in self.progress.borrow().iter().zip(&kernel.net.socks).enumerate() {
+        for (index, (task, sock)) in self.progress.borrow().iter().zip(&kernel.net.socks).enumerate() {
             let (wrote, taken) = (task.wrote.len(), sock.taken.len());
             if sock.shut_at.is_some_and(|at| at < wrote) && !sock.failed {
-                faults.push(format!("socket {who}: shut down before all of {wrote} bytes were sent"));
+                violations.push(format!("socket {index}: shut down before all of {wrote} bytes were sent"));
             }
             if !task.wrote.starts_with(&sock.taken) {
-                faults.push(format!("socket {who}: of {wrote} bytes written other {taken} were sent"));
-            } else if all && taken < wrote && !sock.failed && !kernel.waits_for_peer(who) {
-                faults.push(format!("socket {who}: of {wrote} bytes written only {taken} were sent"));
+                violations.push(format!("socket {index}: of {wrote} bytes written other {taken} were sent"));
+            } else if all && taken < wrote && !sock.failed && !kernel.waits_for_peer(index) {
+                violations.push(format!("socket {index}: of {wrote} bytes written only {taken} were sent"));
             }
         }
         drop(kernel);
-        faults.into_iter().for_each(|fault| self.fault(fault));
+        violations.into_iter().for_each(|violation| self.report(violation));
     }
 
     /// Whether every byte written to that socket has been sent, or it failed.
@@ -256,19 +256,19 @@ impl World {
         kernel.net.socks[sock].failed || kernel.net.socks[sock].taken.len() == self.progress.borrow()[sock].wrote.len()
     }
 
-    /// After the runtime is dropped: no descriptor is open, kept buffers have not changed, and no fault was found.
+    /// After the runtime is dropped: no descriptor is open, kept buffers have not changed, and no violation was found.
     pub fn check_end(&self) -> Result<(), TestCaseError> {
         for (buffer, copy) in self.kept.borrow_mut().drain(..) {
             self.check_kept(&buffer, &copy);
         }
-        let Net { socks, faults, .. } = &mut self.kernel.borrow_mut().net;
+        let Net { socks, violations, .. } = &mut self.kernel.borrow_mut().net;
         for (index, sock) in socks.iter_mut().enumerate() {
             sock.update();
             if sock.stage == socket::Stage::Open {
-                faults.push(format!("the descriptor of socket {index} is still open"));
+                violations.push(format!("the descriptor of socket {index} is still open"));
             }
         }
-        prop_assert!(faults.is_empty(), "{:#?}", &faults[..faults.len().min(5)]);
+        prop_assert!(violations.is_empty(), "{:#?}", &violations[..violations.len().min(5)]);
         Ok(())
     }
 }
