@@ -253,8 +253,8 @@ impl Args {
         }
         let not_calibrated = ceiling.fill_in(&options, &mut result, &mut env);
         result.verdict = judge::judge(&result, env.steal_percent);
-        if let Some(doubt) = brunt_results::drift::check(&report.seconds) {
-            result.verdict.add(&doubt);
+        if let Some(issue) = brunt_results::drift::check(&report.seconds) {
+            result.verdict.add(&issue);
         }
 
         output.write(&env, &report.hlog, &result)?;

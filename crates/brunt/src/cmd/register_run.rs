@@ -12,9 +12,9 @@ use std::{
 
 /// Notes `dir` in the index, runs `work`, then adds the results of `dir` to the index.
 pub(super) fn registered<T>(dir: &Path, work: impl FnOnce() -> T) -> T {
-    let noted = history::folder().and_then(|folder| history::register(&folder, dir).map(|()| folder));
+    let folder = history::folder().and_then(|folder| history::register(&folder, dir).map(|()| folder));
     let done = work();
-    let added = noted.and_then(|folder| Index::open(&folder)?.add(dir));
+    let added = folder.and_then(|folder| Index::open(&folder)?.add(dir));
     if let Err(Error::Usage(why) | Error::Failed(why)) = added {
         let _ = writeln!(io::stderr(), "warning: {} is missing from brunt list: {why}", dir.display());
     }

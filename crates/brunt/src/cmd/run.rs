@@ -155,12 +155,12 @@ impl Args {
         let stop = signals::flag(&[SIGHUP, SIGINT, SIGTERM], Repeated::Ignore)?;
         let progress = progress::Progress::new(&request, &schedule, &machine, self.quiet);
         let mut observers = (progress, report::LivePage::new(RunDirectory::at(&request.out)));
-        let finish = registered(&request.out, || {
-            let finish = experiment::run(&request, &schedule, &mut observers, &stop);
+        let summary = registered(&request.out, || {
+            let summary = experiment::run(&request, &schedule, &mut observers, &stop);
             drop(observers);
-            finish
+            summary
         })?;
-        self.conclude(&request, &finish)
+        self.conclude(&request, &summary)
     }
 
     fn overridden(&self, mut plan: Plan) -> Result<Plan, Error> {
@@ -179,23 +179,23 @@ impl Args {
         Ok(plan)
     }
 
-    fn conclude(&self, request: &Request, finish: &Summary) -> Result<ExitCode, Error> {
+    fn conclude(&self, request: &Request, summary: &Summary) -> Result<ExitCode, Error> {
         let report = report::read(&request.out)?;
         let place = report::write(&report, &RunDirectory::at(&request.out))?;
         stdout::print(&report::text(&report, self.style.unwrap_or(report.style()), terminal::width()))?;
         let mut stderr = io::stderr();
         if !self.quiet {
             let _ = writeln!(stderr, "report: {} and {}", place.display(), brunt_lab::run_directory::PAGE_FILE);
-            if finish.run == 0 && !finish.interrupted {
+            if summary.run == 0 && !summary.interrupted {
                 let _ = writeln!(stderr, "nothing to run: every trial has a result; use --fresh to measure again");
             }
         }
-        if finish.interrupted {
+        if summary.interrupted {
             let command = request.command.join(" ");
             let _ = writeln!(stderr, "interrupted; finished trials are kept; continue with: {command}");
         }
         Ok(match () {
-            () if finish.interrupted || report.failed() > 0 || report.not_run > 0 => ExitCode::Failed,
+            () if summary.interrupted || report.failed() > 0 || report.not_run > 0 => ExitCode::Failed,
             () if self.strict && report.untrusted() > 0 => ExitCode::Untrusted,
             () => ExitCode::Good,
         })

@@ -105,11 +105,11 @@ fn pages_of_wrk_are_parsed_to_the_same_result() {
     let mut result = result(9593 - 1598, 1.0);
     result.errors = Errors { status: 1598, reset: 1500, protocol: 90, timeout: 9, ..Errors::default() };
     for line in ["wrk --latency http://h/", "wrk -R 10k -L http://h/", "wrk -R 10k -U http://h/"] {
-        let told = parse_output("wrk", &page(line, &result).1.text, "");
-        assert_eq!((told.completed, told.failed), (9593 - 1598 - 9, 1598 + 1590 + 9), "{line}");
-        assert_eq!(told.errors, Errors { status: 1598, reset: 1590, timeout: 9, ..Errors::default() });
-        assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", told.times);
-        assert_eq!(told.times.p999_us.is_some(), line.contains("-R"), "{line}");
+        let parsed = parse_output("wrk", &page(line, &result).1.text, "");
+        assert_eq!((parsed.completed, parsed.failed), (9593 - 1598 - 9, 1598 + 1590 + 9), "{line}");
+        assert_eq!(parsed.errors, Errors { status: 1598, reset: 1590, timeout: 9, ..Errors::default() });
+        assert!((parsed.times.p99_us.unwrap() - 990.0).abs() < 1.0, "{:?}", parsed.times);
+        assert_eq!(parsed.times.p999_us.is_some(), line.contains("-R"), "{line}");
         let lists_all = page(line, &result).1.text.contains("\n  Detailed Percentile spectrum:\n");
         assert_eq!(lists_all, line.contains("-R"), "{line}");
     }
@@ -137,7 +137,7 @@ fn rows_equal_those_of_ab() {
     let mut row = String::new();
     let times = ab::page::Times { min: 1, mean: 2, stdev: 0.7, median: 1, max: 8 };
     times.row(&mut row, "Total:", true);
-    times.doubt(&mut row, "the total time");
+    times.warning(&mut row, "the total time");
     row.lines().for_each(|line| assert_has(AB_GOOD, line));
 }
 
@@ -147,9 +147,9 @@ fn pages_of_ab_are_parsed_to_the_same_result() {
     result.errors = Errors { reset: 30, timeout: 10, connect: 5, protocol: 60, status: 100 };
     result.responses.as_mut().unwrap().statuses.insert("500".into(), 100);
     let page = page("ab -c 20 -n 1000 -e /x/t.csv http://h:81/p?q", &result).1;
-    let told = parse_output("ab", &page.text, &page.files[0].1);
-    assert_eq!(told.errors, Errors { reset: 40, connect: 5, protocol: 20, status: 100, timeout: 0 });
-    assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0 && told.received == Some(900 * 159));
+    let parsed = parse_output("ab", &page.text, &page.files[0].1);
+    assert_eq!(parsed.errors, Errors { reset: 40, connect: 5, protocol: 20, status: 100, timeout: 0 });
+    assert!((parsed.times.p99_us.unwrap() - 990.0).abs() < 1.0 && parsed.received == Some(900 * 159));
     assert_eq!(page.files[0].0, std::path::Path::new("/x/t.csv"));
     assert!(page.text.contains("Server Port:            81\n") && page.text.contains("Document Path:          /p?q\n"));
 }
@@ -184,11 +184,11 @@ fn documents_of_fortio_are_parsed_to_the_same_result() {
     result.responses.as_mut().unwrap().statuses.insert("500".into(), 100);
     let page = page("fortio load -json - -qps 500 -p 50,90,99,99.9 -r 0.00001 http://h/", &result).1;
     assert_eq!(page.files[0].0.as_os_str(), "-");
-    let told = parse_output("fortio", &page.files[0].1, "");
-    assert_eq!((told.completed, told.failed, told.opened), (900, 140, Some(20)));
-    assert_eq!(told.errors, Errors { reset: 40, status: 100, ..Errors::default() });
-    assert_eq!((told.received, told.body_bytes), (Some(900 * 159), Some(900 * 11)));
-    assert!((told.times.p99_us.unwrap() - 990.0).abs() < 1.0 && told.times.count == 1000);
+    let parsed = parse_output("fortio", &page.files[0].1, "");
+    assert_eq!((parsed.completed, parsed.failed, parsed.opened), (900, 140, Some(20)));
+    assert_eq!(parsed.errors, Errors { reset: 40, status: 100, ..Errors::default() });
+    assert_eq!((parsed.received, parsed.body_bytes), (Some(900 * 159), Some(900 * 11)));
+    assert!((parsed.times.p99_us.unwrap() - 990.0).abs() < 1.0 && parsed.times.count == 1000);
     let none = self::page("fortio load -json - http://h/", &self::result(0, 1.0)).1;
     assert_eq!(parse_output("fortio", &none.files[0].1, "").completed, 0);
 }

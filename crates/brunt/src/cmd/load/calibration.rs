@@ -19,14 +19,14 @@ const SCRIPTED: &str = "a script's requests cannot be repeated on the null targe
 
 #[derive(Debug)]
 pub(super) struct Calibration {
-    known: Result<Calibrations, String>,
+    calibrations: Result<Calibrations, String>,
     calibrate: bool,
 }
 
 impl Calibration {
     /// Prepares the calibration. Fails before the load if the result could not be stored after it.
     pub(super) fn new(options: &Options, calibrate: bool) -> Result<Self, Error> {
-        let known = state_dir::path().map(Calibrations::at);
+        let calibrations = state_dir::path().map(Calibrations::at);
         if calibrate {
             if is_scripted(options) {
                 return Err(Error::Usage(format!("--calibrate and --script: {SCRIPTED}: leave --calibrate out")));
@@ -34,27 +34,27 @@ impl Calibration {
             if uses_tls(options) {
                 return Err(Error::Usage(format!("--calibrate and https://: {NO_TLS}: leave --calibrate out")));
             }
-            known.as_ref().map_err(|error| Error::Failed(error.to_string()))?.check_writable()?;
+            calibrations.as_ref().map_err(|error| Error::Failed(error.to_string()))?.check_writable()?;
         }
-        Ok(Self { known: known.map_err(|error| error.to_string()), calibrate })
+        Ok(Self { calibrations: calibrations.map_err(|error| error.to_string()), calibrate })
     }
 
     /// Adds the generator's maximum rate to the result, or the reason for its absence to `env`. Returns a calibration
     /// error, which does not affect the result.
     pub(super) fn fill_in(self, options: &Options, result: &mut RunResult, env: &mut Env) -> Option<io::Error> {
         let mut error = None;
-        let found = self.known.and_then(|known| {
+        let ceiling = self.calibrations.and_then(|calibrations| {
             let key = calibration_key(options, result, env)?;
             if self.calibrate && !result.interrupted {
                 let body = key.http.as_ref().map_or(0, |http| http.body_bytes);
                 let measured = brunt_load::calibrate::ceiling(options, &key.target_cores, body);
                 let measured = measured.map_err(io::Error::other);
-                let kept = measured.and_then(|rate| known.store(key.clone(), rate, env.started_unix_s));
-                error = kept.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
+                let stored = measured.and_then(|rate| calibrations.store(key.clone(), rate, env.started_unix_s));
+                error = stored.err().map(|error| io::Error::new(error.kind(), format!("--calibrate: {error}")));
             }
-            known.get(&key).map_err(|error| error.to_string())
+            calibrations.get(&key).map_err(|error| error.to_string())
         });
-        let rate = found.and_then(|rate| {
+        let rate = ceiling.and_then(|rate| {
             rate.ok_or_else(|| "not measured for this load on this machine; run with --calibrate".to_owned())
         });
         result.generator.ceiling_rate = rate.map_err(|why| env.absent.insert(FIGURE.to_owned(), why)).ok();
@@ -64,20 +64,20 @@ impl Calibration {
 
 /// Calibration key of this run, or the reason why there is none.
 fn calibration_key(options: &Options, result: &RunResult, env: &Env) -> Result<CalibrationKey, String> {
-    let all = CalibrationKey::of(result, env, options.target.protocol(), options.verify);
-    let Target::Http(http) = &options.target else { return Ok(all) };
+    let key = CalibrationKey::of(result, env, options.target.protocol(), options.verify);
+    let Target::Http(http) = &options.target else { return Ok(key) };
     if uses_tls(options) {
         return Err(NO_TLS.to_owned());
     }
     let (_, rendered) = http.longest().ok_or(SCRIPTED)?;
     let body = result.responses.as_ref().and_then(HttpKey::mean_body_bytes);
-    let own = HttpKey {
+    let http_key = HttpKey {
         body_bytes: body.ok_or("there was no reply to use as a model")?,
         pipeline: rendered.batch.requests(),
         reuse: http.reuse,
     };
     let request_bytes = Some(rendered.longest_bytes(false) as u64);
-    Ok(CalibrationKey { request_bytes, verified: http.expect.body.is_some(), http: Some(own), ..all })
+    Ok(CalibrationKey { request_bytes, verified: http.expect.body.is_some(), http: Some(http_key), ..key })
 }
 
 fn uses_tls(options: &Options) -> bool {

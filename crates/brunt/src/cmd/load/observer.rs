@@ -16,7 +16,7 @@ use std::{
 #[derive(Debug)]
 pub(super) struct LoadObserver {
     server: Option<ServerMeter>,
-    own: Option<GeneratorMeter>,
+    generator: Option<GeneratorMeter>,
     host: HostMeter,
     series: Option<SeriesWriter>,
     seconds_seen: usize,
@@ -32,7 +32,16 @@ impl LoadObserver {
         stop: Arc<AtomicBool>,
         progress: Progress,
     ) -> Self {
-        Self { server, own: None, host: HostMeter::new(), series, seconds_seen: 0, series_error: None, stop, progress }
+        Self {
+            server,
+            generator: None,
+            host: HostMeter::new(),
+            series,
+            seconds_seen: 0,
+            series_error: None,
+            stop,
+            progress,
+        }
     }
 
     /// Fills the metered figures into the result, once all seconds are known. Returns the reasons for absent figures and
@@ -48,8 +57,8 @@ impl LoadObserver {
             self.push(second);
         }
         let completed = result.requests.completed;
-        let mut absent = match &self.own {
-            Some(own) => own.close(completed, &mut result.generator),
+        let mut absent = match &self.generator {
+            Some(generator) => generator.close(completed, &mut result.generator),
             None => brunt_meter::generator::all_absent("no load thread ran"),
         };
         if let Some(meter) = &mut self.server {
@@ -74,7 +83,7 @@ impl LoadObserver {
 
 impl Observer for LoadObserver {
     fn started(&mut self, threads: &[u32]) {
-        self.own = Some(GeneratorMeter::attach(threads));
+        self.generator = Some(GeneratorMeter::attach(threads));
     }
 
     fn connecting(&mut self, opened: u64, of: u64) {
@@ -82,7 +91,7 @@ impl Observer for LoadObserver {
     }
 
     fn window_opened(&mut self) {
-        self.own.iter_mut().for_each(GeneratorMeter::open);
+        self.generator.iter_mut().for_each(GeneratorMeter::open);
         self.host.open();
         // Last, because reading connection state takes time.
         self.server.iter_mut().for_each(ServerMeter::open);
@@ -92,7 +101,7 @@ impl Observer for LoadObserver {
         if let Some(meter) = &mut self.server {
             meter.sample(second);
         }
-        self.own.iter().for_each(|own| own.sample(second));
+        self.generator.iter().for_each(|generator| generator.sample(second));
         self.host.sample(second);
         self.seconds_seen += 1;
         self.push(second);
@@ -100,7 +109,7 @@ impl Observer for LoadObserver {
     }
 
     fn window_closed(&mut self) {
-        self.own.iter_mut().for_each(GeneratorMeter::stop);
+        self.generator.iter_mut().for_each(GeneratorMeter::stop);
         self.host.stop();
         self.server.iter_mut().for_each(ServerMeter::stop);
     }

@@ -210,22 +210,22 @@ mod tests {
     use brunt_load::http::Http;
     use clap::Parser;
 
-    fn asked(flags: &str) -> Result<Options, Error> {
-        asked_of(&format!("tcp://127.0.0.1:7100 {flags}"))
+    fn parsed(flags: &str) -> Result<Options, Error> {
+        parsed_line(&format!("tcp://127.0.0.1:7100 {flags}"))
     }
 
-    fn asked_of(line: &str) -> Result<Options, Error> {
+    fn parsed_line(line: &str) -> Result<Options, Error> {
         options(&Line::try_parse_from(line.split_whitespace()).unwrap().args, Some("0-3"))
     }
 
     fn http_of(line: &str) -> Http {
-        let Target::Http(http) = asked_of(line).unwrap().target else { panic!("{line} is not for HTTP") };
+        let Target::Http(http) = parsed_line(line).unwrap().target else { panic!("{line} is not for HTTP") };
         http
     }
 
     #[track_caller]
     fn assert_refused(line: &str, needles: &[&str]) {
-        match asked_of(line) {
+        match parsed_line(line) {
             Err(Error::Usage(why)) => {
                 assert!(needles.iter().all(|needle| why.contains(needle)) && !why.contains('\n'), "{line}: {why}")
             }
@@ -235,28 +235,28 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_wrk() {
-        let plain = asked("").unwrap();
+        let plain = parsed("").unwrap();
         assert_eq!((plain.connections, plain.threads, plain.rate), (10, vec![None], None));
         assert_eq!((plain.duration, plain.timeout), (DURATION, Duration::from_secs(2)));
         assert_eq!(plain.warmup, Duration::from_secs(1));
         assert!(plain.verify && plain.requests.is_none());
-        assert_eq!(asked("-d 2s").unwrap().warmup, Duration::from_millis(400));
-        assert_eq!(asked("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
-        assert_eq!(asked("-n 5").unwrap().duration, LONGEST);
-        assert_eq!(asked("-n 5 -d 1s").unwrap().duration, Duration::from_secs(1));
+        assert_eq!(parsed("-d 2s").unwrap().warmup, Duration::from_millis(400));
+        assert_eq!(parsed("-z 2s --warmup 3s").unwrap().warmup, Duration::from_secs(3));
+        assert_eq!(parsed("-n 5").unwrap().duration, LONGEST);
+        assert_eq!(parsed("-n 5 -d 1s").unwrap().duration, Duration::from_secs(1));
     }
 
     #[test]
     fn threads_scale_rates_and_connections() {
-        assert_eq!(asked("-t 3").unwrap().threads, [None; 3]);
-        let pinned = asked("--cores 1,3 --rate-per-core 2k --connections-per-core 50").unwrap();
+        assert_eq!(parsed("-t 3").unwrap().threads, [None; 3]);
+        let pinned = parsed("--cores 1,3 --rate-per-core 2k --connections-per-core 50").unwrap();
         assert_eq!(pinned.threads, [Some(1), Some(3)]);
         assert_eq!((pinned.rate, pinned.connections), (Some(4000.0), 100));
-        assert_eq!(asked("-t 16").unwrap().connections, 16);
+        assert_eq!(parsed("-t 16").unwrap().connections, 16);
         for letter in ["-R", "-q", "--qps", "--rate"] {
-            assert_eq!(asked(&format!("{letter} 20k")).unwrap().rate, Some(20_000.0), "{letter}");
+            assert_eq!(parsed(&format!("{letter} 20k")).unwrap().rate, Some(20_000.0), "{letter}");
         }
-        assert_eq!(asked("-R 1k --arrival poisson").unwrap().arrival, brunt_load::Arrival::Poisson);
+        assert_eq!(parsed("-R 1k --arrival poisson").unwrap().arrival, brunt_load::Arrival::Poisson);
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
             assert_refused(line, &[needle]);
         }
         for line in ["http://a/ --body @/no/such/file", "https://a/ --cacert /no/such/file"] {
-            match asked_of(line) {
+            match parsed_line(line) {
                 Err(Error::Failed(why)) => assert!(why.contains("/no/such/file"), "{why}"),
                 other => panic!("{line}: {other:?}"),
             }

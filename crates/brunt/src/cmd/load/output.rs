@@ -23,32 +23,36 @@ pub(super) struct Output {
 #[derive(Debug)]
 enum Json {
     Stdout,
-    /// An existing special file: a pipe, /dev/null.
-    Special(File, PathBuf),
-    Beside(Beside),
+    File(JsonFile),
 }
 
-/// A temporary file, renamed when complete and removed on drop otherwise.
+/// The file of `--json`.
 #[derive(Debug)]
-struct Beside {
+struct JsonFile {
     file: File,
-    now: PathBuf,
-    then: PathBuf,
+    /// Name until the file is complete; removed on drop. `None` for an existing special file: a pipe, /dev/null.
+    temporary: Option<PathBuf>,
+    path: PathBuf,
 }
 
-impl Beside {
+impl JsonFile {
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        self.file.write_all(text)?;
+        self.temporary.as_ref().map_or(Ok(()), |temporary| fs::rename(temporary, &self.path))
+    }
+
     /// Writes test data: on a full disk a file can often be created but not written.
-    fn prove_room(&mut self) -> io::Result<()> {
+    fn test_write(&mut self) -> io::Result<()> {
         self.file.write_all(&[0; 16 << 10])?;
         self.file.set_len(0)?;
         self.file.rewind()
     }
 }
 
-impl Drop for Beside {
+impl Drop for JsonFile {
     fn drop(&mut self) {
         // After the rename this name does not exist.
-        let _ = fs::remove_file(&self.now);
+        let _ = self.temporary.as_ref().map(fs::remove_file);
     }
 }
 
@@ -88,11 +92,7 @@ impl Output {
         match &mut self.json {
             None => Ok(()),
             Some(Json::Stdout) => crate::cmd::stdout::print(&String::from_utf8_lossy(&text)),
-            Some(Json::Special(file, path)) => file.write_all(&text).map_err(|error| named(path, error)),
-            Some(Json::Beside(beside)) => {
-                let written = beside.file.write_all(&text).and_then(|()| fs::rename(&beside.now, &beside.then));
-                written.map_err(|error| named(&beside.then, error))
-            }
+            Some(Json::File(file)) => file.write(&text).map_err(|error| named(&file.path, error)),
         }
     }
 }
@@ -106,16 +106,17 @@ impl Json {
         match fs::metadata(path) {
             Ok(is) if is.is_dir() => Err(named(io::Error::from(io::ErrorKind::IsADirectory))),
             Ok(is) if !is.is_file() => {
-                Ok(Self::Special(File::options().write(true).open(path).map_err(named)?, path.to_owned()))
+                let file = File::options().write(true).open(path).map_err(named)?;
+                Ok(Self::File(JsonFile { file, temporary: None, path: path.to_owned() }))
             }
             _ => {
                 let name = path.file_name().ok_or_else(|| named(io::Error::from(io::ErrorKind::IsADirectory)))?;
-                let now = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
-                let file = File::create(&now).map_err(named)?;
+                let temporary = path.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+                let file = File::create(&temporary).map_err(named)?;
                 // From here on the file is removed on error.
-                let mut beside = Beside { file, now, then: path.to_owned() };
-                beside.prove_room().map_err(named)?;
-                Ok(Self::Beside(beside))
+                let mut json = JsonFile { file, temporary: Some(temporary), path: path.to_owned() };
+                json.test_write().map_err(named)?;
+                Ok(Self::File(json))
             }
         }
     }

@@ -61,7 +61,7 @@ impl Scripting {
             addresses: vec![host.address],
             arguments: self.script_arguments.clone(),
         };
-        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|fault| Error::Usage(fault.to_string()))?;
+        let wrk = Wrk::open(path, facts, options.threads.len()).map_err(|error| Error::Usage(error.to_string()))?;
         if let Some(other) = wrk.addresses().iter().find(|address| **address != host.address) {
             let message =
                 format!("the script {name} sends a thread to {other}: all threads go to the address of the URL");
@@ -95,5 +95,5 @@ pub(super) fn done(
     };
     let measured = seconds.iter().filter(|second| !second.warmup);
     let rates = Numbers::of_rates(measured.map(|second| second.completed / threads.max(1)));
-    wrk.done(&summary, &Numbers::of_times(response), &rates).map_err(|fault| fault.to_string())
+    wrk.done(&summary, &Numbers::of_times(response), &rates).map_err(|error| error.to_string())
 }

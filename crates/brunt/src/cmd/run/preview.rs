@@ -8,10 +8,16 @@ use brunt_lab::{
 };
 use std::fmt::Write;
 
-pub(super) fn text(plan: &Plan, schedule: &Schedule, machine: &Machine, store: &RunDirectory, fresh: bool) -> String {
+pub(super) fn text(
+    plan: &Plan,
+    schedule: &Schedule,
+    machine: &Machine,
+    directory: &RunDirectory,
+    fresh: bool,
+) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}: {}", plan.name, plan.description);
-    for line in headlines(plan, schedule, machine, store, fresh) {
+    for line in headlines(plan, schedule, machine, directory, fresh) {
         let _ = writeln!(out, "{line}");
     }
     let wanted = schedule.selected();
@@ -48,10 +54,10 @@ pub(super) fn headlines(
     plan: &Plan,
     schedule: &Schedule,
     machine: &Machine,
-    store: &RunDirectory,
+    directory: &RunDirectory,
     fresh: bool,
 ) -> Vec<String> {
-    let is_done = |slot: &ScheduledTrial| !fresh && store.is_done(schedule.cell(*slot).id(), slot.repeat);
+    let is_done = |slot: &ScheduledTrial| !fresh && directory.is_done(schedule.cell(*slot).id(), slot.repeat);
     let todo: Vec<ScheduledTrial> =
         schedule.todo(is_done).into_iter().flat_map(|(_, start)| start.iter().copied()).collect();
     let (cells, total) = (schedule.selected().len(), schedule.order.len());
@@ -65,7 +71,7 @@ pub(super) fn headlines(
         plural(schedule.repeats as usize, "repeat"),
         plural(total, "trial"),
         format_duration(Estimator::default().time(schedule, &todo)),
-        store.path().display()
+        directory.path().display()
     )];
     if machine.cores.len() == 1 {
         lines.push("server and generator share the only core; figures include both".to_owned());

@@ -105,7 +105,7 @@ impl Times {
     }
 
     /// ab's own warning.
-    pub fn doubt(&self, out: &mut String, what: &str) {
+    pub fn warning(&self, out: &mut String, what: &str) {
         let apart = self.mean.abs_diff(self.median) as f64;
         if apart > 2.0 * self.stdev {
             let _ = writeln!(out, "ERROR: The median and mean for {what} are more than twice the standard");
@@ -130,8 +130,8 @@ fn times(out: &mut String, options: &PageOptions, measured: &Measurement) {
     processing.row(out, "Processing:", options.confidence);
     total.row(out, "Total:", options.confidence);
     if options.confidence {
-        processing.doubt(out, "the processing time");
-        total.doubt(out, "the total time");
+        processing.warning(out, "the processing time");
+        total.warning(out, "the total time");
     }
     if !options.percentiles || measured.response.len() < 2 {
         return;
