@@ -16,6 +16,7 @@ pub mod compare;
 pub mod export;
 pub mod format;
 mod fs_error;
+mod group;
 pub mod history;
 pub mod plan;
 pub mod report;

@@ -6,6 +6,7 @@ mod estimate;
 mod order;
 mod selection;
 
+use crate::group::{distinct, grouped};
 use crate::{Error, plan::Plan};
 use selection::Selection;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,31 +90,19 @@ impl Schedule {
 
 /// Skipped cells, a line for each reason; all cells that need more cores share one.
 pub fn skipped_lines(skipped: &[SkippedCell]) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&SkippedCell>)> = Vec::new();
-    for cell in skipped {
-        let key = match &cell.why {
-            SkipReason::Cores(_) => String::new(),
-            SkipReason::Other(why) => why.clone(),
-        };
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, cells)) => cells.push(cell),
-            None => groups.push((key, vec![cell])),
-        }
-    }
-    groups.iter().map(|(_, cells)| skipped_line(cells)).collect()
+    let why = |cell: &SkippedCell| match &cell.why {
+        SkipReason::Cores(_) => String::new(),
+        SkipReason::Other(why) => why.clone(),
+    };
+    grouped(skipped.iter().map(|cell| (why(cell), cell))).iter().map(|(_, cells)| skipped_line(cells)).collect()
 }
 
 fn skipped_line(cells: &[&SkippedCell]) -> String {
-    let (mut targets, mut wants): (Vec<&str>, Vec<TooFewCores>) = (Vec::new(), Vec::new());
-    for cell in cells {
-        if !targets.contains(&cell.target.as_str()) {
-            targets.push(&cell.target);
-        }
-        match cell.why {
-            SkipReason::Cores(cores) if !wants.contains(&cores) => wants.push(cores),
-            _ => {}
-        }
-    }
+    let targets = distinct(cells.iter().map(|cell| cell.target.as_str()));
+    let wants = distinct(cells.iter().filter_map(|cell| match cell.why {
+        SkipReason::Cores(cores) => Some(cores),
+        SkipReason::Other(_) => None,
+    }));
     let count = if cells.len() == 1 { "1 cell".to_owned() } else { format!("{} cells", cells.len()) };
     let of = if targets.len() > 4 { format!("{} targets", targets.len()) } else { targets.join(", ") };
     let why = match wants.as_slice() {

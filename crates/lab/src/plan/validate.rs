@@ -5,6 +5,7 @@ use super::references::References;
 use super::settings::per_core_counterpart;
 use super::source::{Source, Table, entries, one_or_list};
 use super::{PHASE, Plan, Sweep, Target, TargetKind};
+use crate::group::distinct;
 use crate::plan::PlanError;
 use crate::plan::settings::{NAMES, VARY_WITHOUT_PATH};
 use crate::suggest::{closest, did_you_mean};
@@ -155,7 +156,7 @@ fn mentions(text: &Source, plan: &Plan, references: &References) -> Result<(), P
 
 /// The values of this name over all cells, before overrides.
 fn values(plan: &Plan, name: &str) -> Vec<String> {
-    let mut values: Vec<String> = match name {
+    let values: Vec<String> = match name {
         "target" => plan.targets.iter().map(|target| target.name.clone()).collect(),
         PHASE => plan.phases.iter().map(|phase| phase.name.clone()).collect(),
         _ => {
@@ -170,9 +171,7 @@ fn values(plan: &Plan, name: &str) -> Vec<String> {
                 .collect()
         }
     };
-    let mut seen = std::collections::BTreeSet::new();
-    values.retain(|value| seen.insert(value.clone()));
-    values
+    distinct(values)
 }
 
 /// Checks for connections that are not set, axes that are unused or not in every sweep, and too many cells.

@@ -11,6 +11,7 @@ mod scale;
 mod select_charts;
 
 use super::{Report, notes, tables::selections};
+use crate::group::distinct;
 use select_charts::ChartSelection;
 use std::collections::BTreeSet;
 
@@ -67,14 +68,9 @@ pub fn charts(report: &Report) -> Vec<Chart> {
 
 /// Targets with a row, in plan order. The index determines colour and marker in all charts.
 pub(super) fn targets(report: &Report) -> Vec<String> {
-    let mut targets: Vec<String> = Vec::new();
-    let planned = report.experiment.cells.run.iter().filter(|c| report.rows.iter().any(|r| r.cell.target == c.target));
-    for cell in planned.chain(report.rows.iter().map(|row| &row.cell)) {
-        if !targets.contains(&cell.target) {
-            targets.push(cell.target.clone());
-        }
-    }
-    targets
+    let shown = distinct(report.rows.iter().map(|row| &row.cell.target));
+    let planned = report.experiment.cells.run.iter().map(|cell| &cell.target).filter(|target| shown.contains(target));
+    distinct(planned.chain(shown.iter().copied())).into_iter().cloned().collect()
 }
 
 /// The settings that axis and headings do not show: those that the whole table shares, and those of the chart.

@@ -2,6 +2,7 @@
 //! stay separate per run.
 
 use super::{Report, charts, row};
+use crate::group::distinct;
 use crate::{fs_error::with_path, run_directory::RunDirectory};
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
@@ -25,12 +26,7 @@ impl<'a> Run<'a> {
 /// Merges the rows of all runs, grouped by target, then sorted as usual.
 pub(super) fn merged(runs: &[Run]) -> Report {
     let targets: Vec<Vec<String>> = runs.iter().map(|run| charts::targets(run.report)).collect();
-    let mut order: Vec<&String> = Vec::new();
-    for target in targets.iter().flatten() {
-        if !order.contains(&target) {
-            order.push(target);
-        }
-    }
+    let order = distinct(targets.iter().flatten());
     let mut all: Vec<super::Row> = Vec::new();
     for (number, run) in runs.iter().enumerate() {
         all.extend(run.report.rows.iter().map(|row| super::Row { run: number, ..row.clone() }));

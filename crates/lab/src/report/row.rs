@@ -1,6 +1,7 @@
 //! One row of the report: a cell and the figures of its repeats. Missing figures stay missing.
 
 use super::http;
+use crate::group::distinct;
 use crate::run_directory::{Failure, TrialOutcome};
 use crate::schedule::Cell;
 use crate::stats::median_interval::median_interval;
@@ -156,12 +157,7 @@ fn each_grew(result: &RunResult, start: u64, end: u64) -> Option<f64> {
 
 /// Sorts by load, cores first. Targets of one load stay adjacent in plan order, phases in sequence.
 pub fn sort(rows: &mut Vec<Row>) {
-    let mut combinations: Vec<String> = Vec::new();
-    for row in rows.iter() {
-        if !combinations.iter().any(|known| known == row.cell.combination()) {
-            combinations.push(row.cell.combination().to_owned());
-        }
-    }
+    let combinations = distinct(rows.iter().map(|row| row.cell.combination().to_owned()));
     let place = |row: &Row| combinations.iter().position(|name| *name == row.cell.combination());
     let in_phases = rows.iter().any(|row| row.cell.phase.as_deref().is_some());
     let mut keyed: Vec<_> = rows

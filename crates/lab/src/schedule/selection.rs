@@ -1,6 +1,7 @@
 //! `--only target=uring,connections=80`: selects cells of a plan. Pure.
 
 use super::cells::{Cell, Cells, SkippedCell};
+use crate::group::distinct;
 use crate::plan::settings::{NAMES, Settings};
 use crate::plan::{PHASE, Plan};
 use crate::suggest::did_you_mean;
@@ -48,16 +49,14 @@ impl Selection {
     /// Refuses a value that no cell has, so that a typing error does not silently select nothing.
     pub fn check(&self, cells: &Cells, plan: &Plan) -> Result<(), String> {
         for (name, values) in &self.0 {
-            let mut known: Vec<String> = match name.as_str() {
+            let known: Vec<String> = match name.as_str() {
                 "target" => plan.targets.iter().map(|target| target.name.clone()).collect(),
                 _ => {
                     let skipped = cells.skipped.iter().filter_map(|cell| Some(cell.value(name)?.to_owned()));
                     cells.run.iter().flat_map(|cell| values_of(cell, name)).chain(skipped).collect()
                 }
             };
-            let mut seen = std::collections::BTreeSet::new();
-            known.retain(|value| seen.insert(value.clone()));
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let known = distinct(known.iter().map(String::as_str));
             if let Some(value) = values.iter().find(|value| !known.contains(&value.as_str())) {
                 let remedy = match known.as_slice() {
                     [] => format!(": no cell of the plan sets {name}"),

@@ -7,6 +7,7 @@ use super::lines::{Lines, Plot, Point, Series};
 use super::load::{is_same, key, phrases, telling};
 use super::metric::Metric;
 use crate::format;
+use crate::group::grouped;
 use crate::report::tables::columns::shown;
 use crate::report::{Figures, Row};
 use crate::stats::Spread;
@@ -58,15 +59,8 @@ fn panels<'a>(rows: &[&'a Row], axis: Axis, over: Option<&str>) -> (Vec<Rows<'a>
 }
 
 fn by_load<'a>(rows: &[&'a Row], names: &[String]) -> Vec<Rows<'a>> {
-    let mut groups: Vec<(Vec<Option<String>>, Rows)> = Vec::new();
-    for row in rows {
-        let key = key(row, names);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((key, vec![row])),
-        }
-    }
-    groups.into_iter().map(|(_, rows)| rows).collect()
+    let keyed = rows.iter().map(|row| (key(row, names), *row));
+    grouped(keyed).into_iter().map(|(_, rows)| rows).collect()
 }
 
 fn lines<'a>(axis: Axis, rows: &[&'a Row], over: Option<&str>, targets: &[String]) -> Vec<ChartSelection<'a>> {

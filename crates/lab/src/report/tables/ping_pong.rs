@@ -3,6 +3,7 @@
 
 use super::{RenderedTable, Selection, column, selections};
 use crate::format::{self, ABSENT};
+use crate::group::grouped;
 use crate::report::charts::load::phrases;
 use crate::report::tables::columns::{shown, varying};
 use crate::report::{Report, Row};
@@ -13,17 +14,11 @@ pub fn rendered_tables(report: &Report) -> Vec<RenderedTable> {
 
 fn blocks(table: &Selection) -> Vec<RenderedTable> {
     let names = varying(&table.rows);
-    let mut blocks: Vec<(String, Vec<&Row>)> = Vec::new();
-    for row in &table.rows {
-        let title = match table.over {
-            Some(_) => format!("{}: best throughput", row.cell.target),
-            None => format!("{}: {}", row.cell.target, load(row, &names)),
-        };
-        match blocks.iter_mut().find(|(known, _)| *known == title) {
-            Some((_, rows)) => rows.push(row),
-            None => blocks.push((title, vec![row])),
-        }
-    }
+    let title = |row: &Row| match table.over {
+        Some(_) => format!("{}: best throughput", row.cell.target),
+        None => format!("{}: {}", row.cell.target, load(row, &names)),
+    };
+    let blocks = grouped(table.rows.iter().map(|row| (title(row), *row)));
     blocks.into_iter().map(|(title, rows)| block(title, &rows, table.over)).collect()
 }
 

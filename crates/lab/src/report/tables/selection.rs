@@ -2,6 +2,7 @@
 //! that axis.
 
 use super::columns::{names, shown};
+use crate::group::grouped;
 use crate::report::{Report, Row};
 
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub fn selections(report: &Report) -> Vec<Selection<'_>> {
         tables.extend(best(report, over));
     }
     let title = if tables.is_empty() { String::new() } else { "Every cell".to_owned() };
-    let all = grouped(title, report.rows.iter().map(|row| (row.cell.combination().to_owned(), row)));
+    let all = selection(title, report.rows.iter().map(|row| (row.cell.combination().to_owned(), row)));
     tables.push(all);
     tables
 }
@@ -46,19 +47,12 @@ fn best<'a>(report: &'a Report, over: &'a str) -> Option<Selection<'a>> {
         return None;
     }
     let title = format!("Best throughput over {over} (the highest of several medians favours chance)");
-    let table = grouped(title, winners);
+    let table = selection(title, winners);
     Some(Selection { over: Some(over), ..table })
 }
 
-/// Groups rows by key, keys in order of first occurrence.
-fn grouped<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a Row)>) -> Selection<'a> {
-    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
-    for (key, row) in rows {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((key, vec![row])),
-        }
-    }
+fn selection<'a>(title: String, rows: impl IntoIterator<Item = (String, &'a Row)>) -> Selection<'a> {
+    let groups = grouped(rows);
     let numbers = groups.iter().enumerate().flat_map(|(number, (_, rows))| rows.iter().map(move |_| number)).collect();
     Selection { title, over: None, rows: groups.into_iter().flat_map(|(_, rows)| rows).collect(), groups: numbers }
 }
