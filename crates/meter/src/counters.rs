@@ -31,20 +31,14 @@ impl Event {
     pub const RESULT: [Self; 3] = [Self::InstructionsUser, Self::InstructionsKernel, Self::Cycles];
 
     fn builder(self) -> Builder<'static> {
-        match self {
-            Self::InstructionsUser => Builder::new(events::Hardware::INSTRUCTIONS),
-            Self::InstructionsKernel => {
-                let mut builder = Builder::new(events::Hardware::INSTRUCTIONS);
-                builder.exclude_user(true).exclude_kernel(false);
-                builder
-            }
-            Self::Cycles => {
-                let mut builder = Builder::new(events::Hardware::CPU_CYCLES);
-                builder.exclude_kernel(false);
-                builder
-            }
+        let mut builder = match self {
+            Self::InstructionsUser | Self::InstructionsKernel => Builder::new(events::Hardware::INSTRUCTIONS),
+            Self::Cycles => Builder::new(events::Hardware::CPU_CYCLES),
             Self::TaskClock => Builder::new(events::Software::TASK_CLOCK),
-        }
+        };
+        builder.exclude_user(self == Self::InstructionsKernel);
+        builder.exclude_kernel(!matches!(self, Self::InstructionsKernel | Self::Cycles));
+        builder
     }
 
     fn name(self) -> &'static str {

@@ -181,7 +181,7 @@ impl Window {
     pub fn sample_threads(&mut self, tree: &Tree, snapshot: &Snapshot) -> Option<Switches> {
         let first = self.threads_first.as_ref()?;
         let newest = self.budget.take(|| tree.thread_times(snapshot.threads))??;
-        threads::fold(&mut self.threads_newest, newest);
+        self.threads_newest.extend(newest);
         threads::switches(first, &self.threads_newest)
     }
 
@@ -193,7 +193,7 @@ impl Window {
         let complete = self.threads_first.is_some() && newest.is_some();
         let newest = newest.unwrap_or_default();
         let all_live = self.threads_newest.keys().all(|tid| newest.contains_key(tid));
-        threads::fold(&mut self.threads_newest, newest);
+        self.threads_newest.extend(newest);
         let first = self.threads_first.unwrap_or_default();
         let used: Vec<_> = threads::used(&first, &self.threads_newest).collect();
         let busiest = used.iter().map(|(_, times)| *times).max_by_key(|times| times.cpu).filter(|_| complete);

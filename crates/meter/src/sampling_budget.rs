@@ -71,13 +71,13 @@ mod tests {
         while cpu() - before < Duration::from_millis(20) {}
     }
 
-    /// What comes within a second or two: an interrupt may make a cheap look a dearer one.
+    /// Retries for two seconds: an interrupt can make a cheap sample expensive.
     fn soon<T>(mut take: impl FnMut() -> Option<T>) -> T {
-        let after = |_| {
+        let retry = |_| {
             std::thread::sleep(Duration::from_millis(50));
             take()
         };
-        (0..40).find_map(after).expect("a cheap sample is not repeated")
+        (0..40).find_map(retry).expect("a cheap sample is not repeated")
     }
 
     #[test]

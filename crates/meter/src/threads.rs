@@ -52,11 +52,6 @@ pub(crate) fn of(pid: u32, tid: u32) -> Option<Times> {
     Some(Times { cpu: (stat.utime + stat.stime) * proc::tick_ns(), wait: None, switches })
 }
 
-/// Merges newer times into the known ones; ended threads keep their last.
-pub(crate) fn fold(known: &mut ThreadTimes, newer: ThreadTimes) {
-    known.extend(newer);
-}
-
 /// The difference of each thread between the first and the newest times; a reused thread id counts from zero.
 pub(crate) fn used<'a>(first: &'a ThreadTimes, newest: &'a ThreadTimes) -> impl Iterator<Item = (u32, Times)> + 'a {
     newest.iter().map(|(tid, now)| match first.get(tid) {
@@ -115,7 +110,7 @@ mod tests {
         };
         let first = times(&[(1, 1000), (2, 500), (3, 70)]);
         let mut newest = first.clone();
-        fold(&mut newest, times(&[(1, 1500), (3, 20), (4, 7)]));
+        newest.extend(times(&[(1, 1500), (3, 20), (4, 7)]));
         assert_eq!(switches(&first, &newest), Some(Switches { voluntary: 3 * 527, involuntary: 527 }));
         let used: Vec<_> = used(&first, &newest).collect();
         assert!(used.iter().all(|(_, times)| times.wait == Some(2 * times.cpu)), "{used:?}");

@@ -20,7 +20,7 @@ fn count(actor: &mut Actor, event: Event, order: &str) -> (Result<f64, String>, 
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let mut counters = Counters::attach_tree(&mut tree, &[event]);
     let first = counters.read();
-    let truth = actor.obey(order);
+    let truth = actor.run(order);
     (counters.read().since(&first, event), truth)
 }
 

@@ -72,8 +72,8 @@ fn processes_that_share_a_port_are_all_found() {
     drop(probe);
     let mut first = Actor::start();
     let mut second = Actor::start();
-    first.obey(&format!("listen {port}"));
-    second.obey(&format!("listen {port}"));
+    first.run(&format!("listen {port}"));
+    second.run(&format!("listen {port}"));
     let mut expected = vec![first.pid(), second.pid()];
     expected.sort_unstable();
     let found = find(address("127.0.0.1", port)).unwrap();
@@ -87,16 +87,16 @@ fn workers_of_one_master_have_it_as_their_root() {
     drop(probe);
     let mut master = Actor::start();
     let mut workers = [0; 2].map(|_| {
-        let pid = master.obey("keep").as_nanos() as u32;
-        master.obey(&format!("tell listen {port}"));
-        master.obey("hear");
+        let pid = master.run("keep").as_nanos() as u32;
+        master.run(&format!("forward listen {port}"));
+        master.run("reply");
         pid
     });
     workers.sort_unstable();
     let found = find(address("127.0.0.1", port)).unwrap();
     assert_eq!((found.pids, found.roots), (workers.to_vec(), vec![master.pid()]));
     // A master that listens too is a holder above the others.
-    master.obey(&format!("listen {port}"));
+    master.run(&format!("listen {port}"));
     let found = find(address("127.0.0.1", port)).unwrap();
     assert_eq!((found.pids.len(), found.roots), (3, vec![master.pid()]));
 }

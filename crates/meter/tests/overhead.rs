@@ -82,7 +82,7 @@ fn check_overhead(what: &str, meter: &mut ServerMeter) {
 fn one_process_and_two_hundred() {
     let mut actor = Actor::start();
     check_overhead("1 process", &mut ServerMeter::attach(actor.pid()).unwrap());
-    actor.obey("brood 200");
+    actor.run("children 200");
     check_overhead("201 processes", &mut ServerMeter::attach(actor.pid()).unwrap());
 }
 
@@ -93,9 +93,9 @@ fn ten_thousand_connections() {
     let mut far = Actor::start();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut meter = ServerMeter::attach(std::process::id()).unwrap();
-    far.order(&format!("connect {} {CONNECTIONS}", listener.local_addr().unwrap().port()));
+    far.send(&format!("connect {} {CONNECTIONS}", listener.local_addr().unwrap().port()));
     let accepting = thread::spawn(move || listener.incoming().take(CONNECTIONS as usize).collect::<Vec<_>>());
-    let made = far.answer();
+    let made = far.reply();
     if made < CONNECTIONS {
         println!("skipped: only {made} connections could be made: too few descriptors or local ports");
         return;

@@ -19,7 +19,7 @@ fn usage_of(order: &str) -> (Usage, Duration) {
     let mut actor = Actor::start();
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let window = Window::open(&mut tree);
-    let truth = actor.obey(order);
+    let truth = actor.run(order);
     (window.close(&mut tree), truth)
 }
 
@@ -38,12 +38,12 @@ fn total_agrees_with_the_childs_own_clock_within_two_percent() {
 fn total_agrees_with_getrusage_within_one_percent() {
     let mut actor = Actor::start();
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
-    let before = actor.obey("cpu");
+    let before = actor.run("cpu");
     let window = Window::open(&mut tree);
-    actor.obey("burn 700");
-    actor.obey("burn-system 300");
+    actor.run("burn 700");
+    actor.run("burn-system 300");
     let usage = window.close(&mut tree);
-    let truth = actor.obey("cpu") - before;
+    let truth = actor.run("cpu") - before;
     assert!(truth >= 1000 * MS);
     assert_close("total", usage.cpu.total(), truth, 0.01, Duration::ZERO);
 }
@@ -54,8 +54,8 @@ fn page_faults_and_switches_agree_with_getrusage() {
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let (faults, switches) = (actor.count("faults"), actor.count("switches"));
     let window = Window::open(&mut tree);
-    actor.obey("touch 2000");
-    actor.obey("doze 50");
+    actor.run("touch 2000");
+    actor.run("sleep 50");
     let usage = window.close(&mut tree);
     let (faults, switches) = (actor.count("faults") - faults, actor.count("switches") - switches);
     // Reading and answering a command costs a few of each.
@@ -71,20 +71,20 @@ fn faults_of_ended_children_are_kept_and_switches_are_absent_if_threads_ended() 
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let window = Window::open(&mut tree);
     let first = window.first;
-    actor.obey("child 20");
+    actor.run("child 20");
     let while_it_ran = tree.sample().faults_since(&first).minor;
     assert!(while_it_ran >= 100, "a program that starts maps more pages than {while_it_ran}");
-    actor.obey("burn 10");
+    actor.run("burn 10");
     assert!(tree.sample().faults_since(&first).minor >= while_it_ran);
 
     let mut window = Window::open(&mut tree);
-    actor.order("threads 100");
+    actor.send("threads 100");
     wait_until("a thread more", || {
         let now = tree.sample();
         window.sample_threads(&tree, &now);
         now.threads > first.threads
     });
-    actor.answer();
+    actor.reply();
     let usage = window.close(&mut tree);
     // Unless every sample missed the thread that ended.
     assert!(usage.switches.is_none() || usage.threads >= first.threads, "{usage:?}");
@@ -117,8 +117,8 @@ fn children_that_ended_and_were_waited_for_are_counted() {
     let mut actor = Actor::start();
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let window = Window::open(&mut tree);
-    actor.obey("child 150");
-    actor.obey("child 50");
+    actor.run("child 150");
+    actor.run("child 50");
     let total = window.close(&mut tree).cpu.total();
     // 200 ms burnt, plus what it takes to start two programs; known in ticks of 10 ms.
     assert!(total > 180 * MS && total < 390 * MS, "{total:?}");
@@ -127,13 +127,13 @@ fn children_that_ended_and_were_waited_for_are_counted() {
 #[test]
 fn time_of_a_child_before_the_window_is_excluded_though_inherited_inside() {
     let mut actor = Actor::start();
-    actor.obey("keep");
-    actor.obey("tell burn 200");
-    actor.obey("hear");
+    actor.run("keep");
+    actor.run("forward burn 200");
+    actor.run("reply");
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     let window = Window::open(&mut tree);
     assert_eq!(tree.pids().len(), 2);
-    actor.obey("tell quit");
+    actor.run("forward quit");
     // Its parent waits for it at its own end; until then it is a zombie.
     wait_until("the end of the child", || {
         tree.sample();
@@ -147,16 +147,16 @@ fn time_of_a_child_before_the_window_is_excluded_though_inherited_inside() {
 fn an_orphan_stays_in_the_tree_and_its_time_is_kept_when_init_reaps_it() {
     // actor -> middle -> burner; middle ends, burner goes on as a child of init, then ends.
     let mut actor = Actor::start();
-    actor.obey("keep");
-    actor.obey("tell keep");
-    let burner = actor.obey("hear").as_nanos() as u32;
+    actor.run("keep");
+    actor.run("forward keep");
+    let burner = actor.run("reply").as_nanos() as u32;
     let mut tree = Tree::new(&[actor.pid()]).unwrap();
     assert_eq!(tree.pids().len(), 3);
     let window = Window::open(&mut tree);
     let first = window.first;
-    actor.obey("tell tell burn 100");
-    actor.obey("hear");
-    actor.obey("tell quit");
+    actor.run("forward forward burn 100");
+    actor.run("reply");
+    actor.run("forward quit");
     let mut last = Duration::ZERO;
     let mut sample = |tree: &mut Tree| {
         let total = tree.sample().since(&first).total();
@@ -196,9 +196,9 @@ fn cost_per_request_is_cpu_time_divided() {
     let mut actor = Actor::start();
     let mut meter = brunt_meter::ServerMeter::attach(actor.pid()).unwrap();
     meter.open();
-    let truth = actor.obey("burn 200");
+    let truth = actor.run("burn 200");
     meter.stop();
-    actor.obey("burn 50");
+    actor.run("burn 50");
     let (server, _) = meter.close(1000);
     let cost = Duration::from_secs_f64(server.cpu_us_per_request.unwrap() / 1e6);
     assert_close("cost", cost * 1000, truth, 0.02, FLOOR);

@@ -39,28 +39,28 @@ impl Actor {
     }
 
     /// Sends a command without waiting.
-    pub fn order(&mut self, order: &str) {
-        writeln!(self.stdin, "{order}").unwrap();
+    pub fn send(&mut self, command: &str) {
+        writeln!(self.stdin, "{command}").unwrap();
     }
 
     /// The reply to a command: a number.
-    pub fn answer(&mut self) -> u64 {
+    pub fn reply(&mut self) -> u64 {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
-        line.trim().parse().unwrap_or_else(|_| panic!("the child answered {line:?}"))
+        line.trim().parse().unwrap_or_else(|_| panic!("the child replied {line:?}"))
     }
 
     /// Sends a command and waits for the reply, a count.
     #[allow(dead_code)]
-    pub fn count(&mut self, order: &str) -> u64 {
-        self.order(order);
-        self.answer()
+    pub fn count(&mut self, command: &str) -> u64 {
+        self.send(command);
+        self.reply()
     }
 
     /// Sends a command and waits for the reply, a CPU time.
-    pub fn obey(&mut self, order: &str) -> Duration {
-        self.order(order);
-        Duration::from_nanos(self.answer())
+    pub fn run(&mut self, command: &str) -> Duration {
+        self.send(command);
+        Duration::from_nanos(self.reply())
     }
 }
 
@@ -121,10 +121,10 @@ pub fn play_role() {
         return;
     }
     println!("READY");
-    let mut kin: Vec<Actor> = Vec::new();
+    let mut children: Vec<Actor> = Vec::new();
     let mut held = Vec::new();
-    for order in std::io::stdin().lines().map_while(Result::ok) {
-        let mut words = order.split(' ');
+    for command in std::io::stdin().lines().map_while(Result::ok) {
+        let mut words = command.split(' ');
         let word = words.next().unwrap();
         let number = words.next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
         let time = Duration::from_millis(number);
@@ -144,22 +144,22 @@ pub fn play_role() {
             // A child process that burns, ends and is waited for.
             "child" => {
                 let mut child = Actor::start();
-                child.obey(&format!("burn {number}"));
-                child.order("quit");
+                child.run(&format!("burn {number}"));
+                child.send("quit");
                 child.child.wait().unwrap();
                 elsewhere = Some(time);
             }
-            // Starts a child that stays, and answers with its pid.
+            // Starts a child that stays, and replies with its pid.
             "keep" => {
-                kin.push(Actor::start());
-                elsewhere = Some(Duration::from_nanos(u64::from(kin.last().unwrap().pid())));
+                children.push(Actor::start());
+                elsewhere = Some(Duration::from_nanos(u64::from(children.last().unwrap().pid())));
             }
             // Passes the rest of the line to the last child, without waiting for the reply.
-            "tell" => {
-                kin.last_mut().unwrap().order(order.strip_prefix("tell ").unwrap());
+            "forward" => {
+                children.last_mut().unwrap().send(command.strip_prefix("forward ").unwrap());
                 elsewhere = Some(Duration::ZERO);
             }
-            "hear" => elsewhere = Some(Duration::from_nanos(kin.last_mut().unwrap().answer())),
+            "reply" => elsewhere = Some(Duration::from_nanos(children.last_mut().unwrap().reply())),
             // Exits without killing the children.
             "quit" => std::process::exit(0),
             // CPU time, page faults and switches of all threads so far, by getrusage.
@@ -167,9 +167,9 @@ pub fn play_role() {
             "faults" => elsewhere = Some(Duration::from_nanos(rusage().ru_minflt as u64)),
             "switches" => elsewhere = Some(Duration::from_nanos(rusage().ru_nvcsw as u64)),
             "touch" => _ = std::hint::black_box(vec![1u8; (number as usize) << 12]),
-            "doze" => (0..number).for_each(|_| thread::sleep(Duration::from_millis(1))),
+            "sleep" => (0..number).for_each(|_| thread::sleep(Duration::from_millis(1))),
             // Idle children until this process ends.
-            "brood" => kin.extend((0..number).map(|_| Actor::start())),
+            "children" => children.extend((0..number).map(|_| Actor::start())),
             // Holds connections to a local port; replies with their number.
             "connect" => {
                 raise_descriptors();
@@ -187,7 +187,7 @@ pub fn play_role() {
                 std::mem::forget(listener);
                 elsewhere = Some(Duration::ZERO);
             }
-            _ => panic!("no such order: {order}"),
+            _ => panic!("unknown command: {command}"),
         }
         let time = elsewhere.unwrap_or_else(|| clock(ClockId::ProcessCPUTime) - before);
         // The reader may be gone on purpose; a panic would cost CPU time.

@@ -1,8 +1,8 @@
-"""What h11 makes of requests: a line of hex in, a verdict out.
+"""Verdicts of h11 on requests: a line of hex in, a verdict out.
 
-T body,body...   requests taken, with these bodies in hex
-R                refused
-W                waits for more
+T body,body...   requests accepted, with these bodies in hex
+R                rejected
+W                incomplete
 """
 import sys
 

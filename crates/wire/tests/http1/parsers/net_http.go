@@ -1,4 +1,4 @@
-// What Go's net/http makes of requests: a line of hex in, a verdict out. See h11_parser.py for the verdicts.
+// Verdicts of Go's net/http on requests: a line of hex in, a verdict out. See h11_parser.py for the verdicts.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// What Node's http (llhttp) makes of requests: a line of hex in, a verdict out. See h11_parser.py for the verdicts.
+// Verdicts of Node's http (llhttp) on requests: a line of hex in, a verdict out. See h11_parser.py for the verdicts.
 const http = require("http");
 const net = require("net");
 const readline = require("readline");
