@@ -83,12 +83,12 @@ impl Common {
         let spin = Spinning { most: self.spin.0, connections: self.spin_connections };
         let setup = Setup { model, workers, grace: self.grace.0, spin };
         let Some(stop) = stop_on_signals() else { return ExitCode::Failed };
-        let (notices, heard) = mpsc::channel();
+        let (notices, received) = mpsc::channel();
         let quiet = self.quiet;
-        let teller = thread::spawn(move || {
-            for notice in heard {
+        let printer = thread::spawn(move || {
+            for notice in received {
                 if !quiet {
-                    tell(name, &notice, fallback.as_deref());
+                    print_notice(name, &notice, fallback.as_deref());
                     more.iter().for_each(|line| eprintln!("brunt serve: {line}"));
                 }
                 // Start-up code is not needed any more; drop its pages so that they do not count as server memory.
@@ -98,7 +98,7 @@ impl Common {
         });
         let result = serve(setup, &stop, &notices);
         drop(notices);
-        let _ = teller.join();
+        let _ = printer.join();
         match result {
             Ok(counts) => {
                 if !quiet {
@@ -121,8 +121,8 @@ impl Common {
 fn stop_on_signals() -> Option<CancellationToken> {
     let stop = CancellationToken::new();
     let raised = stop.clone();
-    let watched = on_first(&[SIGINT, SIGTERM], Repeated::Kill, move || raised.cancel());
-    watched.inspect_err(|error| eprintln!("brunt serve: cannot watch for signals: {error}")).ok().map(|()| stop)
+    let result = on_first(&[SIGINT, SIGTERM], Repeated::Kill, move || raised.cancel());
+    result.inspect_err(|error| eprintln!("brunt serve: cannot watch for signals: {error}")).ok().map(|()| stop)
 }
 
 /// Parses a listening address of a service that is reached by TCP only.
@@ -143,7 +143,7 @@ fn best_model<M: From<Model>>() -> (M, Option<String>) {
     }
 }
 
-fn tell(name: &str, notice: &Notice, fallback: Option<&str>) {
+fn print_notice(name: &str, notice: &Notice, fallback: Option<&str>) {
     match notice {
         Notice::Listening { addresses, backend } => {
             let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();

@@ -74,12 +74,12 @@ fn an_invalid_file_keeps_the_old_routes(model: &str) {
         std::fs::write(&file, bad).unwrap();
         server.signal("HUP");
         let said = server.line();
-        assert!(said.contains("the old routes stay") && said.contains(why), "{said}");
+        assert!(said.contains("keeping the old routes") && said.contains(why), "{said}");
         thread::sleep(Duration::from_millis(300));
         assert_eq!(client.get("/").text(), "old");
     }
     std::fs::write(&file, route("new")).unwrap();
     server.signal("HUP");
-    assert!(server.line().contains("serving the routes in"));
+    assert!(server.line().contains("reloaded the routes from"));
     until(&mut client, "new");
 }

@@ -110,11 +110,11 @@ fn a_script_is_reloaded_unless_it_is_invalid(model: &str) {
     std::fs::write(&file, "function on_request( return 'bad' end").unwrap();
     server.signal("HUP");
     let said = server.line();
-    assert!(said.contains("the old script stays: ") && said.contains("test.luau:1: "), "{said}");
+    assert!(said.contains("keeping the old script: ") && said.contains("test.luau:1: "), "{said}");
     assert_eq!(client.get("/").text(), "old");
     std::fs::write(&file, "function on_request() return 'new' end").unwrap();
     server.signal("HUP");
-    assert!(server.line().contains("serving the script in"));
+    assert!(server.line().contains("reloaded the script from"));
     let start = Instant::now();
     while client.get("/").text() != "new" {
         assert!(start.elapsed() < PATIENCE, "the new script does not come");

@@ -155,19 +155,18 @@ impl Http {
     /// Reloads the files on SIGHUP. Invalid files change nothing.
     fn reload_on_hangup(&self, source: Source, reloader: Reloader) {
         let quiet = self.common.quiet;
-        let Some((it, file)) = source.file() else { return };
-        let (as_it_is, stays) = if it == "script" { ("as it is", "stays") } else { ("as they are", "stay") };
+        let Some((kind, file)) = source.file() else { return };
         let file = file.display().to_string();
         let reload = move || {
             let read = source.read();
             match read.and_then(|plan| reloader.replace(plan)) {
                 Ok(()) if quiet => {}
-                Ok(()) => eprintln!("brunt serve: serving the {it} in '{file}' {as_it_is} now"),
-                Err(why) => eprintln!("brunt serve: the old {it} {stays}: {why}"),
+                Ok(()) => eprintln!("brunt serve: reloaded the {kind} from '{file}'"),
+                Err(why) => eprintln!("brunt serve: keeping the old {kind}: {why}"),
             }
         };
         if let Err(error) = on_each(SIGHUP, reload) {
-            eprintln!("brunt serve: SIGHUP will not reload the {it}: {error}");
+            eprintln!("brunt serve: SIGHUP will not reload the {kind}: {error}");
         }
     }
 }

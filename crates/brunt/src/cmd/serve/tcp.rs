@@ -73,12 +73,12 @@ impl Tcp {
         if let Some(connections) = self.connections {
             if self.model.is_some_and(|model| model.workers == Workers::Processes) {
                 eprintln!(
-                    "brunt serve: --connections {connections}: --model prefork has a process for each core and no more; \
+                    "brunt serve: --connections {connections}: --model prefork has exactly one process per core; \
                      take --model epoll-one, or leave --connections out"
                 );
                 return ExitCode::Usage;
             }
-            // One end of each connection is on this machine; where the other is, is not known yet.
+            // One end of each connection is on this machine; the other may be anywhere.
             if let Some(why) = doctor::refusal(&Facts::of_limits(), connections.0, 1) {
                 eprintln!("brunt serve: --connections {connections}: {why}");
                 return ExitCode::Failed;
