@@ -115,6 +115,7 @@ x.toml:11:34: unknown placeholder {lisen}; did you mean 'listen'?
     );
 }
 
+// Over 60 lines: a table of the errors.
 #[test]
 fn every_other_error_names_a_remedy() {
     for (from, to, expected) in [

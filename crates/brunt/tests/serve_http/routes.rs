@@ -62,6 +62,7 @@ text = "two"
     assert_eq!(Client::connect(server.addresses[2]).get("/two").text(), "two");
 }
 
+// Over 60 lines: the file of routes, and the response to each.
 fn every_kind_of_response(model: &str) {
     let routes = r#"
 [[route]]

@@ -78,9 +78,8 @@ fn load(server: &Server, path: &str, flags: &str) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// The number after `"key": ` in the output.
-#[track_caller]
 /// The number under this key of the result; a text under the same key elsewhere is skipped.
+#[track_caller]
 fn number(output: &Output, key: &str) -> u64 {
     let text = String::from_utf8_lossy(&output.stdout);
     let key = format!("\"{key}\": ");
