@@ -1,4 +1,5 @@
-//! The results published in `docs/results` can be rendered, with the published values.
+//! Published results can be rendered, with the published values: those of `docs/results`, and those of earlier versions in
+//! `tests/published`.
 
 use brunt_lab::{
     plan::Style,
@@ -11,10 +12,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-fn published() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results")
-}
-
 /// The folder and all folders below it.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned()];
@@ -23,6 +20,12 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     below.sort();
     all.extend(below.iter().flat_map(|path| folders(path)));
     all
+}
+
+/// All folders of published results.
+fn published() -> Vec<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    ["../../docs/results", "tests/published"].iter().flat_map(|root| folders(&own.join(root))).collect()
 }
 
 /// Headers and cells of a report's last table.
@@ -53,7 +56,7 @@ fn rendered(folder: &Path) -> Report {
 #[test]
 fn published_runs_render_with_the_published_values() {
     let mut runs = 0;
-    for folder in folders(&published()).iter().filter(|folder| folder.join("experiment.json").exists()) {
+    for folder in published().iter().filter(|folder| folder.join("experiment.json").exists()) {
         let report = rendered(folder);
         let now = columns(&report::markdown(&report, Style::Plain));
         let then = columns(&fs::read_to_string(folder.join("README.md")).unwrap());
@@ -64,12 +67,12 @@ fn published_runs_render_with_the_published_values() {
         }
         runs += 1;
     }
-    assert!(runs > 0, "no run is published with its trials");
+    assert!(runs > 1, "a run of this version and one of an earlier version are published with their trials");
 }
 
 #[test]
 fn published_results_are_readable() {
-    let places = folders(&published());
+    let places = published();
     let results: Vec<&PathBuf> = places.iter().filter(|folder| folder.join("result.json").exists()).collect();
     assert!(!results.is_empty());
     for folder in results {
